@@ -9,11 +9,12 @@ from hashlib import sha256
 from almoner import wiring
 from almoner.kit.ids import new_id
 from almoner.kit.time import SystemClock
-from almoner.platform import audit, audit_proof
-from almoner.platform.audit import Actor, Trace
-from almoner.platform.audit_chain import Chainer
-from almoner.platform.telemetry import Telemetry
-from almoner.platform.transactions import Database
+from almoner.platform.audit import log as audit
+from almoner.platform.audit import proof as audit_proof
+from almoner.platform.audit.chain import Chainer
+from almoner.platform.audit.log import Actor, Trace
+from almoner.platform.database.transactions import Database
+from almoner.platform.observability.telemetry import Telemetry
 from almoner.settings import Settings
 from bench.imports import database
 from bench.scale import FULL, Scale

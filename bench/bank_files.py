@@ -13,11 +13,11 @@ from datetime import UTC, date, datetime
 from pathlib import Path
 from uuid import UUID
 
-from almoner.giving.disbursements.domain import opened
-from almoner.giving.donations.domain import Bucket
-from almoner.giving.payee_bank_accounts.domain import Address, Numbers, Payee
-from almoner.giving.payment_files import domain, messages
-from almoner.giving.payment_files.domain import Order, OwnAccount, Payment
+from almoner.giving.banking.payment_files import domain, messages
+from almoner.giving.banking.payment_files.domain import Order, OwnAccount, Payment
+from almoner.giving.checkout.donations.domain import Bucket
+from almoner.giving.disbursing.disbursements.domain import opened
+from almoner.giving.disbursing.payee_bank_accounts.domain import Address, Numbers, Payee
 from almoner.kit.money import Money
 from bench import machine
 

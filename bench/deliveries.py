@@ -19,10 +19,10 @@ import aiohttp
 import msgspec
 
 from almoner import wiring
-from almoner.giving.donations import service as donations
-from almoner.giving.donations.schemas import DonationOut
-from almoner.platform import outbox
-from almoner.platform.transactions import EVERYONE, Partner, Tx
+from almoner.giving.checkout.donations import service as donations
+from almoner.giving.checkout.donations.schemas import DonationOut
+from almoner.platform.database.transactions import EVERYONE, Partner, Tx
+from almoner.platform.events import outbox
 from almoner.webhooks.subscriptions import service as subscriptions
 from bench.machine import Spent, resident
 from bench.scale import Scale

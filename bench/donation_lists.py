@@ -18,7 +18,7 @@ from typing import Final
 import aiohttp
 import asyncpg
 
-from almoner.giving.donations.store_lists import GATHER
+from almoner.giving.checkout.donations.store_lists import GATHER
 from almoner.kit.ids import Ids
 from bench import machine
 from bench.stage import Stage, server, staged

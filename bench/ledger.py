@@ -14,12 +14,12 @@ from uuid import UUID, uuid4
 import asyncpg
 
 from almoner import wiring
-from almoner.giving.ledger import domain as books
-from almoner.giving.ledger import service as ledger
-from almoner.giving.ledger import store
+from almoner.giving.accounting.ledger import domain as books
+from almoner.giving.accounting.ledger import service as ledger
+from almoner.giving.accounting.ledger import store
 from almoner.kit.money import Money
 from almoner.nonprofits.registers import flows
-from almoner.platform.transactions import EVERYONE, Database
+from almoner.platform.database.transactions import EVERYONE, Database
 from almoner.settings import Settings
 from almoner.sources import REGISTER_SOURCES
 from bench.imports import SAMPLE, SOURCE, database

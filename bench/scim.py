@@ -16,8 +16,8 @@ from almoner import app as application
 from almoner import wiring
 from almoner.access.keys import service as keys
 from almoner.access.partners import service as partners
-from almoner.platform.telemetry import Telemetry
-from almoner.platform.transactions import Database, Partner
+from almoner.platform.database.transactions import Database, Partner
+from almoner.platform.observability.telemetry import Telemetry
 from almoner.scim.provider import make_provider
 from almoner.settings import Rate, Settings
 from bench.imports import database

@@ -22,7 +22,7 @@ from uuid import UUID
 import psutil
 
 from almoner import wiring
-from almoner.platform.transactions import Database, Tx
+from almoner.platform.database.transactions import Database, Tx
 from almoner.screening.matching.domain import Party
 from almoner.screening.screenings import service as screenings
 from almoner.screening.screenings.domain import Asked, ScreenedSubject
@@ -31,7 +31,7 @@ from almoner.screening.watchlists import flows
 from almoner.screening.watchlists.domain import Load
 from almoner.settings import Settings
 from almoner.sources import WATCHLIST_SOURCES
-from almoner.validation.matches import service as matches
+from almoner.validation.ongoing.matches import service as matches
 from bench import bodies, machine
 from bench.imports import database
 from bench.matching_lists import AFTER, BEFORE, SHARED, others, sdn

@@ -28,8 +28,8 @@ from almoner.nonprofits.organisations import flows as organisations
 from almoner.nonprofits.organisations import store_search
 from almoner.nonprofits.organisations.filters import Filters
 from almoner.nonprofits.registers import flows
+from almoner.platform.database.transactions import EVERYONE, Database, Tx
 from almoner.platform.http.paging import Page
-from almoner.platform.transactions import EVERYONE, Database, Tx
 from almoner.settings import Settings
 from almoner.sources import REGISTER_SOURCES
 from bench import bodies, machine, search_aims, search_http, search_rivals

@@ -18,7 +18,7 @@ from almoner.access.keys import service as keys
 from almoner.access.partners import service as partners
 from almoner.cli import local
 from almoner.nonprofits.registers import flows
-from almoner.platform.transactions import Database, Partner
+from almoner.platform.database.transactions import Database, Partner
 from almoner.settings import Settings
 from almoner.sources import REGISTER_SOURCES
 from bench import bodies

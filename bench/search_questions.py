@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from almoner.nonprofits.organisations import service as organisations
 from almoner.nonprofits.organisations.filters import Filters
 from almoner.nonprofits.organisations.words import searchable
-from almoner.platform.transactions import EVERYONE, Database
+from almoner.platform.database.transactions import EVERYONE, Database
 
 SEED = 20261121
 SHOWN = 25

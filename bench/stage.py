@@ -28,7 +28,7 @@ from almoner.cli import local
 from almoner.kit.ids import new_id
 from almoner.kit.time import SystemClock
 from almoner.nonprofits.registers import flows
-from almoner.platform.transactions import Database, Partner
+from almoner.platform.database.transactions import Database, Partner
 from almoner.settings import Settings
 from almoner.sources import REGISTER_SOURCES
 from bench.scale import FULL, Scale

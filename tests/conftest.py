@@ -13,8 +13,8 @@ import pytest
 import uvloop
 
 from almoner.access.credentials import hashing
-from almoner.platform import postgres
-from almoner.platform.postgres import Server
+from almoner.platform.database import postgres
+from almoner.platform.database.postgres import Server
 from tests.support import array_types, closed_network, cluster, database, emptied, hanging, statements
 from tests.support import given_files as outside
 from tests.support.client import Client

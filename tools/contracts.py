@@ -7,7 +7,7 @@ from importlinter import Contract, ContractCheck, fields, output
 
 
 class SlicesContract(Contract):
-    """Inside an area, a slice is a package; other slices and tiers enter it only through its doors.
+    """Inside an area or one of its subjects, a slice is a package; others enter it only through its doors.
 
     Modules above the areas (wiring, app, worker, cli, sandbox) may also import what is collected from every slice.
     """
@@ -15,6 +15,7 @@ class SlicesContract(Contract):
     type_name = "slices"
 
     areas: Any = fields.ListField(subfield=fields.StringField())
+    subjects: Any = fields.ListField(subfield=fields.StringField())
     doors: Any = fields.ListField(subfield=fields.StringField())
     collected: Any = fields.ListField(subfield=fields.StringField())
 
@@ -39,11 +40,12 @@ class SlicesContract(Contract):
             output.print_error(line)
 
     def _place(self, module: str) -> tuple[str | None, str]:
-        """The slice of a module and its place there: a.giving.sessions.store -> (a.giving.sessions, store)."""
+        """The slice of a module and its place there: a.webhooks.events.store -> (a.webhooks.events, store)."""
         parts = module.split(".")
-        if len(parts) < 3 or parts[1] not in self.areas:
+        depth = 4 if ".".join(parts[1:3]) in self.subjects else 3
+        if len(parts) < depth or parts[1] not in self.areas:
             return None, ""
-        return ".".join(parts[:3]), parts[3] if len(parts) > 3 else ""
+        return ".".join(parts[:depth]), parts[depth] if len(parts) > depth else ""
 
     def _inside_area(self, module: str) -> bool:
         parts = module.split(".")

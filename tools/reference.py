@@ -11,12 +11,12 @@ from typing import Any, cast
 
 from almoner import wiring
 from almoner.app import describe_api
-from almoner.giving.disbursements.domain import Rules
-from almoner.giving.refunds.routes import refund_routes
+from almoner.giving.accounting.refunds.routes import refund_routes
+from almoner.giving.disbursing.disbursements.domain import Rules
 from almoner.kit import errors
 from almoner.kit.errors import Problem
 from almoner.kit.ids import Ids
-from almoner.platform.event_types import EVENT_TYPES
+from almoner.platform.events.event_types import EVENT_TYPES
 from almoner.platform.http.endpoints import Endpoint, Routes
 from almoner.platform.http.errors import status_of
 from almoner.platform.http.openapi import problems_of

@@ -16,7 +16,7 @@ from uuid import UUID
 import asyncpg
 import orjson
 
-from almoner.giving.sessions.store import CREATE  # the same SQL, word for word
+from almoner.giving.checkout.sessions.store import CREATE  # the same SQL, word for word
 
 DSN = os.environ["BENCH_DSN"]
 PARTNERS: dict[bytes, UUID] = {

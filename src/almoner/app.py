@@ -12,8 +12,9 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from almoner import __version__
 from almoner.kit.errors import MethodNotAllowed, NotFound
 from almoner.kit.ids import Ids
-from almoner.platform import media
-from almoner.platform.event_types import EventType
+from almoner.platform.database.transactions import EVERYONE, REQUEST_SECONDS
+from almoner.platform.events.event_types import EventType
+from almoner.platform.files import media
 from almoner.platform.http.edge import Edge
 from almoner.platform.http.endpoints import Routes
 from almoner.platform.http.openapi import describe
@@ -21,9 +22,8 @@ from almoner.platform.http.probes import probe_routes
 from almoner.platform.http.service import Service
 from almoner.platform.http.signing_keys import signing_keys
 from almoner.platform.reference.page import reference_routes
-from almoner.platform.transactions import EVERYONE, REQUEST_SECONDS
-from almoner.scim.lazy_app import PREFIX as SCIM
-from almoner.scim.lazy_app import ScimDoor
+from almoner.scim import PREFIX as SCIM
+from almoner.scim.lazy_app import LazyScimApplication
 from almoner.wiring import Services
 
 
@@ -37,7 +37,7 @@ def describe_api(routes: Iterable[Routes], events: Iterable[EventType], ids: Ids
 class _Split:
     """/v1 goes to the declared endpoints, /scim/v2 to SCIM, everything else to the pages."""
 
-    def __init__(self, api: Service, scim: ScimDoor, pages: Router) -> None:
+    def __init__(self, api: Service, scim: LazyScimApplication, pages: Router) -> None:
         self._api = api
         self._scim = scim
         self._pages = pages

@@ -1,9 +1,9 @@
 """What the settings name of the outside: where documents are kept, and who carries mails."""
 
 from almoner.adapters.lazy import StorageOnUse
-from almoner.platform.mail import ActiveMail, MailTransport
-from almoner.platform.storage import Storage
-from almoner.platform.transactions import Database
+from almoner.platform.database.transactions import Database
+from almoner.platform.files.storage import Storage
+from almoner.platform.outbound.mail import ActiveMail, MailTransport
 from almoner.settings import Settings
 
 _SANDBOX_SENDER = "Almoner sandbox <sandbox@almoner.example>"

@@ -14,55 +14,58 @@ from almoner.access.security_emails import service as letters
 from almoner.access.sign_ins import jobs as sign_in_jobs
 from almoner.giving.account_notices import jobs as account_notice_jobs
 from almoner.giving.account_notices import service as account_notices
-from almoner.giving.bank_transfers.domain import PayTo
-from almoner.giving.card_testing import jobs as brake_jobs
-from almoner.giving.card_testing.domain import CardTestingLimits
-from almoner.giving.claims import jobs as claim_jobs
-from almoner.giving.disbursements import jobs as payout_jobs
-from almoner.giving.disbursements.domain import Rules
-from almoner.giving.disputes import jobs as dispute_jobs
-from almoner.giving.donation_requests import jobs as donation_request_jobs
-from almoner.giving.donations import jobs as donation_jobs
-from almoner.giving.donations import service as gifts
+from almoner.giving.accounting.disputes import jobs as dispute_jobs
+from almoner.giving.accounting.reassignments import jobs as reassignment_jobs
+from almoner.giving.accounting.refunds import jobs as refund_jobs
+from almoner.giving.accounting.refunds.ports import RefundStatusReader
+from almoner.giving.accounting.settlements import jobs as settlement_jobs
+from almoner.giving.accounting.settlements.ports import PayoutReports
+from almoner.giving.accounting.suspense import jobs as suspense_jobs
+from almoner.giving.checkout.bank_transfers.domain import PayTo
+from almoner.giving.checkout.card_testing import jobs as brake_jobs
+from almoner.giving.checkout.card_testing.domain import CardTestingLimits
+from almoner.giving.checkout.donation_requests import jobs as donation_request_jobs
+from almoner.giving.checkout.donations import jobs as donation_jobs
+from almoner.giving.checkout.donations import service as gifts
+from almoner.giving.checkout.payments.ports import PaymentProvider
+from almoner.giving.checkout.sessions import jobs as session_jobs
+from almoner.giving.disbursing.disbursements import jobs as payout_jobs
+from almoner.giving.disbursing.disbursements.domain import Rules
+from almoner.giving.disbursing.organisation_confirmations import jobs as confirmation_jobs
+from almoner.giving.disbursing.organisation_confirmations import service as confirmations
+from almoner.giving.disbursing.organisation_confirmations.domain import Contact
+from almoner.giving.disbursing.payee_bank_accounts import service as payees
+from almoner.giving.disbursing.verifications import jobs as verification_jobs
+from almoner.giving.disbursing.verifications import service as verifications
 from almoner.giving.donor_statements import jobs as statement_jobs
 from almoner.giving.donor_statements import service as statements
-from almoner.giving.organisation_confirmations import jobs as confirmation_jobs
-from almoner.giving.organisation_confirmations import service as confirmations
-from almoner.giving.organisation_confirmations.domain import Contact
-from almoner.giving.payee_bank_accounts import service as payees
-from almoner.giving.payments.ports import PaymentProvider
+from almoner.giving.gift_aid.claims import jobs as claim_jobs
 from almoner.giving.reassignment_notices import jobs as reassignment_notice_jobs
 from almoner.giving.reassignment_notices import service as reassignment_notices
-from almoner.giving.reassignments import jobs as reassignment_jobs
 from almoner.giving.receipts import jobs as receipt_jobs
 from almoner.giving.receipts import service as receipts
 from almoner.giving.refund_notices import jobs as refund_notice_jobs
 from almoner.giving.refund_notices import service as refund_notices
-from almoner.giving.refunds import jobs as refund_jobs
-from almoner.giving.refunds.ports import RefundStatusReader
-from almoner.giving.sessions import jobs as session_jobs
-from almoner.giving.settlements import jobs as settlement_jobs
-from almoner.giving.settlements.ports import PayoutReports
-from almoner.giving.suspense import jobs as suspense_jobs
 from almoner.giving.transfer_notices import jobs as transfer_notice_jobs
 from almoner.giving.transfer_notices import service as transfer_notices
-from almoner.giving.verifications import jobs as verification_jobs
-from almoner.giving.verifications import service as verifications
 from almoner.nonprofits.categories import service as category_members
 from almoner.nonprofits.organisations import jobs as organisation_jobs
 from almoner.nonprofits.organisations.domain import Organisation
 from almoner.nonprofits.registers import jobs as register_jobs
 from almoner.nonprofits.registers.jobs import Refreshing
-from almoner.platform import audit_heads, event_blocks, idempotency, outbox, selfcheck
-from almoner.platform.background_tasks import Duties, Handler, Schedule
+from almoner.platform import idempotency
+from almoner.platform.audit import heads as audit_heads
+from almoner.platform.database.transactions import Database, Tx
+from almoner.platform.events import event_blocks, outbox
+from almoner.platform.files.storage import Blobs
 from almoner.platform.http import receiving
-from almoner.platform.mail import MailTransport
-from almoner.platform.outbound import Outbound
+from almoner.platform.jobs.background_tasks import Duties, Handler, Schedule
+from almoner.platform.observability import selfcheck
+from almoner.platform.observability.telemetry import Telemetry
+from almoner.platform.outbound.client import Outbound
+from almoner.platform.outbound.mail import MailTransport
 from almoner.platform.pages.rendering import Pages
 from almoner.platform.pages.translations import Catalogues
-from almoner.platform.storage import Blobs
-from almoner.platform.telemetry import Telemetry
-from almoner.platform.transactions import Database, Tx
 from almoner.screening.screenings.domain import Result, ScreenedSubject
 from almoner.screening.screenings.service import Screener
 from almoner.screening.watchlists import jobs as watchlist_jobs
@@ -71,22 +74,22 @@ from almoner.selfchecks import CHECKS
 from almoner.validation.agents import jobs as agent_jobs
 from almoner.validation.agents import service as agents
 from almoner.validation.agents.ports import MailHosts
-from almoner.validation.appeals import jobs as appeal_jobs
-from almoner.validation.documents import jobs as document_jobs
-from almoner.validation.documents.domain import Kept
-from almoner.validation.documents.ports import Scanner
-from almoner.validation.eligibility import jobs as eligibility_jobs
-from almoner.validation.eligibility import service as eligibility
-from almoner.validation.form import jobs as application_jobs
-from almoner.validation.form import service as applications
-from almoner.validation.invites import jobs as invite_jobs
-from almoner.validation.matches import jobs as match_jobs
-from almoner.validation.matches import service as matches
-from almoner.validation.monitoring import jobs as monitoring_jobs
-from almoner.validation.monitoring import service as monitoring
+from almoner.validation.applications.documents import jobs as document_jobs
+from almoner.validation.applications.documents.domain import Kept
+from almoner.validation.applications.documents.ports import Scanner
+from almoner.validation.applications.form import jobs as application_jobs
+from almoner.validation.applications.form import service as applications
+from almoner.validation.applications.invites import jobs as invite_jobs
+from almoner.validation.applications.submission_documents import jobs as handed_in_jobs
+from almoner.validation.applications.submissions import jobs as submission_jobs
+from almoner.validation.decisions.appeals import jobs as appeal_jobs
+from almoner.validation.ongoing.eligibility import jobs as eligibility_jobs
+from almoner.validation.ongoing.eligibility import service as eligibility
+from almoner.validation.ongoing.matches import jobs as match_jobs
+from almoner.validation.ongoing.matches import service as matches
+from almoner.validation.ongoing.monitoring import jobs as monitoring_jobs
+from almoner.validation.ongoing.monitoring import service as monitoring
 from almoner.validation.requests import jobs as request_jobs
-from almoner.validation.submission_documents import jobs as handed_in_jobs
-from almoner.validation.submissions import jobs as submission_jobs
 from almoner.webhooks.deliveries import jobs as webhook_jobs
 
 Compared = TypeVar("Compared")

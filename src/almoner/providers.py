@@ -10,24 +10,24 @@ from almoner.adapters.lazy import stripe_provider
 from almoner.adapters.payment_simulator_closed import ClosedPaymentSimulator
 from almoner.adapters.payment_simulator_test import TestPaymentSimulator
 from almoner.adapters.payments_test import TestProvider
-from almoner.giving.bank_transfers.domain import PayTo
-from almoner.giving.disbursements.domain import Rules
-from almoner.giving.disputes import flows as disputes
-from almoner.giving.disputes.flows import DisputeWork
-from almoner.giving.donations.flows import PaymentWork
-from almoner.giving.donations.pages import callback_routes
-from almoner.giving.payment_files import service as bank_files
-from almoner.giving.payment_files.domain import BankFileRefused
-from almoner.giving.payments.domain import Tariff
-from almoner.giving.payments.ports import PaymentProvider
-from almoner.giving.refunds import flows as refunds
-from almoner.giving.refunds.flows import RefundWork
-from almoner.giving.refunds.ports import RefundStatusReader
-from almoner.giving.settlements.ports import PayoutReports
-from almoner.platform.outbound import Outbound
+from almoner.giving.accounting.disputes import flows as disputes
+from almoner.giving.accounting.disputes.flows import DisputeWork
+from almoner.giving.accounting.refunds import flows as refunds
+from almoner.giving.accounting.refunds.flows import RefundWork
+from almoner.giving.accounting.refunds.ports import RefundStatusReader
+from almoner.giving.accounting.settlements.ports import PayoutReports
+from almoner.giving.banking.payment_files import service as bank_files
+from almoner.giving.banking.payment_files.domain import BankFileRefused
+from almoner.giving.checkout.bank_transfers.domain import PayTo
+from almoner.giving.checkout.donations.flows import PaymentWork
+from almoner.giving.checkout.donations.pages import callback_routes
+from almoner.giving.checkout.payments.domain import Tariff
+from almoner.giving.checkout.payments.ports import PaymentProvider
+from almoner.giving.disbursing.disbursements.domain import Rules
+from almoner.platform.database.transactions import Database
+from almoner.platform.observability.telemetry import Telemetry
+from almoner.platform.outbound.client import Outbound
 from almoner.platform.pages.translations import Catalogues
-from almoner.platform.telemetry import Telemetry
-from almoner.platform.transactions import Database
 from almoner.provider_test.app import ProviderTest
 from almoner.sandbox.ports import PaymentSimulator
 from almoner.settings import Settings, UnsafeSettings

@@ -17,9 +17,9 @@ from pydantic_settings import BaseSettings, NoDecode, PydanticBaseSettingsSource
 from almoner import settings_values as values
 from almoner.kit.ids import Ids
 from almoner.kit.time import Clock
-from almoner.platform.addresses import Policy
 from almoner.platform.crypto import Vault
 from almoner.platform.deployment import Deployment, Environment, Links
+from almoner.platform.outbound.addresses import Policy
 from almoner.settings_values import NO_SCANNER, StripeAccount
 from almoner.settings_values import Rate as Rate
 

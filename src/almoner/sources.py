@@ -9,11 +9,11 @@ from typing import Final, TypeVar
 from almoner.nonprofits.registers.domain import ImportRefused
 from almoner.nonprofits.registers.jobs import Refresh, Refreshing
 from almoner.nonprofits.registers.ports import RegisterSource
-from almoner.platform import refreshing as refreshes
-from almoner.platform.addresses import Policy
-from almoner.platform.outbound import Outbound
-from almoner.platform.refreshing import Coded, Format
-from almoner.platform.telemetry import Telemetry
+from almoner.platform.jobs import refreshing as refreshes
+from almoner.platform.jobs.refreshing import Coded, Format
+from almoner.platform.observability.telemetry import Telemetry
+from almoner.platform.outbound.addresses import Policy
+from almoner.platform.outbound.client import Outbound
 from almoner.screening.watchlists.domain import WatchlistRefused
 from almoner.screening.watchlists.jobs import RefreshingLists
 from almoner.screening.watchlists.ports import WatchlistSource

@@ -21,31 +21,31 @@ from almoner.adapters.scanner_clamd import Clamd
 from almoner.backends import mail_of, storage_of
 from almoner.giving.account_notices.pages import TEMPLATES as ACCOUNT_TEMPLATES
 from almoner.giving.account_notices.pages import AccountPages
-from almoner.giving.card_testing.domain import LOOSE, STRICT, CardTestingLimits
-from almoner.giving.declarations.routes import routes as gift_aid
-from almoner.giving.disbursements.domain import Rules
-from almoner.giving.disbursements.routes import routes as disbursements
-from almoner.giving.disputes.flows import DisputeWork
-from almoner.giving.donation_requests.routes import routes as donation_requests
-from almoner.giving.donations import flows
-from almoner.giving.donations.flows import PaymentWork
-from almoner.giving.donations.routes import routes as donations
+from almoner.giving.accounting.disputes.flows import DisputeWork
+from almoner.giving.accounting.refunds.ports import RefundStatusReader
+from almoner.giving.accounting.refunds.routes import refund_routes
+from almoner.giving.checkout.card_testing.domain import LOOSE, STRICT, CardTestingLimits
+from almoner.giving.checkout.donation_requests.routes import routes as donation_requests
+from almoner.giving.checkout.donations import flows
+from almoner.giving.checkout.donations.flows import PaymentWork
+from almoner.giving.checkout.donations.routes import routes as donations
+from almoner.giving.checkout.hosted_page import embed
+from almoner.giving.checkout.hosted_page.code_pages import CodePages
+from almoner.giving.checkout.hosted_page.pages import TEMPLATES, GivePages
+from almoner.giving.checkout.hosted_page.ports import Checkout
+from almoner.giving.checkout.hosted_page.transfer_pages import TransferPages
+from almoner.giving.checkout.sessions.routes import routes as donation_sessions
+from almoner.giving.checkout.users.routes import routes as users
+from almoner.giving.disbursing.disbursements.domain import Rules
+from almoner.giving.disbursing.disbursements.routes import routes as disbursements
+from almoner.giving.disbursing.organisation_confirmations.pages import TEMPLATES as CONFIRMATION_TEMPLATES
+from almoner.giving.disbursing.organisation_confirmations.pages import ConfirmationPages
+from almoner.giving.disbursing.verifications.routes import routes as monetary_donation_verifications
 from almoner.giving.donor_statements.pages import TEMPLATES as STATEMENT_TEMPLATES
 from almoner.giving.donor_statements.pages import StatementPages
-from almoner.giving.hosted_page import embed
-from almoner.giving.hosted_page.code_pages import CodePages
-from almoner.giving.hosted_page.pages import TEMPLATES, GivePages
-from almoner.giving.hosted_page.ports import Checkout
-from almoner.giving.hosted_page.transfer_pages import TransferPages
-from almoner.giving.organisation_confirmations.pages import TEMPLATES as CONFIRMATION_TEMPLATES
-from almoner.giving.organisation_confirmations.pages import ConfirmationPages
+from almoner.giving.gift_aid.declarations.routes import routes as gift_aid
 from almoner.giving.receipts.pages import TEMPLATES as GIFT_TEMPLATES
 from almoner.giving.receipts.pages import GiftPages
-from almoner.giving.refunds.ports import RefundStatusReader
-from almoner.giving.refunds.routes import refund_routes
-from almoner.giving.sessions.routes import routes as donation_sessions
-from almoner.giving.users.routes import routes as users
-from almoner.giving.verifications.routes import routes as monetary_donation_verifications
 from almoner.job_registry import duties
 from almoner.kit.time import SystemClock
 from almoner.nonprofits.activities.routes import routes as activities
@@ -53,26 +53,26 @@ from almoner.nonprofits.categories.routes import routes as categories
 from almoner.nonprofits.countries.routes import routes as countries
 from almoner.nonprofits.organisations.routes import routes as organisations
 from almoner.nonprofits.registries.routes import routes as registries
-from almoner.platform import readiness
-from almoner.platform import transactions as database
-from almoner.platform.background import Background
-from almoner.platform.background_tasks import Duties
 from almoner.platform.business_clock import BusinessClock, MovableClock
-from almoner.platform.copy_watch import CopyWatch
-from almoner.platform.event_types import EVENT_TYPES, EventType
+from almoner.platform.database import transactions as database
+from almoner.platform.database.copy_watch import CopyWatch
+from almoner.platform.database.transactions import Database
+from almoner.platform.events.event_types import EVENT_TYPES, EventType
+from almoner.platform.files.storage import Blobs
+from almoner.platform.files.uploads.checking import Checker
 from almoner.platform.http.endpoints import Routes
 from almoner.platform.http.probes import Check
 from almoner.platform.http.receiving import Intake
-from almoner.platform.outbound import Outbound
+from almoner.platform.jobs.background import Background
+from almoner.platform.jobs.background_tasks import Duties
+from almoner.platform.observability import readiness
+from almoner.platform.observability.telemetry import Telemetry
+from almoner.platform.outbound.client import Outbound
 from almoner.platform.pages import assets, reports
 from almoner.platform.pages.error_pages import dead_ends
 from almoner.platform.pages.rendering import Pages
 from almoner.platform.pages.translations import Catalogues
 from almoner.platform.ratelimit import Limit, RateLimiter
-from almoner.platform.storage import Blobs
-from almoner.platform.telemetry import Telemetry
-from almoner.platform.transactions import Database
-from almoner.platform.uploads.checking import Checker
 from almoner.provider_test.app import ProviderTest
 from almoner.providers import Provider, accounts_of, callbacks, payment_simulator_of, provider_of
 from almoner.sandbox import (
@@ -93,7 +93,7 @@ from almoner.sandbox.pages import MailboxPages
 from almoner.sandbox.ports import PaymentSimulator
 from almoner.sandbox.routes import sandbox_routes
 from almoner.sandbox.simulate import Simulation
-from almoner.scim.lazy_app import ScimDoor
+from almoner.scim.lazy_app import LazyScimApplication
 from almoner.screening.matching.service import CERTAIN
 from almoner.screening.screenings.service import Screener
 from almoner.settings import Rate, Settings, deployment_of
@@ -101,20 +101,20 @@ from almoner.sources import refreshing, refreshing_lists
 from almoner.validation.agents.pages import TEMPLATES as AGENT_TEMPLATES
 from almoner.validation.agents.pages import AgentPages
 from almoner.validation.agents.routes import routes as agent_verifications
-from almoner.validation.appeals.routes import routes as appeals
-from almoner.validation.configurations.routes import routes as submission_configurations
-from almoner.validation.documents.domain import Kept
-from almoner.validation.documents.pages import DocumentPages
-from almoner.validation.documents.ports import NoScanner, Scanner
-from almoner.validation.eligibility.routes import routes as eligibility_subscriptions
-from almoner.validation.form.form_documents import DocumentPages as FormDocumentPages
-from almoner.validation.form.form_pages import TEMPLATES as APPLICATION_TEMPLATES
-from almoner.validation.form.form_pages import FormPages
-from almoner.validation.form.status_pages import StatusPages
-from almoner.validation.invites.routes import routes as validation_invites
-from almoner.validation.monitoring.routes import routes as monitoring_subscriptions
+from almoner.validation.applications.configurations.routes import routes as submission_configurations
+from almoner.validation.applications.documents.domain import Kept
+from almoner.validation.applications.documents.pages import DocumentPages
+from almoner.validation.applications.documents.ports import NoScanner, Scanner
+from almoner.validation.applications.form.form_documents import DocumentPages as FormDocumentPages
+from almoner.validation.applications.form.form_pages import TEMPLATES as APPLICATION_TEMPLATES
+from almoner.validation.applications.form.form_pages import FormPages
+from almoner.validation.applications.form.status_pages import StatusPages
+from almoner.validation.applications.invites.routes import routes as validation_invites
+from almoner.validation.applications.submissions.routes import routes as validation_submissions
+from almoner.validation.decisions.appeals.routes import routes as appeals
+from almoner.validation.ongoing.eligibility.routes import routes as eligibility_subscriptions
+from almoner.validation.ongoing.monitoring.routes import routes as monitoring_subscriptions
 from almoner.validation.requests.routes import routes as validation_requests
-from almoner.validation.submissions.routes import routes as validation_submissions
 from almoner.webhooks.deliveries.routes import routes as webhook_deliveries
 from almoner.webhooks.events.routes import routes as events
 from almoner.webhooks.subscriptions.routes import routes as webhook_subscriptions
@@ -157,7 +157,7 @@ class Services:
     telemetry: Telemetry
     limiter: RateLimiter
     guard: KeyGuard
-    scim: ScimDoor
+    scim: LazyScimApplication
     outbound: Outbound
     background: Background
     copy_watch: CopyWatch
@@ -384,7 +384,7 @@ async def build_services(
         telemetry,
         limiter,
         guard,
-        ScimDoor(db, guard),
+        LazyScimApplication(db, guard),
         outbound,
         background,
         watch,

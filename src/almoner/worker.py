@@ -5,20 +5,22 @@ from dataclasses import asdict
 from itertools import count
 from typing import Final
 
-from almoner.giving.bank_statements import service as bank_lines
-from almoner.giving.card_testing import service as brakes
-from almoner.giving.disputes import service as disputes
-from almoner.giving.payee_bank_accounts import service as payees
-from almoner.giving.refunds import service as refunds
-from almoner.giving.verifications import service as verifications
+from almoner.giving.accounting.disputes import service as disputes
+from almoner.giving.accounting.refunds import service as refunds
+from almoner.giving.banking.bank_statements import service as bank_lines
+from almoner.giving.checkout.card_testing import service as brakes
+from almoner.giving.disbursing.payee_bank_accounts import service as payees
+from almoner.giving.disbursing.verifications import service as verifications
 from almoner.nonprofits.registers import service as registers
-from almoner.platform import audit_chain, dispatcher, queue
+from almoner.platform.audit import chain as audit_chain
 from almoner.platform.business_clock import ClockWatch
-from almoner.platform.failures import TROUBLE, failure
-from almoner.platform.processes import Pulse, Role
-from almoner.platform.wakeup import wait_for_work
+from almoner.platform.events import dispatcher
+from almoner.platform.jobs import queue
+from almoner.platform.jobs.processes import Pulse, Role
+from almoner.platform.jobs.wakeup import wait_for_work
+from almoner.platform.observability.failures import TROUBLE, failure
 from almoner.screening.watchlists import service as watchlists
-from almoner.validation.reviews import service as reviews
+from almoner.validation.decisions.reviews import service as reviews
 from almoner.wiring import Services
 
 _NOTE_SECONDS: Final = 5.0

@@ -7,8 +7,8 @@ import pytest
 
 from almoner.giving.account_notices import service as notices
 from almoner.giving.account_notices.domain import ANSWERED_WITHIN
-from almoner.giving.payee_bank_accounts import service as payees
-from almoner.giving.payee_bank_accounts.domain import PayeeAccount
+from almoner.giving.disbursing.payee_bank_accounts import service as payees
+from almoner.giving.disbursing.payee_bank_accounts.domain import PayeeAccount
 from tests.api.test_payee_changes import approve, propose
 from tests.api.test_verification_confirmations import answered
 from tests.api.test_verification_findings import flags, lift, waits

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
+from almoner.platform.database.transactions import Partner
 from almoner.platform.pages.translations import Catalogues
-from almoner.platform.transactions import Partner
 from almoner.validation.agents import service as agents
 from almoner.validation.agents.domain import Agent
 from tests.support import factories

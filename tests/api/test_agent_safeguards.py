@@ -2,7 +2,7 @@
 
 from uuid import UUID
 
-from almoner.platform.transactions import EVERYONE, Partner
+from almoner.platform.database.transactions import EVERYONE, Partner
 from almoner.validation.agents import confirming
 from almoner.validation.agents import service as agents
 from almoner.validation.agents.codes import MAILS_TO_ONE_ADDRESS, SANDBOX_MAILS

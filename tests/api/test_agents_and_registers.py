@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from almoner.validation.reviews import service as reviews
-from almoner.validation.reviews.domain import Filters
+from almoner.validation.decisions.reviews import service as reviews
+from almoner.validation.decisions.reviews.domain import Filters
 from tests.support import agents
 from tests.support.client import Client, data
 from tests.support.service import Service

@@ -6,12 +6,12 @@ from typing import Any
 
 import pytest
 
-from almoner.platform.transactions import EVERYONE
+from almoner.platform.database.transactions import EVERYONE
 from almoner.validation.agents import reviewing
-from almoner.validation.matches import service as matches
-from almoner.validation.reviews import service as reviews
-from almoner.validation.reviews.domain import Decision, Filters, Review, ReviewRefused
-from almoner.validation.submissions import service as applications
+from almoner.validation.applications.submissions import service as applications
+from almoner.validation.decisions.reviews import service as reviews
+from almoner.validation.decisions.reviews.domain import Decision, Filters, Review, ReviewRefused
+from almoner.validation.ongoing.matches import service as matches
 from tests.support import agents, appeals, factories, submissions
 from tests.support.client import Client
 from tests.support.database import TestDatabase

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from almoner.kit.time import iso
-from almoner.validation.reviews.domain import ReviewRefused, Verdict
+from almoner.validation.decisions.reviews.domain import ReviewRefused, Verdict
 from tests.support import agents, appeals, factories
 from tests.support.client import Client, data
 from tests.support.service import Service

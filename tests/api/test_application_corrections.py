@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from almoner.platform.transactions import EVERYONE
+from almoner.platform.database.transactions import EVERYONE
 from almoner.validation.agents import service as agents_service
 from almoner.validation.requests.domain import MOST_CORRECTIONS
 from tests.support import agents, appeals

@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from almoner.platform.transactions import EVERYONE
-from almoner.validation.appeals import service as services
+from almoner.platform.database.transactions import EVERYONE
+from almoner.validation.decisions.appeals import service as services
 from tests.support import appeals
 from tests.support.applications import PERSON, Form, invited
 from tests.support.browsing import Browser

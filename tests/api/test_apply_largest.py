@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from almoner.validation.configurations.domain import LONGEST_ANSWERS, LONGEST_LABEL, MOST_FIELDS
+from almoner.validation.applications.configurations.domain import LONGEST_ANSWERS, LONGEST_LABEL, MOST_FIELDS
 from tests.support import factories, webhooks
 from tests.support.applications import PERSON, Form, configured, invited
 from tests.support.client import Client, data

@@ -10,8 +10,8 @@ import pytest
 from PIL import Image
 
 from almoner.access.keys import service as keys
-from almoner.platform import audit
-from almoner.platform.audit import Actor, Entry
+from almoner.platform.audit import log as audit
+from almoner.platform.audit.log import Actor, Entry
 from almoner.platform.http.endpoints import Endpoint
 from tests.support import agents, eligibility, factories, submissions
 from tests.support.client import Client, data

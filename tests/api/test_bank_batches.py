@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from almoner.giving.bank_statements import service as lines
-from almoner.giving.bank_statements.batches import at_once
-from almoner.giving.payment_files.domain import BankFile, Ordered
+from almoner.giving.banking.bank_statements import service as lines
+from almoner.giving.banking.bank_statements.batches import at_once
+from almoner.giving.banking.payment_files.domain import BankFile, Ordered
 from almoner.kit.money import Money
 from tests.support import bank, camt, factories
 from tests.support.client import Client

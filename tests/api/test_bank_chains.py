@@ -5,10 +5,10 @@ from random import Random
 
 import pytest
 
-from almoner.giving.bank_statements import checks, service
-from almoner.giving.bank_statements.domain import Gap, StatementRefused
+from almoner.giving.banking.bank_statements import checks, service
+from almoner.giving.banking.bank_statements.domain import Gap, StatementRefused
 from almoner.kit.errors import NotFound
-from almoner.platform import selfcheck
+from almoner.platform.observability import selfcheck
 from tests.support import bank, camt
 from tests.support.service import Service
 

@@ -10,21 +10,21 @@ import asyncpg
 import pytest
 from lxml import etree
 
-from almoner.giving.bank_statements import checks as line_checks
-from almoner.giving.disbursements import flows as payout_flows
-from almoner.giving.disbursements import service as payout_service
-from almoner.giving.disbursements.domain import PayoutRefused
-from almoner.giving.payee_bank_accounts import service as payees
-from almoner.giving.payment_files import checks, service
-from almoner.giving.payment_files.domain import BankFileRefused
-from almoner.platform import selfcheck
+from almoner.giving.banking.bank_statements import checks as line_checks
+from almoner.giving.banking.payment_files import checks, service
+from almoner.giving.banking.payment_files.domain import BankFileRefused
+from almoner.giving.disbursing.disbursements import flows as payout_flows
+from almoner.giving.disbursing.disbursements import service as payout_service
+from almoner.giving.disbursing.disbursements.domain import PayoutRefused
+from almoner.giving.disbursing.payee_bank_accounts import service as payees
+from almoner.platform.observability import selfcheck
 from tests.support import bank, camt, factories
 from tests.support.bank import answer
 from tests.support.client import Client
 from tests.support.payouts import gift, payouts, settled, uuid_of, verified
 from tests.support.service import Service
 
-SCHEMA = Path(__file__).parents[2] / "src/almoner/giving/payment_files/schemas/pain.001.001.09.xsd"
+SCHEMA = Path(__file__).parents[2] / "src/almoner/giving/banking/payment_files/schemas/pain.001.001.09.xsd"
 SPACE = {"p": "urn:iso:std:iso:20022:tech:xsd:pain.001.001.09"}
 
 

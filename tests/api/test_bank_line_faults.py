@@ -5,16 +5,16 @@ from collections.abc import AsyncIterator
 import asyncpg
 import pytest
 
-from almoner.giving.bank_statements import service
-from almoner.giving.bank_statements.checks import checks
-from almoner.giving.bank_statements.domain import BankLine, StatementRefused
-from almoner.giving.bank_statements.flows import Looked
-from almoner.giving.bank_transfers import service as transfers
-from almoner.giving.settlements import service as settlements
-from almoner.giving.settlements.domain import LineKind
-from almoner.giving.suspense import service as suspense
+from almoner.giving.accounting.settlements import service as settlements
+from almoner.giving.accounting.settlements.domain import LineKind
+from almoner.giving.accounting.suspense import service as suspense
+from almoner.giving.banking.bank_statements import service
+from almoner.giving.banking.bank_statements.checks import checks
+from almoner.giving.banking.bank_statements.domain import BankLine, StatementRefused
+from almoner.giving.banking.bank_statements.flows import Looked
+from almoner.giving.checkout.bank_transfers import service as transfers
 from almoner.kit.errors import NotFound
-from almoner.platform import selfcheck
+from almoner.platform.observability import selfcheck
 from almoner.selfchecks import CHECKS
 from tests.support import bank, books, camt, factories
 from tests.support import giving as support

@@ -6,11 +6,11 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from almoner.giving.bank_statements import service
-from almoner.giving.bank_statements.domain import BankLine, Open, StatementRefused
-from almoner.giving.bank_statements.flows import Looked
-from almoner.giving.disbursements import service as holding
-from almoner.giving.disbursements.domain import Confirmation
+from almoner.giving.banking.bank_statements import service
+from almoner.giving.banking.bank_statements.domain import BankLine, Open, StatementRefused
+from almoner.giving.banking.bank_statements.flows import Looked
+from almoner.giving.disbursing.disbursements import service as holding
+from almoner.giving.disbursing.disbursements.domain import Confirmation
 from tests.support import bank, camt, factories
 from tests.support.camt import Entry
 from tests.support.client import Client, data

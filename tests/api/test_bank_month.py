@@ -8,9 +8,9 @@ from typing import Any, Final
 
 import pytest
 
-from almoner.giving.bank_statements import service
-from almoner.giving.donations import service as donations
-from almoner.platform import selfcheck
+from almoner.giving.banking.bank_statements import service
+from almoner.giving.checkout.donations import service as donations
+from almoner.platform.observability import selfcheck
 from almoner.selfchecks import CHECKS
 from tests.support import bank, books, camt, factories, transfers
 from tests.support import giving as support

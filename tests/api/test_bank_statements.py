@@ -7,13 +7,13 @@ from typing import Any
 
 import pytest
 
-from almoner.giving.bank_statements import service
-from almoner.giving.bank_statements.domain import BankLine, Open, StatementRefused
-from almoner.giving.disbursements import service as holding
-from almoner.giving.disbursements.domain import Rules
-from almoner.giving.refunds import service as refunds
-from almoner.giving.suspense import service as suspense
-from almoner.platform.transactions import EVERYONE, Partner
+from almoner.giving.accounting.refunds import service as refunds
+from almoner.giving.accounting.suspense import service as suspense
+from almoner.giving.banking.bank_statements import service
+from almoner.giving.banking.bank_statements.domain import BankLine, Open, StatementRefused
+from almoner.giving.disbursing.disbursements import service as holding
+from almoner.giving.disbursing.disbursements.domain import Rules
+from almoner.platform.database.transactions import EVERYONE, Partner
 from tests.support import bank, books, camt, factories
 from tests.support import giving as support
 from tests.support.client import Client

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from almoner.giving.bank_transfers import service as transfers
-from almoner.giving.bank_transfers.domain import PayTo, Transfer, code
-from almoner.giving.payee_bank_accounts.domain import Numbers
-from almoner.giving.suspense import service as suspense
+from almoner.giving.accounting.suspense import service as suspense
+from almoner.giving.checkout.bank_transfers import service as transfers
+from almoner.giving.checkout.bank_transfers.domain import PayTo, Transfer, code
+from almoner.giving.disbursing.payee_bank_accounts.domain import Numbers
 from almoner.kit import rf
 from almoner.kit.money import Money
 from tests.support import bank, camt, factories

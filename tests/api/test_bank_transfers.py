@@ -6,12 +6,12 @@ from typing import Any
 
 import pytest
 
-from almoner.giving.bank_statements import service as bank_lines
-from almoner.giving.bank_statements.domain import BankLine, StatementRefused
-from almoner.giving.bank_transfers import service as transfers
-from almoner.giving.donations.domain import Standing
-from almoner.giving.suspense import service as suspense
-from almoner.giving.suspense.domain import Held, NotDecidable
+from almoner.giving.accounting.suspense import service as suspense
+from almoner.giving.accounting.suspense.domain import Held, NotDecidable
+from almoner.giving.banking.bank_statements import service as bank_lines
+from almoner.giving.banking.bank_statements.domain import BankLine, StatementRefused
+from almoner.giving.checkout.bank_transfers import service as transfers
+from almoner.giving.checkout.donations.domain import Standing
 from almoner.kit import rf
 from tests.support import factories
 from tests.support import giving as support

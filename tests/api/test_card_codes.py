@@ -5,7 +5,7 @@ from datetime import timedelta
 
 import pytest
 
-from almoner.platform.postgres import Server
+from almoner.platform.database.postgres import Server
 from tests.support import database
 from tests.support.card_testing import FORM, Street, code_asked, open_street, open_town
 from tests.support.emptied import Emptied, emptied

@@ -11,12 +11,12 @@ from structlog.testing import capture_logs
 
 from almoner import settings as configuration
 from almoner import worker
-from almoner.giving.card_testing import service as brakes
-from almoner.giving.card_testing import store
-from almoner.giving.card_testing.domain import CALM_AFTER, Recent, Visitor
+from almoner.giving.checkout.card_testing import service as brakes
+from almoner.giving.checkout.card_testing import store
+from almoner.giving.checkout.card_testing.domain import CALM_AFTER, Recent, Visitor
 from almoner.kit.time import iso
-from almoner.platform.postgres import Server
-from almoner.platform.transactions import Partner
+from almoner.platform.database.postgres import Server
+from almoner.platform.database.transactions import Partner
 from almoner.settings import UnsafeSettings
 from tests.support import database
 from tests.support.card_testing import DECLINED, GOOD, POOR, Browser, Street, code_asked, open_street, open_town

@@ -6,11 +6,11 @@ from uuid import UUID
 import pytest
 
 from almoner.screening.watchlists.domain import CATEGORIES
-from almoner.validation.configurations import service as configurations
-from almoner.validation.configurations.service import Wish
-from almoner.validation.eligibility import service as eligibility
-from almoner.validation.eligibility.domain import Allowed, Asked
-from almoner.validation.monitoring import service as monitoring
+from almoner.validation.applications.configurations import service as configurations
+from almoner.validation.applications.configurations.service import Wish
+from almoner.validation.ongoing.eligibility import service as eligibility
+from almoner.validation.ongoing.eligibility.domain import Allowed, Asked
+from almoner.validation.ongoing.monitoring import service as monitoring
 from tests.support import eligibility as activities
 from tests.support import factories, validation
 from tests.support import monitoring as watching

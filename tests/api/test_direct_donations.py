@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from almoner.access.partners import service as partners
-from almoner.platform.transactions import Partner
+from almoner.platform.database.transactions import Partner
 from tests.support import factories
 from tests.support import giving as support
 from tests.support.client import Client, data

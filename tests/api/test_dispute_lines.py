@@ -4,9 +4,9 @@ from dataclasses import dataclass
 
 import pytest
 
-from almoner.giving.donations import service as donations
-from almoner.giving.payments.domain import DisputeStatus
-from almoner.giving.suspense import service as suspense
+from almoner.giving.accounting.suspense import service as suspense
+from almoner.giving.checkout.donations import service as donations
+from almoner.giving.checkout.payments.domain import DisputeStatus
 from tests.support import books, factories
 from tests.support import giving as support
 from tests.support.client import Client

@@ -9,13 +9,13 @@ import pytest
 from structlog.testing import capture_logs
 
 from almoner import worker
-from almoner.giving.disbursements.domain import Rules
-from almoner.giving.disputes import jobs
-from almoner.giving.disputes import service as disputes
-from almoner.giving.disputes.domain import Decision, DisputeRefused
-from almoner.giving.payments.domain import DisputeStatus
+from almoner.giving.accounting.disputes import jobs
+from almoner.giving.accounting.disputes import service as disputes
+from almoner.giving.accounting.disputes.domain import Decision, DisputeRefused
+from almoner.giving.checkout.payments.domain import DisputeStatus
+from almoner.giving.disbursing.disbursements.domain import Rules
 from almoner.kit.money import Money
-from almoner.platform import queue
+from almoner.platform.jobs import queue
 from tests.support import books, factories
 from tests.support import giving as donors
 from tests.support import payouts as support

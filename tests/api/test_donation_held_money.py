@@ -5,8 +5,8 @@ from datetime import timedelta
 
 import pytest
 
-from almoner.giving.donations.domain import Standing
-from almoner.giving.payments.domain import ProviderStatus
+from almoner.giving.checkout.donations.domain import Standing
+from almoner.giving.checkout.payments.domain import ProviderStatus
 from almoner.kit.money import Money
 from tests.support import giving as support
 from tests.support.client import Client

@@ -9,17 +9,17 @@ from uuid import UUID
 
 import pytest
 
-from almoner.giving.donations import flows
-from almoner.giving.donations import service as donations
-from almoner.giving.donations.domain import Standing, TooManyTries, WrongTargetCurrency
-from almoner.giving.donations.flows import PaymentWork
-from almoner.giving.payments.domain import RETURN, ProviderStatus, ProviderUnavailable
-from almoner.giving.sessions import service as sessions
-from almoner.giving.sessions.domain import SessionCompleted, SessionExpired
+from almoner.giving.checkout.donations import flows
+from almoner.giving.checkout.donations import service as donations
+from almoner.giving.checkout.donations.domain import Standing, TooManyTries, WrongTargetCurrency
+from almoner.giving.checkout.donations.flows import PaymentWork
+from almoner.giving.checkout.payments.domain import RETURN, ProviderStatus, ProviderUnavailable
+from almoner.giving.checkout.sessions import service as sessions
+from almoner.giving.checkout.sessions.domain import SessionCompleted, SessionExpired
 from almoner.kit.errors import NotFound
 from almoner.kit.ids import decode
+from almoner.platform.database.transactions import Database, open_pool
 from almoner.platform.deployment import Links
-from almoner.platform.transactions import Database, open_pool
 from tests.support import giving as support
 from tests.support.client import Client, data
 from tests.support.giving import DAY, MOMENT, PAID, Giving, gift

@@ -7,13 +7,13 @@ from uuid import UUID
 import pytest
 
 from almoner.access.partners import service as partners
-from almoner.giving.donation_requests import flows
-from almoner.giving.donation_requests import service as asking
-from almoner.giving.donation_requests.domain import RequestPayment, RequestRefused, Unasked
+from almoner.giving.checkout.donation_requests import flows
+from almoner.giving.checkout.donation_requests import service as asking
+from almoner.giving.checkout.donation_requests.domain import RequestPayment, RequestRefused, Unasked
 from almoner.kit.money import MAX_MINOR, Money
 from almoner.kit.time import iso
-from almoner.platform import selfcheck
-from almoner.platform.transactions import EVERYONE, Tx
+from almoner.platform.database.transactions import EVERYONE, Tx
+from almoner.platform.observability import selfcheck
 from almoner.selfchecks import CHECKS
 from tests.support import books, factories
 from tests.support.client import Client, data

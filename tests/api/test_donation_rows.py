@@ -11,14 +11,14 @@ from typing import Any
 
 import pytest
 
-from almoner.giving.disbursements import flows as payout_flows
-from almoner.giving.disbursements.domain import Rules
-from almoner.giving.donation_requests import flows as requests
-from almoner.giving.donation_requests.domain import Unasked
-from almoner.giving.payments.domain import DisputeStatus
-from almoner.giving.reassignments import service as reassignments
+from almoner.giving.accounting.reassignments import service as reassignments
+from almoner.giving.checkout.donation_requests import flows as requests
+from almoner.giving.checkout.donation_requests.domain import Unasked
+from almoner.giving.checkout.payments.domain import DisputeStatus
+from almoner.giving.disbursing.disbursements import flows as payout_flows
+from almoner.giving.disbursing.disbursements.domain import Rules
 from almoner.kit.money import Money
-from almoner.platform.transactions import EVERYONE
+from almoner.platform.database.transactions import EVERYONE
 from tests.support import factories
 from tests.support import giving as donors
 from tests.support import payouts as support

@@ -6,8 +6,8 @@ from uuid import UUID
 
 import pytest
 
-from almoner.giving.sessions import service as sessions
-from almoner.giving.sessions.domain import PAGE
+from almoner.giving.checkout.sessions import service as sessions
+from almoner.giving.checkout.sessions.domain import PAGE
 from tests.support import factories
 from tests.support.client import Client, data
 from tests.support.service import Service, Tenant

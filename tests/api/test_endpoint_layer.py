@@ -13,7 +13,8 @@ from almoner.access.guard import KeyGuard, Limits
 from almoner.kit import errors
 from almoner.kit.errors import BadRequest, Problem
 from almoner.kit.patch import UNSET
-from almoner.platform.connections import NoConnection
+from almoner.platform.database.connections import NoConnection
+from almoner.platform.database.transactions import Database, open_pool
 from almoner.platform.http import errors as answers
 from almoner.platform.http.caller import NO_KEY, PUBLISHABLE, SECRET
 from almoner.platform.http.calls import Call
@@ -25,7 +26,6 @@ from almoner.platform.http.paging import Listing
 from almoner.platform.http.service import Service
 from almoner.platform.http.wire import DayOrMoment, In, Maybe, Out, PageQuery, Patch, Text255, WholeQuery
 from almoner.platform.ratelimit import Limit, RateLimiter
-from almoner.platform.transactions import Database, open_pool
 from tests.support import service as support
 from tests.support.client import Client, data
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from almoner.platform import outbox
+from almoner.platform.events import outbox
 from tests.support.client import Client, data
 from tests.support.service import Service, Tenant
 

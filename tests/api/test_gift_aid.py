@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from almoner.access.partners import service as partners
-from almoner.giving.declarations import service as giftaid
-from almoner.giving.declarations.domain import Declarer, GiftAidRefused
-from almoner.giving.donations import service as donations
+from almoner.giving.checkout.donations import service as donations
+from almoner.giving.gift_aid.declarations import service as giftaid
+from almoner.giving.gift_aid.declarations.domain import Declarer, GiftAidRefused
 from almoner.kit.time import iso
 from tests.support import factories
 from tests.support import giving as support

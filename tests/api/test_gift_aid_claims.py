@@ -5,15 +5,15 @@ from typing import Any
 
 import pytest
 
-from almoner.giving.claims import service as claiming
-from almoner.giving.claims import store
-from almoner.giving.claims.domain import ClaimRefused
-from almoner.giving.declarations import service as giftaid
-from almoner.giving.declarations.domain import Declarer
-from almoner.giving.donations import store_money
-from almoner.giving.refunds import service as refunding
+from almoner.giving.accounting.refunds import service as refunding
+from almoner.giving.checkout.donations import store_money
+from almoner.giving.gift_aid.claims import service as claiming
+from almoner.giving.gift_aid.claims import store
+from almoner.giving.gift_aid.claims.domain import ClaimRefused
+from almoner.giving.gift_aid.declarations import service as giftaid
+from almoner.giving.gift_aid.declarations.domain import Declarer
 from almoner.kit.errors import NotFound
-from almoner.platform.transactions import EVERYONE
+from almoner.platform.database.transactions import EVERYONE
 from tests.support import factories
 from tests.support.claims import BY, Cause, cause
 from tests.support.client import Client, data

@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from almoner.platform.crypto import Vault
+from almoner.platform.database.transactions import Partner
 from almoner.platform.idempotency import make_claim
-from almoner.platform.transactions import Partner
 from tests.support import factories
 from tests.support.client import Client, data
 from tests.support.service import Service

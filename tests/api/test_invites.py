@@ -7,9 +7,15 @@ from uuid import UUID
 import pytest
 
 from almoner.kit.errors import Problem
-from almoner.platform.transactions import Partner
-from almoner.validation.invites import service as invites
-from almoner.validation.invites.domain import INVITE, PAGE, InviteExpired, InviteInvalidState, InviteNotFound
+from almoner.platform.database.transactions import Partner
+from almoner.validation.applications.invites import service as invites
+from almoner.validation.applications.invites.domain import (
+    INVITE,
+    PAGE,
+    InviteExpired,
+    InviteInvalidState,
+    InviteNotFound,
+)
 from tests.support.client import Client, data
 from tests.support.service import Service, Tenant
 

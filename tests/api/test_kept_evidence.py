@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 
 from almoner.validation.agents import service as agents
-from almoner.validation.documents import service as documents
-from almoner.validation.documents.domain import Kept, Outcome
-from almoner.validation.submission_documents import jobs as keeping
+from almoner.validation.applications.documents import service as documents
+from almoner.validation.applications.documents.domain import Kept, Outcome
+from almoner.validation.applications.submission_documents import jobs as keeping
 from tests.support import appeals
 from tests.support.client import Client, data
 from tests.support.hostile_files import HONEST, PNG

@@ -14,9 +14,9 @@ import pytest
 from almoner.access.guard import KeyGuard, Limits
 from almoner.access.keys import domain as key_form
 from almoner.access.keys import service as keys
+from almoner.platform.database.transactions import Database, Tx
 from almoner.platform.http.service import Service as EndpointLayer
 from almoner.platform.ratelimit import Limit, RateLimiter
-from almoner.platform.transactions import Database, Tx
 from tests.support.client import Client
 from tests.support.service import Service, Tenant
 

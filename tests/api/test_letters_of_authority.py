@@ -4,7 +4,7 @@ from typing import Any
 from uuid import UUID
 
 from almoner.review_cases import CASES
-from almoner.validation.reviews.domain import Kind
+from almoner.validation.decisions.reviews.domain import Kind
 from tests.support import agents, appeals, factories
 from tests.support.applications import Form, invited
 from tests.support.browsing import Browser

@@ -14,8 +14,8 @@ from almoner.access.people import service as people
 from almoner.access.people.domain import Person, members_of, profile_of
 from almoner.access.sign_ins.domain import LinkClosed
 from almoner.access.sign_ins.service import links
-from almoner.platform import audit
-from almoner.platform.audit import Actor, Entry
+from almoner.platform.audit import log as audit
+from almoner.platform.audit.log import Actor, Entry
 from tests.support.members import ADDRESS, Desk, desk, member
 from tests.support.service import Service, Tenant
 

@@ -14,8 +14,8 @@ from almoner.access.keys import service as keys
 from almoner.access.keys.domain import Key
 from almoner.access.members import audit_pages
 from almoner.access.people import service as people
-from almoner.platform import audit
-from almoner.platform.audit import Actor, Entry
+from almoner.platform.audit import log as audit
+from almoner.platform.audit.log import Actor, Entry
 from tests.support.members import ADDRESS, Desk, desk, member
 from tests.support.service import Service, Tenant
 

@@ -18,8 +18,8 @@ from almoner.access.sign_ins import service as sign_ins
 from almoner.access.sign_ins.domain import Browser as Device
 from almoner.access.sign_ins.domain import LinkClosed
 from almoner.access.sign_ins.service import links
-from almoner.platform import audit
-from almoner.platform.audit import Actor, Entry
+from almoner.platform.audit import log as audit
+from almoner.platform.audit.log import Actor, Entry
 from almoner.platform.pages.rendering import Pages
 from tests.support.members import ADDRESS, Desk, desk, member
 from tests.support.service import Service, Tenant

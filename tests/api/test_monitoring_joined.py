@@ -9,13 +9,13 @@ from typing import Any
 import pytest
 
 from almoner.nonprofits.registers.domain import Link
-from almoner.platform import selfcheck
-from almoner.platform.transactions import EVERYONE
+from almoner.platform.database.transactions import EVERYONE
+from almoner.platform.observability import selfcheck
 from almoner.screening.watchlists.domain import CATEGORIES
-from almoner.validation.matches import service as matches
-from almoner.validation.monitoring import checks
-from almoner.validation.reviews import service as reviews
-from almoner.validation.reviews.domain import Decision, ReviewRefused, Subject
+from almoner.validation.decisions.reviews import service as reviews
+from almoner.validation.decisions.reviews.domain import Decision, ReviewRefused, Subject
+from almoner.validation.ongoing.matches import service as matches
+from almoner.validation.ongoing.monitoring import checks
 from tests.support import appeals, eligibility, submissions
 from tests.support.client import Client, data
 from tests.support.database import TestDatabase

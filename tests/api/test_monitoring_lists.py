@@ -7,13 +7,13 @@ from typing import Any
 import pytest
 
 from almoner.kit.time import iso
-from almoner.platform import selfcheck
-from almoner.platform.transactions import EVERYONE
+from almoner.platform.database.transactions import EVERYONE
+from almoner.platform.observability import selfcheck
 from almoner.screening.watchlists.domain import CATEGORIES
-from almoner.validation.matches import service as matches
-from almoner.validation.monitoring import checks
-from almoner.validation.monitoring import service as monitoring
-from almoner.validation.reviews.domain import Decision
+from almoner.validation.decisions.reviews.domain import Decision
+from almoner.validation.ongoing.matches import service as matches
+from almoner.validation.ongoing.monitoring import checks
+from almoner.validation.ongoing.monitoring import service as monitoring
 from tests.support import factories
 from tests.support.client import Client, data
 from tests.support.database import TestDatabase

@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from almoner.giving.payee_bank_accounts import service as payees
-from almoner.giving.payee_bank_accounts.domain import PayeeAccount, PayeeRefused
-from almoner.giving.payment_files.domain import BankFileRefused
+from almoner.giving.banking.payment_files.domain import BankFileRefused
+from almoner.giving.disbursing.payee_bank_accounts import service as payees
+from almoner.giving.disbursing.payee_bank_accounts.domain import PayeeAccount, PayeeRefused
 from almoner.validation.agents.domain import ContactRefused
 from tests.api.test_verification_findings import flags, lift, noted, waits
 from tests.support import bank, factories

@@ -2,8 +2,8 @@
 
 import re
 
-from almoner.giving.payee_bank_accounts import service as payees
-from almoner.giving.verifications import service as verifications
+from almoner.giving.disbursing.payee_bank_accounts import service as payees
+from almoner.giving.disbursing.verifications import service as verifications
 from tests.support import bank, factories
 from tests.support.client import Client
 from tests.support.payouts import verified

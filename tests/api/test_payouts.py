@@ -5,13 +5,13 @@ from typing import Any
 import asyncpg
 import pytest
 
-from almoner.giving.disbursements import service as service_of_payouts
-from almoner.giving.disbursements.domain import PayoutRefused, Rules
-from almoner.giving.donation_requests import flows as asking
-from almoner.giving.donations import service as donations
+from almoner.giving.checkout.donation_requests import flows as asking
+from almoner.giving.checkout.donations import service as donations
+from almoner.giving.disbursing.disbursements import service as service_of_payouts
+from almoner.giving.disbursing.disbursements.domain import PayoutRefused, Rules
 from almoner.kit.money import MAX_MINOR
-from almoner.platform import selfcheck
-from almoner.platform.transactions import EVERYONE, Partner
+from almoner.platform.database.transactions import EVERYONE, Partner
+from almoner.platform.observability import selfcheck
 from almoner.selfchecks import CHECKS
 from tests.support import books, factories
 from tests.support import payouts as support

@@ -7,7 +7,8 @@ import pytest
 from starlette.types import Message, Scope
 
 from almoner.migrations import REVISIONS
-from almoner.platform import audit, audit_chain
+from almoner.platform.audit import chain as audit_chain
+from almoner.platform.audit import log as audit
 from almoner.platform.pages.headers import REPORT_PATH
 from tests.support.client import Client
 from tests.support.database import TestDatabase

@@ -6,7 +6,7 @@ from uuid import uuid4
 import pytest
 
 from almoner.nonprofits.registers.domain import CHANGED, RegisterChanged
-from almoner.platform import outbox
+from almoner.platform.events import outbox
 from tests.support import books, factories
 from tests.support import payouts as support
 from tests.support import refunds as back

@@ -11,20 +11,20 @@ import pytest
 from pypdf import PdfReader
 
 from almoner.adapters.mail_mailbox import Mailbox
-from almoner.giving.disbursements import service as payouts
-from almoner.giving.disbursements.domain import Rules
+from almoner.giving.disbursing.disbursements import service as payouts
+from almoner.giving.disbursing.disbursements.domain import Rules
 from almoner.giving.receipts import jobs, store
 from almoner.giving.receipts import service as receipts
 from almoner.giving.receipts.domain import Receipt
 from almoner.kit.errors import NotFound
 from almoner.kit.money import Money
 from almoner.kit.time import iso
-from almoner.platform.background_tasks import Work
-from almoner.platform.mail import Mail, MailDelayed, MailRefused
+from almoner.platform.database.transactions import Partner
+from almoner.platform.jobs.background_tasks import Work
+from almoner.platform.jobs.queue import Done, Drop, Job, Result, Retry
+from almoner.platform.outbound.mail import Mail, MailDelayed, MailRefused
 from almoner.platform.pages.rendering import Pages
 from almoner.platform.pages.translations import Catalogues
-from almoner.platform.queue import Done, Drop, Job, Result, Retry
-from almoner.platform.transactions import Partner
 from tests.support import factories
 from tests.support import payouts as support
 from tests.support import refunds as back

@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from almoner.giving.disbursements import service as sending
-from almoner.giving.disbursements.domain import Rules
-from almoner.giving.refunds import service as refunding
-from almoner.giving.refunds.domain import RefundNotPossible
-from almoner.platform.transactions import EVERYONE
+from almoner.giving.accounting.refunds import service as refunding
+from almoner.giving.accounting.refunds.domain import RefundNotPossible
+from almoner.giving.disbursing.disbursements import service as sending
+from almoner.giving.disbursing.disbursements.domain import Rules
+from almoner.platform.database.transactions import EVERYONE
 from tests.support import books, factories
 from tests.support import payouts as support
 from tests.support import refunds as back

@@ -3,8 +3,8 @@
 import asyncpg
 import pytest
 
-from almoner.giving.disbursements.domain import PayoutRefused
-from almoner.giving.remittances import service as remittances
+from almoner.giving.disbursing.disbursements.domain import PayoutRefused
+from almoner.giving.disbursing.remittances import service as remittances
 from tests.support import factories
 from tests.support.client import Client
 from tests.support.payouts import payouts, run, settled, uuid_of, verified

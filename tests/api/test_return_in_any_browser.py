@@ -9,7 +9,7 @@ from typing import Any
 import httpx
 import pytest
 
-from almoner.platform.postgres import Server
+from almoner.platform.database.postgres import Server
 from tests.support import card_testing, database
 from tests.support.card_testing import DECLINED, FORM, GOOD, Browser, Street
 from tests.support.emptied import Emptied, emptied

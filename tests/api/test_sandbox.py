@@ -9,8 +9,8 @@ import pytest
 
 from almoner.adapters.mail_mailbox import Mailbox
 from almoner.kit.time import parse_moment
-from almoner.platform.mail import Mail
-from almoner.platform.postgres import Server
+from almoner.platform.database.postgres import Server
+from almoner.platform.outbound.mail import Mail
 from almoner.sandbox import mailbox
 from tests.support import database
 from tests.support.client import Client, data

@@ -11,7 +11,7 @@ import pytest
 from almoner.cli.ports import listen
 from almoner.cli.serve import answer
 from almoner.kit.time import parse_moment
-from almoner.platform.postgres import Server
+from almoner.platform.database.postgres import Server
 from tests.support import database, factories
 from tests.support.client import Client, data
 from tests.support.receivers import receiver, reply

@@ -10,7 +10,7 @@ from almoner.access.people import service as people
 from almoner.access.people.domain import Person, members_of
 from almoner.access.sign_ins import service as sign_ins
 from almoner.access.sign_ins.domain import Browser
-from almoner.platform.audit import Actor
+from almoner.platform.audit.log import Actor
 from tests.support.scim import USER, ScimClient, bulk, patch, shown
 from tests.support.service import Service, Tenant
 

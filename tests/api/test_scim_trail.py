@@ -4,7 +4,7 @@ from typing import Any
 
 from almoner.access.credentials.domain import By
 from almoner.access.members import service as members
-from almoner.platform.audit import Actor
+from almoner.platform.audit.log import Actor
 from tests.support.scim import ENTERPRISE, USER, ScimClient, shown, user
 from tests.support.service import Service, Tenant
 

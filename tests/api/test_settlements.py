@@ -4,11 +4,11 @@ from datetime import timedelta
 
 import pytest
 
-from almoner.giving.payments.domain import ProviderStatus
-from almoner.giving.settlements import service as settlements
-from almoner.giving.settlements.domain import ReportRefused
-from almoner.giving.suspense import flows as suspense
-from almoner.giving.suspense import service as decisions
+from almoner.giving.accounting.settlements import service as settlements
+from almoner.giving.accounting.settlements.domain import ReportRefused
+from almoner.giving.accounting.suspense import flows as suspense
+from almoner.giving.accounting.suspense import service as decisions
+from almoner.giving.checkout.payments.domain import ProviderStatus
 from tests.support import books, factories
 from tests.support import giving as support
 from tests.support.client import Client, data

@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from almoner.giving.disbursements import service as payouts
-from almoner.giving.refunds import flows as refunding
-from almoner.giving.settlements.jobs import FETCH, fetch
-from almoner.platform.background_tasks import Work
-from almoner.platform.queue import Done, Job
+from almoner.giving.accounting.refunds import flows as refunding
+from almoner.giving.accounting.settlements.jobs import FETCH, fetch
+from almoner.giving.disbursing.disbursements import service as payouts
+from almoner.platform.jobs.background_tasks import Work
+from almoner.platform.jobs.queue import Done, Job
 from tests.support import bank
 from tests.support import refunds as back
 from tests.support.client import Client, data

@@ -7,11 +7,11 @@ from random import Random
 
 import pytest
 
-from almoner.giving.settlements import service
-from almoner.giving.settlements.domain import Mismatch
-from almoner.giving.settlements.jobs import FETCH, fetch
-from almoner.platform.background_tasks import Work
-from almoner.platform.queue import Done, Job
+from almoner.giving.accounting.settlements import service
+from almoner.giving.accounting.settlements.domain import Mismatch
+from almoner.giving.accounting.settlements.jobs import FETCH, fetch
+from almoner.platform.jobs.background_tasks import Work
+from almoner.platform.jobs.queue import Done, Job
 from tests.support.client import Client
 from tests.support.figures import Figures
 from tests.support.giving import gift

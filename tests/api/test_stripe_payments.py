@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from stripe import InvalidRequestError
 
-from almoner.giving.donations.domain import Standing, WrongTargetCurrency
-from almoner.giving.payments.domain import DisputeStatus, ProviderStatus, ProviderUnavailable
+from almoner.giving.checkout.donations.domain import Standing, WrongTargetCurrency
+from almoner.giving.checkout.payments.domain import DisputeStatus, ProviderStatus, ProviderUnavailable
 from tests.support.client import Client
 from tests.support.database import TestDatabase
 from tests.support.giving import PAID, gift

@@ -7,13 +7,13 @@ from typing import Any
 import pytest
 from structlog.testing import capture_logs
 
-from almoner.giving.disbursements import service as payouts
-from almoner.giving.refunds import flows
-from almoner.giving.refunds import service as refunding
-from almoner.giving.refunds.domain import Refund, RefundNotPossible
-from almoner.giving.refunds.jobs import refresh_status
-from almoner.platform.background_tasks import Work
-from almoner.platform.queue import Done, Job, Retry
+from almoner.giving.accounting.refunds import flows
+from almoner.giving.accounting.refunds import service as refunding
+from almoner.giving.accounting.refunds.domain import Refund, RefundNotPossible
+from almoner.giving.accounting.refunds.jobs import refresh_status
+from almoner.giving.disbursing.disbursements import service as payouts
+from almoner.platform.jobs.background_tasks import Work
+from almoner.platform.jobs.queue import Done, Job, Retry
 from tests.support import books
 from tests.support import refunds as back
 from tests.support.client import Client

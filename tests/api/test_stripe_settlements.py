@@ -5,12 +5,12 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from almoner.giving.settlements import jobs, service
-from almoner.giving.settlements.domain import Mismatch, Unbooked
-from almoner.giving.settlements.jobs import FETCH, fetch
+from almoner.giving.accounting.settlements import jobs, service
+from almoner.giving.accounting.settlements.domain import Mismatch, Unbooked
+from almoner.giving.accounting.settlements.jobs import FETCH, fetch
 from almoner.kit.money import Money
-from almoner.platform.background_tasks import Work
-from almoner.platform.queue import Done, Job, Retry
+from almoner.platform.jobs.background_tasks import Work
+from almoner.platform.jobs.queue import Done, Job, Retry
 from tests.support.client import Client
 from tests.support.giving import gift
 from tests.support.service import Service

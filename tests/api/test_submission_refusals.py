@@ -7,7 +7,7 @@ import pytest
 
 from almoner.access.keys import service as keys
 from almoner.access.partners import service as partners
-from almoner.platform.transactions import Partner
+from almoner.platform.database.transactions import Partner
 from tests.support import factories
 from tests.support.client import Client, data
 from tests.support.service import Service, Tenant

@@ -3,8 +3,8 @@
 from datetime import timedelta
 from typing import Any
 
-from almoner.platform.transactions import EVERYONE
-from almoner.validation.submissions import service as submissions
+from almoner.platform.database.transactions import EVERYONE
+from almoner.validation.applications.submissions import service as submissions
 from tests.support import agents, appeals, factories
 from tests.support.client import Client, data
 from tests.support.service import Service

@@ -9,14 +9,14 @@ from uuid import UUID
 import asyncpg
 import pytest
 
-from almoner.giving.settlements import service as settlements
-from almoner.giving.settlements.domain import Line, LineKind, Report
-from almoner.giving.suspense import flows
-from almoner.giving.suspense import service as suspense
-from almoner.giving.suspense.checks import checks
-from almoner.giving.suspense.domain import Action, NoSuchHeldPayment, NotDecidable
+from almoner.giving.accounting.settlements import service as settlements
+from almoner.giving.accounting.settlements.domain import Line, LineKind, Report
+from almoner.giving.accounting.suspense import flows
+from almoner.giving.accounting.suspense import service as suspense
+from almoner.giving.accounting.suspense.checks import checks
+from almoner.giving.accounting.suspense.domain import Action, NoSuchHeldPayment, NotDecidable
 from almoner.kit.money import Money
-from almoner.platform import selfcheck
+from almoner.platform.observability import selfcheck
 from tests.support import database
 from tests.support import giving as support
 from tests.support.giving import DAY, Giving

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 from pypdf import PdfReader
 
+from almoner.validation.decisions.reviews.domain import Decision
 from almoner.validation.requests import service as requests
-from almoner.validation.reviews.domain import Decision
 from tests.support.client import Client, data
 from tests.support.hostile_files import picture
 from tests.support.service import Service, Tenant

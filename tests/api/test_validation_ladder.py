@@ -16,7 +16,7 @@ from pypdf import PdfReader
 from almoner.adapters.registers_irs_990n import Irs990N
 from almoner.adapters.registers_irs_pub78 import IrsPub78
 from almoner.adapters.registers_irs_revocations import IrsRevocations
-from almoner.platform.postgres import Server
+from almoner.platform.database.postgres import Server
 from almoner.validation.requests.domain import REVIEW_REASONS
 from tests.support import database
 from tests.support.applications import PERSON, Form, invited

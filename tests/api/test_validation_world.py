@@ -8,7 +8,7 @@ from typing import Any, Final
 import pytest
 
 from almoner.nonprofits.registers import flows
-from almoner.platform.postgres import Server
+from almoner.platform.database.postgres import Server
 from almoner.sources import REGISTER_SOURCES
 from tests.support import database
 from tests.support.bmf import body

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from almoner.giving.organisation_confirmations import service as confirmations
-from almoner.giving.organisation_confirmations.domain import Contact
-from almoner.giving.verifications.domain import InvalidState
+from almoner.giving.disbursing.organisation_confirmations import service as confirmations
+from almoner.giving.disbursing.organisation_confirmations.domain import Contact
+from almoner.giving.disbursing.verifications.domain import InvalidState
 from tests.support import bank, factories
 from tests.support.agents import contact, link_in, mail_to, path_of
 from tests.support.browsing import Browser

@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from almoner.giving.payee_bank_accounts import service as payees
-from almoner.giving.verifications import service as verifications
-from almoner.giving.verifications.domain import Evidence, InvalidState
-from almoner.giving.verifications.findings import Flag, Noted
-from almoner.platform.transactions import EVERYONE
+from almoner.giving.disbursing.payee_bank_accounts import service as payees
+from almoner.giving.disbursing.verifications import service as verifications
+from almoner.giving.disbursing.verifications.domain import Evidence, InvalidState
+from almoner.giving.disbursing.verifications.findings import Flag, Noted
+from almoner.platform.database.transactions import EVERYONE
 from tests.support import bank, factories
 from tests.support.client import Client, data
 from tests.support.payouts import payouts, settled, uuid_of, verified

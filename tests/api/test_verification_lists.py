@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from almoner.giving.verifications import service as verifications
-from almoner.giving.verifications.domain import InvalidState
-from almoner.platform.transactions import EVERYONE
-from almoner.validation.matches import service as matches
-from almoner.validation.reviews.domain import Decision
+from almoner.giving.disbursing.verifications import service as verifications
+from almoner.giving.disbursing.verifications.domain import InvalidState
+from almoner.platform.database.transactions import EVERYONE
+from almoner.validation.decisions.reviews.domain import Decision
+from almoner.validation.ongoing.matches import service as matches
 from tests.api.test_verification_findings import flags, lift
 from tests.support import factories
 from tests.support.client import Client

@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from almoner.giving.verifications import service as verifications
-from almoner.giving.verifications.domain import Evidence, Standing
+from almoner.giving.disbursing.verifications import service as verifications
+from almoner.giving.disbursing.verifications.domain import Evidence, Standing
 from almoner.kit.time import iso
-from almoner.platform.transactions import Partner
+from almoner.platform.database.transactions import Partner
 from tests.support import factories
 from tests.support.client import Client, data
 from tests.support.database import TestDatabase

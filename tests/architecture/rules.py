@@ -15,13 +15,13 @@ FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 ADMINISTRATION = frozenset({"cli/local.py", "cli/run.py"})
 READ_BY_HAND = frozenset(
     {
-        ("giving/donations/store_lists.py", "_narrowed"),
-        ("platform/lists.py", "page"),
+        ("giving/checkout/donations/store_lists.py", "_narrowed"),
+        ("platform/database/lists.py", "page"),
         ("scim/store.py", "page"),
         ("scim/store.py", "total"),
-        ("validation/monitoring/store.py", "_narrowed"),
+        ("validation/ongoing/monitoring/store.py", "_narrowed"),
         ("validation/requests/store.py", "_narrowed"),
-        ("validation/submissions/store.py", "_narrowed"),
+        ("validation/applications/submissions/store.py", "_narrowed"),
     }
 )
 """Put conditions together from tables of constants and the numbers of their parameters."""

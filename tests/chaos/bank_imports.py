@@ -12,10 +12,10 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from almoner.giving.bank_statements import camt, flows
-from almoner.giving.bank_statements.domain import Statement
-from almoner.giving.bank_statements.flows import Looked
-from almoner.platform.transactions import Database, Tx
+from almoner.giving.banking.bank_statements import camt, flows
+from almoner.giving.banking.bank_statements.domain import Statement
+from almoner.giving.banking.bank_statements.flows import Looked
+from almoner.platform.database.transactions import Database, Tx
 from tests.chaos.money import connect
 from tests.chaos.victim import fork_each
 

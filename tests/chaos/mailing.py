@@ -11,13 +11,13 @@ from uuid import UUID
 
 from almoner.giving.receipts import jobs, service
 from almoner.kit.ids import Ids
-from almoner.platform import transactions as database
-from almoner.platform.background_tasks import Work
 from almoner.platform.crypto import Vault
+from almoner.platform.database import transactions as database
 from almoner.platform.deployment import Deployment, Links
-from almoner.platform.mail import Mail
+from almoner.platform.jobs.background_tasks import Work
+from almoner.platform.jobs.queue import Job
+from almoner.platform.outbound.mail import Mail
 from almoner.platform.pages.rendering import Pages
-from almoner.platform.queue import Job
 from tests.chaos.paying import Stopped
 
 

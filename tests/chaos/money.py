@@ -17,21 +17,21 @@ from typing import Any, TypeVar
 from uuid import UUID
 
 from almoner.adapters.payments_test import TestProvider
-from almoner.giving.disbursements import flows as payouts
-from almoner.giving.disbursements import service as holding
-from almoner.giving.disbursements.domain import PayoutRefused, Rules
-from almoner.giving.donations import flows
-from almoner.giving.donations.domain import Gift
-from almoner.giving.donations.flows import PaymentWork
-from almoner.giving.payments.domain import ProviderFailure, ProviderPayment, ProviderUnavailable
-from almoner.giving.payments.ports import Order, PaymentProvider
-from almoner.giving.settlements import flows as settlements
+from almoner.giving.accounting.settlements import flows as settlements
+from almoner.giving.checkout.donations import flows
+from almoner.giving.checkout.donations.domain import Gift
+from almoner.giving.checkout.donations.flows import PaymentWork
+from almoner.giving.checkout.payments.domain import ProviderFailure, ProviderPayment, ProviderUnavailable
+from almoner.giving.checkout.payments.ports import Order, PaymentProvider
+from almoner.giving.disbursing.disbursements import flows as payouts
+from almoner.giving.disbursing.disbursements import service as holding
+from almoner.giving.disbursing.disbursements.domain import PayoutRefused, Rules
 from almoner.kit.ids import Ids
 from almoner.kit.money import Money
-from almoner.platform import transactions as databases
 from almoner.platform.crypto import Vault
+from almoner.platform.database import transactions as databases
+from almoner.platform.database.transactions import EVERYONE, Database
 from almoner.platform.deployment import Deployment, Links
-from almoner.platform.transactions import EVERYONE, Database
 from almoner.provider_test import service as simulator
 from almoner.provider_test.domain import Card
 from tests.chaos.paying import Stopped

@@ -10,15 +10,15 @@ from datetime import UTC, datetime
 from uuid import UUID
 
 from almoner.adapters.payments_test import TestProvider
-from almoner.giving.donations import flows
-from almoner.giving.donations.domain import Gift
-from almoner.giving.donations.flows import PaymentWork
-from almoner.giving.payments.domain import ProviderPayment
-from almoner.giving.payments.ports import Order
+from almoner.giving.checkout.donations import flows
+from almoner.giving.checkout.donations.domain import Gift
+from almoner.giving.checkout.donations.flows import PaymentWork
+from almoner.giving.checkout.payments.domain import ProviderPayment
+from almoner.giving.checkout.payments.ports import Order
 from almoner.kit.ids import Ids
 from almoner.kit.money import Money
-from almoner.platform import transactions as database
 from almoner.platform.crypto import Vault
+from almoner.platform.database import transactions as database
 from almoner.platform.deployment import Deployment, Links
 
 

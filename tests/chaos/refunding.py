@@ -10,13 +10,13 @@ from datetime import datetime
 from uuid import UUID
 
 from almoner.adapters.payments_test import TestProvider
-from almoner.giving.payments.domain import ProviderRefund
-from almoner.giving.refunds import flows as gifts
-from almoner.giving.suspense import flows
+from almoner.giving.accounting.refunds import flows as gifts
+from almoner.giving.accounting.suspense import flows
+from almoner.giving.checkout.payments.domain import ProviderRefund
 from almoner.kit.ids import Ids
 from almoner.kit.money import Money
-from almoner.platform import transactions as database
 from almoner.platform.crypto import Vault
+from almoner.platform.database import transactions as database
 from almoner.platform.deployment import Deployment, Links
 from tests.chaos.paying import Stopped
 

@@ -17,11 +17,11 @@ import aiohttp
 
 from almoner.adapters.payments_stripe import StripeProvider
 from almoner.adapters.stripe_line import Line
-from almoner.giving.donations import flows
-from almoner.giving.donations.flows import PaymentWork
-from almoner.giving.payments.domain import ProviderPayment, ProviderUnavailable, Tariff
-from almoner.giving.payments.ports import Order, PaymentProvider
-from almoner.platform.transactions import Database
+from almoner.giving.checkout.donations import flows
+from almoner.giving.checkout.donations.flows import PaymentWork
+from almoner.giving.checkout.payments.domain import ProviderPayment, ProviderUnavailable, Tariff
+from almoner.giving.checkout.payments.ports import Order, PaymentProvider
+from almoner.platform.database.transactions import Database
 from tests.chaos.money import GIFT, connect
 from tests.chaos.victim import Mortal, fork_each, fork_lanes
 from tests.support.stripe_account import MARK, SECRET

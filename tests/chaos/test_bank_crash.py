@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from almoner.giving.suspense import service as suspense
+from almoner.giving.accounting.suspense import service as suspense
 from almoner.kit.time import iso
-from almoner.platform import selfcheck
+from almoner.platform.observability import selfcheck
 from almoner.selfchecks import CHECKS
 from tests.chaos import bank_imports
 from tests.support import bank, books, camt, factories

@@ -18,16 +18,18 @@ import pytest
 
 from almoner import migrations, wiring
 from almoner.app import create_app
-from almoner.platform import postgres, queue, selfcheck
-from almoner.platform.identity import UnreleasedCopy
-from almoner.platform.storage import Blobs
-from almoner.platform.telemetry import Telemetry
-from almoner.platform.transactions import EVERYONE, Partner
-from almoner.platform.uploads.files import Stored
+from almoner.platform.database import postgres
+from almoner.platform.database.identity import UnreleasedCopy
+from almoner.platform.database.transactions import EVERYONE, Partner
+from almoner.platform.files.storage import Blobs
+from almoner.platform.files.uploads.files import Stored
+from almoner.platform.jobs import queue
+from almoner.platform.observability import selfcheck
+from almoner.platform.observability.telemetry import Telemetry
 from almoner.selfchecks import CHECKS
 from almoner.settings import Settings, read
-from almoner.validation.documents import jobs
-from almoner.validation.documents import service as documents
+from almoner.validation.applications.documents import jobs
+from almoner.validation.applications.documents import service as documents
 from tests.support import database, running, servers
 from tests.support.client import Client
 from tests.support.clock import TestClock

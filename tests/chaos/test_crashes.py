@@ -8,9 +8,9 @@ from pathlib import Path
 import asyncpg
 import pytest
 
-from almoner.platform.background import Background
-from almoner.platform.telemetry import Telemetry
-from almoner.platform.transactions import Database
+from almoner.platform.database.transactions import Database
+from almoner.platform.jobs.background import Background
+from almoner.platform.observability.telemetry import Telemetry
 from tests.chaos import victim
 from tests.support.database import TestDatabase
 from tests.support.figures import Figures

@@ -14,7 +14,7 @@ from almoner.adapters.registers_irs_bmf import IrsBmf
 from almoner.nonprofits.registers import flows
 from almoner.nonprofits.registers.domain import Load
 from almoner.nonprofits.registers.ports import Row, SourceFile
-from almoner.platform.transactions import Tx
+from almoner.platform.database.transactions import Tx
 from tests.support.bmf import bodies, write
 from tests.support.database import TestDatabase
 from tests.support.eventually import eventually

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from almoner.kit.time import iso
-from almoner.platform import selfcheck
+from almoner.platform.observability import selfcheck
 from almoner.selfchecks import CHECKS
 from tests.chaos import money
 from tests.support import factories

@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from almoner.giving.donations import jobs
-from almoner.giving.donations.domain import Standing
-from almoner.giving.payments import service as payments
+from almoner.giving.checkout.donations import jobs
+from almoner.giving.checkout.donations.domain import Standing
+from almoner.giving.checkout.payments import service as payments
 from almoner.kit.time import iso
-from almoner.platform.background import Background
-from almoner.platform.background_tasks import Duties
+from almoner.platform.jobs.background import Background
+from almoner.platform.jobs.background_tasks import Duties
 from tests.support import giving as support
 from tests.support.built_in_provider import Till, serving_provider
 from tests.support.database import TestDatabase

@@ -9,9 +9,9 @@ from pathlib import Path
 import asyncpg
 import pytest
 
-from almoner.giving.suspense import service as suspense
+from almoner.giving.accounting.suspense import service as suspense
 from almoner.kit.time import iso
-from almoner.platform import selfcheck
+from almoner.platform.observability import selfcheck
 from almoner.selfchecks import CHECKS
 from tests.support import giving as support
 from tests.support import refunds

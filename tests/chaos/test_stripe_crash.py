@@ -11,7 +11,7 @@ from time import monotonic
 import pytest
 
 from almoner.kit.time import iso
-from almoner.platform import selfcheck
+from almoner.platform.observability import selfcheck
 from almoner.selfchecks import CHECKS
 from tests.chaos import stripe_gifts
 from tests.support.client import Client

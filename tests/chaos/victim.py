@@ -18,16 +18,17 @@ from uuid import UUID, uuid4
 
 from almoner.kit.ids import Ids
 from almoner.kit.time import SystemClock
-from almoner.platform import outbox, queue
-from almoner.platform import transactions as databases
-from almoner.platform.background import Background
-from almoner.platform.background_tasks import Duties, Work
 from almoner.platform.crypto import Vault
+from almoner.platform.database import transactions as databases
+from almoner.platform.database.transactions import Database, Tx
 from almoner.platform.deployment import Deployment, Links
-from almoner.platform.outbox import Event, Reaction
-from almoner.platform.queue import Done, Job, NewJob, Result
-from almoner.platform.telemetry import Telemetry
-from almoner.platform.transactions import Database, Tx
+from almoner.platform.events import outbox
+from almoner.platform.events.outbox import Event, Reaction
+from almoner.platform.jobs import queue
+from almoner.platform.jobs.background import Background
+from almoner.platform.jobs.background_tasks import Duties, Work
+from almoner.platform.jobs.queue import Done, Job, NewJob, Result
+from almoner.platform.observability.telemetry import Telemetry
 
 PARTNER = UUID(int=7)
 CHANGES = 3

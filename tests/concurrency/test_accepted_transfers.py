@@ -2,9 +2,9 @@
 
 import asyncio
 
-from almoner.giving.bank_transfers import service as transfers
-from almoner.giving.claims import service as claiming
-from almoner.giving.suspense import service as suspense
+from almoner.giving.accounting.suspense import service as suspense
+from almoner.giving.checkout.bank_transfers import service as transfers
+from almoner.giving.gift_aid.claims import service as claiming
 from tests.support import factories
 from tests.support import giving as support
 from tests.support.client import Client

@@ -11,13 +11,13 @@ from uuid import UUID
 import pytest
 
 from almoner.kit.errors import NotFound
-from almoner.platform.transactions import EVERYONE, Partner, Tx
+from almoner.platform.database.transactions import EVERYONE, Partner, Tx
 from almoner.screening.screenings.service import Screener
 from almoner.validation.agents import confirming, reviewing
 from almoner.validation.agents import service as agents
 from almoner.validation.agents.domain import REJECTIONS, VERIFICATION, Agent, Contact, InvalidState
-from almoner.validation.documents.domain import Kept
-from almoner.validation.reviews.domain import Decision
+from almoner.validation.applications.documents.domain import Kept
+from almoner.validation.decisions.reviews.domain import Decision
 from tests.support import factories
 from tests.support.figures import Figures
 from tests.support.service import Service, Tenant

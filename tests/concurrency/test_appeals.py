@@ -5,9 +5,9 @@ from typing import Any, cast
 
 from asyncpg import Record
 
-from almoner.platform.transactions import EVERYONE, Tx
+from almoner.platform.database.transactions import EVERYONE, Tx
 from almoner.validation.agents import store
-from almoner.validation.submissions import store_forgetting as submissions
+from almoner.validation.applications.submissions import store_forgetting as submissions
 from tests.support import appeals
 from tests.support.client import Client
 from tests.support.eventually import eventually

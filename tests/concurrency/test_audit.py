@@ -6,13 +6,14 @@ from contextlib import suppress
 from pathlib import Path
 from uuid import UUID
 
-from almoner.platform import audit, audit_heads
-from almoner.platform.audit import Actor
-from almoner.platform.audit_chain import COLUMNS, GENESIS, Chainer, link
-from almoner.platform.audit_proof import prove
-from almoner.platform.postgres import Server
-from almoner.platform.telemetry import Telemetry
-from almoner.platform.transactions import Database
+from almoner.platform.audit import heads as audit_heads
+from almoner.platform.audit import log as audit
+from almoner.platform.audit.chain import COLUMNS, GENESIS, Chainer, link
+from almoner.platform.audit.log import Actor
+from almoner.platform.audit.proof import prove
+from almoner.platform.database.postgres import Server
+from almoner.platform.database.transactions import Database
+from almoner.platform.observability.telemetry import Telemetry
 from tests.support import database
 from tests.support.figures import Figures
 from tests.support.service import serving

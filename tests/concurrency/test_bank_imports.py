@@ -6,11 +6,11 @@ from collections.abc import AsyncIterator
 import asyncpg
 import pytest
 
-from almoner.giving.bank_statements import flows, service
-from almoner.giving.bank_statements.domain import BankLine
-from almoner.giving.bank_statements.flows import Looked
-from almoner.giving.suspense import service as suspense
-from almoner.platform import selfcheck
+from almoner.giving.accounting.suspense import service as suspense
+from almoner.giving.banking.bank_statements import flows, service
+from almoner.giving.banking.bank_statements.domain import BankLine
+from almoner.giving.banking.bank_statements.flows import Looked
+from almoner.platform.observability import selfcheck
 from almoner.selfchecks import CHECKS
 from tests.support import bank, books, camt, factories
 from tests.support import giving as support

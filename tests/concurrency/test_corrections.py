@@ -6,16 +6,16 @@ from uuid import UUID
 
 import pytest
 
-from almoner.platform.transactions import EVERYONE, Partner
+from almoner.platform.database.transactions import EVERYONE, Partner
 from almoner.review_cases import CASES
 from almoner.validation.agents import service as agents
 from almoner.validation.agents.domain import Agent
+from almoner.validation.applications.submissions import service as submissions
+from almoner.validation.applications.submissions.domain import InvalidState
+from almoner.validation.decisions.reviews import service as reviews
+from almoner.validation.decisions.reviews.domain import Decision, NotOpen, NotShown
 from almoner.validation.requests import evaluate
 from almoner.validation.requests import service as requests
-from almoner.validation.reviews import service as reviews
-from almoner.validation.reviews.domain import Decision, NotOpen, NotShown
-from almoner.validation.submissions import service as submissions
-from almoner.validation.submissions.domain import InvalidState
 from tests.support import appeals
 from tests.support.client import Client, data
 from tests.support.eventually import eventually

@@ -4,13 +4,13 @@ from time import perf_counter
 
 import pytest
 
-from almoner.giving.disbursements import flows as payouts
-from almoner.giving.disbursements.domain import Rules
-from almoner.giving.donation_requests import flows
-from almoner.giving.donation_requests.domain import Unasked
+from almoner.giving.checkout.donation_requests import flows
+from almoner.giving.checkout.donation_requests.domain import Unasked
+from almoner.giving.disbursing.disbursements import flows as payouts
+from almoner.giving.disbursing.disbursements.domain import Rules
 from almoner.kit.money import Money
-from almoner.platform.postgres import Server
-from almoner.platform.transactions import EVERYONE
+from almoner.platform.database.postgres import Server
+from almoner.platform.database.transactions import EVERYONE
 from tests.support import books, database, factories
 from tests.support.figures import Figures
 from tests.support.payouts import uuid_of, verified

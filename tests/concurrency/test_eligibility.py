@@ -12,12 +12,13 @@ from uuid import UUID
 import pytest
 
 from almoner.nonprofits.activities.domain import SUB_TAGS
-from almoner.platform.transactions import Tx
-from almoner.validation.configurations import service as configurations
-from almoner.validation.configurations.service import Wish
-from almoner.validation.eligibility import evaluating
-from almoner.validation.eligibility import service as eligibility
-from almoner.validation.eligibility.domain import (
+from almoner.platform.database.transactions import Tx
+from almoner.validation.applications.configurations import service as configurations
+from almoner.validation.applications.configurations.service import Wish
+from almoner.validation.decisions.reviews.domain import Decision
+from almoner.validation.ongoing.eligibility import evaluating
+from almoner.validation.ongoing.eligibility import service as eligibility
+from almoner.validation.ongoing.eligibility.domain import (
     SUBSCRIPTION,
     UNKNOWN,
     AlreadyCancelled,
@@ -28,7 +29,6 @@ from almoner.validation.eligibility.domain import (
 )
 from almoner.validation.requests import service as requests
 from almoner.validation.requests.domain import InvalidState as RequestDecidedAlready
-from almoner.validation.reviews.domain import Decision
 from tests.support.client import Client
 from tests.support.eligibility import body_of, tagged
 from tests.support.figures import Figures

@@ -3,9 +3,9 @@
 import asyncio
 from uuid import UUID
 
-from almoner.giving.claims import service as claiming
-from almoner.giving.claims.domain import Claim, ClaimRefused
-from almoner.platform.transactions import Tx
+from almoner.giving.gift_aid.claims import service as claiming
+from almoner.giving.gift_aid.claims.domain import Claim, ClaimRefused
+from almoner.platform.database.transactions import Tx
 from tests.support import factories
 from tests.support.claims import BY, Cause, cause
 from tests.support.client import Client

@@ -10,10 +10,10 @@ from datetime import timedelta
 import httpx
 import pytest
 
-from almoner.giving.donations.domain import Standing, TooManyTries
-from almoner.giving.payments.domain import ProviderStatus
-from almoner.giving.sessions import service as sessions
-from almoner.giving.sessions.domain import SessionCompleted, SessionExpired
+from almoner.giving.checkout.donations.domain import Standing, TooManyTries
+from almoner.giving.checkout.payments.domain import ProviderStatus
+from almoner.giving.checkout.sessions import service as sessions
+from almoner.giving.checkout.sessions.domain import SessionCompleted, SessionExpired
 from tests.support import factories
 from tests.support import giving as support
 from tests.support.client import Client

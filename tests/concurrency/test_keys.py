@@ -7,7 +7,7 @@ from datetime import timedelta
 import pytest
 
 from almoner.access.keys import service as keys
-from almoner.platform.transactions import Partner
+from almoner.platform.database.transactions import Partner
 from tests.support.figures import Figures
 from tests.support.service import Service
 

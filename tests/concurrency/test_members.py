@@ -11,8 +11,8 @@ from almoner.access.members import service as members
 from almoner.access.members.domain import LastOwner
 from almoner.access.people import service as people
 from almoner.access.people.domain import members_of, profile_of
-from almoner.platform.audit import Actor
-from almoner.platform.transactions import Partner, Tx
+from almoner.platform.audit.log import Actor
+from almoner.platform.database.transactions import Partner, Tx
 from tests.support.people import person as somebody
 from tests.support.service import Service, Tenant
 

@@ -5,8 +5,8 @@ from collections import Counter
 
 import pytest
 
-from almoner.platform import selfcheck
-from almoner.platform.postgres import Server
+from almoner.platform.database.postgres import Server
+from almoner.platform.observability import selfcheck
 from almoner.selfchecks import CHECKS
 from tests.support import database, money_world
 from tests.support.figures import Figures

@@ -11,19 +11,19 @@ from uuid import UUID
 import pytest
 
 from almoner.kit.errors import Problem
-from almoner.platform import selfcheck
-from almoner.platform.transactions import EVERYONE, Tx
+from almoner.platform.database.transactions import EVERYONE, Tx
+from almoner.platform.observability import selfcheck
 from almoner.screening.screenings.service import Screener
 from almoner.screening.watchlists.domain import CATEGORIES
-from almoner.validation.configurations import service as configurations
-from almoner.validation.configurations.service import Wish
-from almoner.validation.matches import checks as match_checks
-from almoner.validation.matches import service as matches
-from almoner.validation.monitoring import checks, evaluating
-from almoner.validation.monitoring import service as monitoring
-from almoner.validation.monitoring.domain import SUBSCRIPTION, Results
+from almoner.validation.applications.configurations import service as configurations
+from almoner.validation.applications.configurations.service import Wish
+from almoner.validation.decisions.reviews.domain import Decision, NotOpen
+from almoner.validation.ongoing.matches import checks as match_checks
+from almoner.validation.ongoing.matches import service as matches
+from almoner.validation.ongoing.monitoring import checks, evaluating
+from almoner.validation.ongoing.monitoring import service as monitoring
+from almoner.validation.ongoing.monitoring.domain import SUBSCRIPTION, Results
 from almoner.validation.requests import service as requests
-from almoner.validation.reviews.domain import Decision, NotOpen
 from tests.support import factories, validation
 from tests.support.database import TestDatabase
 from tests.support.figures import Figures

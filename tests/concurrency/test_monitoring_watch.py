@@ -7,10 +7,10 @@ from uuid import UUID
 
 import pytest
 
-from almoner.platform import selfcheck
+from almoner.platform.observability import selfcheck
 from almoner.screening.screenings.service import Screener
-from almoner.validation.monitoring import checks, evaluating
-from almoner.validation.monitoring import service as monitoring
+from almoner.validation.ongoing.monitoring import checks, evaluating
+from almoner.validation.ongoing.monitoring import service as monitoring
 from tests.support import factories, validation
 from tests.support.client import Client
 from tests.support.database import TestDatabase

@@ -9,11 +9,11 @@ import pytest
 
 from almoner.access.operators import service as operators
 from almoner.access.operators.domain import SameOperator
-from almoner.giving.disbursements import flows as payout_flows
-from almoner.giving.disbursements import service as holding
-from almoner.giving.disbursements.domain import Confirmation, PayoutRefused, TakesTwo
-from almoner.giving.payment_files import service as files
-from almoner.giving.payment_files.domain import BankFileRefused
+from almoner.giving.banking.payment_files import service as files
+from almoner.giving.banking.payment_files.domain import BankFileRefused
+from almoner.giving.disbursing.disbursements import flows as payout_flows
+from almoner.giving.disbursing.disbursements import service as holding
+from almoner.giving.disbursing.disbursements.domain import Confirmation, PayoutRefused, TakesTwo
 from tests.support import bank, books, factories
 from tests.support.client import Client
 from tests.support.database import TestDatabase

@@ -3,9 +3,9 @@
 import asyncio
 from pathlib import Path
 
-from almoner.giving.payee_bank_accounts import service as payees
-from almoner.giving.payee_bank_accounts.domain import PayeeAccount, PayeeRefused
-from almoner.giving.payment_files.domain import BankFileRefused
+from almoner.giving.banking.payment_files.domain import BankFileRefused
+from almoner.giving.disbursing.payee_bank_accounts import service as payees
+from almoner.giving.disbursing.payee_bank_accounts.domain import PayeeAccount, PayeeRefused
 from tests.support import bank, factories
 from tests.support.client import Client
 from tests.support.payouts import settled, uuid_of, verified

@@ -9,13 +9,13 @@ from uuid import UUID
 
 import pytest
 
-from almoner.giving.disbursements.domain import PayoutRefused, Rules
-from almoner.giving.donations.domain import InvalidState
-from almoner.giving.ledger import domain as ledger
-from almoner.giving.ledger import service as posting
-from almoner.giving.reassignments import service as reassignments
+from almoner.giving.accounting.ledger import domain as ledger
+from almoner.giving.accounting.ledger import service as posting
+from almoner.giving.accounting.reassignments import service as reassignments
+from almoner.giving.checkout.donations.domain import InvalidState
+from almoner.giving.disbursing.disbursements.domain import PayoutRefused, Rules
 from almoner.kit.money import Money
-from almoner.platform.transactions import EVERYONE
+from almoner.platform.database.transactions import EVERYONE
 from tests.support import books, factories
 from tests.support import giving as givings
 from tests.support.client import Client, data

@@ -5,16 +5,16 @@ import random
 from contextlib import suppress
 from typing import Any
 
-from almoner.giving.disbursements import service as collecting
-from almoner.giving.disbursements.domain import PayoutRefused, Rules
-from almoner.giving.donations import service as donations
-from almoner.giving.donations.domain import Bucket, InvalidState
-from almoner.giving.reassignments import service as reassignments
-from almoner.giving.refunds import service as refunding
-from almoner.giving.refunds.domain import RefundNotPossible
+from almoner.giving.accounting.reassignments import service as reassignments
+from almoner.giving.accounting.refunds import service as refunding
+from almoner.giving.accounting.refunds.domain import RefundNotPossible
+from almoner.giving.checkout.donations import service as donations
+from almoner.giving.checkout.donations.domain import Bucket, InvalidState
+from almoner.giving.disbursing.disbursements import service as collecting
+from almoner.giving.disbursing.disbursements.domain import PayoutRefused, Rules
 from almoner.kit.errors import IncorrectParams
-from almoner.platform import selfcheck
-from almoner.platform.transactions import EVERYONE
+from almoner.platform.database.transactions import EVERYONE
+from almoner.platform.observability import selfcheck
 from almoner.selfchecks import CHECKS
 from tests.support import books, factories
 from tests.support import giving as givings

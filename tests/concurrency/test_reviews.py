@@ -7,10 +7,10 @@ from collections.abc import Awaitable
 import pytest
 
 from almoner.kit.errors import Problem
-from almoner.platform.transactions import EVERYONE
+from almoner.platform.database.transactions import EVERYONE
 from almoner.review_cases import CASES
-from almoner.validation.reviews import service as reviews
-from almoner.validation.reviews.domain import Decision, HeldByAnother, NotOpen, NotShown, ReviewRefused
+from almoner.validation.decisions.reviews import service as reviews
+from almoner.validation.decisions.reviews.domain import Decision, HeldByAnother, NotOpen, NotShown, ReviewRefused
 from tests.support.client import Client, data
 from tests.support.reviews import Waiting, waiting
 from tests.support.service import Service

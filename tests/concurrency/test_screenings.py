@@ -8,11 +8,11 @@ from uuid import UUID
 
 import pytest
 
-from almoner.platform.transactions import EVERYONE
+from almoner.platform.database.transactions import EVERYONE
 from almoner.screening.screenings.domain import Asked, ScreenedSubject
 from almoner.screening.screenings.service import Screener
-from almoner.validation.matches import service as matches
-from almoner.validation.reviews.domain import Decision, NotOpen
+from almoner.validation.decisions.reviews.domain import Decision, NotOpen
+from almoner.validation.ongoing.matches import service as matches
 from tests.support.database import TestDatabase
 from tests.support.service import Service, serving
 from tests.support.watchlists import Lists, listing

@@ -3,8 +3,8 @@
 import asyncpg
 import pytest
 
-from almoner.giving.settlements import flows
-from almoner.giving.settlements.domain import ImportInterrupted
+from almoner.giving.accounting.settlements import flows
+from almoner.giving.accounting.settlements.domain import ImportInterrupted
 from tests.support import books, factories
 from tests.support.client import Client
 from tests.support.database import TestDatabase

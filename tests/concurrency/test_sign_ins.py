@@ -13,7 +13,7 @@ from almoner.access.people import service as people
 from almoner.access.sign_ins import service as sign_ins
 from almoner.access.sign_ins.domain import LinkClosed, WrongSignIn
 from almoner.access.sign_ins.service import account, links, sign_in_methods
-from almoner.platform.transactions import Tx
+from almoner.platform.database.transactions import Tx
 from tests.support.eventually import eventually
 from tests.support.people import LEAST_COST
 from tests.support.security_key import SecurityKey

@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from almoner.validation.eligibility import service as eligibility
-from almoner.validation.monitoring import service as monitoring
+from almoner.validation.ongoing.eligibility import service as eligibility
+from almoner.validation.ongoing.monitoring import service as monitoring
 from tests.concurrency.test_submissions import answered
 from tests.support import factories
 from tests.support.client import Client, data

@@ -10,17 +10,17 @@ from uuid import UUID
 
 import pytest
 
-from almoner.platform import selfcheck
-from almoner.platform.transactions import EVERYONE
+from almoner.platform.database.transactions import EVERYONE
+from almoner.platform.observability import selfcheck
 from almoner.screening.screenings.service import Screener
 from almoner.validation.agents import service as agents
-from almoner.validation.configurations.domain import CHECKS, Check
-from almoner.validation.eligibility import evaluating as eligibility
-from almoner.validation.monitoring import evaluating as monitoring
+from almoner.validation.applications.configurations.domain import CHECKS, Check
+from almoner.validation.applications.submissions import checks, evaluating
+from almoner.validation.applications.submissions.domain import Standing, SubmissionStatus
+from almoner.validation.decisions.reviews.domain import Decision
+from almoner.validation.ongoing.eligibility import evaluating as eligibility
+from almoner.validation.ongoing.monitoring import evaluating as monitoring
 from almoner.validation.requests import service as requests
-from almoner.validation.reviews.domain import Decision
-from almoner.validation.submissions import checks, evaluating
-from almoner.validation.submissions.domain import Standing, SubmissionStatus
 from tests.support import factories
 from tests.support.client import Client
 from tests.support.figures import Figures

@@ -10,13 +10,13 @@ from uuid import UUID
 
 import pytest
 
-from almoner.platform.transactions import EVERYONE, Partner, Tx
+from almoner.platform.database.transactions import EVERYONE, Partner, Tx
+from almoner.validation.decisions.reviews import service as reviews
+from almoner.validation.decisions.reviews.domain import Decision
 from almoner.validation.requests import evaluate
 from almoner.validation.requests import service as requests
 from almoner.validation.requests.domain import REJECTION_REASONS, REQUEST, Asked, InvalidState
 from almoner.validation.requests.triggers import ACTIONS
-from almoner.validation.reviews import service as reviews
-from almoner.validation.reviews.domain import Decision
 from tests.support.figures import Figures
 from tests.support.service import Service, Tenant
 

@@ -4,11 +4,11 @@ import asyncio
 from itertools import count
 from uuid import UUID
 
-from almoner.giving.organisation_confirmations import service as confirmations
-from almoner.giving.organisation_confirmations.domain import Changed, Contact
-from almoner.giving.payee_bank_accounts import service as payees
-from almoner.giving.verifications import service as verifications
-from almoner.giving.verifications.domain import InvalidState
+from almoner.giving.disbursing.organisation_confirmations import service as confirmations
+from almoner.giving.disbursing.organisation_confirmations.domain import Changed, Contact
+from almoner.giving.disbursing.payee_bank_accounts import service as payees
+from almoner.giving.disbursing.verifications import service as verifications
+from almoner.giving.disbursing.verifications.domain import InvalidState
 from tests.support import bank, factories
 from tests.support.client import Client
 from tests.support.payouts import uuid_of

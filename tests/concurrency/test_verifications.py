@@ -12,13 +12,13 @@ from uuid import UUID
 
 import pytest
 
-from almoner.giving.payee_bank_accounts import service as payees
-from almoner.giving.verifications import checking
-from almoner.giving.verifications import service as verifications
-from almoner.giving.verifications.domain import CHECKS, VERIFICATION, Evidence, InvalidState, Outcome
-from almoner.giving.verifications.ports import Screening
+from almoner.giving.disbursing.payee_bank_accounts import service as payees
+from almoner.giving.disbursing.verifications import checking
+from almoner.giving.disbursing.verifications import service as verifications
+from almoner.giving.disbursing.verifications.domain import CHECKS, VERIFICATION, Evidence, InvalidState, Outcome
+from almoner.giving.disbursing.verifications.ports import Screening
 from almoner.job_registry import Screened
-from almoner.platform.transactions import EVERYONE, Partner, Tx
+from almoner.platform.database.transactions import EVERYONE, Partner, Tx
 from almoner.screening.screenings.service import Screener
 from tests.support import factories
 from tests.support.client import Client

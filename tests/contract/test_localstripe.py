@@ -9,7 +9,7 @@ import pytest
 
 from almoner.adapters.payments_stripe import StripeProvider
 from almoner.adapters.stripe_line import Line
-from almoner.giving.payments.domain import (
+from almoner.giving.checkout.payments.domain import (
     NoSuchPayment,
     NoticeRefused,
     ProviderFailure,

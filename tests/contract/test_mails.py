@@ -15,7 +15,7 @@ from aiosmtpd.smtp import SMTP, Envelope, Session
 
 from almoner.adapters.mail_mailbox import links, mail_id
 from almoner.adapters.mail_smtp import SmtpServer
-from almoner.platform.mail import Attachment, Mail, MailDelayed, MailRefused
+from almoner.platform.outbound.mail import Attachment, Mail, MailDelayed, MailRefused
 from tests.support.clock import TestClock
 from tests.support.running import free_port
 

@@ -16,7 +16,7 @@ import pytest
 from almoner.adapters.payments_stripe import StripeProvider
 from almoner.adapters.payments_test import TestProvider
 from almoner.adapters.stripe_line import Line
-from almoner.giving.payments.domain import (
+from almoner.giving.checkout.payments.domain import (
     DisputeStatus,
     NoSuchPayment,
     NoticeRefused,
@@ -27,7 +27,7 @@ from almoner.giving.payments.domain import (
     RefundRefused,
     Tariff,
 )
-from almoner.giving.payments.ports import Order, PaymentProvider
+from almoner.giving.checkout.payments.ports import Order, PaymentProvider
 from almoner.kit.money import MAX_MINOR, Money
 from almoner.provider_test.callbacks import signature
 from tests.support import fake_provider, stripe_account

@@ -10,9 +10,9 @@ import pytest
 
 from almoner.adapters.payments_stripe import StripeProvider
 from almoner.adapters.stripe_line import Line
-from almoner.giving.payments.domain import ProviderFailure, Tariff
-from almoner.giving.settlements.domain import LineKind
-from almoner.giving.settlements.ports import PayoutReports
+from almoner.giving.accounting.settlements.domain import LineKind
+from almoner.giving.accounting.settlements.ports import PayoutReports
+from almoner.giving.checkout.payments.domain import ProviderFailure, Tariff
 from almoner.kit.money import Money
 from tests.contract.test_payment_provider import order
 from tests.support import stripe_account

@@ -9,7 +9,7 @@ from scim2_models import Bulk, ETag, Filter, ScimProvider, Sort
 from scim2_server.storage import ScimStorage
 from scim2_server.testing import AsyncScimStorageContract, BlockingStorage
 
-from almoner.platform.transactions import Database, connect
+from almoner.platform.database.transactions import Database, connect
 from tests.support import scim_rows
 from tests.support.database import TestDatabase
 

@@ -16,8 +16,8 @@ from obstore.store import MemoryStore
 from almoner.adapters.scanner_clamd import Clamd
 from almoner.adapters.storage_objects import ObjectStorage, open_storage
 from almoner.platform.crypto import SealBroken, Vault
-from almoner.platform.storage import SEGMENT, BlobMissing, Blobs, Storage, StorageAway
-from almoner.validation.documents.ports import NoScanner, Scanner, ScannerDown
+from almoner.platform.files.storage import SEGMENT, BlobMissing, Blobs, Storage, StorageAway
+from almoner.validation.applications.documents.ports import NoScanner, Scanner, ScannerDown
 from tests.support import clamd
 
 Make = Callable[[Path], Storage]

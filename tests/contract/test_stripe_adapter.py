@@ -11,7 +11,7 @@ import pytest
 
 from almoner.adapters.payments_stripe import StripeProvider
 from almoner.adapters.stripe_line import Line
-from almoner.giving.payments.domain import NoSuchPayment, ProviderFailure, Tariff
+from almoner.giving.checkout.payments.domain import NoSuchPayment, ProviderFailure, Tariff
 from almoner.kit.money import Money
 from tests.support.client import Client
 from tests.support.service import Service

@@ -6,7 +6,7 @@ import pytest
 
 from almoner.adapters.payments_stripe import StripeProvider
 from almoner.adapters.stripe_line import Line
-from almoner.giving.payments.domain import ProviderFailure, Tariff
+from almoner.giving.checkout.payments.domain import ProviderFailure, Tariff
 from almoner.kit.time import SystemClock
 from tests.support import stripe_account
 from tests.support.stripe_account import MARK

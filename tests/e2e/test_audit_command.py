@@ -8,8 +8,9 @@ from pathlib import Path
 
 import asyncpg
 
-from almoner.platform import audit, audit_heads
-from almoner.platform.audit import Actor
+from almoner.platform.audit import heads as audit_heads
+from almoner.platform.audit import log as audit
+from almoner.platform.audit.log import Actor
 from tests.support.audit_log import begun
 from tests.support.database import TestDatabase
 from tests.support.service import serving

@@ -12,16 +12,16 @@ import typer
 from almoner.access.members import service as members
 from almoner.access.people.domain import OperatorRole
 from almoner.cli.terminal import commands
-from almoner.giving.disbursements import flows as payout_flows
-from almoner.giving.disbursements import service as payout_service
-from almoner.giving.disbursements.domain import Rules
-from almoner.giving.disputes import service as disputes
-from almoner.giving.donation_requests import flows as asking
-from almoner.giving.donation_requests.domain import Unasked
-from almoner.giving.refunds import service as refunding
-from almoner.giving.suspense import service as suspense
-from almoner.platform import audit
-from almoner.platform.transactions import Partner
+from almoner.giving.accounting.disputes import service as disputes
+from almoner.giving.accounting.refunds import service as refunding
+from almoner.giving.accounting.suspense import service as suspense
+from almoner.giving.checkout.donation_requests import flows as asking
+from almoner.giving.checkout.donation_requests.domain import Unasked
+from almoner.giving.disbursing.disbursements import flows as payout_flows
+from almoner.giving.disbursing.disbursements import service as payout_service
+from almoner.giving.disbursing.disbursements.domain import Rules
+from almoner.platform.audit import log as audit
+from almoner.platform.database.transactions import Partner
 from tests.support import bank, bmf, camt, factories, refunds, transfers
 from tests.support import claims as charities
 from tests.support import giving as donors

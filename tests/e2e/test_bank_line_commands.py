@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from almoner import worker
-from almoner.giving.bank_statements import service as bank_lines
+from almoner.giving.banking.bank_statements import service as bank_lines
 from tests.support import bank, camt, factories
 from tests.support.camt import Entry
 from tests.support.client import Client, data

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from almoner.platform import audit
+from almoner.platform.audit import log as audit
 from tests.support.service import Service, Tenant
 from tests.support.terminal import Type, terminal
 

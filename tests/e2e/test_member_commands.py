@@ -14,7 +14,7 @@ from almoner.access.people.domain import Person, members_of, profile_of
 from almoner.access.sign_ins import service as sign_ins
 from almoner.access.sign_ins.domain import Browser
 from almoner.access.sign_ins.service import links
-from almoner.platform import audit
+from almoner.platform.audit import log as audit
 from tests.support.service import Service, Tenant
 from tests.support.terminal import Type, terminal
 

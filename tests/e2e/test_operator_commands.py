@@ -14,8 +14,8 @@ from almoner.access.operators import service as operators
 from almoner.access.operators.domain import life
 from almoner.access.people import service as people
 from almoner.access.people.domain import OPERATORS
-from almoner.platform import audit
-from almoner.platform.audit import Actor
+from almoner.platform.audit import log as audit
+from almoner.platform.audit.log import Actor
 from tests.support import factories
 from tests.support.client import Client, data
 from tests.support.database import TestDatabase

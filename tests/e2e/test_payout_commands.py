@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 from pypdf import PdfReader
 
-from almoner.giving.settlements import checks as settlement_checks
-from almoner.platform import selfcheck
+from almoner.giving.accounting.settlements import checks as settlement_checks
+from almoner.platform.observability import selfcheck
 from tests.support import bank, factories
 from tests.support.client import Client
 from tests.support.database import TestDatabase

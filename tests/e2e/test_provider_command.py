@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from almoner.access.sign_ins import service as sign_ins
-from almoner.platform import audit
+from almoner.platform.audit import log as audit
 from tests.support.hostile_openid import hostile_provider
 from tests.support.openid import openid_provider
 from tests.support.running import free_port

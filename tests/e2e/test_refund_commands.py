@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from almoner.giving.refunds import service as refunding
+from almoner.giving.accounting.refunds import service as refunding
 from tests.support import factories, refunds
 from tests.support import payouts as support
 from tests.support import requests as asking

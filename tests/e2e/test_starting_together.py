@@ -14,9 +14,9 @@ import httpx
 import pytest
 
 from almoner.cli.local import DATABASE
-from almoner.platform import postgres
-from almoner.platform.postgres import Server
-from almoner.platform.programs import Account, Programs
+from almoner.platform.database import postgres
+from almoner.platform.database.postgres import Server
+from almoner.platform.database.programs import Account, Programs
 from tests.support import cluster
 from tests.support.eventually import eventually
 from tests.support.figures import Figures

@@ -6,10 +6,10 @@ from uuid import UUID
 
 import pytest
 
-from almoner.platform.transactions import Partner
+from almoner.platform.database.transactions import Partner
 from almoner.screening.screenings.domain import Asked, Result, ScreenedSubject
 from almoner.screening.screenings.service import Screener
-from almoner.validation.matches import service as matches
+from almoner.validation.ongoing.matches import service as matches
 from tests.support.database import TestDatabase
 from tests.support.service import Service, serving
 from tests.support.terminal import Type, in_process, operator

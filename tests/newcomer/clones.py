@@ -155,7 +155,9 @@ class Clone:
         shutil.rmtree(self.path, ignore_errors=True)
 
 
-_PRINT_HOME = "from pathlib import Path; from almoner.platform.postgres import home_of; print(home_of(Path('var')))"
+_PRINT_HOME = (
+    "from pathlib import Path; from almoner.platform.database.postgres import home_of; print(home_of(Path('var')))"
+)
 
 
 def clone(into: Path, account: str | None) -> Clone:

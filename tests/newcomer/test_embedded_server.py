@@ -9,9 +9,9 @@ from pathlib import Path
 import asyncpg
 import pytest
 
-from almoner.platform import postgres
-from almoner.platform.postgres import Server
-from almoner.platform.programs import DatabaseUnavailable
+from almoner.platform.database import postgres
+from almoner.platform.database.postgres import Server
+from almoner.platform.database.programs import DatabaseUnavailable
 from tests.newcomer.clones import lengthen
 from tests.support.running import folder
 

@@ -13,7 +13,7 @@ from PIL import Image
 from playwright.async_api import Page
 
 from almoner.cli import registers
-from almoner.platform import postgres
+from almoner.platform.database import postgres
 from almoner.platform.pages import rendering
 from tests.pages.accounts import AMINA, acme, sign_in
 from tests.pages.site import DECLINED, Site, open_browser, open_site

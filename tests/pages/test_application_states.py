@@ -7,7 +7,7 @@ import pytest
 from playwright.async_api import Page, expect
 
 from almoner.platform.pages.translations import Catalogues
-from almoner.validation.form import submit
+from almoner.validation.applications.form import submit
 from tests.pages.site import Site, shortcomings
 from tests.support import appeals, factories
 from tests.support.applications import PERSON, QUESTIONS, configured, invited

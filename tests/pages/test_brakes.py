@@ -9,11 +9,11 @@ from uuid import UUID
 import httpx
 from starlette.applications import Starlette
 
-from almoner.giving.card_testing.domain import Visitor
-from almoner.giving.donations.domain import Gift, SessionDonation, Standing
-from almoner.giving.hosted_page.pages import TEMPLATES, GivePages
-from almoner.giving.hosted_page.ports import Checkout
-from almoner.giving.payments.domain import Tariff
+from almoner.giving.checkout.card_testing.domain import Visitor
+from almoner.giving.checkout.donations.domain import Gift, SessionDonation, Standing
+from almoner.giving.checkout.hosted_page.pages import TEMPLATES, GivePages
+from almoner.giving.checkout.hosted_page.ports import Checkout
+from almoner.giving.checkout.payments.domain import Tariff
 from almoner.kit.errors import ServiceUnavailable
 from almoner.platform.pages.rendering import Pages
 from tests.support import factories

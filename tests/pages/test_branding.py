@@ -11,8 +11,8 @@ from playwright.async_api import expect
 
 from almoner.access.partners import service as partners
 from almoner.nonprofits.branding import service as nonprofits
-from almoner.platform import images
-from almoner.platform.transactions import Partner
+from almoner.platform.database.transactions import Partner
+from almoner.platform.files import images
 from tests.pages.site import Site, findings
 from tests.support.client import Client
 

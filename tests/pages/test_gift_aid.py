@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from playwright.async_api import Page, expect
 
-from almoner.giving.declarations.domain import STATEMENT
+from almoner.giving.gift_aid.declarations.domain import STATEMENT
 from almoner.platform.pages.translations import Catalogues
 from tests.pages.site import Site, findings, pay
 from tests.support.service import Service

@@ -5,7 +5,7 @@ from typing import Literal
 import pytest
 from playwright.async_api import expect
 
-from almoner.giving.payee_bank_accounts import service as payees
+from almoner.giving.disbursing.payee_bank_accounts import service as payees
 from almoner.platform.pages.translations import Catalogues
 from tests.pages.site import Site
 from tests.pages.test_agents import is_fine

@@ -12,9 +12,9 @@ from uuid import uuid4
 import httpx
 import pytest
 
-from almoner.platform.addresses import Policy
-from almoner.platform.outbound import Outbound
-from almoner.platform.telemetry import Telemetry
+from almoner.platform.observability.telemetry import Telemetry
+from almoner.platform.outbound.addresses import Policy
+from almoner.platform.outbound.client import Outbound
 from almoner.provider_test.app import ProviderTest
 from almoner.provider_test.domain import MAX_ATTEMPTS
 from tests.support.receivers import Receiver, receiver, reply

@@ -10,14 +10,14 @@ import pytest
 from playwright.async_api import Browser, Page
 
 from almoner.access.partners import service as partners
-from almoner.giving.payee_bank_accounts import service as payees
-from almoner.giving.payments.domain import HoldReason
+from almoner.giving.checkout.payments.domain import HoldReason
+from almoner.giving.disbursing.payee_bank_accounts import service as payees
 from almoner.giving.reassignment_notices import service as reassignment_notices
 from almoner.giving.refund_notices import service as refund_notices
-from almoner.platform import images
+from almoner.platform.database.transactions import Partner
+from almoner.platform.files import images
 from almoner.platform.pages.rendering import Pages
 from almoner.platform.pages.translations import LOCALE_FOLDER, Catalogues
-from almoner.platform.transactions import Partner
 from tests.pages.site import CHALLENGED, DECLINED, GOOD, Site, open_site
 from tests.pages.test_branding import logo
 from tests.pages.test_code import MAIL, code

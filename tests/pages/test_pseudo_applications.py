@@ -11,14 +11,14 @@ from typing import Any
 
 import pytest
 
+from almoner.platform.database.transactions import EVERYONE, Partner
 from almoner.platform.pages.rendering import Pages
 from almoner.platform.pages.translations import LOCALE_FOLDER, Catalogues
-from almoner.platform.transactions import EVERYONE, Partner
-from almoner.validation.documents.domain import MOST_BYTES, MOST_BYTES_A_DAY
-from almoner.validation.form import service as applications
-from almoner.validation.form import store as drafts
-from almoner.validation.form import submit
-from almoner.validation.invites import service as invites
+from almoner.validation.applications.documents.domain import MOST_BYTES, MOST_BYTES_A_DAY
+from almoner.validation.applications.form import service as applications
+from almoner.validation.applications.form import store as drafts
+from almoner.validation.applications.form import submit
+from almoner.validation.applications.invites import service as invites
 from tests.support import agents, appeals, factories, pseudo
 from tests.support.applications import PERSON, QUESTIONS, Form, configured, invited
 from tests.support.browsing import Browser

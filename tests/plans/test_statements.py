@@ -16,7 +16,7 @@ from typing import Any, Final
 import asyncpg
 import pytest
 
-from almoner.platform.postgres import Server
+from almoner.platform.database.postgres import Server
 from tests.support import database, planning
 from tests.support.planning import Connection, Plan
 from tests.support.statements import FOLDER

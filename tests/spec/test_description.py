@@ -10,7 +10,7 @@ from openapi_spec_validator import OpenAPIV31SpecValidator
 from referencing import Registry
 from referencing.jsonschema import DRAFT202012
 
-from almoner.platform.event_types import EVENT_TYPES
+from almoner.platform.events.event_types import EVENT_TYPES
 from almoner.platform.http.errors import status_of
 from almoner.platform.http.openapi import problems_of
 from almoner.settings import PREFIX, Settings

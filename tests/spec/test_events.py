@@ -2,7 +2,7 @@
 
 import re
 
-from almoner.platform.event_types import EVENT_TYPES
+from almoner.platform.events.event_types import EVENT_TYPES
 from tests.support.client import Client, data
 from tests.support.service import Service
 

@@ -7,7 +7,7 @@ import pytest
 
 from almoner.access.people import service as all_people
 from almoner.access.people.domain import members_of
-from almoner.platform import audit
+from almoner.platform.audit import log as audit
 from tests.support import people
 from tests.support.service import Service
 

@@ -8,8 +8,8 @@ import asyncpg
 import pytest
 from asyncpg import Record
 
+from almoner.platform.database.transactions import EVERYONE, Tx
 from almoner.platform.http.paging import Page
-from almoner.platform.transactions import EVERYONE, Tx
 from almoner.validation.agents import service as agents
 from almoner.validation.agents import store, store_mails
 from almoner.validation.agents.domain import VERIFICATION, AgentVerification, Ended, Filters

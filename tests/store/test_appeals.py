@@ -8,10 +8,10 @@ from uuid import UUID
 import asyncpg
 import pytest
 
-from almoner.platform.transactions import EVERYONE
-from almoner.validation.appeals import domain, store
-from almoner.validation.appeals.domain import APPEAL
-from almoner.validation.submissions import service as submissions
+from almoner.platform.database.transactions import EVERYONE
+from almoner.validation.applications.submissions import service as submissions
+from almoner.validation.decisions.appeals import domain, store
+from almoner.validation.decisions.appeals.domain import APPEAL
 from tests.support import appeals
 from tests.support.client import Client
 from tests.support.database import TestDatabase

@@ -7,12 +7,12 @@ from uuid import UUID
 import asyncpg
 import pytest
 
+from almoner.platform.database.transactions import EVERYONE
 from almoner.platform.http.paging import Page
-from almoner.platform.transactions import EVERYONE
-from almoner.validation.form import store as drafts
-from almoner.validation.invites import store as invites
-from almoner.validation.invites.domain import INVITE
-from almoner.validation.submission_documents import store as documents
+from almoner.validation.applications.form import store as drafts
+from almoner.validation.applications.invites import store as invites
+from almoner.validation.applications.invites.domain import INVITE
+from almoner.validation.applications.submission_documents import store as documents
 from tests.support.applications import PERSON, Form, invited
 from tests.support.client import Client
 from tests.support.database import TestDatabase

@@ -5,8 +5,8 @@ from contextlib import suppress
 import asyncpg
 import pytest
 
-from almoner.platform import audit
-from almoner.platform.audit import Actor
+from almoner.platform.audit import log as audit
+from almoner.platform.audit.log import Actor
 from tests.support.database import TestDatabase
 from tests.support.service import Service, Tenant
 

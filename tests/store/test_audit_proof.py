@@ -10,11 +10,13 @@ import msgspec
 import pytest
 
 from almoner.kit.ids import new_id
-from almoner.platform import audit, audit_heads, audit_proof
-from almoner.platform.audit_chain import COLUMNS, GENESIS, link
-from almoner.platform.audit_heads import End
-from almoner.platform.postgres import Server
-from almoner.platform.transactions import connect
+from almoner.platform.audit import heads as audit_heads
+from almoner.platform.audit import log as audit
+from almoner.platform.audit import proof as audit_proof
+from almoner.platform.audit.chain import COLUMNS, GENESIS, link
+from almoner.platform.audit.heads import End
+from almoner.platform.database.postgres import Server
+from almoner.platform.database.transactions import connect
 from tests.support import database
 from tests.support.audit_log import Log, begun
 from tests.support.clock import TestClock

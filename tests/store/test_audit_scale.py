@@ -8,12 +8,12 @@ import asyncpg
 import psutil
 import pytest
 
-from almoner.platform import audit
-from almoner.platform.audit import Actor, Trace
-from almoner.platform.audit_chain import IN_ORDER, LINK, TAKE, WAITING, Chainer
-from almoner.platform.audit_proof import PLACED, prove
-from almoner.platform.telemetry import Telemetry
-from almoner.platform.transactions import Database
+from almoner.platform.audit import log as audit
+from almoner.platform.audit.chain import IN_ORDER, LINK, TAKE, WAITING, Chainer
+from almoner.platform.audit.log import Actor, Trace
+from almoner.platform.audit.proof import PLACED, prove
+from almoner.platform.database.transactions import Database
+from almoner.platform.observability.telemetry import Telemetry
 from tests.support.database import TestDatabase
 from tests.support.figures import Figures
 from tests.support.service import serving

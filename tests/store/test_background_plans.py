@@ -9,7 +9,8 @@ from uuid import UUID, uuid4
 import asyncpg
 import pytest
 
-from almoner.platform import dispatcher, queue
+from almoner.platform.events import dispatcher
+from almoner.platform.jobs import queue
 from tests.support.clock import START
 from tests.support.database import TestDatabase
 

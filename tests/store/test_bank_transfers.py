@@ -8,11 +8,11 @@ from uuid import UUID
 import pytest
 from asyncpg import CheckViolationError, UniqueViolationError
 
-from almoner.giving.bank_statements import store as bank_lines
-from almoner.giving.bank_statements.domain import BankLine, Movement, Open
-from almoner.giving.donations import store as donations
-from almoner.giving.suspense import store as suspense
-from almoner.platform.transactions import EVERYONE, Tx
+from almoner.giving.accounting.suspense import store as suspense
+from almoner.giving.banking.bank_statements import store as bank_lines
+from almoner.giving.banking.bank_statements.domain import BankLine, Movement, Open
+from almoner.giving.checkout.donations import store as donations
+from almoner.platform.database.transactions import EVERYONE, Tx
 from tests.support import factories
 from tests.support.database import TestDatabase
 from tests.support.plans import Explaining

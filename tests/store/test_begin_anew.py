@@ -10,10 +10,10 @@ from almoner.access.credentials.service import authenticators, passkeys, passwor
 from almoner.access.people import service as people
 from almoner.access.sign_ins.domain import Browser, LinkClosed, SecondNeeded, TicketOver, WrongSignIn
 from almoner.access.sign_ins.service import account, links, sign_in_methods
-from almoner.platform.background_tasks import Work
-from almoner.platform.mail import MailDelayed
+from almoner.platform.jobs.background_tasks import Work
+from almoner.platform.jobs.queue import Drop, Job, Result, Retry
+from almoner.platform.outbound.mail import MailDelayed
 from almoner.platform.pages.rendering import Pages
-from almoner.platform.queue import Drop, Job, Result, Retry
 from tests.support.security_key import SecurityKey
 from tests.support.service import Service, Tenant
 from tests.support.signing_in import BY, FIREFOX, NEW, Account, factors_of, found, member, second, tried

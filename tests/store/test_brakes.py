@@ -9,7 +9,7 @@ from uuid import uuid4
 import asyncpg
 import pytest
 
-from almoner.giving.card_testing import store
+from almoner.giving.checkout.card_testing import store
 from tests.support import giving as support
 from tests.support.client import Client
 from tests.support.clock import START

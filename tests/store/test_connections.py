@@ -6,9 +6,9 @@ from collections.abc import AsyncIterator
 import asyncpg
 import pytest
 
-from almoner.platform import transactions as databases
-from almoner.platform.connections import PATIENCE_SECONDS, Connections, NoConnection
-from almoner.platform.failures import UNAVAILABLE
+from almoner.platform.database import transactions as databases
+from almoner.platform.database.connections import PATIENCE_SECONDS, Connections, NoConnection
+from almoner.platform.observability.failures import UNAVAILABLE
 from tests.support.database import TestDatabase
 
 SIZE = 3

@@ -7,13 +7,13 @@ from uuid import UUID, uuid4
 import asyncpg
 import pytest
 
-from almoner.platform.transactions import EVERYONE
+from almoner.platform.database.transactions import EVERYONE
 from almoner.validation.agents import service as agents
 from almoner.validation.agents import store, store_mails
 from almoner.validation.agents.domain import Ended, InvalidState
+from almoner.validation.applications.submissions import store as submissions
 from almoner.validation.requests import service as requests
 from almoner.validation.requests.checks import checks
-from almoner.validation.submissions import store as submissions
 from tests.support.agents import create
 from tests.support.client import Client
 from tests.support.service import Service

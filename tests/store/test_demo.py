@@ -13,7 +13,7 @@ from almoner.access.people.domain import OPERATORS, Realm, members_of
 from almoner.access.sign_ins.domain import Browser, SecondNeeded
 from almoner.access.sign_ins.service import sign_in_methods
 from almoner.cli.demo import sandbox_content
-from almoner.platform.transactions import Database, Partner, connect
+from almoner.platform.database.transactions import Database, Partner, connect
 from tests.support.database import TestDatabase
 from tests.support.service import Service
 

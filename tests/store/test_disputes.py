@@ -5,8 +5,8 @@ from uuid import UUID
 import pytest
 from asyncpg import CheckViolationError, InsufficientPrivilegeError, UniqueViolationError
 
-from almoner.giving.disputes import store
-from almoner.giving.disputes.domain import DISPUTE
+from almoner.giving.accounting.disputes import store
+from almoner.giving.accounting.disputes.domain import DISPUTE
 from tests.support import factories
 from tests.support.client import Client
 from tests.support.payouts import payouts, settled, simulate, uuid_of

@@ -5,10 +5,10 @@ from typing import Any, cast
 import asyncpg
 import pytest
 
-from almoner.platform.transactions import EVERYONE, Tx
-from almoner.validation.documents import store
-from almoner.validation.documents.domain import SCAN
-from almoner.validation.submission_documents import store as handed_in
+from almoner.platform.database.transactions import EVERYONE, Tx
+from almoner.validation.applications.documents import store
+from almoner.validation.applications.documents.domain import SCAN
+from almoner.validation.applications.submission_documents import store as handed_in
 from tests.support.database import TestDatabase
 from tests.support.plans import Explaining
 from tests.support.service import Service, Tenant, serving

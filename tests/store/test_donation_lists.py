@@ -9,10 +9,10 @@ from uuid import UUID, uuid4
 
 import pytest
 
-from almoner.giving.donations import store_lists
-from almoner.giving.donations.domain import Filters
+from almoner.giving.checkout.donations import store_lists
+from almoner.giving.checkout.donations.domain import Filters
+from almoner.platform.database.transactions import EVERYONE, Partner
 from almoner.platform.http.paging import Page
-from almoner.platform.transactions import EVERYONE, Partner
 from tests.support import factories
 from tests.support.service import Service, Tenant
 

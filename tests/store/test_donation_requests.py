@@ -8,11 +8,11 @@ from uuid import uuid4
 import asyncpg
 import pytest
 
-from almoner.giving.donation_requests import store
-from almoner.giving.donation_requests.domain import PAYMENT, REQUEST
-from almoner.giving.donations import store_requests
+from almoner.giving.checkout.donation_requests import store
+from almoner.giving.checkout.donation_requests.domain import PAYMENT, REQUEST
+from almoner.giving.checkout.donations import store_requests
 from almoner.kit.states import Lifecycle
-from almoner.platform.transactions import EVERYONE, Partner, Tx
+from almoner.platform.database.transactions import EVERYONE, Partner, Tx
 from tests.support import factories
 from tests.support.client import Client
 from tests.support.database import TestDatabase

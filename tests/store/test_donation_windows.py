@@ -13,10 +13,10 @@ from uuid import UUID, uuid4
 import asyncpg
 import pytest
 
-from almoner.giving.donations import store_lists
-from almoner.giving.donations.domain import Filters
+from almoner.giving.checkout.donations import store_lists
+from almoner.giving.checkout.donations.domain import Filters
+from almoner.platform.database.transactions import EVERYONE, Partner, Tx
 from almoner.platform.http.paging import Page
-from almoner.platform.transactions import EVERYONE, Partner, Tx
 from tests.store.test_donation_lists import wanted
 from tests.support import factories
 from tests.support.payouts import uuid_of

@@ -12,10 +12,10 @@ import asyncpg
 import pytest
 
 from almoner.nonprofits.registers.domain import Link
+from almoner.platform.database.transactions import EVERYONE, Tx
 from almoner.platform.http.paging import Page
-from almoner.platform.transactions import EVERYONE, Tx
-from almoner.validation.eligibility import store, store_evidence
-from almoner.validation.eligibility.domain import SUBSCRIPTION, Filters
+from almoner.validation.ongoing.eligibility import store, store_evidence
+from almoner.validation.ongoing.eligibility.domain import SUBSCRIPTION, Filters
 from tests.support.client import Client, data
 from tests.support.database import TestDatabase
 from tests.support.eligibility import body_of, cancel, create, evaluated, evidence, shown, summary, tag, told, uuid

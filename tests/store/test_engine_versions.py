@@ -6,17 +6,17 @@ from uuid import UUID
 
 import pytest
 
-from almoner.platform.background_tasks import Work
-from almoner.platform.queue import Done, Job
-from almoner.platform.transactions import EVERYONE
+from almoner.platform.database.transactions import EVERYONE
+from almoner.platform.jobs.background_tasks import Work
+from almoner.platform.jobs.queue import Done, Job
 from almoner.screening.matching.service import ENGINE
 from almoner.screening.screenings import service as screenings
 from almoner.screening.screenings.domain import Match
 from almoner.screening.screenings.service import Screener
-from almoner.validation.matches import jobs
-from almoner.validation.matches import service as matches
-from almoner.validation.reviews import service as reviews
-from almoner.validation.reviews.domain import Decision
+from almoner.validation.decisions.reviews import service as reviews
+from almoner.validation.decisions.reviews.domain import Decision
+from almoner.validation.ongoing.matches import jobs
+from almoner.validation.ongoing.matches import service as matches
 from tests.support import factories
 from tests.support.client import Client
 from tests.support.database import TestDatabase

@@ -9,10 +9,10 @@ from uuid import UUID, uuid4
 import asyncpg
 import pytest
 
-from almoner.platform import event_blocks
-from almoner.platform.event_blocks import SIZE
+from almoner.platform.database.transactions import Partner, Tx
+from almoner.platform.events import event_blocks
+from almoner.platform.events.event_blocks import SIZE
 from almoner.platform.http.paging import Page
-from almoner.platform.transactions import Partner, Tx
 from almoner.webhooks.deliveries import store as deliveries
 from almoner.webhooks.events import store
 from almoner.webhooks.events.domain import Filter

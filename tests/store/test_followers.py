@@ -13,9 +13,9 @@ from almoner.nonprofits.categories import service as categories
 from almoner.nonprofits.organisations import jobs
 from almoner.nonprofits.organisations import service as organisations
 from almoner.nonprofits.registers.domain import Link
-from almoner.platform.background_tasks import Work
-from almoner.platform.queue import Done, Job
-from almoner.platform.transactions import EVERYONE
+from almoner.platform.database.transactions import EVERYONE
+from almoner.platform.jobs.background_tasks import Work
+from almoner.platform.jobs.queue import Done, Job
 from tests.support import factories
 from tests.support.client import Client, data
 from tests.support.database import TestDatabase

@@ -7,13 +7,13 @@ from uuid import uuid4
 import asyncpg
 import pytest
 
-from almoner.giving.declarations import store
-from almoner.giving.donations import service as donations
-from almoner.giving.donations.domain import Filters
-from almoner.giving.sessions import store as sessions
+from almoner.giving.checkout.donations import service as donations
+from almoner.giving.checkout.donations.domain import Filters
+from almoner.giving.checkout.sessions import store as sessions
+from almoner.giving.gift_aid.declarations import store
 from almoner.kit.time import iso
+from almoner.platform.database.transactions import Tx
 from almoner.platform.http.paging import Page
-from almoner.platform.transactions import Tx
 from tests.support import factories
 from tests.support.claims import cause
 from tests.support.client import Client

@@ -8,10 +8,10 @@ from uuid import UUID, uuid4
 import asyncpg
 import pytest
 
-from almoner.giving.claims import service as claiming
-from almoner.giving.claims import store
-from almoner.giving.claims.domain import CLAIM
-from almoner.platform.transactions import EVERYONE, Tx
+from almoner.giving.gift_aid.claims import service as claiming
+from almoner.giving.gift_aid.claims import store
+from almoner.giving.gift_aid.claims.domain import CLAIM
+from almoner.platform.database.transactions import EVERYONE, Tx
 from tests.support.claims import BY, Cause, cause
 from tests.support.client import Client
 from tests.support.giftaid import charity

@@ -5,9 +5,9 @@ from time import perf_counter
 
 import pytest
 
-from almoner.giving.claims import service as claiming
-from almoner.platform import selfcheck
-from almoner.platform.postgres import Server
+from almoner.giving.gift_aid.claims import service as claiming
+from almoner.platform.database.postgres import Server
+from almoner.platform.observability import selfcheck
 from almoner.selfchecks import CHECKS
 from tests.support import database
 from tests.support.claims import cause

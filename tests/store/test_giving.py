@@ -7,10 +7,10 @@ from uuid import UUID, uuid4
 import asyncpg
 import pytest
 
-from almoner.giving.donations.domain import DONATION
-from almoner.giving.payments.domain import PAYMENT, HoldReason
-from almoner.giving.sessions.domain import SESSION
-from almoner.giving.suspense.domain import HELD
+from almoner.giving.accounting.suspense.domain import HELD
+from almoner.giving.checkout.donations.domain import DONATION
+from almoner.giving.checkout.payments.domain import PAYMENT, HoldReason
+from almoner.giving.checkout.sessions.domain import SESSION
 from almoner.kit.money import MAX_MINOR
 from almoner.kit.states import Lifecycle
 from almoner.nonprofits.organisations.domain import receivable_currencies

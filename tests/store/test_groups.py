@@ -14,8 +14,8 @@ from almoner.access.members.domain import Group, NoSuchGroup
 from almoner.access.people import service as people
 from almoner.access.people.domain import OPERATORS, Person, members_of, profile_of
 from almoner.kit.errors import IncorrectParams
-from almoner.platform.audit import Actor
-from almoner.platform.transactions import Partner, Tx, connect
+from almoner.platform.audit.log import Actor
+from almoner.platform.database.transactions import Partner, Tx, connect
 from tests.support.database import TestDatabase
 from tests.support.service import Service, Tenant
 

@@ -13,7 +13,7 @@ from almoner.adapters.registers_irs_pub78 import IrsPub78
 from almoner.adapters.registers_irs_revocations import IrsRevocations
 from almoner.nonprofits.registers import flows
 from almoner.nonprofits.registers.ports import RegisterSource
-from almoner.platform.transactions import Database
+from almoner.platform.database.transactions import Database
 from tests.support import irs_month
 from tests.support.database import TestDatabase
 from tests.support.register_files import File

@@ -11,9 +11,9 @@ from uuid import UUID, uuid4
 import asyncpg
 import pytest
 
-from almoner.giving.ledger import domain as books
-from almoner.giving.ledger import service as ledger
-from almoner.giving.ledger.domain import Account, Transfer, TransferKind
+from almoner.giving.accounting.ledger import domain as books
+from almoner.giving.accounting.ledger import service as ledger
+from almoner.giving.accounting.ledger.domain import Account, Transfer, TransferKind
 from almoner.kit.money import MAX_MINOR, Money
 from tests.support import factories
 from tests.support.figures import Figures

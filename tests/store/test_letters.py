@@ -4,8 +4,8 @@ from almoner.access.credentials.domain import By
 from almoner.access.members import service as members
 from almoner.access.people import service as people
 from almoner.access.security_emails import service as letters
-from almoner.platform import audit
-from almoner.platform.audit import Actor
+from almoner.platform.audit import log as audit
+from almoner.platform.audit.log import Actor
 from tests.support.service import Service, Tenant
 from tests.support.signing_in import WRONG, member, wrong
 

@@ -7,13 +7,13 @@ from uuid import UUID
 
 import pytest
 
-from almoner.giving.donations import store as donations
+from almoner.giving.checkout.donations import store as donations
 from almoner.nonprofits.categories import store as categories
 from almoner.nonprofits.legal_status import store as standing
 from almoner.nonprofits.merges import store as links
 from almoner.nonprofits.organisations import store, store_history
+from almoner.platform.database.transactions import EVERYONE, Tx
 from almoner.platform.http.paging import Page
-from almoner.platform.transactions import EVERYONE, Tx
 from tests.support.plans import Explaining
 from tests.support.service import Service
 

@@ -5,13 +5,13 @@ from uuid import UUID
 
 import pytest
 
-from almoner.giving.donations import store as donation_rows
-from almoner.giving.donations import store_lists as donations
-from almoner.giving.donations.domain import Filters
-from almoner.giving.sessions import store as sessions
-from almoner.platform import counters
+from almoner.giving.checkout.donations import store as donation_rows
+from almoner.giving.checkout.donations import store_lists as donations
+from almoner.giving.checkout.donations.domain import Filters
+from almoner.giving.checkout.sessions import store as sessions
+from almoner.platform.database import counters
+from almoner.platform.database.transactions import Tx
 from almoner.platform.http.paging import Page
-from almoner.platform.transactions import Tx
 from tests.support.plans import Explaining
 from tests.support.service import Service, Tenant
 

@@ -9,7 +9,7 @@ import asyncpg
 import pytest
 
 from almoner import migrations
-from almoner.platform.postgres import Server
+from almoner.platform.database.postgres import Server
 from tests.support.database import TestDatabase, unmigrated
 from tests.support.eventually import eventually
 

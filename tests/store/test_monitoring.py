@@ -10,10 +10,10 @@ import pytest
 
 from almoner.nonprofits.organisations import service as organisations
 from almoner.nonprofits.registers.domain import Link
+from almoner.platform.database.transactions import EVERYONE
 from almoner.platform.http.paging import Page
-from almoner.platform.transactions import EVERYONE
-from almoner.validation.monitoring import store, store_evidence
-from almoner.validation.monitoring.domain import SUBSCRIPTION, Filters, Sort
+from almoner.validation.ongoing.monitoring import store, store_evidence
+from almoner.validation.ongoing.monitoring.domain import SUBSCRIPTION, Filters, Sort
 from tests.support import factories, validation
 from tests.support.client import Client, data
 from tests.support.database import TestDatabase

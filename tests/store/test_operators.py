@@ -8,7 +8,7 @@ from almoner.access.operators import store
 from almoner.access.operators.domain import Approval, Look, SameOperator, TokenRefused
 from almoner.access.people import service as people
 from almoner.access.people.domain import OPERATORS, OperatorRole, Person, members_of, profile_of
-from almoner.platform.transactions import Tx
+from almoner.platform.database.transactions import Tx
 from tests.support import factories
 from tests.support.client import Client
 from tests.support.payouts import uuid_of

@@ -19,9 +19,9 @@ from almoner.nonprofits.organisations.filters import Filters
 from almoner.nonprofits.organisations.store_search import Asked
 from almoner.nonprofits.registers import flows
 from almoner.nonprofits.registries import service as registries
+from almoner.platform.database.postgres import Server
+from almoner.platform.database.transactions import Database, Partner, Tx
 from almoner.platform.http.paging import Page
-from almoner.platform.postgres import Server
-from almoner.platform.transactions import Database, Partner, Tx
 from tests.support import database, irs_month
 from tests.support.plans import Explaining
 from tests.support.service import serving

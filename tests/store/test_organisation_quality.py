@@ -11,9 +11,9 @@ import pytest
 from almoner.nonprofits.organisations import service as organisations
 from almoner.nonprofits.organisations.domain import searchable
 from almoner.nonprofits.organisations.filters import Filters
+from almoner.platform.database.postgres import Server
+from almoner.platform.database.transactions import Database, Partner, Tx
 from almoner.platform.http.paging import Page
-from almoner.platform.postgres import Server
-from almoner.platform.transactions import Database, Partner, Tx
 from tests.support import database
 from tests.support.service import serving
 

@@ -14,8 +14,8 @@ from almoner.nonprofits.branding.service import Wish
 from almoner.nonprofits.organisations import service as organisations
 from almoner.nonprofits.organisations.domain import Organisation
 from almoner.nonprofits.registers.domain import Link
-from almoner.platform.images import Image
-from almoner.platform.transactions import EVERYONE
+from almoner.platform.database.transactions import EVERYONE
+from almoner.platform.files.images import Image
 from tests.support.database import TestDatabase
 from tests.support.service import Service, serving
 from tests.support.written_register import Loader, Written, entry

@@ -7,10 +7,10 @@ import asyncpg
 import pytest
 
 from almoner.access.operators import service as operators
-from almoner.giving.payee_bank_accounts import service as payees
-from almoner.giving.payee_bank_accounts.domain import PayeeRefused
-from almoner.giving.payment_files.domain import BankFileRefused
-from almoner.giving.verifications import service as verifications
+from almoner.giving.banking.payment_files.domain import BankFileRefused
+from almoner.giving.disbursing.payee_bank_accounts import service as payees
+from almoner.giving.disbursing.payee_bank_accounts.domain import PayeeRefused
+from almoner.giving.disbursing.verifications import service as verifications
 from tests.support import bank, factories
 from tests.support.database import TestDatabase
 from tests.support.payouts import settled, uuid_of, verified

@@ -9,12 +9,12 @@ from uuid import UUID, uuid4
 import asyncpg
 import pytest
 
-from almoner.giving.disbursements import service as holding
-from almoner.giving.disbursements import store
-from almoner.giving.disbursements.domain import DISBURSEMENT, Rules
-from almoner.giving.donations import store_money
-from almoner.giving.settlements import store as settlements
-from almoner.giving.settlements.domain import SETTLEMENT_LINE
+from almoner.giving.accounting.settlements import store as settlements
+from almoner.giving.accounting.settlements.domain import SETTLEMENT_LINE
+from almoner.giving.checkout.donations import store_money
+from almoner.giving.disbursing.disbursements import service as holding
+from almoner.giving.disbursing.disbursements import store
+from almoner.giving.disbursing.disbursements.domain import DISBURSEMENT, Rules
 from almoner.kit.money import MAX_MINOR
 from almoner.kit.states import Lifecycle
 from tests.support import factories

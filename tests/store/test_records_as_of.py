@@ -19,7 +19,7 @@ from almoner.nonprofits.merges.domain import Ending, Step, successors
 from almoner.nonprofits.organisations import service as organisations
 from almoner.nonprofits.registers import rollback
 from almoner.nonprofits.registers.domain import Entry, Link
-from almoner.platform.transactions import EVERYONE
+from almoner.platform.database.transactions import EVERYONE
 from tests.support.database import TestDatabase
 from tests.support.service import Service, serving
 from tests.support.written_register import Loader, Written, entry

@@ -5,8 +5,8 @@ from uuid import UUID, uuid4
 import asyncpg
 import pytest
 
-from almoner.giving.refunds import store
-from almoner.giving.refunds.domain import REFUND
+from almoner.giving.accounting.refunds import store
+from almoner.giving.accounting.refunds.domain import REFUND
 from tests.support import factories, refunds
 from tests.support.client import Client
 from tests.support.payouts import run, settled, uuid_of, verified

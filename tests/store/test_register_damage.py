@@ -10,7 +10,7 @@ from almoner.adapters.registers_irs_bmf import IrsBmf
 from almoner.adapters.registers_irs_revocations import IrsRevocations
 from almoner.nonprofits.registers import flows
 from almoner.nonprofits.registers.domain import Load
-from almoner.platform.transactions import Database
+from almoner.platform.database.transactions import Database
 from almoner.sources import REGISTER_SOURCES
 from tests.support.bmf import bodies, write
 from tests.support.database import TestDatabase

@@ -10,7 +10,7 @@ from almoner.adapters.registers_anbi import Anbi
 from almoner.nonprofits.organisations import service as organisations
 from almoner.nonprofits.registers import flows
 from almoner.nonprofits.registers.domain import Entry, standing_on
-from almoner.platform.transactions import EVERYONE
+from almoner.platform.database.transactions import EVERYONE
 from tests.support.database import TestDatabase
 from tests.support.service import Service, serving
 

@@ -11,7 +11,7 @@ from almoner.adapters.registers_irs_bmf import IrsBmf
 from almoner.adapters.registers_irs_revocations import IrsRevocations
 from almoner.nonprofits.registers import flows, service
 from almoner.nonprofits.registers.domain import Difference, DifferentRow, Entry, ImportRefused, Load
-from almoner.platform.transactions import Database, Tx
+from almoner.platform.database.transactions import Database, Tx
 from tests.support.bmf import bodies, body, write
 from tests.support.database import TestDatabase
 from tests.support.service import Service, serving

@@ -16,8 +16,8 @@ from almoner.nonprofits.organisations.filters import Filters
 from almoner.nonprofits.registers import flows
 from almoner.nonprofits.registers.domain import Link
 from almoner.nonprofits.registries import domain as registries
+from almoner.platform.database.transactions import EVERYONE
 from almoner.platform.http.paging import Page
-from almoner.platform.transactions import EVERYONE
 from tests.support.client import data
 from tests.support.database import TestDatabase
 from tests.support.service import Service, serving

@@ -16,7 +16,7 @@ from almoner.nonprofits.organisations import service as organisations
 from almoner.nonprofits.registers import flows
 from almoner.nonprofits.registers.domain import ImportRefused, Load, LoadQuarantined, Progress
 from almoner.nonprofits.registers.load_checks import exchanged, shrunken_columns, too_many_bad
-from almoner.platform.transactions import EVERYONE, Database
+from almoner.platform.database.transactions import EVERYONE, Database
 from tests.support.bmf import bodies, body, write
 from tests.support.database import TestDatabase
 from tests.support.service import Service, serving

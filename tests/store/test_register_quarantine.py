@@ -12,7 +12,7 @@ import pytest
 from almoner.adapters.registers_irs_bmf import IrsBmf
 from almoner.nonprofits.registers import flows, service
 from almoner.nonprofits.registers.domain import ImportRefused, Load, LoadQuarantined
-from almoner.platform.transactions import Database
+from almoner.platform.database.transactions import Database
 from tests.support.bmf import COLUMNS, bodies, body, write
 from tests.support.database import TestDatabase
 from tests.support.service import Service, serving

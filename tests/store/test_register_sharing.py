@@ -11,7 +11,7 @@ from almoner.adapters.registers_anbi import Anbi
 from almoner.nonprofits.registers import flows
 from almoner.nonprofits.registers.domain import BadRow, Entry, Link, Load
 from almoner.nonprofits.registers.ports import SourceFile
-from almoner.platform.transactions import Tx
+from almoner.platform.database.transactions import Tx
 from tests.support.database import TestDatabase
 from tests.support.service import serving
 from tests.support.written_register import Loader, Written, entry

@@ -5,7 +5,7 @@ import asyncpg
 from almoner.nonprofits.organisations import flows
 from almoner.nonprofits.organisations.checks import checks
 from almoner.nonprofits.organisations.flows import Reindexed
-from almoner.platform import selfcheck
+from almoner.platform.observability import selfcheck
 from tests.support import factories
 from tests.support.client import data
 from tests.support.database import TestDatabase

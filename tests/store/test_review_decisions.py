@@ -5,8 +5,8 @@ from datetime import timedelta
 import pytest
 
 from almoner.kit.errors import NotFound
-from almoner.validation.reviews import service as reviews
-from almoner.validation.reviews.domain import (
+from almoner.validation.decisions.reviews import service as reviews
+from almoner.validation.decisions.reviews.domain import (
     CLAIM,
     Decision,
     Filters,

@@ -7,9 +7,9 @@ from uuid import UUID, uuid4
 import asyncpg
 import pytest
 
-from almoner.platform.transactions import EVERYONE
-from almoner.validation.reviews import store
-from almoner.validation.reviews.domain import REVIEW, Filters, Subject
+from almoner.platform.database.transactions import EVERYONE
+from almoner.validation.decisions.reviews import store
+from almoner.validation.decisions.reviews.domain import REVIEW, Filters, Subject
 from tests.support.client import Client
 from tests.support.database import TestDatabase
 from tests.support.plans import Explaining

@@ -11,7 +11,7 @@ from pydantic import ValidationError
 from scim2_models import UniquenessException
 from scim2_server.memory import InMemoryStorage
 
-from almoner.platform.postgres import Server
+from almoner.platform.database.postgres import Server
 from almoner.scim.storage import PostgresStorage
 from tests.support import database, scim_filters, scim_rows
 from tests.support.scim_rows import TYPES, asking

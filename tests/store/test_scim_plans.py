@@ -9,8 +9,8 @@ from typing import Any, cast
 
 import pytest
 
-from almoner.platform.postgres import Server
-from almoner.platform.transactions import Database, Partner, Tx
+from almoner.platform.database.postgres import Server
+from almoner.platform.database.transactions import Database, Partner, Tx
 from tests.support import database, scim_rows
 from tests.support.plans import Explaining
 from tests.support.scim_rows import asking

@@ -6,7 +6,7 @@ from uuid import UUID
 
 import pytest
 
-from almoner.platform.transactions import EVERYONE, Tx
+from almoner.platform.database.transactions import EVERYONE, Tx
 from almoner.screening.screenings import store
 from almoner.screening.watchlists import store as watchlists
 from tests.support.plans import Explaining

@@ -9,14 +9,14 @@ from uuid import UUID
 
 import pytest
 
-from almoner.platform.transactions import EVERYONE, Partner, Tx
+from almoner.platform.database.transactions import EVERYONE, Partner, Tx
 from almoner.screening.matching.domain import Party
 from almoner.screening.screenings import service as screenings
 from almoner.screening.screenings.domain import Asked, ScreenedSubject
 from almoner.screening.screenings.service import Screener
 from almoner.screening.watchlists.domain import Load
-from almoner.validation.matches import service as matches
-from almoner.validation.reviews.domain import Decision
+from almoner.validation.decisions.reviews.domain import Decision
+from almoner.validation.ongoing.matches import service as matches
 from tests.support.database import TestDatabase
 from tests.support.service import Service, serving
 from tests.support.watchlists import Lists, listing

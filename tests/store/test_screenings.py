@@ -6,15 +6,15 @@ from uuid import UUID
 
 import pytest
 
-from almoner.platform.transactions import EVERYONE, Partner, Tx
+from almoner.platform.database.transactions import EVERYONE, Partner, Tx
 from almoner.screening.screenings.domain import Asked, Match, Result, ScreenedSubject
 from almoner.screening.screenings.service import Screener
 from almoner.screening.watchlists import flows
 from almoner.screening.watchlists.domain import WatchlistRefused
-from almoner.validation.matches import cases
-from almoner.validation.matches import service as matches
-from almoner.validation.reviews import service as reviews
-from almoner.validation.reviews.domain import Decision, NotOpen, ReviewRefused
+from almoner.validation.decisions.reviews import service as reviews
+from almoner.validation.decisions.reviews.domain import Decision, NotOpen, ReviewRefused
+from almoner.validation.ongoing.matches import cases
+from almoner.validation.ongoing.matches import service as matches
 from tests.support.database import TestDatabase
 from tests.support.service import Service, serving
 from tests.support.watchlists import Lists, listing

@@ -7,10 +7,10 @@ from contextlib import asynccontextmanager
 import asyncpg
 import pytest
 
-from almoner.platform import selfcheck
-from almoner.platform.postgres import Server
-from almoner.platform.selfcheck import Check, Outcome
-from almoner.platform.transactions import Tx
+from almoner.platform.database.postgres import Server
+from almoner.platform.database.transactions import Tx
+from almoner.platform.observability import selfcheck
+from almoner.platform.observability.selfcheck import Check, Outcome
 from almoner.selfchecks import CHECKS
 from tests.support import (
     bank_faults,

@@ -16,8 +16,8 @@ from almoner.nonprofits.organisations import service as organisations
 from almoner.nonprofits.organisations.domain import Organisation
 from almoner.nonprofits.registers import flows
 from almoner.nonprofits.registers.ports import RegisterSource
+from almoner.platform.database.transactions import EVERYONE
 from almoner.platform.http.paging import Page
-from almoner.platform.transactions import EVERYONE
 from tests.support.bmf import bodies, body, write
 from tests.support.database import TestDatabase
 from tests.support.service import Service, serving

@@ -9,14 +9,14 @@ import msgspec
 import pytest
 
 from almoner import app as application
-from almoner.platform import transactions as databases
-from almoner.platform.background_tasks import Schedule, Work
-from almoner.platform.failures import AWAY
-from almoner.platform.queue import Done, Job, NewJob, Result, enqueue_all
-from almoner.platform.runner import Runner
-from almoner.platform.schedules import Sweeper
-from almoner.platform.telemetry import Telemetry
-from almoner.platform.transactions import Database, StatementTimeout, Tx, statement_limit
+from almoner.platform.database import transactions as databases
+from almoner.platform.database.transactions import Database, StatementTimeout, Tx, statement_limit
+from almoner.platform.jobs.background_tasks import Schedule, Work
+from almoner.platform.jobs.queue import Done, Job, NewJob, Result, enqueue_all
+from almoner.platform.jobs.runner import Runner
+from almoner.platform.jobs.schedules import Sweeper
+from almoner.platform.observability.failures import AWAY
+from almoner.platform.observability.telemetry import Telemetry
 from tests.support.client import Client
 from tests.support.database import TestDatabase
 from tests.support.service import Service, Tenant

@@ -10,19 +10,19 @@ from uuid import UUID, uuid4
 import asyncpg
 import pytest
 
+from almoner.platform.database.postgres import Server
+from almoner.platform.database.transactions import EVERYONE, Partner, Tx
 from almoner.platform.http.paging import Page
-from almoner.platform.postgres import Server
-from almoner.platform.transactions import EVERYONE, Partner, Tx
 from almoner.validation.agents import store as agents
 from almoner.validation.agents import store_mails as questions
 from almoner.validation.agents.domain import Ended
-from almoner.validation.appeals import store as appeals
-from almoner.validation.form import status_views
-from almoner.validation.form import store as applications
-from almoner.validation.submission_documents import store as documents
-from almoner.validation.submissions import domain as submissions
-from almoner.validation.submissions import loader, store, store_earlier, store_forgetting
-from almoner.validation.submissions.domain import Filters
+from almoner.validation.applications.form import status_views
+from almoner.validation.applications.form import store as applications
+from almoner.validation.applications.submission_documents import store as documents
+from almoner.validation.applications.submissions import domain as submissions
+from almoner.validation.applications.submissions import loader, store, store_earlier, store_forgetting
+from almoner.validation.applications.submissions.domain import Filters
+from almoner.validation.decisions.appeals import store as appeals
 from tests.support import database, factories
 from tests.support.planning import Connection
 from tests.support.plans import Explaining

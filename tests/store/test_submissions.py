@@ -6,10 +6,10 @@ from uuid import UUID
 import asyncpg
 import pytest
 
+from almoner.platform.database.transactions import Partner
 from almoner.platform.http.paging import Page
-from almoner.platform.transactions import Partner
-from almoner.validation.submissions import loader, store
-from almoner.validation.submissions.domain import SUBMISSION, Filters
+from almoner.validation.applications.submissions import loader, store
+from almoner.validation.applications.submissions.domain import SUBMISSION, Filters
 from tests.support import factories
 from tests.support.client import Client, data
 from tests.support.plans import Explaining

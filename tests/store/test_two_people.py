@@ -15,8 +15,8 @@ from almoner.access.operators.domain import LastAdministrator, NotIndependent, N
 from almoner.access.people import service as people
 from almoner.access.people.domain import OPERATORS, NameTaken, OperatorRole, Person
 from almoner.kit.errors import IncorrectParams
-from almoner.platform.audit import Actor
-from almoner.platform.transactions import Tx, connect
+from almoner.platform.audit.log import Actor
+from almoner.platform.database.transactions import Tx, connect
 from tests.support import factories, signing_in
 from tests.support.database import TestDatabase
 from tests.support.payouts import uuid_of

@@ -13,7 +13,7 @@ from almoner.nonprofits.organisations import service as organisations
 from almoner.nonprofits.organisations.domain import Organisation
 from almoner.nonprofits.registers import flows
 from almoner.nonprofits.registers.domain import Load, LoadQuarantined
-from almoner.platform.transactions import EVERYONE, Database
+from almoner.platform.database.transactions import EVERYONE, Database
 from almoner.sources import REGISTER_SOURCES
 from tests.support.database import TestDatabase
 from tests.support.register_files import File

@@ -13,9 +13,9 @@ from almoner.kit.errors import NotFound
 from almoner.nonprofits.organisations import service as organisations
 from almoner.nonprofits.organisations.checks import checks as organisation_checks
 from almoner.nonprofits.organisations.domain import NumberTaken, Unlisted
-from almoner.platform import selfcheck
+from almoner.platform.database.transactions import EVERYONE, Partner, Tx
 from almoner.platform.http.paging import Page
-from almoner.platform.transactions import EVERYONE, Partner, Tx
+from almoner.platform.observability import selfcheck
 from almoner.validation.requests import store, store_evidence
 from almoner.validation.requests.domain import REJECTION_REASONS, REQUEST, Filters
 from tests.support import factories

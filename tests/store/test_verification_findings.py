@@ -5,9 +5,9 @@ from uuid import UUID
 import asyncpg
 import pytest
 
-from almoner.giving.organisation_confirmations import store as confirmations
-from almoner.giving.verifications import findings, store_findings
-from almoner.giving.verifications import service as verifications
+from almoner.giving.disbursing.organisation_confirmations import store as confirmations
+from almoner.giving.disbursing.verifications import findings, store_findings
+from almoner.giving.disbursing.verifications import service as verifications
 from tests.support import bank, factories
 from tests.support.client import Client
 from tests.support.confirmations import asked

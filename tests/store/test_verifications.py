@@ -12,12 +12,12 @@ import asyncpg
 import pytest
 from asyncpg import Record
 
-from almoner.giving.verifications import service as verifications
-from almoner.giving.verifications import store
-from almoner.giving.verifications.domain import CHECK, CHECKS, VERIFICATION, Filters
+from almoner.giving.disbursing.verifications import service as verifications
+from almoner.giving.disbursing.verifications import store
+from almoner.giving.disbursing.verifications.domain import CHECK, CHECKS, VERIFICATION, Filters
 from almoner.kit.states import Lifecycle
+from almoner.platform.database.transactions import EVERYONE, Tx
 from almoner.platform.http.paging import Page
-from almoner.platform.transactions import EVERYONE, Tx
 from tests.support import factories
 from tests.support.client import Client
 from tests.support.database import TestDatabase

@@ -3,7 +3,7 @@
 import asyncpg
 
 from almoner.nonprofits.organisations import flows, store_index
-from almoner.platform.transactions import EVERYONE
+from almoner.platform.database.transactions import EVERYONE
 from tests.support import factories
 from tests.support.database import TestDatabase
 from tests.support.service import serving

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from almoner.adapters.watchlist_ofac import Ofac
-from almoner.platform.transactions import Database, Tx
+from almoner.platform.database.transactions import Database, Tx
 from almoner.screening.screenings.domain import Asked, Hit
 from almoner.screening.screenings.screener import ListsMoved
 from almoner.screening.screenings.service import Screener

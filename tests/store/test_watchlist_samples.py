@@ -6,15 +6,15 @@ from uuid import UUID
 
 import pytest
 
-from almoner.platform.transactions import EVERYONE
+from almoner.platform.database.transactions import EVERYONE
 from almoner.screening.screenings import service as screenings
 from almoner.screening.screenings.domain import Match
 from almoner.screening.screenings.service import Screener
 from almoner.screening.watchlists import service as watchlists
 from almoner.screening.watchlists.domain import WatchlistRefused
-from almoner.validation.matches import service as matches
-from almoner.validation.reviews import service as reviews
-from almoner.validation.reviews.domain import Decision
+from almoner.validation.decisions.reviews import service as reviews
+from almoner.validation.decisions.reviews.domain import Decision
+from almoner.validation.ongoing.matches import service as matches
 from tests.support.database import TestDatabase
 from tests.support.service import Service, serving
 from tests.support.watchlists import Lists, body, listing

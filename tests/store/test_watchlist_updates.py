@@ -10,15 +10,15 @@ import pytest
 
 from almoner.adapters.watchlist_ofac import SAMPLE, Ofac
 from almoner.cli import watchlists as terminal
-from almoner.platform import selfcheck
-from almoner.platform.transactions import EVERYONE, Partner, Tx
+from almoner.platform.database.transactions import EVERYONE, Partner, Tx
+from almoner.platform.observability import selfcheck
 from almoner.screening.matching.domain import Party
 from almoner.screening.screenings.domain import Asked, Result, ScreenedSubject
 from almoner.screening.screenings.service import Screener
 from almoner.screening.watchlists import flows, service
-from almoner.validation.matches import checks
-from almoner.validation.matches import service as matches
-from almoner.validation.reviews.domain import Decision
+from almoner.validation.decisions.reviews.domain import Decision
+from almoner.validation.ongoing.matches import checks
+from almoner.validation.ongoing.matches import service as matches
 from tests.support.database import TestDatabase
 from tests.support.service import Service, serving
 from tests.support.watchlists import Lists, listing

@@ -14,7 +14,7 @@ from almoner.nonprofits.organisations import service as organisations
 from almoner.nonprofits.organisations.domain import Organisation
 from almoner.nonprofits.registers import flows
 from almoner.nonprofits.registers.domain import Load, LoadQuarantined
-from almoner.platform.transactions import EVERYONE, Database
+from almoner.platform.database.transactions import EVERYONE, Database
 from almoner.sources import register_source
 from tests.support.database import TestDatabase
 from tests.support.service import serving

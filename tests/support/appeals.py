@@ -3,10 +3,10 @@
 from typing import Any
 from uuid import UUID, uuid4
 
-from almoner.platform.transactions import EVERYONE
+from almoner.platform.database.transactions import EVERYONE
 from almoner.review_cases import CASES
-from almoner.validation.reviews import service as reviews
-from almoner.validation.reviews.domain import Decision, Verdict
+from almoner.validation.decisions.reviews import service as reviews
+from almoner.validation.decisions.reviews.domain import Decision, Verdict
 from tests.support.client import Client, data
 from tests.support.service import Service
 from tests.support.submissions import PATH

@@ -9,12 +9,14 @@ from uuid import UUID
 import asyncpg
 
 from almoner.kit.ids import new_id
-from almoner.platform import audit, audit_heads, audit_proof
-from almoner.platform.audit import Actor
-from almoner.platform.audit_chain import Chainer
-from almoner.platform.audit_proof import Proof
-from almoner.platform.telemetry import Telemetry
-from almoner.platform.transactions import Database
+from almoner.platform.audit import heads as audit_heads
+from almoner.platform.audit import log as audit
+from almoner.platform.audit import proof as audit_proof
+from almoner.platform.audit.chain import Chainer
+from almoner.platform.audit.log import Actor
+from almoner.platform.audit.proof import Proof
+from almoner.platform.database.transactions import Database
+from almoner.platform.observability.telemetry import Telemetry
 from tests.support.service import Service
 
 KEY = Actor("key", "sandbox_apikey_0")

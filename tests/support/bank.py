@@ -6,20 +6,20 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Final
 
-from almoner.giving.bank_statements import flows as lines
-from almoner.giving.bank_statements.domain import Statement
-from almoner.giving.bank_statements.flows import Looked
-from almoner.giving.disbursements import flows as payouts
-from almoner.giving.disbursements import service as payout_service
-from almoner.giving.disbursements.domain import Rules
-from almoner.giving.payee_bank_accounts import service as payees
-from almoner.giving.payee_bank_accounts.domain import Address, PayeeAccount, Proposal
-from almoner.giving.payment_files import flows, service
-from almoner.giving.payment_files.domain import BankFile, OwnAccount, Verdict
-from almoner.giving.payment_files.flows import Told
-from almoner.giving.payment_files.service import Made
+from almoner.giving.banking.bank_statements import flows as lines
+from almoner.giving.banking.bank_statements.domain import Statement
+from almoner.giving.banking.bank_statements.flows import Looked
+from almoner.giving.banking.payment_files import flows, service
+from almoner.giving.banking.payment_files.domain import BankFile, OwnAccount, Verdict
+from almoner.giving.banking.payment_files.flows import Told
+from almoner.giving.banking.payment_files.service import Made
+from almoner.giving.disbursing.disbursements import flows as payouts
+from almoner.giving.disbursing.disbursements import service as payout_service
+from almoner.giving.disbursing.disbursements.domain import Rules
+from almoner.giving.disbursing.payee_bank_accounts import service as payees
+from almoner.giving.disbursing.payee_bank_accounts.domain import Address, PayeeAccount, Proposal
 from almoner.nonprofits.organisations import service as organisations
-from almoner.platform.transactions import EVERYONE, Tx
+from almoner.platform.database.transactions import EVERYONE, Tx
 from tests.support.payouts import uuid_of
 from tests.support.service import Service
 

@@ -2,9 +2,9 @@
 
 from uuid import UUID
 
-from almoner.giving.ledger import domain as books
-from almoner.giving.ledger import service as ledger
-from almoner.giving.ledger.domain import Account
+from almoner.giving.accounting.ledger import domain as books
+from almoner.giving.accounting.ledger import service as ledger
+from almoner.giving.accounting.ledger.domain import Account
 from tests.support.service import Service
 
 PROVIDER = "test"

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 import uvicorn
 
 from almoner.adapters.payments_test import TestProvider
-from almoner.giving.payments.domain import DisputeStatus
-from almoner.platform.addresses import Policy
-from almoner.platform.outbound import Outbound
+from almoner.giving.checkout.payments.domain import DisputeStatus
+from almoner.platform.outbound.addresses import Policy
+from almoner.platform.outbound.client import Outbound
 from almoner.provider_test import service as simulator
 from almoner.provider_test.app import ProviderTest
 from almoner.provider_test.domain import Card

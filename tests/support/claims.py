@@ -5,9 +5,9 @@ from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID
 
-from almoner.giving.claims import domain, schedule
-from almoner.giving.claims import service as claiming
-from almoner.giving.claims.domain import Claim, Drafted
+from almoner.giving.gift_aid.claims import domain, schedule
+from almoner.giving.gift_aid.claims import service as claiming
+from almoner.giving.gift_aid.claims.domain import Claim, Drafted
 from almoner.kit.time import iso
 from tests.support import factories
 from tests.support.client import Client, data

@@ -10,8 +10,9 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Final
 
-from almoner.platform import memory, postgres
-from almoner.platform.programs import DatabaseUnavailable
+from almoner.platform.database import postgres
+from almoner.platform.database.programs import DatabaseUnavailable
+from almoner.platform.observability import memory
 
 PROJECT: Final = Path(__file__).parents[2]
 MEMORY: Final = Path("/dev/shm")

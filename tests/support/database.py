@@ -16,8 +16,8 @@ import asyncpg
 import psutil
 
 from almoner import migrations
-from almoner.platform import selfcheck
-from almoner.platform.postgres import Server
+from almoner.platform.database.postgres import Server
+from almoner.platform.observability import selfcheck
 
 OWNER, APP = "almoner_owner", "almoner_app"
 PASSWORD = "for-tests-only"

@@ -4,8 +4,8 @@ from typing import Any, Final
 from uuid import UUID
 
 from almoner.nonprofits.activities.domain import SUB_TAGS, activities_of
-from almoner.validation.eligibility import service as eligibility
-from almoner.validation.eligibility.domain import Evaluation
+from almoner.validation.ongoing.eligibility import service as eligibility
+from almoner.validation.ongoing.eligibility.domain import Evaluation
 from tests.support import factories
 from tests.support.client import Client, data
 from tests.support.service import Service

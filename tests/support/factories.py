@@ -4,7 +4,7 @@ from itertools import count
 from typing import Any
 from uuid import UUID
 
-from almoner.platform.transactions import Partner
+from almoner.platform.database.transactions import Partner
 from tests.support.client import Client, data
 from tests.support.service import Service
 

@@ -8,7 +8,7 @@ from datetime import datetime
 from itertools import count
 from typing import Any, Literal, TypeVar
 
-from almoner.giving.payments.domain import (
+from almoner.giving.checkout.payments.domain import (
     DisputeStatus,
     NoSuchPayment,
     NoticeRefused,
@@ -21,7 +21,7 @@ from almoner.giving.payments.domain import (
     RefundRefused,
     Tariff,
 )
-from almoner.giving.payments.ports import Order
+from almoner.giving.checkout.payments.ports import Order
 from almoner.kit.money import EXPONENTS, Money
 
 A = TypeVar("A", ProviderPayment, ProviderRefund, list[ProviderDispute])

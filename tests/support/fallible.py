@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from contextvars import ContextVar
 
-from almoner.platform.transactions import Database, Tx
+from almoner.platform.database.transactions import Database, Tx
 
 
 class Crash(Exception):

@@ -7,14 +7,14 @@ from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID
 
-from almoner.giving.claims import service as claiming
-from almoner.giving.claims.domain import Claim, ClaimRefused
-from almoner.giving.declarations.domain import Declarer
-from almoner.giving.disbursements.domain import Rules
-from almoner.giving.payments.domain import DisputeStatus
-from almoner.giving.refunds import service as refunds
+from almoner.giving.accounting.refunds import service as refunds
+from almoner.giving.checkout.payments.domain import DisputeStatus
+from almoner.giving.disbursing.disbursements.domain import Rules
+from almoner.giving.gift_aid.claims import service as claiming
+from almoner.giving.gift_aid.claims.domain import Claim, ClaimRefused
+from almoner.giving.gift_aid.declarations.domain import Declarer
 from almoner.kit.time import iso
-from almoner.platform.transactions import EVERYONE
+from almoner.platform.database.transactions import EVERYONE
 from tests.support import factories
 from tests.support.claims import BY, Cause, cause
 from tests.support.client import Client, data

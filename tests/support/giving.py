@@ -8,17 +8,17 @@ from uuid import UUID
 import httpx
 from starlette.routing import Router
 
-from almoner.giving.disbursements.domain import Rules
-from almoner.giving.disputes import flows as disputes
-from almoner.giving.disputes.flows import DisputeWork
-from almoner.giving.donations import flows
-from almoner.giving.donations import service as donations
-from almoner.giving.donations.domain import Gift, SessionDonation
-from almoner.giving.donations.flows import PaymentWork
-from almoner.giving.donations.pages import callback_routes
-from almoner.giving.refunds import flows as refunds
-from almoner.giving.refunds.flows import RefundWork
-from almoner.giving.refunds.ports import RefundStatusReader
+from almoner.giving.accounting.disputes import flows as disputes
+from almoner.giving.accounting.disputes.flows import DisputeWork
+from almoner.giving.accounting.refunds import flows as refunds
+from almoner.giving.accounting.refunds.flows import RefundWork
+from almoner.giving.accounting.refunds.ports import RefundStatusReader
+from almoner.giving.checkout.donations import flows
+from almoner.giving.checkout.donations import service as donations
+from almoner.giving.checkout.donations.domain import Gift, SessionDonation
+from almoner.giving.checkout.donations.flows import PaymentWork
+from almoner.giving.checkout.donations.pages import callback_routes
+from almoner.giving.disbursing.disbursements.domain import Rules
 from almoner.kit.money import Money
 from almoner.platform.http.edge import Edge
 from tests.support import factories

@@ -10,7 +10,7 @@ from typing import Final, TextIO
 
 import asyncpg
 
-from almoner.platform.postgres import Server
+from almoner.platform.database.postgres import Server
 
 TOLD_AFTER_SECONDS: Final = 270.0
 """Somewhat before ``timeout`` in pyproject.toml ends the test."""

@@ -13,39 +13,39 @@ from datetime import timedelta
 from typing import Any
 from uuid import UUID
 
-from almoner.giving.claims import jobs as claim_jobs
-from almoner.giving.disbursements import flows as payouts
-from almoner.giving.disbursements import jobs as payout_jobs
-from almoner.giving.disbursements import service as holding
-from almoner.giving.disbursements.domain import PayoutRefused, Rules
-from almoner.giving.disputes import jobs as dispute_jobs
-from almoner.giving.donation_requests import jobs as asking_jobs
-from almoner.giving.donation_requests.domain import RequestRefused
-from almoner.giving.donations import flows as paying
-from almoner.giving.donations import jobs as donation_jobs
-from almoner.giving.donations.domain import CannotAcceptDonations, InvalidState, WrongTargetCurrency
-from almoner.giving.donations.flows import PaymentWork
-from almoner.giving.payee_bank_accounts import service as payees
-from almoner.giving.payments.domain import ProviderPayment, ProviderStatus, ProviderUnavailable
-from almoner.giving.reassignments import jobs as reassignment_jobs
-from almoner.giving.reassignments import service as reassignments
-from almoner.giving.refunds import jobs as refund_jobs
-from almoner.giving.refunds.domain import RefundNotPossible
-from almoner.giving.sessions import jobs as session_jobs
-from almoner.giving.sessions.domain import SessionCompleted, SessionExpired
-from almoner.giving.settlements import flows as settlements
-from almoner.giving.settlements import jobs as settlement_jobs
-from almoner.giving.settlements.domain import ImportInterrupted, ReportRefused
-from almoner.giving.suspense import jobs as suspense_jobs
-from almoner.giving.verifications import jobs as verification_jobs
+from almoner.giving.accounting.disputes import jobs as dispute_jobs
+from almoner.giving.accounting.reassignments import jobs as reassignment_jobs
+from almoner.giving.accounting.reassignments import service as reassignments
+from almoner.giving.accounting.refunds import jobs as refund_jobs
+from almoner.giving.accounting.refunds.domain import RefundNotPossible
+from almoner.giving.accounting.settlements import flows as settlements
+from almoner.giving.accounting.settlements import jobs as settlement_jobs
+from almoner.giving.accounting.settlements.domain import ImportInterrupted, ReportRefused
+from almoner.giving.accounting.suspense import jobs as suspense_jobs
+from almoner.giving.checkout.donation_requests import jobs as asking_jobs
+from almoner.giving.checkout.donation_requests.domain import RequestRefused
+from almoner.giving.checkout.donations import flows as paying
+from almoner.giving.checkout.donations import jobs as donation_jobs
+from almoner.giving.checkout.donations.domain import CannotAcceptDonations, InvalidState, WrongTargetCurrency
+from almoner.giving.checkout.donations.flows import PaymentWork
+from almoner.giving.checkout.payments.domain import ProviderPayment, ProviderStatus, ProviderUnavailable
+from almoner.giving.checkout.sessions import jobs as session_jobs
+from almoner.giving.checkout.sessions.domain import SessionCompleted, SessionExpired
+from almoner.giving.disbursing.disbursements import flows as payouts
+from almoner.giving.disbursing.disbursements import jobs as payout_jobs
+from almoner.giving.disbursing.disbursements import service as holding
+from almoner.giving.disbursing.disbursements.domain import PayoutRefused, Rules
+from almoner.giving.disbursing.payee_bank_accounts import service as payees
+from almoner.giving.disbursing.verifications import jobs as verification_jobs
+from almoner.giving.gift_aid.claims import jobs as claim_jobs
 from almoner.job_registry import Screened
 from almoner.kit.errors import IncorrectParams
 from almoner.kit.money import Money
-from almoner.platform import transactions as databases
-from almoner.platform.background import Background
-from almoner.platform.background_tasks import Duties
-from almoner.platform.leases import StillRunning
-from almoner.platform.transactions import EVERYONE
+from almoner.platform.database import transactions as databases
+from almoner.platform.database.transactions import EVERYONE
+from almoner.platform.jobs.background import Background
+from almoner.platform.jobs.background_tasks import Duties
+from almoner.platform.jobs.leases import StillRunning
 from almoner.screening.screenings.service import Screener
 from tests.support import factories
 from tests.support import giving as support

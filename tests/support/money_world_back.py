@@ -5,13 +5,13 @@ from collections import Counter
 from typing import Any, NamedTuple
 from uuid import UUID
 
-from almoner.giving.disbursements.domain import Rules
-from almoner.giving.disputes import flows as disputing
-from almoner.giving.disputes.flows import DisputeWork
-from almoner.giving.payments.domain import BANK, DisputeStatus, ProviderPayment, ProviderStatus
-from almoner.giving.refunds import service as refunding
-from almoner.giving.suspense import service as suspense
-from almoner.platform.transactions import EVERYONE, Database
+from almoner.giving.accounting.disputes import flows as disputing
+from almoner.giving.accounting.disputes.flows import DisputeWork
+from almoner.giving.accounting.refunds import service as refunding
+from almoner.giving.accounting.suspense import service as suspense
+from almoner.giving.checkout.payments.domain import BANK, DisputeStatus, ProviderPayment, ProviderStatus
+from almoner.giving.disbursing.disbursements.domain import Rules
+from almoner.platform.database.transactions import EVERYONE, Database
 from tests.support.fake_provider import FakeProvider
 from tests.support.money_world_direct import CURRENCY
 from tests.support.service import Service

@@ -5,12 +5,12 @@ from contextlib import suppress
 from typing import Any
 from uuid import UUID
 
-from almoner.giving.claims import service as claiming
-from almoner.giving.claims.domain import TAX_YEAR, Claim, ClaimRefused
-from almoner.giving.declarations.domain import GiftAidRefused
-from almoner.giving.reassignments import jobs as following
-from almoner.giving.reassignments import service as reassignments
-from almoner.platform.transactions import Database
+from almoner.giving.accounting.reassignments import jobs as following
+from almoner.giving.accounting.reassignments import service as reassignments
+from almoner.giving.gift_aid.claims import service as claiming
+from almoner.giving.gift_aid.claims.domain import TAX_YEAR, Claim, ClaimRefused
+from almoner.giving.gift_aid.declarations.domain import GiftAidRefused
+from almoner.platform.database.transactions import Database
 from tests.support.client import Client
 from tests.support.giftaid import declared
 from tests.support.service import Service

@@ -6,12 +6,12 @@ from contextlib import suppress
 from typing import Any
 from uuid import UUID
 
-from almoner.giving.donation_requests import flows as asking
-from almoner.giving.donation_requests import service as asked
-from almoner.giving.donation_requests.domain import RequestPayment, RequestRefused, Unasked
-from almoner.giving.ledger.domain import PARTNERS
+from almoner.giving.accounting.ledger.domain import PARTNERS
+from almoner.giving.checkout.donation_requests import flows as asking
+from almoner.giving.checkout.donation_requests import service as asked
+from almoner.giving.checkout.donation_requests.domain import RequestPayment, RequestRefused, Unasked
 from almoner.kit.money import Money
-from almoner.platform.transactions import EVERYONE, Database, Tx
+from almoner.platform.database.transactions import EVERYONE, Database, Tx
 from tests.support.client import Client
 from tests.support.service import Service
 

@@ -8,19 +8,19 @@ from itertools import count
 from typing import Final, NamedTuple
 from uuid import UUID
 
-from almoner.giving.bank_statements import flows as bank
-from almoner.giving.bank_statements import service as bank_lines
-from almoner.giving.bank_statements.domain import Statement
-from almoner.giving.bank_statements.flows import Looked
-from almoner.giving.bank_transfers import service as transfers
-from almoner.giving.donations import flows as paying
-from almoner.giving.donations.flows import PaymentWork
-from almoner.giving.payments.domain import BANK
-from almoner.giving.refunds import service as refunding
-from almoner.giving.refunds.domain import RefundNotPossible
-from almoner.giving.suspense import service as suspense
-from almoner.giving.suspense.domain import NotDecidable
-from almoner.platform.transactions import Database, Tx
+from almoner.giving.accounting.refunds import service as refunding
+from almoner.giving.accounting.refunds.domain import RefundNotPossible
+from almoner.giving.accounting.suspense import service as suspense
+from almoner.giving.accounting.suspense.domain import NotDecidable
+from almoner.giving.banking.bank_statements import flows as bank
+from almoner.giving.banking.bank_statements import service as bank_lines
+from almoner.giving.banking.bank_statements.domain import Statement
+from almoner.giving.banking.bank_statements.flows import Looked
+from almoner.giving.checkout.bank_transfers import service as transfers
+from almoner.giving.checkout.donations import flows as paying
+from almoner.giving.checkout.donations.flows import PaymentWork
+from almoner.giving.checkout.payments.domain import BANK
+from almoner.platform.database.transactions import Database, Tx
 from tests.support import camt
 from tests.support.giving import Giving, gift
 from tests.support.money_world_direct import CURRENCY

@@ -4,11 +4,11 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 from uuid import UUID
 
-from almoner.giving.disbursements import flows
-from almoner.giving.disbursements import service as holding
-from almoner.giving.disbursements.domain import Rules
-from almoner.giving.disbursements.flows import Ran
-from almoner.platform.transactions import EVERYONE
+from almoner.giving.disbursing.disbursements import flows
+from almoner.giving.disbursing.disbursements import service as holding
+from almoner.giving.disbursing.disbursements.domain import Rules
+from almoner.giving.disbursing.disbursements.flows import Ran
+from almoner.platform.database.transactions import EVERYONE
 from tests.support import factories
 from tests.support.client import Client, data
 from tests.support.service import Service

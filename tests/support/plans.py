@@ -4,7 +4,7 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-from almoner.platform.transactions import Tx
+from almoner.platform.database.transactions import Tx
 
 
 class Explaining:

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from almoner.giving.refunds import service as refunding
+from almoner.giving.accounting.refunds import service as refunding
 from tests.support import factories, refunds
 from tests.support.client import Client
 from tests.support.payouts import settled, simulate

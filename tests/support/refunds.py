@@ -3,12 +3,12 @@
 from typing import Any
 from uuid import UUID
 
-from almoner.giving.disbursements.domain import Rules
-from almoner.giving.payments.ports import PaymentProvider
-from almoner.giving.refunds import flows
-from almoner.giving.refunds import service as refunds
-from almoner.giving.refunds.domain import Refund
-from almoner.platform.transactions import EVERYONE
+from almoner.giving.accounting.refunds import flows
+from almoner.giving.accounting.refunds import service as refunds
+from almoner.giving.accounting.refunds.domain import Refund
+from almoner.giving.checkout.payments.ports import PaymentProvider
+from almoner.giving.disbursing.disbursements.domain import Rules
+from almoner.platform.database.transactions import EVERYONE
 from tests.support.client import Client, data
 from tests.support.payouts import uuid_of
 from tests.support.service import Service

@@ -1,7 +1,7 @@
 """Reports of a payment provider for tests, and what their import finds."""
 
-from almoner.giving.settlements import flows
-from almoner.giving.settlements.domain import Settlement
+from almoner.giving.accounting.settlements import flows
+from almoner.giving.accounting.settlements.domain import Settlement
 from tests.support.factories import unique
 from tests.support.service import Service
 

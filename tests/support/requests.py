@@ -3,11 +3,11 @@
 from typing import Any
 from uuid import UUID
 
-from almoner.giving.donation_requests import domain, flows
-from almoner.giving.donation_requests.domain import RequestPayment
-from almoner.giving.donation_requests.flows import Ran
+from almoner.giving.checkout.donation_requests import domain, flows
+from almoner.giving.checkout.donation_requests.domain import RequestPayment
+from almoner.giving.checkout.donation_requests.flows import Ran
 from almoner.kit.money import Money
-from almoner.platform.transactions import EVERYONE, Tx
+from almoner.platform.database.transactions import EVERYONE, Tx
 from tests.support import factories
 from tests.support.client import Client, data
 from tests.support.payouts import simulate, uuid_of

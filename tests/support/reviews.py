@@ -5,14 +5,14 @@ from dataclasses import dataclass
 from typing import Final
 from uuid import UUID
 
-from almoner.giving.verifications import service as verifications
-from almoner.giving.verifications import store
-from almoner.giving.verifications.domain import REASON_OF_FAILED, Evidence
+from almoner.giving.disbursing.verifications import service as verifications
+from almoner.giving.disbursing.verifications import store
+from almoner.giving.disbursing.verifications.domain import REASON_OF_FAILED, Evidence
 from almoner.nonprofits.organisations import service as organisations
-from almoner.platform.transactions import EVERYONE, Everyone, Partner, Tx
-from almoner.validation.reviews import service as reviews
-from almoner.validation.reviews.domain import Decision, History, Shown, ShownStep, Subject
-from almoner.validation.reviews.ports import ReviewHandler
+from almoner.platform.database.transactions import EVERYONE, Everyone, Partner, Tx
+from almoner.validation.decisions.reviews import service as reviews
+from almoner.validation.decisions.reviews.domain import Decision, History, Shown, ShownStep, Subject
+from almoner.validation.decisions.reviews.ports import ReviewHandler
 from tests.support import factories
 from tests.support.client import Client
 from tests.support.service import Service

@@ -4,7 +4,7 @@ from uuid import UUID
 
 import asyncpg
 
-from almoner.validation.documents import service as documents
+from almoner.validation.applications.documents import service as documents
 from tests.support.service import Service
 
 

@@ -10,10 +10,10 @@ from scim2_server.utils import load_default_provider, parametrize
 
 from almoner.access.partners import service as partners
 from almoner.kit.ids import Ids
-from almoner.platform.audit import Actor
+from almoner.platform.audit.log import Actor
 from almoner.platform.crypto import Vault
+from almoner.platform.database.transactions import Database, Partner, Tx, connect
 from almoner.platform.deployment import Deployment, Links
-from almoner.platform.transactions import Database, Partner, Tx, connect
 from almoner.scim.storage import PostgresStorage
 from tests.support.clock import TestClock
 from tests.support.database import TestDatabase

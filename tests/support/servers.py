@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import quote, urlencode
 
-from almoner.platform import postgres
-from almoner.platform.programs import Account, Programs
+from almoner.platform.database import postgres
+from almoner.platform.database.programs import Account, Programs
 from tests.support import cluster as tests_cluster
 from tests.support.database import APP, OWNER, PASSWORD
 

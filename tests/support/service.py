@@ -20,11 +20,11 @@ from almoner.access.keys import service as keys
 from almoner.access.keys.domain import Kind
 from almoner.access.partners import service as partners
 from almoner.cli.serve import answer
+from almoner.platform.database.transactions import Database, Partner
 from almoner.platform.http.endpoints import Endpoint
+from almoner.platform.observability.telemetry import Telemetry
 from almoner.platform.pages.translations import Catalogues
-from almoner.platform.telemetry import Telemetry
-from almoner.platform.transactions import Database, Partner
-from almoner.validation.configurations import service as configurations
+from almoner.validation.applications.configurations import service as configurations
 from tests.support import card_numbers
 from tests.support.client import Client
 from tests.support.clock import TestClock

@@ -18,10 +18,10 @@ from almoner.access.sign_on import service as providers
 from almoner.access.sign_on.domain import Provider, Refused, Wanted
 from almoner.access.sign_on.service.oidc_flow import Arrival, Departure, Return, SignOn
 from almoner.access.sign_on.state import Purpose
-from almoner.platform.addresses import Policy
-from almoner.platform.audit import Actor
-from almoner.platform.outbound import Limits, Outbound
-from almoner.platform.transactions import Partner
+from almoner.platform.audit.log import Actor
+from almoner.platform.database.transactions import Partner
+from almoner.platform.outbound.addresses import Policy
+from almoner.platform.outbound.client import Limits, Outbound
 from tests.support.hostile_openid import CLIENT, SECRET
 from tests.support.service import Service
 

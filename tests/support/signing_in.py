@@ -16,7 +16,7 @@ from almoner.access.people.domain import OPERATORS, Person, Realm, Role, members
 from almoner.access.sign_ins import service as sign_ins
 from almoner.access.sign_ins.domain import Browser, Entered, SecondNeeded, WrongSignIn
 from almoner.access.sign_ins.service import account, sign_in_methods
-from almoner.platform.audit import Actor
+from almoner.platform.audit.log import Actor
 from tests.support.service import Service, Tenant
 
 PASSWORD = "seven green herons dance"

@@ -57,7 +57,7 @@ class Recorder:
 
 
 def _caller() -> str | None:
-    """The function of the service that asked for it, as ``giving/donations/store.py:find``."""
+    """The function of the service that asked for it, as ``giving/checkout/donations/store.py:find``."""
     frame: FrameType | None = sys._getframe(3)
     while frame is not None:
         code = frame.f_code

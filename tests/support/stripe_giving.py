@@ -9,7 +9,7 @@ import httpx
 
 from almoner.adapters.payments_stripe import StripeProvider
 from almoner.adapters.stripe_line import Line
-from almoner.giving.payments.domain import Tariff
+from almoner.giving.checkout.payments.domain import Tariff
 from tests.support import giving as support
 from tests.support import stripe_account
 from tests.support.client import Client

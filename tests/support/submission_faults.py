@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from almoner.validation.reviews.domain import Verdict
+from almoner.validation.decisions.reviews.domain import Verdict
 from tests.support import appeals, submissions
 from tests.support.client import Client
 from tests.support.service import Service

@@ -4,17 +4,17 @@ from dataclasses import replace
 from datetime import timedelta
 
 from almoner.adapters.mail_mailbox import Mailbox
-from almoner.giving.card_testing.domain import LOOSE
-from almoner.giving.donations import jobs as donation_jobs
-from almoner.giving.payments.domain import ProviderStatus
+from almoner.giving.accounting.suspense import jobs
+from almoner.giving.accounting.suspense import service as suspense
+from almoner.giving.accounting.suspense.domain import Held
+from almoner.giving.checkout.card_testing.domain import LOOSE
+from almoner.giving.checkout.donations import jobs as donation_jobs
+from almoner.giving.checkout.payments.domain import ProviderStatus
 from almoner.giving.refund_notices import jobs as notices
 from almoner.giving.refund_notices.service import MAILS
-from almoner.giving.suspense import jobs
-from almoner.giving.suspense import service as suspense
-from almoner.giving.suspense.domain import Held
 from almoner.kit.money import Money
-from almoner.platform.background import Background
-from almoner.platform.background_tasks import Duties
+from almoner.platform.jobs.background import Background
+from almoner.platform.jobs.background_tasks import Duties
 from almoner.platform.pages.rendering import Pages
 from tests.support.giving import DAY, Giving, gift
 

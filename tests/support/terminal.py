@@ -19,8 +19,8 @@ from almoner.access.operators import service as operators
 from almoner.access.people.domain import OperatorRole
 from almoner.cli.failures import explain
 from almoner.cli.terminal import commands
-from almoner.platform import transactions
-from almoner.platform.audit import Actor
+from almoner.platform.audit.log import Actor
+from almoner.platform.database import transactions
 from almoner.settings import deployment_of
 from tests.support import forks
 from tests.support.factories import unique

@@ -2,10 +2,10 @@
 
 from typing import Any
 
-from almoner.giving.bank_transfers import service as transfers
-from almoner.giving.donations import flows
-from almoner.giving.donations import service as donations
-from almoner.giving.donations.domain import Gift, SessionDonation
+from almoner.giving.checkout.bank_transfers import service as transfers
+from almoner.giving.checkout.donations import flows
+from almoner.giving.checkout.donations import service as donations
+from almoner.giving.checkout.donations.domain import Gift, SessionDonation
 from tests.support import bank, camt
 from tests.support.camt import Entry
 from tests.support.giving import Giving, gift

@@ -11,7 +11,7 @@ from typing import Any, Final
 from almoner.adapters.registers_irs_bmf import IrsBmf
 from almoner.nonprofits.registers import flows
 from almoner.nonprofits.registers.ports import RegisterSource
-from almoner.platform.transactions import Database
+from almoner.platform.database.transactions import Database
 from almoner.validation.requests import service as requests
 from almoner.validation.requests.domain import Evaluation, Step
 from tests.support import bmf

@@ -4,8 +4,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from almoner.review_cases import CASES
-from almoner.validation.reviews import service as reviews
-from almoner.validation.reviews.domain import Decision, Verdict
+from almoner.validation.decisions.reviews import service as reviews
+from almoner.validation.decisions.reviews.domain import Decision, Verdict
 from tests.support import agents, eligibility, monitoring
 from tests.support.client import Client, data
 from tests.support.service import Service

@@ -2,8 +2,8 @@
 
 from collections.abc import Iterator
 
-from almoner.giving.organisation_confirmations import service as confirmations
-from almoner.giving.organisation_confirmations.domain import Contact
+from almoner.giving.disbursing.organisation_confirmations import service as confirmations
+from almoner.giving.disbursing.organisation_confirmations.domain import Contact
 from tests.support import bank, factories
 from tests.support.client import Client
 from tests.support.payouts import uuid_of

@@ -7,12 +7,12 @@ from typing import Any, Final
 from uuid import UUID, uuid4
 
 from almoner.adapters.watchlist_ofac import Ofac
-from almoner.platform.transactions import Database, Partner
+from almoner.platform.database.transactions import Database, Partner
 from almoner.screening.screenings.domain import Asked, ScreenedSubject
 from almoner.screening.screenings.service import Screener
 from almoner.screening.watchlists import flows
 from almoner.screening.watchlists.domain import Category, Load
-from almoner.validation.matches import service as matches
+from almoner.validation.ongoing.matches import service as matches
 from tests.support.service import Service
 
 SDN: Final = Ofac("ofac-sdn", "OFAC Specially Designated Nationals", 1)

@@ -9,7 +9,7 @@ from typing import Any
 
 import standardwebhooks
 
-from almoner.platform import outbox
+from almoner.platform.events import outbox
 from tests.support.client import Client, data
 from tests.support.receivers import Received, Receiver
 from tests.support.service import Service, Tenant

@@ -10,7 +10,7 @@ from typing import Any
 from almoner.nonprofits.registers import flows
 from almoner.nonprofits.registers.domain import BadRow, Entry, Link, Load
 from almoner.nonprofits.registers.ports import SourceFile
-from almoner.platform.transactions import Database
+from almoner.platform.database.transactions import Database
 
 
 @dataclass(frozen=True)

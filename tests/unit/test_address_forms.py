@@ -2,8 +2,8 @@
 
 import pytest
 
-from almoner.platform import addresses
-from almoner.platform.addresses import MAX_LENGTH, AddressRefused, Policy
+from almoner.platform.outbound import addresses
+from almoner.platform.outbound.addresses import MAX_LENGTH, AddressRefused, Policy
 
 PUBLIC = Policy()
 HOST_253 = ".".join(["a" * 61] * 4) + ".example"[: 253 - 4 * 61 - 3]

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from almoner.platform import addresses
-from almoner.platform.addresses import AddressRefused, Policy, district, neighbourhood
+from almoner.platform.outbound import addresses
+from almoner.platform.outbound.addresses import AddressRefused, Policy, district, neighbourhood
 
 PUBLIC = Policy()
 SANDBOX = Policy(loopback=True)

@@ -6,10 +6,10 @@ from uuid import UUID
 
 import pytest
 
-from almoner.validation.configurations.domain import Choice, Configuration, PartnerField
-from almoner.validation.form import drafts
-from almoner.validation.form.drafts import Draft, Person, Unlisted
-from almoner.validation.form.submit import returned
+from almoner.validation.applications.configurations.domain import Choice, Configuration, PartnerField
+from almoner.validation.applications.form import drafts
+from almoner.validation.applications.form.drafts import Draft, Person, Unlisted
+from almoner.validation.applications.form.submit import returned
 
 NOW = datetime(2026, 3, 2, 9, 30, tzinfo=UTC)
 SOME = UUID(int=1)

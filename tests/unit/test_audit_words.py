@@ -6,7 +6,7 @@ from uuid import UUID
 import pytest
 
 from almoner.access.members import audit_words
-from almoner.platform.audit import Actor, Details, Entry
+from almoner.platform.audit.log import Actor, Details, Entry
 
 ADA = "member_1"
 

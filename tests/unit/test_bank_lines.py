@@ -9,8 +9,8 @@ from uuid import UUID
 
 import pytest
 
-from almoner.giving.bank_statements import service
-from almoner.giving.bank_statements.domain import (
+from almoner.giving.banking.bank_statements import service
+from almoner.giving.banking.bank_statements.domain import (
     Movement,
     Named,
     Open,
@@ -23,9 +23,9 @@ from almoner.giving.bank_statements.domain import (
     problems,
     references,
 )
-from almoner.giving.disbursements.domain import opened
-from almoner.giving.donations.domain import Bucket
-from almoner.giving.payment_files.domain import OwnAccount
+from almoner.giving.banking.payment_files.domain import OwnAccount
+from almoner.giving.checkout.donations.domain import Bucket
+from almoner.giving.disbursing.disbursements.domain import opened
 from almoner.kit.money import Money
 from tests.support import camt
 

@@ -2,7 +2,7 @@
 
 import asyncio
 
-from almoner.platform.wakeup import LONGEST_POLL_SECONDS, POLL_SECONDS, Pace, Wakeup
+from almoner.platform.jobs.wakeup import LONGEST_POLL_SECONDS, POLL_SECONDS, Pace, Wakeup
 
 
 async def test_a_loop_that_finds_nothing_slows_down_to_half_a_second() -> None:

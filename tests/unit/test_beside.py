@@ -6,7 +6,7 @@ from functools import partial
 
 import pytest
 
-from almoner.platform.sidecar import beside
+from almoner.platform.jobs.sidecar import beside
 
 
 async def test_it_gives_what_the_work_gives_or_raises() -> None:

@@ -7,8 +7,8 @@ from uuid import UUID
 
 import pytest
 
-from almoner.giving.card_testing import domain
-from almoner.giving.card_testing.domain import (
+from almoner.giving.checkout.card_testing import domain
+from almoner.giving.checkout.card_testing.domain import (
     LOOSE,
     PAUSE,
     STRICT,

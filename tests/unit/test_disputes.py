@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from almoner.giving.disputes import domain
-from almoner.giving.disputes.domain import Decision
-from almoner.giving.payments.domain import DisputeStatus, ProviderDispute
+from almoner.giving.accounting.disputes import domain
+from almoner.giving.accounting.disputes.domain import Decision
+from almoner.giving.checkout.payments.domain import DisputeStatus, ProviderDispute
 from almoner.kit.money import Money
 
 PAID = Money(2500, "USD")

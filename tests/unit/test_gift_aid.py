@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from almoner.giving.declarations import domain
-from almoner.giving.declarations.domain import Declaration, Declarer
+from almoner.giving.gift_aid.declarations import domain
+from almoner.giving.gift_aid.declarations.domain import Declaration, Declarer
 
 NOW = datetime(2026, 3, 2, 9, 30, tzinfo=UTC)
 DECLARER = Declarer("Ms", "Ada", "Byron", "12", "St James's Square", "London", "United Kingdom", "SW1Y 4JH")

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from almoner.giving.claims import domain, schedule
-from almoner.giving.claims.domain import TAX_YEAR, Gift, YearEnd
-from almoner.giving.declarations.domain import Declarer
+from almoner.giving.gift_aid.claims import domain, schedule
+from almoner.giving.gift_aid.claims.domain import TAX_YEAR, Gift, YearEnd
+from almoner.giving.gift_aid.declarations.domain import Declarer
 
 NOW = datetime(2026, 3, 2, 9, 30, tzinfo=UTC)
 TODAY = NOW.date()

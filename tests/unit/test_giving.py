@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from almoner.giving.donations import domain
-from almoner.giving.donations.domain import (
+from almoner.giving.checkout.donations import domain
+from almoner.giving.checkout.donations.domain import (
     DONATION,
     CannotAcceptDonations,
     Donation,
@@ -21,8 +21,8 @@ from almoner.giving.donations.domain import (
     promised,
     standing,
 )
-from almoner.giving.payments import service as payments
-from almoner.giving.payments.domain import (
+from almoner.giving.checkout.payments import service as payments
+from almoner.giving.checkout.payments.domain import (
     LIVE,
     PAYMENT,
     SETTLED,
@@ -33,8 +33,8 @@ from almoner.giving.payments.domain import (
     difference,
     foreign,
 )
-from almoner.giving.sessions.domain import SESSION, DonationSession, SessionCompleted, SessionExpired
-from almoner.giving.sessions.triggers import without_suffix
+from almoner.giving.checkout.sessions.domain import SESSION, DonationSession, SessionCompleted, SessionExpired
+from almoner.giving.checkout.sessions.triggers import without_suffix
 from almoner.kit.ids import decode
 from almoner.kit.money import MAX_MINOR, Money
 

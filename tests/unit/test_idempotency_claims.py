@@ -10,8 +10,8 @@ import pytest
 from almoner.kit.errors import IncorrectParams, KeyInUse, SameKeyDifferentData
 from almoner.platform import idempotency
 from almoner.platform.crypto import SealBroken, Vault, digest
+from almoner.platform.database.transactions import Partner
 from almoner.platform.idempotency import Claim, Replayed
-from almoner.platform.transactions import Partner
 
 VAULT = Vault(bytes(range(32)))
 FIRST, SECOND = Partner(UUID(int=1)), Partner(UUID(int=2))

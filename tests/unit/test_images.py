@@ -8,9 +8,9 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from PIL import Image
 
-from almoner.platform import images
-from almoner.platform.uploads import pictures
-from almoner.platform.uploads.problems import FiletypeNotSupported
+from almoner.platform.files import images
+from almoner.platform.files.uploads import pictures
+from almoner.platform.files.uploads.problems import FiletypeNotSupported
 
 ORIENTATION = 0x0112
 

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from almoner.giving.ledger import domain as books
-from almoner.giving.ledger.domain import Account, AccountKind, Transfer, TransferKind
+from almoner.giving.accounting.ledger import domain as books
+from almoner.giving.accounting.ledger.domain import Account, AccountKind, Transfer, TransferKind
 from almoner.kit.money import MAX_MINOR, Money
 
 OWNER, CAUSE, OTHER = UUID(int=1), UUID(int=2), UUID(int=3)

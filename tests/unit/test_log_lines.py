@@ -19,8 +19,8 @@ import structlog
 
 from almoner.cli import logs
 from almoner.cli.logs import LogFile
-from almoner.platform.log_lines import LogLines, Stderr
-from almoner.platform.telemetry import Telemetry
+from almoner.platform.observability.log_lines import LogLines, Stderr
+from almoner.platform.observability.telemetry import Telemetry
 
 FULL = OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 

@@ -4,9 +4,9 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from almoner.platform import mailing
-from almoner.platform.mail import Mail, MailDelayed, MailRefused
-from almoner.platform.queue import Done, Drop, Job, Result, Retry
+from almoner.platform.jobs.queue import Done, Drop, Job, Result, Retry
+from almoner.platform.outbound import mailing
+from almoner.platform.outbound.mail import Mail, MailDelayed, MailRefused
 
 NOW = datetime(2026, 3, 2, 9, 30, tzinfo=UTC)
 MAIL = Mail("key", NOW, None, "ada@example.org", "A subject", "A text", "<p>A text</p>", "en")

@@ -4,7 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from almoner.platform import memory, postgres
+from almoner.platform.database import postgres
+from almoner.platform.observability import memory
 
 MEBIBYTE = 2**20
 

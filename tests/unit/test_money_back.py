@@ -8,11 +8,11 @@ from uuid import UUID
 from hypothesis import given
 from hypothesis import strategies as st
 
-from almoner.giving.disputes import domain as disputes
-from almoner.giving.donations.domain import Donation, Donor, InvalidState, Refunded, Settlement, active
-from almoner.giving.ledger import domain as books
-from almoner.giving.ledger.domain import Transfer
-from almoner.giving.refunds import domain as refunds
+from almoner.giving.accounting.disputes import domain as disputes
+from almoner.giving.accounting.ledger import domain as books
+from almoner.giving.accounting.ledger.domain import Transfer
+from almoner.giving.accounting.refunds import domain as refunds
+from almoner.giving.checkout.donations.domain import Donation, Donor, InvalidState, Refunded, Settlement, active
 from almoner.kit.money import Money
 
 AT = datetime(2026, 3, 2, tzinfo=UTC)

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from almoner.giving.ledger.domain import TransferKind
-from almoner.giving.payments.domain import HoldReason
-from almoner.giving.suspense import domain
-from almoner.giving.suspense.domain import Action
+from almoner.giving.accounting.ledger.domain import TransferKind
+from almoner.giving.accounting.suspense import domain
+from almoner.giving.accounting.suspense.domain import Action
+from almoner.giving.checkout.payments.domain import HoldReason
 from almoner.platform.pages.translations import LOCALE_FOLDER
 
 DOCUMENT = Path(__file__).parents[2] / "docs" / "money-rules.md"

@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from almoner.screening.watchlists.domain import CATEGORIES, Category
-from almoner.validation.monitoring import domain, looking, triggers
-from almoner.validation.monitoring.domain import (
+from almoner.validation.ongoing.monitoring import domain, looking, triggers
+from almoner.validation.ongoing.monitoring.domain import (
     FLAGS,
     SUBSCRIPTION,
     AlreadyCancelled,

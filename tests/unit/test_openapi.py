@@ -10,7 +10,7 @@ from pydantic import Field
 from almoner.kit.errors import BadRequest
 from almoner.kit.ids import Ids
 from almoner.kit.patch import UNSET
-from almoner.platform.event_types import EventType
+from almoner.platform.events.event_types import EventType
 from almoner.platform.http import conventions
 from almoner.platform.http.caller import NO_KEY, PUBLISHABLE, SECRET
 from almoner.platform.http.calls import Call

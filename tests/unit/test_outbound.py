@@ -9,9 +9,9 @@ import pytest
 
 from almoner import settings
 from almoner.kit.time import SystemClock
-from almoner.platform import outbound
-from almoner.platform.addresses import Policy
-from almoner.platform.outbound import Limits, Outbound
+from almoner.platform.outbound import client as outbound
+from almoner.platform.outbound.addresses import Policy
+from almoner.platform.outbound.client import Limits, Outbound
 from tests.support.certificates import Authority
 from tests.support.receivers import Received, Reply, receiver, reply
 

@@ -3,12 +3,12 @@
 import pytest
 from babel import Locale
 
-from almoner.giving.declarations.domain import Declarer
-from almoner.giving.donations.domain import Gift
-from almoner.giving.hosted_page import domain
-from almoner.giving.hosted_page.schemas import TypedGift
-from almoner.giving.hosted_page.views import masked
-from almoner.giving.payments.domain import Tariff
+from almoner.giving.checkout.donations.domain import Gift
+from almoner.giving.checkout.hosted_page import domain
+from almoner.giving.checkout.hosted_page.schemas import TypedGift
+from almoner.giving.checkout.hosted_page.views import masked
+from almoner.giving.checkout.payments.domain import Tariff
+from almoner.giving.gift_aid.declarations.domain import Declarer
 from almoner.kit.money import EXPONENTS, MAX_MINOR, Money
 
 ENGLISH = Locale("en")

@@ -7,8 +7,8 @@ import pytest
 from starlette.requests import Request
 from starlette.responses import Response
 
-from almoner.giving.hosted_page import form_cookie
-from almoner.giving.hosted_page.schemas import TypedGift
+from almoner.giving.checkout.hosted_page import form_cookie
+from almoner.giving.checkout.hosted_page.schemas import TypedGift
 from almoner.platform.crypto import Vault
 
 VAULT = Vault(b"k" * 32)

@@ -8,8 +8,8 @@ from uuid import UUID
 import pytest
 from schwifty import IBAN
 
-from almoner.giving.payee_bank_accounts import numbers, service
-from almoner.giving.payee_bank_accounts.domain import (
+from almoner.giving.disbursing.payee_bank_accounts import numbers, service
+from almoner.giving.disbursing.payee_bank_accounts.domain import (
     ALIKE,
     DIFFERS,
     Address,

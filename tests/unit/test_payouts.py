@@ -6,11 +6,11 @@ from uuid import UUID
 
 import pytest
 
-from almoner.giving.disbursements import advice, domain
-from almoner.giving.disbursements.domain import DISBURSEMENT, Rules, Sums, WaitingReason, hold_reason
-from almoner.giving.donations.domain import Bucket, Donation, Settlement
-from almoner.giving.reassignments import domain as reassignments
-from almoner.giving.verifications.domain import Standing
+from almoner.giving.accounting.reassignments import domain as reassignments
+from almoner.giving.checkout.donations.domain import Bucket, Donation, Settlement
+from almoner.giving.disbursing.disbursements import advice, domain
+from almoner.giving.disbursing.disbursements.domain import DISBURSEMENT, Rules, Sums, WaitingReason, hold_reason
+from almoner.giving.disbursing.verifications.domain import Standing
 from almoner.kit.ids import Ids
 from almoner.kit.money import MAX_MINOR, Money
 

@@ -14,7 +14,7 @@ import pytest
 from pypdf import PdfReader
 from pypdf.generic import DictionaryObject
 
-from almoner.giving.donations.domain import Refunded
+from almoner.giving.checkout.donations.domain import Refunded
 from almoner.giving.receipts import service
 from almoner.giving.receipts.domain import Receipt
 from almoner.giving.receipts.papers import Papers

@@ -6,7 +6,7 @@ from uuid import UUID
 
 import pytest
 
-from almoner.giving.donations.domain import Donation, Settlement
+from almoner.giving.checkout.donations.domain import Donation, Settlement
 from almoner.giving.receipts import domain
 from almoner.giving.receipts.domain import Stage
 from almoner.kit.money import Money

@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from almoner.giving.donations.domain import Donation, Donor, InvalidState, Refunded, Settlement, active
+from almoner.giving.accounting.refunds import domain
+from almoner.giving.accounting.refunds.domain import REFUND, RefundNotPossible
+from almoner.giving.checkout.donations.domain import Donation, Donor, InvalidState, Refunded, Settlement, active
 from almoner.giving.receipts.domain import stands_still
-from almoner.giving.refunds import domain
-from almoner.giving.refunds.domain import REFUND, RefundNotPossible
 from almoner.kit.errors import IncorrectParams
 from almoner.kit.money import Money
 

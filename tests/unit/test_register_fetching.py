@@ -10,10 +10,10 @@ from zipfile import ZipFile
 
 import pytest
 
-from almoner.platform import fetching
-from almoner.platform.addresses import PUBLIC_ONLY, Policy
-from almoner.platform.fetching import FetchBroken, Fetched, FetchRefused, Limits
-from almoner.platform.outbound import Outbound
+from almoner.platform.outbound import fetching
+from almoner.platform.outbound.addresses import PUBLIC_ONLY, Policy
+from almoner.platform.outbound.client import Outbound
+from almoner.platform.outbound.fetching import FetchBroken, Fetched, FetchRefused, Limits
 from tests.support.publisher import Publisher
 from tests.support.receivers import Receiver, Reply, receiver, reply
 

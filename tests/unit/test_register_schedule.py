@@ -11,11 +11,11 @@ from hypothesis import strategies as st
 from almoner import settings as configuration
 from almoner import sources
 from almoner.nonprofits.registers.domain import ImportRefused
-from almoner.platform import refreshing
-from almoner.platform.addresses import PUBLIC_ONLY, Policy
-from almoner.platform.outbound import Outbound
-from almoner.platform.refreshing import ScheduleInvalid
-from almoner.platform.telemetry import Telemetry
+from almoner.platform.jobs import refreshing
+from almoner.platform.jobs.refreshing import ScheduleInvalid
+from almoner.platform.observability.telemetry import Telemetry
+from almoner.platform.outbound.addresses import PUBLIC_ONLY, Policy
+from almoner.platform.outbound.client import Outbound
 
 GOOD = """
 [irs-bmf]

@@ -8,11 +8,11 @@ from uuid import UUID
 import pytest
 from pypdf import PdfReader
 
-from almoner.giving.disbursements import domain as payouts
-from almoner.giving.donations.domain import Bucket, Donor, Settlement, active
-from almoner.giving.remittances import domain
-from almoner.giving.remittances.domain import Line, Remittance, Totals
-from almoner.giving.remittances.papers import Papers
+from almoner.giving.checkout.donations.domain import Bucket, Donor, Settlement, active
+from almoner.giving.disbursing.disbursements import domain as payouts
+from almoner.giving.disbursing.remittances import domain
+from almoner.giving.disbursing.remittances.domain import Line, Remittance, Totals
+from almoner.giving.disbursing.remittances.papers import Papers
 from almoner.kit.ids import Ids
 from almoner.kit.money import Money
 from almoner.platform.crypto import Vault

@@ -6,10 +6,10 @@ from uuid import UUID
 
 import pytest
 
-from almoner.giving.payments.domain import HoldReason, Payment
-from almoner.giving.settlements import reports
-from almoner.giving.settlements.domain import Known, Line, LineKind, Mismatch, ReportRefused, mismatch
-from almoner.giving.suspense.domain import Held
+from almoner.giving.accounting.settlements import reports
+from almoner.giving.accounting.settlements.domain import Known, Line, LineKind, Mismatch, ReportRefused, mismatch
+from almoner.giving.accounting.suspense.domain import Held
+from almoner.giving.checkout.payments.domain import HoldReason, Payment
 from almoner.kit.money import Money
 from tests.unit.test_payouts import GIFT, ID
 

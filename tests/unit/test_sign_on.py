@@ -16,7 +16,7 @@ from almoner.access.sign_on import state, tokens
 from almoner.access.sign_on.domain import PATIENCE, Provider, Reason, Refused, granted, is_fresh, proved_at, read_claims
 from almoner.access.sign_on.tokens import UnknownKey
 from almoner.platform.crypto import Vault
-from almoner.platform.transactions import Partner
+from almoner.platform.database.transactions import Partner
 from tests.support.hostile_openid import KEY, OTHER_KEY, by_public_key, signed, unsigned
 
 NOW = datetime(2026, 3, 2, 9, 30, tzinfo=UTC)

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from almoner.platform.crypto import Vault
-from almoner.platform.signing import DOSSIERS, Signer, is_signed
+from almoner.platform.files.signing import DOSSIERS, Signer, is_signed
 
 SCRIPT = Path(__file__).parents[2] / "docs" / "verify_document.py"
 SIGNER = Signer(Vault(b"k" * 32), DOSSIERS)

@@ -1,7 +1,7 @@
 """Lifecycle tables: allow-lists that answer the same in every direction."""
 
-from almoner.giving.donations.domain import DONATION
-from almoner.giving.sessions.domain import SESSION
+from almoner.giving.checkout.donations.domain import DONATION
+from almoner.giving.checkout.sessions.domain import SESSION
 from almoner.kit.states import Lifecycle
 
 TEA = Lifecycle("tea", {"ordered": frozenset({"served", "cancelled"}), "served": frozenset({"paid"})})

@@ -12,16 +12,16 @@ import pytest
 from almoner.nonprofits.organisations.domain import OrganisationType
 from almoner.validation.agents import domain as agents
 from almoner.validation.agents.domain import Agent, AgentVerification, Nonprofit
-from almoner.validation.configurations.domain import CHECKS, COMPLIANCE_FLAGS, ORGANISATION_TYPES, Check, Configuration
-from almoner.validation.documents.domain import Document
-from almoner.validation.eligibility import domain as eligibility
-from almoner.validation.eligibility.domain import Subscription as EligibilitySubscription
-from almoner.validation.monitoring import domain as monitoring
-from almoner.validation.monitoring.domain import MonitoringSubscription
-from almoner.validation.requests import domain as requests
-from almoner.validation.requests.domain import ValidationRequest
-from almoner.validation.submissions import domain
-from almoner.validation.submissions.domain import (
+from almoner.validation.applications.configurations.domain import (
+    CHECKS,
+    COMPLIANCE_FLAGS,
+    ORGANISATION_TYPES,
+    Check,
+    Configuration,
+)
+from almoner.validation.applications.documents.domain import Document
+from almoner.validation.applications.submissions import domain
+from almoner.validation.applications.submissions.domain import (
     SUBMISSION,
     Appealed,
     Applicant,
@@ -35,7 +35,13 @@ from almoner.validation.submissions.domain import (
     standings,
     status_of,
 )
-from almoner.validation.submissions.requirements import Requirement, requirements_of
+from almoner.validation.applications.submissions.requirements import Requirement, requirements_of
+from almoner.validation.ongoing.eligibility import domain as eligibility
+from almoner.validation.ongoing.eligibility.domain import Subscription as EligibilitySubscription
+from almoner.validation.ongoing.monitoring import domain as monitoring
+from almoner.validation.ongoing.monitoring.domain import MonitoringSubscription
+from almoner.validation.requests import domain as requests
+from almoner.validation.requests.domain import ValidationRequest
 
 NOW = datetime(2026, 3, 2, 12, tzinfo=UTC)
 LATER = NOW + timedelta(hours=1)

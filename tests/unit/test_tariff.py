@@ -4,7 +4,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from almoner.giving.payments.domain import Tariff
+from almoner.giving.checkout.payments.domain import Tariff
 from almoner.kit.money import MAX_MINOR, Money, MoneyError
 
 tariffs = st.builds(Tariff, st.integers(0, 9_900), st.fixed_dictionaries({"USD": st.integers(0, 10_000)}))

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from almoner.platform.batching import Together
+from almoner.platform.database.batching import Together
 
 
 async def test_calls_of_one_moment_are_answered_at_once_and_in_order() -> None:

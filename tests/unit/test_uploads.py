@@ -17,9 +17,9 @@ import psutil
 import pytest
 from PIL import Image
 
-from almoner.platform.uploads import confinement
-from almoner.platform.uploads.checking import Checker
-from almoner.platform.uploads.problems import FiletypeNotSupported
+from almoner.platform.files.uploads import confinement
+from almoner.platform.files.uploads.checking import Checker
+from almoner.platform.files.uploads.problems import FiletypeNotSupported
 from tests.support import hostile_files, hostile_pdfs
 from tests.support.eventually import eventually
 from tests.support.hostile_files import HONEST, JPEG, PDF, PNG, HostileFile

@@ -8,8 +8,8 @@ from uuid import UUID, uuid4
 
 import pytest
 
-from almoner.giving.verifications import domain, triggers
-from almoner.giving.verifications.domain import (
+from almoner.giving.disbursing.verifications import domain, triggers
+from almoner.giving.disbursing.verifications.domain import (
     CHECK,
     CHECKS,
     LIFETIME,

@@ -11,12 +11,12 @@ import msgspec
 import pytest
 
 from almoner.kit.ids import Ids
-from almoner.platform import transactions as databases
 from almoner.platform.crypto import Vault
+from almoner.platform.database import transactions as databases
+from almoner.platform.database.postgres import Server
+from almoner.platform.database.transactions import Database, Tx
 from almoner.platform.deployment import Deployment, Links
-from almoner.platform.postgres import Server
-from almoner.platform.telemetry import Telemetry
-from almoner.platform.transactions import Database, Tx
+from almoner.platform.observability.telemetry import Telemetry
 from tests.support import database as database_support
 from tests.support.clock import TestClock
 from tests.support.database import TestDatabase

@@ -5,9 +5,10 @@ from pathlib import Path
 
 import msgspec
 
-from almoner.platform import audit, audit_proof
-from almoner.platform.audit import Actor
-from almoner.platform.transactions import Database
+from almoner.platform.audit import log as audit
+from almoner.platform.audit import proof as audit_proof
+from almoner.platform.audit.log import Actor
+from almoner.platform.database.transactions import Database
 from tests.support.audit_log import begun
 from tests.support.database import TestDatabase
 from tests.support.eventually import eventually

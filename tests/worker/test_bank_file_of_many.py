@@ -7,11 +7,11 @@ from uuid import UUID
 import pytest
 from lxml import etree
 
-from almoner.giving.ledger import domain as ledger
-from almoner.giving.ledger import service as posting
-from almoner.giving.payment_files import checks
+from almoner.giving.accounting.ledger import domain as ledger
+from almoner.giving.accounting.ledger import service as posting
+from almoner.giving.banking.payment_files import checks
 from almoner.kit.money import Money
-from almoner.platform import selfcheck
+from almoner.platform.observability import selfcheck
 from tests.support import bank, books, factories
 from tests.support.client import Client
 from tests.support.database import TestDatabase

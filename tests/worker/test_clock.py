@@ -6,13 +6,14 @@ from datetime import timedelta
 import pytest
 
 from almoner.kit.time import SystemClock
-from almoner.platform import business_clock, processes, queue
-from almoner.platform.background import Background
-from almoner.platform.background_tasks import Duties, Work
+from almoner.platform import business_clock
 from almoner.platform.business_clock import BusinessClock, ClockWatch
-from almoner.platform.processes import Pulse
-from almoner.platform.queue import Done, Job, Result
-from almoner.platform.transactions import Database
+from almoner.platform.database.transactions import Database
+from almoner.platform.jobs import processes, queue
+from almoner.platform.jobs.background import Background
+from almoner.platform.jobs.background_tasks import Duties, Work
+from almoner.platform.jobs.processes import Pulse
+from almoner.platform.jobs.queue import Done, Job, Result
 from almoner.sandbox.clock import AlreadyMoving, Reading, SandboxClock
 from tests.support.clock import TestClock
 from tests.support.eventually import eventually

@@ -8,11 +8,12 @@ import pytest
 import standardwebhooks
 
 from almoner.kit.time import parse_moment
-from almoner.platform import outbox, queue
-from almoner.platform.background import Background
-from almoner.platform.background_tasks import Duties, Work
-from almoner.platform.outbound import MAX_BODY_BYTES, Answer, Outbound
-from almoner.platform.postgres import Server
+from almoner.platform.database.postgres import Server
+from almoner.platform.events import outbox
+from almoner.platform.jobs import queue
+from almoner.platform.jobs.background import Background
+from almoner.platform.jobs.background_tasks import Duties, Work
+from almoner.platform.outbound.client import MAX_BODY_BYTES, Answer, Outbound
 from almoner.webhooks.deliveries import jobs
 from tests.support import database, webhooks
 from tests.support.client import Client, data

@@ -11,16 +11,17 @@ from uuid import UUID
 import pytest
 
 from almoner.adapters.storage_objects import open_storage
-from almoner.platform import queue, selfcheck
-from almoner.platform.background_tasks import Work
-from almoner.platform.queue import Job, Retry
-from almoner.platform.storage import Blobs
-from almoner.platform.transactions import EVERYONE, Partner
-from almoner.platform.uploads.files import Stored
+from almoner.platform.database.transactions import EVERYONE, Partner
+from almoner.platform.files.storage import Blobs
+from almoner.platform.files.uploads.files import Stored
+from almoner.platform.jobs import queue
+from almoner.platform.jobs.background_tasks import Work
+from almoner.platform.jobs.queue import Job, Retry
+from almoner.platform.observability import selfcheck
 from almoner.selfchecks import CHECKS
 from almoner.settings import UnsafeSettings, read
-from almoner.validation.documents import jobs
-from almoner.validation.documents import service as documents
+from almoner.validation.applications.documents import jobs
+from almoner.validation.applications.documents import service as documents
 from tests.support import clamd, hostile_pdfs
 from tests.support.client import Client, data
 from tests.support.database import TestDatabase

@@ -9,14 +9,14 @@ from uuid import uuid4
 
 import pytest
 
-from almoner.giving.donations import jobs as donation_jobs
-from almoner.giving.donations.domain import Standing
-from almoner.giving.payments.domain import ProviderPayment, ProviderStatus, ProviderUnavailable
-from almoner.giving.payments.ports import Order
-from almoner.giving.sessions import jobs as session_jobs
-from almoner.platform import leases
-from almoner.platform.background import Background
-from almoner.platform.background_tasks import Duties
+from almoner.giving.checkout.donations import jobs as donation_jobs
+from almoner.giving.checkout.donations.domain import Standing
+from almoner.giving.checkout.payments.domain import ProviderPayment, ProviderStatus, ProviderUnavailable
+from almoner.giving.checkout.payments.ports import Order
+from almoner.giving.checkout.sessions import jobs as session_jobs
+from almoner.platform.jobs import leases
+from almoner.platform.jobs.background import Background
+from almoner.platform.jobs.background_tasks import Duties
 from tests.support import giving as support
 from tests.support.client import Client
 from tests.support.fake_provider import FakeProvider

@@ -10,13 +10,13 @@ from uuid import UUID, uuid4
 import msgspec
 import pytest
 
-from almoner.platform import dispatcher, outbox
-from almoner.platform.background import Background
-from almoner.platform.background_tasks import Duties
-from almoner.platform.dispatcher import Dispatcher
-from almoner.platform.held_reactions import REACT
-from almoner.platform.outbox import Event, Reaction
-from almoner.platform.transactions import Database, Tx
+from almoner.platform.database.transactions import Database, Tx
+from almoner.platform.events import dispatcher, outbox
+from almoner.platform.events.dispatcher import Dispatcher
+from almoner.platform.events.held_reactions import REACT
+from almoner.platform.events.outbox import Event, Reaction
+from almoner.platform.jobs.background import Background
+from almoner.platform.jobs.background_tasks import Duties
 from tests.support.eventually import eventually
 from tests.support.figures import Figures
 from tests.worker.conftest import Ground, sequences

@@ -6,10 +6,10 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from almoner.giving.disbursements import jobs as payout_jobs
-from almoner.giving.disbursements import service
-from almoner.giving.disbursements.domain import BY_RUN, Rules
-from almoner.giving.donations import service as donations
+from almoner.giving.checkout.donations import service as donations
+from almoner.giving.disbursing.disbursements import jobs as payout_jobs
+from almoner.giving.disbursing.disbursements import service
+from almoner.giving.disbursing.disbursements.domain import BY_RUN, Rules
 from tests.support import factories
 from tests.support import giving as givings
 from tests.support.client import Client, data

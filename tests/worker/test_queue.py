@@ -8,9 +8,9 @@ from datetime import timedelta
 import asyncpg
 import pytest
 
-from almoner.platform import queue
-from almoner.platform.queue import Done, Drop, Failed, Finish, Job, NewJob, Retry
-from almoner.platform.transactions import Database
+from almoner.platform.database.transactions import Database
+from almoner.platform.jobs import queue
+from almoner.platform.jobs.queue import Done, Drop, Failed, Finish, Job, NewJob, Retry
 from tests.worker.conftest import Ground
 
 

@@ -14,11 +14,13 @@ from almoner.adapters.registers_irs_bmf import IrsBmf
 from almoner.nonprofits.registers import checks, jobs, store_refresh
 from almoner.nonprofits.registers import service as registers
 from almoner.nonprofits.registers.ports import RegisterSource, Row, SourceFile
-from almoner.platform import fetching, queue, selfcheck
-from almoner.platform.background_tasks import Work
-from almoner.platform.refreshing import Refresh
-from almoner.platform.runner import Runner
-from almoner.platform.transactions import EVERYONE
+from almoner.platform.database.transactions import EVERYONE
+from almoner.platform.jobs import queue
+from almoner.platform.jobs.background_tasks import Work
+from almoner.platform.jobs.refreshing import Refresh
+from almoner.platform.jobs.runner import Runner
+from almoner.platform.observability import selfcheck
+from almoner.platform.outbound import fetching
 from tests.support.bmf import bodies, write
 from tests.support.database import TestDatabase
 from tests.support.publisher import Publisher

@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from almoner.platform.background_tasks import Work
-from almoner.platform.queue import Done, Job
+from almoner.platform.jobs.background_tasks import Work
+from almoner.platform.jobs.queue import Done, Job
 from almoner.screening.screenings.service import Screener
-from almoner.validation.matches import jobs
-from almoner.validation.matches.service import RESCREEN
+from almoner.validation.ongoing.matches import jobs
+from almoner.validation.ongoing.matches.service import RESCREEN
 from tests.support import factories
 from tests.support.client import Client
 from tests.support.database import TestDatabase

@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from almoner import migrations
-from almoner.giving.donations import service as donations
-from almoner.platform import outbox
-from almoner.platform.processes import Pulse
+from almoner.giving.checkout.donations import service as donations
+from almoner.platform.events import outbox
+from almoner.platform.jobs.processes import Pulse
 from tests.support import webhooks
 from tests.support.client import Client, data
 from tests.support.database import TestDatabase

@@ -1,7 +1,7 @@
 """The queue in figures: what waits and since when, who decided how often, and how long it took."""
 
-from almoner.validation.reviews import service as reviews
-from almoner.validation.reviews.domain import Decision
+from almoner.validation.decisions.reviews import service as reviews
+from almoner.validation.decisions.reviews.domain import Decision
 from tests.support.database import TestDatabase
 from tests.support.reviews import reviewers, waiting
 from tests.support.service import Service, serving

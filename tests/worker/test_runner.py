@@ -7,13 +7,13 @@ from datetime import datetime, timedelta
 import asyncpg
 import pytest
 
-from almoner.platform import queue
-from almoner.platform.background import Background
-from almoner.platform.background_tasks import Duties, Handler, Schedule, Work
-from almoner.platform.outbox import Reaction, emit
-from almoner.platform.queue import Done, Drop, Job, NewJob, Result, Retry
-from almoner.platform.runner import Runner
-from almoner.platform.transactions import Tx
+from almoner.platform.database.transactions import Tx
+from almoner.platform.events.outbox import Reaction, emit
+from almoner.platform.jobs import queue
+from almoner.platform.jobs.background import Background
+from almoner.platform.jobs.background_tasks import Duties, Handler, Schedule, Work
+from almoner.platform.jobs.queue import Done, Drop, Job, NewJob, Result, Retry
+from almoner.platform.jobs.runner import Runner
 from tests.support.eventually import eventually
 from tests.worker.conftest import Ground
 

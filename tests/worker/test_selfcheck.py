@@ -3,10 +3,10 @@
 import asyncio
 from datetime import datetime, timedelta
 
-from almoner.platform import selfcheck
-from almoner.platform.background import Background
-from almoner.platform.background_tasks import Duties
-from almoner.platform.selfcheck import EXAMPLES, Check
+from almoner.platform.jobs.background import Background
+from almoner.platform.jobs.background_tasks import Duties
+from almoner.platform.observability import selfcheck
+from almoner.platform.observability.selfcheck import EXAMPLES, Check
 from tests.worker.conftest import Ground
 
 FINE = Check("toy.fine", "Nothing", "Nothing", "select 'x' where false")

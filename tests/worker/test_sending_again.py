@@ -5,7 +5,7 @@ from datetime import timedelta
 
 import pytest
 
-from almoner.platform.postgres import Server
+from almoner.platform.database.postgres import Server
 from tests.support import database, webhooks
 from tests.support.client import Client, data
 from tests.support.receivers import receiver, reply

@@ -6,11 +6,11 @@ from uuid import UUID
 
 import pytest
 
-from almoner.giving.ledger import domain as ledger
-from almoner.giving.ledger import service as posting
-from almoner.giving.settlements.checks import DAYS_TO_ARRIVE, checks
+from almoner.giving.accounting.ledger import domain as ledger
+from almoner.giving.accounting.ledger import service as posting
+from almoner.giving.accounting.settlements.checks import DAYS_TO_ARRIVE, checks
 from almoner.kit.money import Money
-from almoner.platform import selfcheck
+from almoner.platform.observability import selfcheck
 from tests.support import books, factories
 from tests.support.database import TestDatabase
 from tests.support.figures import Figures

@@ -10,10 +10,10 @@ from uuid import UUID
 from almoner.access.keys import service as keys
 from almoner.kit.errors import RateExceeded, Unauthorised
 from almoner.kit.time import Clock
-from almoner.platform.addresses import neighbourhood
+from almoner.platform.database.transactions import Database, Partner
 from almoner.platform.http.caller import Caller, KeyKind, RateState
+from almoner.platform.outbound.addresses import neighbourhood
 from almoner.platform.ratelimit import Limit, RateLimiter
-from almoner.platform.transactions import Database, Partner
 
 _KINDS = {"secret": KeyKind.SECRET, "publishable": KeyKind.PUBLISHABLE, "scim": KeyKind.SCIM}
 _TRUST_SECONDS = 0.5  # a revoked key stops working within a second everywhere (K4)

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from almoner.adapters.marks_folder import FolderMarks
-from almoner.giving.payments.domain import Tariff
-from almoner.platform.identity import Identity
-from almoner.platform.storage import Listed, Marks, Storage, Trashed
+from almoner.giving.checkout.payments.domain import Tariff
+from almoner.platform.database.identity import Identity
+from almoner.platform.files.storage import Listed, Marks, Storage, Trashed
 from almoner.validation.agents.ports import MailHosts
 
 if TYPE_CHECKING:

@@ -6,9 +6,9 @@ from html.parser import HTMLParser
 from typing import Final
 from uuid import UUID
 
-from almoner.platform import mail as mails
-from almoner.platform.mail import Mail
-from almoner.platform.transactions import Database
+from almoner.platform.database.transactions import Database
+from almoner.platform.outbound import mail as mails
+from almoner.platform.outbound.mail import Mail
 
 _URL: Final = re.compile(r"https?://[^\s<>\"]*[^\s<>\".,;:!?)]")
 

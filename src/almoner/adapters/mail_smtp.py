@@ -16,7 +16,7 @@ from urllib.parse import unquote, urlsplit
 import aiosmtplib
 
 from almoner.kit.time import Clock
-from almoner.platform.mail import Attachment, Mail, MailDelayed, MailRefused
+from almoner.platform.outbound.mail import Attachment, Mail, MailDelayed, MailRefused
 
 _LOOPBACK: Final = frozenset({"localhost", "127.0.0.1", "::1"})
 _SECONDS: Final = 20.0

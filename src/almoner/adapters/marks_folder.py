@@ -4,8 +4,8 @@ import os
 from pathlib import Path
 from typing import Final
 
-from almoner.platform.sidecar import beside
-from almoner.platform.storage import StorageAway
+from almoner.platform.files.storage import StorageAway
+from almoner.platform.jobs.sidecar import beside
 
 _FOLDER: Final = "marks"  # as adapters.storage_objects has it
 

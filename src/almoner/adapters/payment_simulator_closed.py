@@ -1,6 +1,6 @@
 """No simulated donor pays where payments are those of a provider in the world."""
 
-from almoner.giving.donations.domain import InvalidState
+from almoner.giving.checkout.donations.domain import InvalidState
 
 _WHY = "simulated donors pay at the built-in provider; pay on the provider's own page, with one of its test cards"
 

@@ -1,7 +1,7 @@
 """A donor at the built-in payment provider, for the sandbox's simulated gifts."""
 
 from almoner.kit.errors import IncorrectParams
-from almoner.platform.transactions import Database
+from almoner.platform.database.transactions import Database
 from almoner.provider_test import service
 from almoner.provider_test.domain import Card, TypedCard
 

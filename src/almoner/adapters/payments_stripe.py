@@ -29,7 +29,8 @@ from almoner.adapters.stripe_forms import (
     Sessions,
 )
 from almoner.adapters.stripe_line import Line, calling, told
-from almoner.giving.payments.domain import (
+from almoner.giving.accounting.refunds.domain import SentBack
+from almoner.giving.checkout.payments.domain import (
     DisputeStatus,
     NoSuchPayment,
     NotOurs,
@@ -42,8 +43,7 @@ from almoner.giving.payments.domain import (
     RefundRefused,
     Tariff,
 )
-from almoner.giving.payments.ports import Order
-from almoner.giving.refunds.domain import SentBack
+from almoner.giving.checkout.payments.ports import Order
 from almoner.kit.money import Money
 
 NAME: Final = "stripe"

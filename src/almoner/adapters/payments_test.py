@@ -10,7 +10,7 @@ from urllib.parse import quote, urlsplit
 import aiohttp
 import msgspec
 
-from almoner.giving.payments.domain import (
+from almoner.giving.checkout.payments.domain import (
     DisputeStatus,
     NoSuchPayment,
     NoticeRefused,
@@ -23,10 +23,10 @@ from almoner.giving.payments.domain import (
     RefundRefused,
     Tariff,
 )
-from almoner.giving.payments.ports import Order
+from almoner.giving.checkout.payments.ports import Order
 from almoner.kit.money import EXPONENTS, MAX_MINOR, Money
-from almoner.platform import transactions
-from almoner.platform.identity import Identity
+from almoner.platform.database import transactions
+from almoner.platform.database.identity import Identity
 
 T = TypeVar("T", bound=msgspec.Struct)
 

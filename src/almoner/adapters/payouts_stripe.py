@@ -13,8 +13,8 @@ from almoner.adapters import stripe_currencies as currencies
 from almoner.adapters.stripe_currencies import NoSuchAmount
 from almoner.adapters.stripe_line import Line as Wire
 from almoner.adapters.stripe_line import calling, told
-from almoner.giving.payments.domain import ProviderFailure
-from almoner.giving.settlements.domain import Key, Line, LineKind, Report
+from almoner.giving.accounting.settlements.domain import Key, Line, LineKind, Report
+from almoner.giving.checkout.payments.domain import ProviderFailure
 from almoner.kit.money import Money
 
 _PAGE: Final = 100

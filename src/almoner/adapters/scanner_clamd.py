@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator
 from typing import Final
 from urllib.parse import urlsplit
 
-from almoner.validation.documents.ports import ScannerDown
+from almoner.validation.applications.documents.ports import ScannerDown
 
 PORT: Final = 3310
 

@@ -13,8 +13,8 @@ import obstore
 from obstore.exceptions import BaseError
 from obstore.store import LocalStore, ObjectStore, from_url
 
-from almoner.platform.sidecar import beside
-from almoner.platform.storage import BlobMissing, Listed, StorageAway, Trashed
+from almoner.platform.files.storage import BlobMissing, Listed, StorageAway, Trashed
+from almoner.platform.jobs.sidecar import beside
 
 _PART: Final = 5 * 1024 * 1024  # the least that S3 takes as a part of several
 _PIECE: Final = 64 * 1024

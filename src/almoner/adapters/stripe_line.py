@@ -10,9 +10,9 @@ import aiohttp
 import msgspec
 import stripe
 
-from almoner.giving.payments.domain import NoSuchPayment, ProviderFailure
-from almoner.platform import transactions
-from almoner.platform.identity import Identity
+from almoner.giving.checkout.payments.domain import NoSuchPayment, ProviderFailure
+from almoner.platform.database import transactions
+from almoner.platform.database.identity import Identity
 
 T = TypeVar("T", bound=msgspec.Struct)
 

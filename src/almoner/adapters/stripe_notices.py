@@ -9,7 +9,7 @@ from typing import Any, Final, Literal
 import msgspec
 import structlog
 
-from almoner.giving.payments.domain import NoticeRefused, ProviderEvent
+from almoner.giving.checkout.payments.domain import NoticeRefused, ProviderEvent
 
 _log: Final = structlog.get_logger("almoner.giving")
 

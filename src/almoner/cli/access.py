@@ -16,15 +16,15 @@ from almoner.access.partners import service as partner_service
 from almoner.access.partners.domain import PartnerAccount
 from almoner.cli.database import in_transaction
 from almoner.cli.officer import Officer, administer
-from almoner.giving.card_testing import service as brakes
+from almoner.giving.checkout.card_testing import service as brakes
 from almoner.giving.receipts import service as receipts
 from almoner.giving.receipts.domain import Issuer
 from almoner.kit.text import one_line
 from almoner.kit.time import iso, iso_or_none
-from almoner.platform import images
-from almoner.platform.transactions import Partner, Tx
-from almoner.platform.uploads.problems import FiletypeNotSupported
-from almoner.validation.configurations import service as configurations
+from almoner.platform.database.transactions import Partner, Tx
+from almoner.platform.files import images
+from almoner.platform.files.uploads.problems import FiletypeNotSupported
+from almoner.validation.applications.configurations import service as configurations
 
 partners = typer.Typer(help="The products that use this deployment.", no_args_is_help=True)
 keys = typer.Typer(help="The keys of partners; a secret is shown once, when it is made.", no_args_is_help=True)

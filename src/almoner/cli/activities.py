@@ -10,8 +10,8 @@ from almoner.cli.officer import administrator
 from almoner.cli.progress import Line
 from almoner.nonprofits.activities import flows, service
 from almoner.nonprofits.activities.domain import SUB_TAGS, TAGS, Application
-from almoner.platform.audit import DEPLOYMENT
-from almoner.platform.transactions import Database, Tx
+from almoner.platform.audit.log import DEPLOYMENT
+from almoner.platform.database.transactions import Database, Tx
 
 commands = typer.Typer(help="What organisations do: activity tags and sub-tags.", no_args_is_help=True)
 

@@ -8,8 +8,8 @@ from almoner.cli.access import read_id
 from almoner.cli.officer import Officer, decide
 from almoner.kit import email as emails
 from almoner.kit.errors import NotFound
-from almoner.platform.audit import DEPLOYMENT
-from almoner.platform.transactions import Tx
+from almoner.platform.audit.log import DEPLOYMENT
+from almoner.platform.database.transactions import Tx
 from almoner.validation.agents import service
 from almoner.validation.agents.domain import Contact, ContactRefused
 

@@ -16,12 +16,14 @@ from almoner.cli.database import in_transaction, with_database
 from almoner.cli.progress import Line
 from almoner.kit.ids import Ids
 from almoner.kit.time import iso
-from almoner.platform import audit, audit_heads, audit_proof
-from almoner.platform.audit import DEPLOYMENT
-from almoner.platform.audit_chain import Chainer
-from almoner.platform.audit_proof import Proof
-from almoner.platform.telemetry import Telemetry
-from almoner.platform.transactions import Database, Tx
+from almoner.platform.audit import heads as audit_heads
+from almoner.platform.audit import log as audit
+from almoner.platform.audit import proof as audit_proof
+from almoner.platform.audit.chain import Chainer
+from almoner.platform.audit.log import DEPLOYMENT
+from almoner.platform.audit.proof import Proof
+from almoner.platform.database.transactions import Database, Tx
+from almoner.platform.observability.telemetry import Telemetry
 
 commands = typer.Typer(help="The audit log: who did what, when and from where.", no_args_is_help=True)
 

@@ -12,16 +12,16 @@ from almoner.cli.access import read_id, table
 from almoner.cli.amounts import amount
 from almoner.cli.database import in_transaction, with_database
 from almoner.cli.officer import Note, Officer, acting, decide, ensure_apart, named
-from almoner.giving.disbursements.domain import Disbursement
-from almoner.giving.payment_files import flows, service
-from almoner.giving.payment_files.domain import BankFile, BankFileRefused, OwnAccount, Verdict
-from almoner.giving.payment_files.flows import Told
-from almoner.giving.payment_files.service import Made
+from almoner.giving.banking.payment_files import flows, service
+from almoner.giving.banking.payment_files.domain import BankFile, BankFileRefused, OwnAccount, Verdict
+from almoner.giving.banking.payment_files.flows import Told
+from almoner.giving.banking.payment_files.service import Made
+from almoner.giving.disbursing.disbursements.domain import Disbursement
 from almoner.kit.errors import NotFound
 from almoner.kit.time import iso_or_none
 from almoner.nonprofits.organisations import service as organisations
-from almoner.platform.audit import DEPLOYMENT
-from almoner.platform.transactions import Database, Partner, Tx
+from almoner.platform.audit.log import DEPLOYMENT
+from almoner.platform.database.transactions import Database, Partner, Tx
 
 commands = typer.Typer(help="Files of payments for our bank, and what it answers.", no_args_is_help=True)
 

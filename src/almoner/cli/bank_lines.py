@@ -13,14 +13,14 @@ from almoner.cli.amounts import decimal
 from almoner.cli.database import in_transaction, with_database
 from almoner.cli.officer import Note, Officer, acting, decide
 from almoner.cli.progress import Line
-from almoner.giving.bank_statements import flows, service
-from almoner.giving.bank_statements.domain import BankLine, Gap, Open, Statement, StatementRefused, Unbanked
-from almoner.giving.bank_statements.flows import Looked
-from almoner.giving.donation_requests import service as requests
-from almoner.giving.payment_files import service as bank_files
+from almoner.giving.banking.bank_statements import flows, service
+from almoner.giving.banking.bank_statements.domain import BankLine, Gap, Open, Statement, StatementRefused, Unbanked
+from almoner.giving.banking.bank_statements.flows import Looked
+from almoner.giving.banking.payment_files import service as bank_files
+from almoner.giving.checkout.donation_requests import service as requests
 from almoner.kit.errors import NotFound
-from almoner.platform.audit import DEPLOYMENT
-from almoner.platform.transactions import Database, Tx
+from almoner.platform.audit.log import DEPLOYMENT
+from almoner.platform.database.transactions import Database, Tx
 
 commands = typer.Typer(help="What our bank says of our accounts, line by line.", no_args_is_help=True)
 

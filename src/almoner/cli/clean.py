@@ -7,7 +7,7 @@ from pathlib import Path
 import typer
 
 from almoner import settings
-from almoner.platform import postgres
+from almoner.platform.database import postgres
 
 # Only what Almoner makes: the data folder may be one that holds other things too.
 _OURS = (

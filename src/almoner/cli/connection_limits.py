@@ -12,9 +12,9 @@ from uvicorn.protocols.http.httptools_impl import STATUS_LINE
 
 from almoner.cli.joining import JoiningProtocol
 from almoner.kit.errors import IncorrectParams, Problem, RequestHeadersTooLarge
-from almoner.platform.addresses import neighbourhood
 from almoner.platform.http import errors
 from almoner.platform.http.edge import new_request_id
+from almoner.platform.outbound.addresses import neighbourhood
 
 _MOST_CONNECTIONS: Final = 10_000
 _SLOW_READERS: Final = 3  # times as long as a head may take, an answer may lie unread

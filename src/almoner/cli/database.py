@@ -8,10 +8,11 @@ from almoner import migrations, settings
 from almoner.backends import storage_of
 from almoner.cli import local
 from almoner.kit.time import SystemClock
-from almoner.platform import business_clock, copies, transactions
+from almoner.platform import business_clock
 from almoner.platform.business_clock import BusinessClock
-from almoner.platform.copies import Found
-from almoner.platform.transactions import Database, Tx
+from almoner.platform.database import copies, transactions
+from almoner.platform.database.copies import Found
+from almoner.platform.database.transactions import Database, Tx
 from almoner.settings import Settings, deployment_of
 
 Result = TypeVar("Result")

@@ -13,9 +13,9 @@ from almoner.access.partners import service as partners
 from almoner.access.partners.domain import PartnerAccount
 from almoner.cli.demo_people import member_logins, operator_logins
 from almoner.cli.officer import MACHINE
-from almoner.platform.transactions import Database, Partner, Tx
+from almoner.platform.database.transactions import Database, Partner, Tx
 from almoner.sandbox.mailbox import mailbox_url
-from almoner.validation.configurations import service as configurations
+from almoner.validation.applications.configurations import service as configurations
 
 FIRST, SECOND = "Demo product", "Second demo product"
 # The first partner may also move the sandbox's clock (settled 9).

@@ -17,8 +17,8 @@ from almoner.access.people import service as people
 from almoner.access.people.domain import OPERATORS, Person, Realm, Role, members_of, profile_of
 from almoner.access.security_emails import service as letters
 from almoner.cli.officer import MACHINE
-from almoner.platform import audit
-from almoner.platform.transactions import Database, Partner
+from almoner.platform.audit import log as audit
+from almoner.platform.database.transactions import Database, Partner
 
 Login = dict[str, Any]
 """What sandbox.json says of one person: userName, password, totpSecret, url, roles; token of an operator."""

@@ -9,11 +9,11 @@ from almoner.cli.amounts import amount
 from almoner.cli.database import in_transaction
 from almoner.cli.officer import Note, Officer, decide, named
 from almoner.cli.payouts import rules
-from almoner.giving.disputes import service
-from almoner.giving.disputes.domain import DISPUTE, Decision, Dispute, DisputeRefused, NotNow, Outcome
+from almoner.giving.accounting.disputes import service
+from almoner.giving.accounting.disputes.domain import DISPUTE, Decision, Dispute, DisputeRefused, NotNow, Outcome
 from almoner.kit.time import iso, iso_or_none
-from almoner.platform.audit import DEPLOYMENT
-from almoner.platform.transactions import Tx
+from almoner.platform.audit.log import DEPLOYMENT
+from almoner.platform.database.transactions import Tx
 
 commands = typer.Typer(help="Gifts that donors' banks want back: docs/runbooks/disputes.md.", no_args_is_help=True)
 

@@ -10,10 +10,10 @@ from almoner.cli.access import table
 from almoner.cli.database import with_database
 from almoner.cli.officer import MACHINE
 from almoner.kit.errors import NotFound
-from almoner.platform.audit import DEPLOYMENT
-from almoner.platform.storage import Blobs, Trashed
-from almoner.platform.transactions import Database
-from almoner.validation.documents import service
+from almoner.platform.audit.log import DEPLOYMENT
+from almoner.platform.database.transactions import Database
+from almoner.platform.files.storage import Blobs, Trashed
+from almoner.validation.applications.documents import service
 
 commands = typer.Typer(help="The trash of the storage of documents.", no_args_is_help=True)
 

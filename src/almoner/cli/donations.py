@@ -7,12 +7,12 @@ import typer
 from almoner.cli.access import read_id
 from almoner.cli.officer import Officer, decide
 from almoner.cli.payouts import rules
-from almoner.giving.disbursements.domain import PayoutRefused
-from almoner.giving.donations.domain import Donation
-from almoner.giving.reassignments import service
-from almoner.giving.reassignments.domain import MAX_REASON_LENGTH, Ground, UnknownOrganisation
+from almoner.giving.accounting.reassignments import service
+from almoner.giving.accounting.reassignments.domain import MAX_REASON_LENGTH, Ground, UnknownOrganisation
+from almoner.giving.checkout.donations.domain import Donation
+from almoner.giving.disbursing.disbursements.domain import PayoutRefused
 from almoner.kit.errors import NotFound
-from almoner.platform.transactions import EVERYONE, Tx
+from almoner.platform.database.transactions import EVERYONE, Tx
 
 commands = typer.Typer(help="What people decide about a gift.", no_args_is_help=True)
 

@@ -14,25 +14,25 @@ from almoner.access.operators.service import NoSuchToken
 from almoner.access.partners.service import NoSuchPartner
 from almoner.access.people.domain import NoSuchPerson
 from almoner.cli.ports import PortBusy
-from almoner.giving.bank_statements.domain import StatementRefused
-from almoner.giving.claims.domain import ClaimRefused
-from almoner.giving.declarations.domain import GiftAidRefused
-from almoner.giving.disbursements.domain import PayoutRefused
-from almoner.giving.disputes.domain import DisputeRefused
-from almoner.giving.donation_requests.domain import RequestRefused
-from almoner.giving.payee_bank_accounts.domain import PayeeRefused
-from almoner.giving.payment_files.domain import BankFileRefused
-from almoner.giving.refunds.domain import RefundNotPossible
-from almoner.giving.settlements.domain import ImportInterrupted, NotCleared, ReportRefused
-from almoner.giving.suspense.domain import NoSuchHeldPayment, NotDecidable
+from almoner.giving.accounting.disputes.domain import DisputeRefused
+from almoner.giving.accounting.refunds.domain import RefundNotPossible
+from almoner.giving.accounting.settlements.domain import ImportInterrupted, NotCleared, ReportRefused
+from almoner.giving.accounting.suspense.domain import NoSuchHeldPayment, NotDecidable
+from almoner.giving.banking.bank_statements.domain import StatementRefused
+from almoner.giving.banking.payment_files.domain import BankFileRefused
+from almoner.giving.checkout.donation_requests.domain import RequestRefused
+from almoner.giving.disbursing.disbursements.domain import PayoutRefused
+from almoner.giving.disbursing.payee_bank_accounts.domain import PayeeRefused
+from almoner.giving.gift_aid.claims.domain import ClaimRefused
+from almoner.giving.gift_aid.declarations.domain import GiftAidRefused
 from almoner.kit.errors import Problem
 from almoner.migrations import MigrationRefused
 from almoner.nonprofits.registers.domain import ImportRefused
-from almoner.platform.audit_heads import NotExported
-from almoner.platform.programs import DatabaseUnavailable
-from almoner.platform.remote_files import FetchRefused
+from almoner.platform.audit.heads import NotExported
+from almoner.platform.database.programs import DatabaseUnavailable
+from almoner.platform.outbound.remote_files import FetchRefused
 from almoner.screening.watchlists.domain import WatchlistRefused
-from almoner.validation.reviews.domain import ReviewRefused
+from almoner.validation.decisions.reviews.domain import ReviewRefused
 
 _TOLD_AS_THEY_ARE = (
     ClaimRefused,

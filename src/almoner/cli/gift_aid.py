@@ -8,11 +8,11 @@ import typer
 from almoner.cli.access import read_id
 from almoner.cli.gift_aid_claims import claims
 from almoner.cli.officer import Officer, decide
-from almoner.giving.claims import service
-from almoner.giving.declarations.domain import Declaration, GiftAidRefused
+from almoner.giving.gift_aid.claims import service
+from almoner.giving.gift_aid.declarations.domain import Declaration, GiftAidRefused
 from almoner.kit.errors import NotFound
 from almoner.kit.time import iso, parse_day_or_moment
-from almoner.platform.transactions import Tx
+from almoner.platform.database.transactions import Tx
 
 commands = typer.Typer(
     help="What donors tell of their gift aid declarations, and what charities claim by them.", no_args_is_help=True

@@ -13,13 +13,13 @@ from almoner.cli.access import read_id, table
 from almoner.cli.amounts import read
 from almoner.cli.database import in_transaction
 from almoner.cli.officer import Note, Officer, decide
-from almoner.giving.claims import domain, service
-from almoner.giving.claims.domain import Claim, ClaimRefused, Drafted, YearEnd, pounds
-from almoner.giving.declarations.domain import CURRENCY
+from almoner.giving.gift_aid.claims import domain, service
+from almoner.giving.gift_aid.claims.domain import Claim, ClaimRefused, Drafted, YearEnd, pounds
+from almoner.giving.gift_aid.declarations.domain import CURRENCY
 from almoner.kit.errors import NotFound
 from almoner.kit.time import iso, parse_day_or_moment
-from almoner.platform.audit import DEPLOYMENT
-from almoner.platform.transactions import Tx
+from almoner.platform.audit.log import DEPLOYMENT
+from almoner.platform.database.transactions import Tx
 
 claims = typer.Typer(help="What charities claim from HMRC: docs/runbooks/gift-aid-claims.md.", no_args_is_help=True)
 

@@ -15,8 +15,8 @@ import asyncpg
 from pydantic import SecretStr
 
 from almoner.migrations import APP_ROLE
-from almoner.platform import postgres
 from almoner.platform.crypto import MASTER_KEY_BYTES
+from almoner.platform.database import postgres
 from almoner.settings import Settings
 
 OWNER_ROLE = "almoner_owner"

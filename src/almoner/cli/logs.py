@@ -10,8 +10,8 @@ from typing import Any, Final, Self
 
 import structlog
 
-from almoner.platform.failures import failure
-from almoner.platform.log_lines import LogLines, encoded
+from almoner.platform.observability.failures import failure
+from almoner.platform.observability.log_lines import LogLines, encoded
 
 _LARGEST: Final = 10_000_000  # bytes
 _OLD_FILES: Final = 3

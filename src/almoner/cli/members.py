@@ -15,7 +15,7 @@ from almoner.cli.named_members import Member, member_of
 from almoner.cli.officer import Officer, administer
 from almoner.kit.text import one_line
 from almoner.kit.time import iso, iso_or_none
-from almoner.platform.transactions import Partner, Tx
+from almoner.platform.database.transactions import Partner, Tx
 
 commands = typer.Typer(help="Who signs in for a partner: docs/guides/members.md.", no_args_is_help=True)
 commands.add_typer(sign_on.commands, name="provider")

@@ -8,7 +8,7 @@ import typer
 from almoner.access.people import service as people
 from almoner.access.people.domain import members_of
 from almoner.cli.access import read_id
-from almoner.platform.transactions import Partner, Tx
+from almoner.platform.database.transactions import Partner, Tx
 
 Member = Annotated[
     str, typer.Argument(metavar="MEMBER", help="Identifier or user name, as `almoner members list` shows it.")

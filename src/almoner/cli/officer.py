@@ -22,9 +22,9 @@ from almoner.access.operators import service as operators
 from almoner.access.operators.domain import TokenRefused
 from almoner.access.people.domain import OperatorRole, Person
 from almoner.cli.database import with_database
-from almoner.platform import audit
-from almoner.platform.audit import Actor, Details
-from almoner.platform.transactions import Database, Tx
+from almoner.platform.audit import log as audit
+from almoner.platform.audit.log import Actor, Details
+from almoner.platform.database.transactions import Database, Tx
 
 Note = Annotated[str, typer.Option("--note", help="The evidence, or where it is kept; at most 2000 characters.")]
 Result = TypeVar("Result")

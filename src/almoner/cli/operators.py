@@ -13,7 +13,7 @@ from almoner.cli.access import read_id, table
 from almoner.cli.database import in_transaction, with_database
 from almoner.cli.officer import Officer, acting, administer
 from almoner.kit.time import iso, iso_or_none
-from almoner.platform.transactions import Database, Tx
+from almoner.platform.database.transactions import Database, Tx
 
 commands = typer.Typer(help="Who decides: docs/runbooks/operators.md.", no_args_is_help=True)
 tokens = typer.Typer(help="What operators' commands are known by.", no_args_is_help=True)

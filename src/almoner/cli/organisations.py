@@ -17,11 +17,11 @@ from almoner.nonprofits.organisations import flows
 from almoner.nonprofits.organisations import service as organisations_service
 from almoner.nonprofits.organisations.domain import NumberTaken
 from almoner.nonprofits.organisations.flows import Reindexed
-from almoner.platform import images
-from almoner.platform.audit import DEPLOYMENT
-from almoner.platform.images import Image
-from almoner.platform.transactions import Database, Tx
-from almoner.platform.uploads.problems import FiletypeNotSupported
+from almoner.platform.audit.log import DEPLOYMENT
+from almoner.platform.database.transactions import Database, Tx
+from almoner.platform.files import images
+from almoner.platform.files.images import Image
+from almoner.platform.files.uploads.problems import FiletypeNotSupported
 
 MAX_NOTE_LENGTH: Final = 2000
 MAX_WEBSITE_LENGTH: Final = 255

@@ -8,14 +8,14 @@ from almoner.cli.access import read_id, table
 from almoner.cli.database import in_transaction
 from almoner.cli.officer import Note, Officer, decide, ensure_apart, named
 from almoner.giving.account_notices import service as account_notices
-from almoner.giving.payee_bank_accounts import service
-from almoner.giving.payee_bank_accounts.domain import ALIKE, Address, PayeeAccount, PayeeRefused, PayeeStatus
+from almoner.giving.disbursing.payee_bank_accounts import service
+from almoner.giving.disbursing.payee_bank_accounts.domain import ALIKE, Address, PayeeAccount, PayeeRefused, PayeeStatus
 from almoner.kit.errors import NotFound
 from almoner.kit.text import one_line
 from almoner.kit.time import iso
 from almoner.nonprofits.organisations import service as organisations
-from almoner.platform.audit import DEPLOYMENT
-from almoner.platform.transactions import EVERYONE, Tx
+from almoner.platform.audit.log import DEPLOYMENT
+from almoner.platform.database.transactions import EVERYONE, Tx
 
 commands = typer.Typer(help="The accounts that nonprofits are paid to.", no_args_is_help=True)
 

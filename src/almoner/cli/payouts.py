@@ -16,8 +16,9 @@ from almoner.cli.amounts import amount, decimal
 from almoner.cli.database import in_transaction, with_database
 from almoner.cli.officer import Agreed, Note, Officer, acting, decide, look, look_by_two, named
 from almoner.cli.progress import Line
-from almoner.giving.disbursements import flows, service
-from almoner.giving.disbursements.domain import (
+from almoner.giving.banking.payment_files import service as bank_files
+from almoner.giving.disbursing.disbursements import flows, service
+from almoner.giving.disbursing.disbursements.domain import (
     MAX_NOTE_LENGTH,
     MAX_REASON_LENGTH,
     Confirmation,
@@ -27,16 +28,15 @@ from almoner.giving.disbursements.domain import (
     Status,
     Sums,
 )
-from almoner.giving.disbursements.flows import Ran
-from almoner.giving.payment_files import service as bank_files
-from almoner.giving.remittances import service as remittances
-from almoner.giving.remittances.domain import Remittance
+from almoner.giving.disbursing.disbursements.flows import Ran
+from almoner.giving.disbursing.remittances import service as remittances
+from almoner.giving.disbursing.remittances.domain import Remittance
 from almoner.kit.errors import NotFound
 from almoner.kit.language import nearest
 from almoner.kit.time import iso, iso_or_none
 from almoner.nonprofits.organisations import service as organisations
-from almoner.platform.audit import DEPLOYMENT
-from almoner.platform.transactions import EVERYONE, Database, Everyone, Partner, Tx
+from almoner.platform.audit.log import DEPLOYMENT
+from almoner.platform.database.transactions import EVERYONE, Database, Everyone, Partner, Tx
 
 commands = typer.Typer(help="Paying nonprofits what was given for them.", no_args_is_help=True)
 

@@ -9,13 +9,13 @@ from almoner.cli.amounts import amount
 from almoner.cli.database import in_transaction
 from almoner.cli.officer import Officer, decide, named
 from almoner.cli.payouts import rules
-from almoner.giving.donations import service as donations
-from almoner.giving.refunds import service
-from almoner.giving.refunds.domain import REFUND, Refund, RefundNotPossible
+from almoner.giving.accounting.refunds import service
+from almoner.giving.accounting.refunds.domain import REFUND, Refund, RefundNotPossible
+from almoner.giving.checkout.donations import service as donations
 from almoner.kit.errors import NotFound
 from almoner.kit.time import iso
-from almoner.platform.audit import DEPLOYMENT
-from almoner.platform.transactions import EVERYONE, Tx
+from almoner.platform.audit.log import DEPLOYMENT
+from almoner.platform.database.transactions import EVERYONE, Tx
 
 commands = typer.Typer(help="Gifts that go back to whoever paid: docs/runbooks/refunds.md.", no_args_is_help=True)
 

@@ -27,10 +27,10 @@ from almoner.nonprofits.registers.domain import (
     Progress,
     SourceStatus,
 )
-from almoner.platform import fetching
-from almoner.platform.audit import DEPLOYMENT
-from almoner.platform.fetching import Fetching
-from almoner.platform.transactions import Database, Tx
+from almoner.platform.audit.log import DEPLOYMENT
+from almoner.platform.database.transactions import Database, Tx
+from almoner.platform.outbound import fetching
+from almoner.platform.outbound.fetching import Fetching
 from almoner.sources import REGISTER_SOURCES, register_source
 
 commands = typer.Typer(

@@ -9,10 +9,11 @@ from almoner.backends import storage_of
 from almoner.cli.database import with_found
 from almoner.cli.officer import MACHINE
 from almoner.kit.time import iso
-from almoner.platform import copies, queue
-from almoner.platform.audit import DEPLOYMENT
-from almoner.platform.copies import Found
-from almoner.platform.transactions import Database
+from almoner.platform.audit.log import DEPLOYMENT
+from almoner.platform.database import copies
+from almoner.platform.database.copies import Found
+from almoner.platform.database.transactions import Database
+from almoner.platform.jobs import queue
 
 
 def release_copy(

@@ -9,14 +9,14 @@ from almoner.cli.access import read_id, table
 from almoner.cli.amounts import amount, decimal, read
 from almoner.cli.database import in_transaction, with_database
 from almoner.cli.officer import Note, Officer, acting, decide
-from almoner.giving.donation_requests import flows, service
-from almoner.giving.donation_requests.domain import MAX_BANK_REFERENCE, RequestPayment, RequestRefused
-from almoner.giving.donation_requests.flows import Ran
+from almoner.giving.checkout.donation_requests import flows, service
+from almoner.giving.checkout.donation_requests.domain import MAX_BANK_REFERENCE, RequestPayment, RequestRefused
+from almoner.giving.checkout.donation_requests.flows import Ran
 from almoner.kit.errors import NotFound
 from almoner.kit.money import Money
 from almoner.kit.time import iso
-from almoner.platform.audit import DEPLOYMENT
-from almoner.platform.transactions import EVERYONE, Database, Tx
+from almoner.platform.audit.log import DEPLOYMENT
+from almoner.platform.database.transactions import EVERYONE, Database, Tx
 
 commands = typer.Typer(
     help="Asking partners for their direct donations: docs/runbooks/donation-requests.md.", no_args_is_help=True

@@ -13,12 +13,12 @@ from almoner.cli.database import in_transaction
 from almoner.cli.officer import Note, Officer, decide, named
 from almoner.kit.errors import NotFound
 from almoner.kit.time import iso, iso_or_none
-from almoner.platform.transactions import Tx
+from almoner.platform.database.transactions import Tx
 from almoner.review_cases import CASES
-from almoner.validation.documents import service as documents
-from almoner.validation.documents.domain import Document
-from almoner.validation.reviews import service
-from almoner.validation.reviews.domain import (
+from almoner.validation.applications.documents import service as documents
+from almoner.validation.applications.documents.domain import Document
+from almoner.validation.decisions.reviews import service
+from almoner.validation.decisions.reviews.domain import (
     ID_TYPES,
     MAX_NOTE_LENGTH,
     Decision,
@@ -30,7 +30,7 @@ from almoner.validation.reviews.domain import (
     Subject,
     Verdict,
 )
-from almoner.validation.reviews.service import Looked
+from almoner.validation.decisions.reviews.service import Looked
 
 commands = typer.Typer(help="What people decide: docs/runbooks/reviews.md.", no_args_is_help=True)
 

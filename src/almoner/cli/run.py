@@ -14,9 +14,9 @@ import uvloop
 from almoner import migrations, settings
 from almoner.cli import demo, local, logs, outputs, registers, watchlists
 from almoner.cli.serve import listen_for, live, stop_on_signals
-from almoner.platform.log_lines import LogLines
-from almoner.platform.telemetry import Telemetry
-from almoner.platform.transactions import exclusive
+from almoner.platform.database.transactions import exclusive
+from almoner.platform.observability.log_lines import LogLines
+from almoner.platform.observability.telemetry import Telemetry
 from almoner.settings import Settings, UnsafeSettings
 from almoner.wiring import Services, build_services
 

@@ -5,8 +5,8 @@ import sys
 import typer
 
 from almoner.cli.database import with_database
-from almoner.platform import selfcheck as platform
-from almoner.platform.selfcheck import Check, Finding
+from almoner.platform.observability import selfcheck as platform
+from almoner.platform.observability.selfcheck import Check, Finding
 from almoner.selfchecks import CHECKS
 
 _WIDTH = 76

@@ -19,9 +19,9 @@ from almoner.cli import local, logs, outputs
 from almoner.cli.connection_limits import BoundedProtocol, Connections
 from almoner.cli.ports import listen
 from almoner.nonprofits.organisations import flows as organisations
-from almoner.platform.log_lines import to_stderr
-from almoner.platform.processes import Role
-from almoner.platform.telemetry import Telemetry
+from almoner.platform.jobs.processes import Role
+from almoner.platform.observability.log_lines import to_stderr
+from almoner.platform.observability.telemetry import Telemetry
 from almoner.settings import Settings
 from almoner.wiring import Services, build_services
 

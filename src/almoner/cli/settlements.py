@@ -13,14 +13,14 @@ from almoner.cli.amounts import amount, decimal
 from almoner.cli.database import in_transaction, with_database
 from almoner.cli.officer import Note, Officer, acting, decide
 from almoner.cli.progress import Line
-from almoner.giving.bank_statements import service as bank_lines
-from almoner.giving.bank_statements.domain import Waiting
-from almoner.giving.settlements import flows, service
-from almoner.giving.settlements.domain import LineKind, Settlement, Sum, Unbooked
-from almoner.giving.settlements.flows import COLUMNS, Progress
+from almoner.giving.accounting.settlements import flows, service
+from almoner.giving.accounting.settlements.domain import LineKind, Settlement, Sum, Unbooked
+from almoner.giving.accounting.settlements.flows import COLUMNS, Progress
+from almoner.giving.banking.bank_statements import service as bank_lines
+from almoner.giving.banking.bank_statements.domain import Waiting
 from almoner.kit.time import iso
-from almoner.platform.audit import DEPLOYMENT
-from almoner.platform.transactions import Database, Tx
+from almoner.platform.audit.log import DEPLOYMENT
+from almoner.platform.database.transactions import Database, Tx
 
 commands = typer.Typer(help="What payment providers paid out to us: docs/runbooks/payouts.md.", no_args_is_help=True)
 

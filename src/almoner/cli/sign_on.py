@@ -17,8 +17,8 @@ from almoner.cli.named_members import Member, member_of
 from almoner.cli.officer import Officer, administer
 from almoner.kit.text import one_line
 from almoner.kit.time import iso
-from almoner.platform.outbound import Outbound
-from almoner.platform.transactions import Database, Tx
+from almoner.platform.database.transactions import Database, Tx
+from almoner.platform.outbound.client import Outbound
 
 commands = typer.Typer(help="Sign-on at the partner's own provider: docs/guides/sign-on.md.", no_args_is_help=True)
 

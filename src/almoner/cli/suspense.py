@@ -8,12 +8,12 @@ from almoner.cli.access import read_id, table
 from almoner.cli.amounts import amount
 from almoner.cli.database import in_transaction
 from almoner.cli.officer import Officer, decide, named
-from almoner.giving.bank_transfers import service as transfers
-from almoner.giving.suspense import service
-from almoner.giving.suspense.domain import HELD, NOTE_LENGTH, Decided, Held
+from almoner.giving.accounting.suspense import service
+from almoner.giving.accounting.suspense.domain import HELD, NOTE_LENGTH, Decided, Held
+from almoner.giving.checkout.bank_transfers import service as transfers
 from almoner.kit.time import iso
-from almoner.platform.audit import DEPLOYMENT
-from almoner.platform.transactions import Tx
+from almoner.platform.audit.log import DEPLOYMENT
+from almoner.platform.database.transactions import Tx
 
 commands = typer.Typer(help="Money that pays no donation: docs/money-rules.md.", no_args_is_help=True)
 

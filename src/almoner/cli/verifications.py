@@ -8,10 +8,10 @@ import typer
 from almoner.cli.access import read_id, table
 from almoner.cli.database import in_transaction
 from almoner.cli.officer import Agreed, Note, Officer, decide, ensure_apart, look, named
-from almoner.giving.organisation_confirmations import service as confirmations
-from almoner.giving.organisation_confirmations.domain import Contact
-from almoner.giving.verifications import service
-from almoner.giving.verifications.domain import (
+from almoner.giving.disbursing.organisation_confirmations import service as confirmations
+from almoner.giving.disbursing.organisation_confirmations.domain import Contact
+from almoner.giving.disbursing.verifications import service
+from almoner.giving.disbursing.verifications.domain import (
     CHECKS,
     MAX_NOTE_LENGTH,
     CheckType,
@@ -23,12 +23,12 @@ from almoner.giving.verifications.domain import (
     Verification,
     VerificationStatus,
 )
-from almoner.giving.verifications.service import Flag
+from almoner.giving.disbursing.verifications.service import Flag
 from almoner.kit.errors import NotFound
 from almoner.kit.time import iso, iso_or_none
 from almoner.nonprofits.organisations import service as organisations
+from almoner.platform.database.transactions import EVERYONE, Partner, Tx
 from almoner.platform.pages.translations import Catalogues
-from almoner.platform.transactions import EVERYONE, Partner, Tx
 from almoner.validation.agents import service as agents
 
 commands = typer.Typer(help="Whether nonprofits may be paid what was given for them.", no_args_is_help=True)

@@ -12,8 +12,8 @@ from almoner.cli.database import with_database
 from almoner.cli.officer import administrator
 from almoner.cli.progress import Line
 from almoner.kit.time import iso
-from almoner.platform.audit import DEPLOYMENT
-from almoner.platform.transactions import Database, Tx
+from almoner.platform.audit.log import DEPLOYMENT
+from almoner.platform.database.transactions import Database, Tx
 from almoner.screening.watchlists import flows, service
 from almoner.screening.watchlists.domain import Load, Version
 from almoner.sources import WATCHLIST_SOURCES, watchlist_source

@@ -10,11 +10,11 @@ from datetime import datetime, timedelta
 from typing import Final, Protocol
 
 from almoner.kit.time import Clock
-from almoner.platform.failures import TROUBLE, failure
-from almoner.platform.processes import Pulse
-from almoner.platform.telemetry import Telemetry
-from almoner.platform.transactions import Database, Tx
-from almoner.platform.wakeup import Pace, Wakeup
+from almoner.platform.database.transactions import Database, Tx
+from almoner.platform.jobs.processes import Pulse
+from almoner.platform.jobs.wakeup import Pace, Wakeup
+from almoner.platform.observability.failures import TROUBLE, failure
+from almoner.platform.observability.telemetry import Telemetry
 
 BELL: Final = Wakeup()
 """Rung after this process moved the clock."""

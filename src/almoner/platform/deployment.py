@@ -6,9 +6,9 @@ from typing import Literal
 
 from almoner.kit.ids import Ids
 from almoner.kit.time import Clock
-from almoner.platform.addresses import PUBLIC_ONLY, Policy
 from almoner.platform.crypto import Vault
-from almoner.platform.identity import Identity
+from almoner.platform.database.identity import Identity
+from almoner.platform.outbound.addresses import PUBLIC_ONLY, Policy
 
 Environment = Literal["sandbox", "production"]
 

@@ -17,9 +17,9 @@ import msgspec
 from asyncpg import Record
 
 from almoner.kit.errors import IncorrectParams, KeyInUse, OriginalCallInProgress, SameKeyDifferentData
-from almoner.platform import audit
+from almoner.platform.audit import log as audit
 from almoner.platform.crypto import Vault, digest
-from almoner.platform.transactions import Partner, Tx
+from almoner.platform.database.transactions import Partner, Tx
 
 LIFETIME: Final = timedelta(days=21)  # spec 8
 HEADER: Final = "idempotency-key"

@@ -11,7 +11,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from almoner.platform.transactions import Database
+from almoner.platform.database.transactions import Database
 from almoner.provider_test import service, store
 from almoner.provider_test.domain import MAX_ATTEMPTS, NoRefund, Payment, Refund
 

@@ -5,12 +5,12 @@ import asyncio
 from starlette.applications import Starlette
 from starlette.types import Receive, Scope, Send
 
-from almoner.platform.outbound import Outbound
+from almoner.platform.database.transactions import Database
+from almoner.platform.observability.telemetry import Telemetry
+from almoner.platform.outbound.client import Outbound
 from almoner.platform.pages import assets, reports
 from almoner.platform.pages.rendering import Pages
 from almoner.platform.pages.translations import Catalogues
-from almoner.platform.telemetry import Telemetry
-from almoner.platform.transactions import Database
 from almoner.provider_test.api import MerchantApi
 from almoner.provider_test.callbacks import Callbacks
 from almoner.provider_test.pages import TEMPLATES, PayPages

@@ -5,11 +5,11 @@ import hmac
 from datetime import timedelta
 from typing import Final
 
-from almoner.platform.failures import TROUBLE
-from almoner.platform.outbound import Outbound, OutboundFailure
-from almoner.platform.telemetry import Telemetry
-from almoner.platform.transactions import Database
-from almoner.platform.wakeup import Pace, wait_for_work
+from almoner.platform.database.transactions import Database
+from almoner.platform.jobs.wakeup import Pace, wait_for_work
+from almoner.platform.observability.failures import TROUBLE
+from almoner.platform.observability.telemetry import Telemetry
+from almoner.platform.outbound.client import Outbound, OutboundFailure
 from almoner.provider_test import store
 from almoner.provider_test.domain import GIVE_UP_AFTER, Callback, next_attempt
 

@@ -11,10 +11,10 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
+from almoner.platform.database.transactions import Database
 from almoner.platform.pages.headers import origin_of
 from almoner.platform.pages.link_sessions import CSRF_FIELD, from_own_page
 from almoner.platform.pages.rendering import Pages
-from almoner.platform.transactions import Database
 from almoner.provider_test import service, store
 from almoner.provider_test.domain import TEST_CARDS, Payment, TypedCard
 

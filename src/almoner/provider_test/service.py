@@ -7,7 +7,7 @@ from typing import Final
 
 import msgspec
 
-from almoner.platform.transactions import Tx
+from almoner.platform.database.transactions import Tx
 from almoner.provider_test import store
 from almoner.provider_test.domain import (
     ATTEMPT_FAILED,

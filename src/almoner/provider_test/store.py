@@ -6,7 +6,7 @@ from typing import Final
 
 from asyncpg import Record
 
-from almoner.platform.transactions import Tx
+from almoner.platform.database.transactions import Tx
 from almoner.provider_test.domain import ATTEMPT_FAILED, DISPUTE, PAYMENT, Callback, Dispute, Payment, Refund
 
 _FIELDS: Final = tuple(field.name for field in fields(Payment))

@@ -6,10 +6,11 @@ from datetime import datetime, timedelta
 from typing import Final
 
 from almoner.kit.errors import Conflict, IncorrectParams
-from almoner.platform import business_clock, processes
-from almoner.platform.background import Background
+from almoner.platform import business_clock
 from almoner.platform.business_clock import MovableClock
-from almoner.platform.transactions import Tx
+from almoner.platform.database.transactions import Tx
+from almoner.platform.jobs import processes
+from almoner.platform.jobs.background import Background
 
 FURTHEST: Final = timedelta(days=60)
 PATIENCE_SECONDS: Final = 30.0

@@ -13,9 +13,9 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
+from almoner.platform.database.transactions import EVERYONE, Database, Everyone, Partner
 from almoner.platform.pages import link_sessions
 from almoner.platform.pages.rendering import Pages
-from almoner.platform.transactions import EVERYONE, Database, Everyone, Partner
 from almoner.sandbox import store
 from almoner.sandbox.mailbox import ATTACHMENT, MAILBOX, PURPOSE, attachment_url
 

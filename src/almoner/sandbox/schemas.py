@@ -7,10 +7,10 @@ import msgspec
 from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field, ValidationInfo, model_validator
 from pydantic.config import JsonDict
 
-from almoner.giving.reassignments.domain import Ground
-from almoner.giving.verifications.domain import REJECTION_REASONS as VERIFICATION_REASONS
-from almoner.giving.verifications.domain import CheckType
-from almoner.giving.verifications.domain import RejectionReason as VerificationReason
+from almoner.giving.accounting.reassignments.domain import Ground
+from almoner.giving.disbursing.verifications.domain import REJECTION_REASONS as VERIFICATION_REASONS
+from almoner.giving.disbursing.verifications.domain import CheckType
+from almoner.giving.disbursing.verifications.domain import RejectionReason as VerificationReason
 from almoner.kit import email, money
 from almoner.kit.ids import Ids
 from almoner.kit.text import typed

@@ -10,8 +10,8 @@ from uuid import UUID
 
 from almoner.kit.errors import BadRequest, IncorrectParams, NotFound
 from almoner.kit.ids import Ids
+from almoner.platform.database.transactions import Partner
 from almoner.platform.http.wire import Out
-from almoner.platform.transactions import Partner
 from almoner.sandbox.schemas import SimulateIn
 
 C = TypeVar("C", bound=str)

@@ -4,13 +4,13 @@ from collections.abc import Awaitable, Callable
 from typing import Final
 from uuid import UUID
 
+from almoner.platform.database.transactions import Database, Partner, Tx
 from almoner.platform.http.wire import Out
-from almoner.platform.transactions import Database, Partner, Tx
 from almoner.sandbox.schemas import SimulateIn
 from almoner.sandbox.simulate import Move, Moves, reason_among
 from almoner.validation.agents import service as agents
 from almoner.validation.agents.domain import REJECTIONS, AgentVerification, InvalidState
-from almoner.validation.reviews.domain import Decision
+from almoner.validation.decisions.reviews.domain import Decision
 
 ERRORS: Final = (InvalidState,)
 

@@ -4,14 +4,14 @@ from collections.abc import Awaitable, Callable
 from typing import Final
 from uuid import UUID
 
+from almoner.platform.database.transactions import Database, Partner, Tx
 from almoner.platform.http.wire import Out
-from almoner.platform.transactions import Database, Partner, Tx
 from almoner.sandbox.schemas import SimulateIn
 from almoner.sandbox.simulate import Moves
-from almoner.validation.appeals import service as appeals
-from almoner.validation.appeals.domain import Appeal
-from almoner.validation.reviews.domain import Decision, ReviewRefused
-from almoner.validation.submissions.domain import InvalidState
+from almoner.validation.applications.submissions.domain import InvalidState
+from almoner.validation.decisions.appeals import service as appeals
+from almoner.validation.decisions.appeals.domain import Appeal
+from almoner.validation.decisions.reviews.domain import Decision, ReviewRefused
 
 ERRORS: Final = (InvalidState,)
 _NOTE: Final = "Simulated by the partner."

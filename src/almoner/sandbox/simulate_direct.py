@@ -3,16 +3,16 @@
 from typing import Final
 from uuid import UUID
 
-from almoner.giving.donation_requests import flows
-from almoner.giving.donation_requests import service as requests
-from almoner.giving.donation_requests.domain import InvalidState, Unasked
-from almoner.giving.donations import service as donations
-from almoner.giving.donations.domain import Donation
-from almoner.giving.donations.domain import InvalidState as DonationInvalidState
+from almoner.giving.checkout.donation_requests import flows
+from almoner.giving.checkout.donation_requests import service as requests
+from almoner.giving.checkout.donation_requests.domain import InvalidState, Unasked
+from almoner.giving.checkout.donations import service as donations
+from almoner.giving.checkout.donations.domain import Donation
+from almoner.giving.checkout.donations.domain import InvalidState as DonationInvalidState
 from almoner.kit.ids import encode
 from almoner.kit.money import Money
+from almoner.platform.database.transactions import Database, Partner
 from almoner.platform.http.wire import Out
-from almoner.platform.transactions import Database, Partner
 from almoner.sandbox.schemas import SimulateIn
 from almoner.sandbox.simulate import Moves
 

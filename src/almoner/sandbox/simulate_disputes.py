@@ -3,14 +3,14 @@
 from typing import Final
 from uuid import UUID
 
-from almoner.giving.disputes import flows
-from almoner.giving.disputes.domain import NotNow
-from almoner.giving.disputes.flows import DisputeWork
-from almoner.giving.donations import service as donations
-from almoner.giving.donations.domain import Donation, InvalidState
-from almoner.giving.payments import service as payments
+from almoner.giving.accounting.disputes import flows
+from almoner.giving.accounting.disputes.domain import NotNow
+from almoner.giving.accounting.disputes.flows import DisputeWork
+from almoner.giving.checkout.donations import service as donations
+from almoner.giving.checkout.donations.domain import Donation, InvalidState
+from almoner.giving.checkout.payments import service as payments
+from almoner.platform.database.transactions import Partner
 from almoner.platform.http.wire import Out
-from almoner.platform.transactions import Partner
 from almoner.sandbox.ports import PaymentSimulator
 from almoner.sandbox.schemas import SimulateIn
 from almoner.sandbox.simulate import Moves

@@ -4,11 +4,11 @@ from collections.abc import Awaitable, Callable
 from typing import Final
 from uuid import UUID
 
-from almoner.giving.bank_statements import service as bank_lines
-from almoner.giving.bank_transfers import service as transfers
-from almoner.giving.donations import flows
-from almoner.giving.donations import service as donations
-from almoner.giving.donations.domain import (
+from almoner.giving.banking.bank_statements import service as bank_lines
+from almoner.giving.checkout.bank_transfers import service as transfers
+from almoner.giving.checkout.donations import flows
+from almoner.giving.checkout.donations import service as donations
+from almoner.giving.checkout.donations.domain import (
     Donation,
     Gift,
     InvalidState,
@@ -17,14 +17,14 @@ from almoner.giving.donations.domain import (
     TooManyTries,
     WrongTargetCurrency,
 )
-from almoner.giving.donations.flows import PaymentWork
-from almoner.giving.payments.domain import ProviderUnavailable
-from almoner.giving.sessions import service as sessions
-from almoner.giving.sessions.domain import SessionCompleted, SessionExpired
+from almoner.giving.checkout.donations.flows import PaymentWork
+from almoner.giving.checkout.payments.domain import ProviderUnavailable
+from almoner.giving.checkout.sessions import service as sessions
+from almoner.giving.checkout.sessions.domain import SessionCompleted, SessionExpired
 from almoner.kit.errors import BadRequest
 from almoner.kit.money import Money
+from almoner.platform.database.transactions import Partner
 from almoner.platform.http.wire import Out
-from almoner.platform.transactions import Partner
 from almoner.sandbox import simulate_direct
 from almoner.sandbox.ports import PaymentSimulator
 from almoner.sandbox.schemas import SimulateIn

@@ -7,12 +7,12 @@ from uuid import UUID
 from pydantic import BeforeValidator, Field, ValidationError
 
 from almoner.kit.errors import IncorrectParams
+from almoner.platform.database.transactions import Database, Partner
 from almoner.platform.http.wire import In, Out
-from almoner.platform.transactions import Database, Partner
 from almoner.sandbox.schemas import SimulateIn
 from almoner.sandbox.simulate import Moves, needed
-from almoner.validation.eligibility import service as eligibility
-from almoner.validation.eligibility.domain import EligibilityStatus, InvalidState, InvalidSubTags
+from almoner.validation.ongoing.eligibility import service as eligibility
+from almoner.validation.ongoing.eligibility.domain import EligibilityStatus, InvalidState, InvalidSubTags
 
 ERRORS: Final = (InvalidState, InvalidSubTags)
 

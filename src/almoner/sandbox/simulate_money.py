@@ -3,20 +3,20 @@
 from typing import Final
 from uuid import UUID
 
-from almoner.giving.disbursements import flows as payouts
-from almoner.giving.disbursements import service as holding
-from almoner.giving.disbursements.domain import PayoutRefused, Rules
-from almoner.giving.donations import service as donations
-from almoner.giving.donations.domain import CannotAcceptDonations, Donation, InvalidState, WrongTargetCurrency
-from almoner.giving.payments.ports import PaymentProvider
-from almoner.giving.reassignments import service as reassignments
-from almoner.giving.reassignments.domain import UnknownOrganisation
-from almoner.giving.refunds import flows as refunds
-from almoner.giving.refunds import service as refunding
-from almoner.giving.settlements import service as settlements
+from almoner.giving.accounting.reassignments import service as reassignments
+from almoner.giving.accounting.reassignments.domain import UnknownOrganisation
+from almoner.giving.accounting.refunds import flows as refunds
+from almoner.giving.accounting.refunds import service as refunding
+from almoner.giving.accounting.settlements import service as settlements
+from almoner.giving.checkout.donations import service as donations
+from almoner.giving.checkout.donations.domain import CannotAcceptDonations, Donation, InvalidState, WrongTargetCurrency
+from almoner.giving.checkout.payments.ports import PaymentProvider
+from almoner.giving.disbursing.disbursements import flows as payouts
+from almoner.giving.disbursing.disbursements import service as holding
+from almoner.giving.disbursing.disbursements.domain import PayoutRefused, Rules
 from almoner.kit.ids import encode
+from almoner.platform.database.transactions import Database, Partner, Tx
 from almoner.platform.http.wire import Out
-from almoner.platform.transactions import Database, Partner, Tx
 from almoner.sandbox.schemas import SimulateIn
 from almoner.sandbox.simulate import Moves, needed
 

@@ -6,13 +6,13 @@ from uuid import UUID
 from pydantic import ValidationError
 
 from almoner.kit.errors import IncorrectParams
+from almoner.platform.database.transactions import Database, Partner
 from almoner.platform.http.wire import In, Out
-from almoner.platform.transactions import Database, Partner
 from almoner.sandbox.schemas import SimulateIn
 from almoner.sandbox.simulate import Moves, needed
 from almoner.screening.watchlists.domain import CATEGORIES, Category
-from almoner.validation.monitoring import service as monitoring
-from almoner.validation.monitoring.domain import Active, CategoryStatus, Compliance, InvalidState, Results
+from almoner.validation.ongoing.monitoring import service as monitoring
+from almoner.validation.ongoing.monitoring.domain import Active, CategoryStatus, Compliance, InvalidState, Results
 
 ERRORS: Final = (InvalidState,)
 

@@ -3,13 +3,13 @@
 from typing import Final
 from uuid import UUID
 
+from almoner.platform.database.transactions import Database, Partner
 from almoner.platform.http.wire import Out
-from almoner.platform.transactions import Database, Partner
 from almoner.sandbox.schemas import SimulateIn
 from almoner.sandbox.simulate import Moves, reason_among
+from almoner.validation.decisions.reviews.domain import Decision
 from almoner.validation.requests import service as requests
 from almoner.validation.requests.domain import REJECTION_REASONS, InvalidState
-from almoner.validation.reviews.domain import Decision
 
 ERRORS: Final = (InvalidState,)
 _NOTE: Final = "Simulated by the partner."

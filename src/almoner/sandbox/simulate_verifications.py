@@ -5,10 +5,16 @@ from functools import partial
 from typing import Final
 from uuid import UUID
 
-from almoner.giving.verifications import service as verifications
-from almoner.giving.verifications.domain import REJECTION_REASONS, Evidence, InvalidState, Outcome, Verification
+from almoner.giving.disbursing.verifications import service as verifications
+from almoner.giving.disbursing.verifications.domain import (
+    REJECTION_REASONS,
+    Evidence,
+    InvalidState,
+    Outcome,
+    Verification,
+)
+from almoner.platform.database.transactions import Database, Partner, Tx
 from almoner.platform.http.wire import Out
-from almoner.platform.transactions import Database, Partner, Tx
 from almoner.sandbox.schemas import SimulateIn
 from almoner.sandbox.simulate import Move, Moves, needed, reason_among
 

@@ -7,8 +7,8 @@ from uuid import UUID
 
 from asyncpg import Record
 
+from almoner.platform.database.transactions import Everyone, Partner, Tx
 from almoner.platform.http.paging import Page
-from almoner.platform.transactions import Everyone, Partner, Tx
 
 _COLUMNS: Final = "id, sender, recipient, subject, text, html, links, created_at"
 

@@ -23,15 +23,15 @@ from scim2_server.routing import ROUTES, Operation, Route, match_pattern
 from starlette.types import Receive, Scope, Send
 
 from almoner.kit.errors import Forbidden, Problem, RateExceeded, ServiceUnavailable
-from almoner.platform.audit import Actor
-from almoner.platform.failures import AWAY
+from almoner.platform.audit.log import Actor
+from almoner.platform.database.transactions import Database, Tx
 from almoner.platform.http import errors
 from almoner.platform.http.caller import Caller, Guard, KeyKind, RateState
 from almoner.platform.http.replies import RawHeaders, Reply, allowed, options, rate_headers, send_reply
 from almoner.platform.http.requests import read_up_to
-from almoner.platform.transactions import Database, Tx
+from almoner.platform.observability.failures import AWAY
+from almoner.scim import PREFIX
 from almoner.scim.handler import Handler
-from almoner.scim.lazy_app import PREFIX
 from almoner.scim.protocol import Protocol
 from almoner.scim.provider import make_provider
 from almoner.scim.storage import PostgresStorage

@@ -1,20 +1,18 @@
 """Where /scim/v2 is entered: the protocol and its models are imported by the first request, not by every server."""
 
 import asyncio
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from starlette.types import Receive, Scope, Send
 
+from almoner.platform.database.transactions import Database
 from almoner.platform.http.caller import Guard
-from almoner.platform.transactions import Database
 
 if TYPE_CHECKING:
     from almoner.scim.application import ScimApplication
 
-PREFIX: Final = "/scim/v2"
 
-
-class ScimDoor:
+class LazyScimApplication:
     """/scim/v2 as an ASGI application."""
 
     def __init__(self, db: Database, guard: Guard) -> None:

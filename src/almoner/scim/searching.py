@@ -10,7 +10,7 @@ from scim2_models import Resource, ScimFilter, SearchRequest
 from scim2_server.utils import parametrize
 
 from almoner.kit.ids import Ids
-from almoner.platform.transactions import Partner, Tx
+from almoner.platform.database.transactions import Partner, Tx
 from almoner.scim import filters, ordering, store
 from almoner.scim.attributes import Places
 from almoner.scim.filters import Parameters

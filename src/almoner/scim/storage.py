@@ -23,9 +23,9 @@ from almoner.access.people import service as people
 from almoner.access.people.domain import NameTaken, members_of
 from almoner.access.security_emails import service as letters
 from almoner.kit.errors import IncorrectParams
-from almoner.platform import audit
-from almoner.platform.audit import Actor, Details
-from almoner.platform.transactions import Partner, Tx
+from almoner.platform.audit import log as audit
+from almoner.platform.audit.log import Actor, Details
+from almoner.platform.database.transactions import Partner, Tx
 from almoner.scim import offload, ordering, resources, scim_audit, store
 from almoner.scim.membership import Change
 from almoner.scim.resources import Kind, Row

@@ -7,7 +7,7 @@ from uuid import UUID
 
 from asyncpg import Record
 
-from almoner.platform.transactions import Partner, Tx
+from almoner.platform.database.transactions import Partner, Tx
 from almoner.scim.attributes import Scalar
 from almoner.scim.filters import Parameters
 from almoner.scim.ordering import Order

@@ -28,7 +28,7 @@ from almoner.access.sign_ins.service import account as own
 from almoner.access.sign_on import service as sign_on
 from almoner.access.sign_on.domain import Bound
 from almoner.access.sign_on.service import identities
-from almoner.platform import audit
+from almoner.platform.audit import log as audit
 from almoner.platform.pages.rendering import Pages
 
 _ISSUER: Final = "Almoner"

@@ -37,13 +37,13 @@ from almoner.access.sign_ins import service as sign_ins
 from almoner.access.sign_ins.domain import DEVICE_LIVES, SECOND_WITHIN, Browser, Entered, SecondNeeded, SignIn
 from almoner.kit.errors import NotFound
 from almoner.kit.ids import Ids
-from almoner.platform import audit
+from almoner.platform.audit import log as audit
+from almoner.platform.database.transactions import Database, Partner
 from almoner.platform.pages import link_sessions
 from almoner.platform.pages.headers import NO_PAGE, origin_of
 from almoner.platform.pages.link_sessions import CSRF_FIELD
 from almoner.platform.pages.rendering import Pages
 from almoner.platform.pages.server_error import Broken
-from almoner.platform.transactions import Database, Partner
 
 SECOND_FACTOR: Final = "/second-factor"
 """Where those are led who must have a second factor and have none."""

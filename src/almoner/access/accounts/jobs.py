@@ -4,11 +4,11 @@ from collections.abc import Mapping
 
 from almoner.access.accounts import service
 from almoner.access.accounts.service import SEND_ADDRESSES
-from almoner.platform import mailing
-from almoner.platform.background_tasks import Handler, Work
-from almoner.platform.mail import Mail, MailTransport
+from almoner.platform.jobs.background_tasks import Handler, Work
+from almoner.platform.jobs.queue import Done, Job, Result
+from almoner.platform.outbound import mailing
+from almoner.platform.outbound.mail import Mail, MailTransport
 from almoner.platform.pages.rendering import Pages
-from almoner.platform.queue import Done, Job, Result
 
 
 def handlers(pages: Pages, transport: MailTransport) -> Mapping[str, Handler]:

@@ -22,10 +22,10 @@ from almoner.access.sign_ins.service import account as own
 from almoner.access.sign_ins.service import links
 from almoner.access.sign_on import service as sign_on
 from almoner.kit import email as emails
-from almoner.platform.addresses import neighbourhood
+from almoner.platform.database.transactions import Tx
+from almoner.platform.outbound.addresses import neighbourhood
 from almoner.platform.pages.rendering import Pages
 from almoner.platform.ratelimit import Limit, RateLimiter
-from almoner.platform.transactions import Tx
 
 _LINK_SECONDS: Final = 3600
 _LETTERS: Final = Limit("letters", 1 / 60, 20)

@@ -7,9 +7,9 @@ from typing import Final
 from almoner.access.accounts.domain import MEMBERS_HOME
 from almoner.access.partners import service as partners
 from almoner.access.people import service as people
-from almoner.platform import queue
 from almoner.platform.crypto import SealBroken
-from almoner.platform.transactions import Tx
+from almoner.platform.database.transactions import Tx
+from almoner.platform.jobs import queue
 
 MAILS: Final = Path(__file__).parent / "mails"
 SEND_ADDRESSES: Final = "accounts.send_addresses"

@@ -18,8 +18,8 @@ from almoner.access.sign_ins.domain import Entered, SecondNeeded, TicketOver, Wr
 from almoner.access.sign_ins.service import sign_in_methods
 from almoner.access.sign_on import service as sign_on
 from almoner.access.sign_on.domain import Offer
+from almoner.platform.database.transactions import Tx
 from almoner.platform.pages.rendering import Pages
-from almoner.platform.transactions import Tx
 
 _TOLD = {
     "reset": "Your password is changed. Sign in with it.",

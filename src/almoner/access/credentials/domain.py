@@ -11,7 +11,7 @@ from typing import Final
 from uuid import UUID
 
 from almoner.kit.errors import IncorrectParams, ServiceUnavailable
-from almoner.platform.audit import Actor
+from almoner.platform.audit.log import Actor
 
 SHORTEST_PASSWORD: Final = 12
 LONGEST_PASSWORD: Final = 200

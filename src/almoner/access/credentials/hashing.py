@@ -9,7 +9,7 @@ from argon2 import PasswordHasher
 from argon2.exceptions import InvalidHashError, VerificationError
 
 from almoner.access.credentials.domain import TooBusy
-from almoner.platform.transactions import inside_transaction
+from almoner.platform.database.transactions import inside_transaction
 
 T = TypeVar("T")
 

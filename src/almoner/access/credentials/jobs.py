@@ -4,7 +4,7 @@ from datetime import timedelta
 from typing import Final
 
 from almoner.access.credentials.service import login_attempts
-from almoner.platform.background_tasks import Schedule
+from almoner.platform.jobs.background_tasks import Schedule
 
 schedules: Final = (
     Schedule("credentials.forget", login_attempts.next_due, login_attempts.forget_old, every=timedelta(hours=1)),

@@ -9,7 +9,7 @@ from asyncpg import Record
 
 from almoner.access.credentials.domain import NOTHING, Factors, Passkey, Tries
 from almoner.access.people.domain import Person, Realm
-from almoner.platform.transactions import Everyone, Tx
+from almoner.platform.database.transactions import Everyone, Tx
 
 Slot = tuple[UUID, bytes, str]
 """What tries are counted of: realm, keyed hash of the name, neighbourhood."""

@@ -7,7 +7,7 @@ from uuid import UUID
 from almoner.access.keys import domain, store
 from almoner.access.keys.domain import Key, Kind
 from almoner.platform.crypto import Vault
-from almoner.platform.transactions import EVERYONE, Partner, Tx
+from almoner.platform.database.transactions import EVERYONE, Partner, Tx
 
 
 class NoSuchKey(LookupError):

@@ -7,7 +7,7 @@ from uuid import UUID
 from asyncpg import Record
 
 from almoner.access.keys.domain import Key
-from almoner.platform.transactions import Everyone, Partner, Tx
+from almoner.platform.database.transactions import Everyone, Partner, Tx
 
 _COLUMNS = "id, partner_id, kind, name, hint, scopes, created_at, expires_at, revoked_at, last_used_at"
 

@@ -20,10 +20,11 @@ from almoner.access.people import service as people
 from almoner.access.people.domain import members_of
 from almoner.kit.errors import NotFound
 from almoner.kit.time import iso
-from almoner.platform import audit, audit_chain
-from almoner.platform.audit import Entry
+from almoner.platform.audit import chain as audit_chain
+from almoner.platform.audit import log as audit
+from almoner.platform.audit.log import Entry
+from almoner.platform.database.transactions import Partner, Tx
 from almoner.platform.pages.headers import NO_PAGE
-from almoner.platform.transactions import Partner, Tx
 
 COLUMNS: Final = ("id", "at", "actorKind", "actor", "action", "subject", "address", "requestId", "details")
 _BATCH: Final = 1000

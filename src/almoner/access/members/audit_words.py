@@ -8,8 +8,8 @@ from almoner.access.accounts.domain import ROLE_NAMES
 from almoner.access.keys import service as keys
 from almoner.access.people import service as people
 from almoner.access.people.domain import members_of
-from almoner.platform.audit import Entry
-from almoner.platform.transactions import Partner, Tx
+from almoner.platform.audit.log import Entry
+from almoner.platform.database.transactions import Partner, Tx
 
 ACTIONS: Final = {
     "signed_in": "signed in",

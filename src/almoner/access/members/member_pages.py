@@ -17,7 +17,7 @@ from almoner.access.people.domain import LONGEST_NAME, MEMBER_ROLES, MemberRole,
 from almoner.access.sign_on.service import identities
 from almoner.kit import email as emails
 from almoner.kit.errors import IncorrectParams, NotFound
-from almoner.platform.transactions import Tx
+from almoner.platform.database.transactions import Tx
 
 _TAKEN: Final = "Somebody here has this user name already."
 _TOLD: Final = {

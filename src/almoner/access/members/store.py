@@ -10,7 +10,7 @@ from asyncpg import Record
 from almoner.access.members.domain import Changed, Group, GroupMember, MembershipState, Owners
 from almoner.access.people import service as people
 from almoner.access.people.domain import MemberRole, Profile, Realm
-from almoner.platform.transactions import Partner, Tx
+from almoner.platform.database.transactions import Partner, Tx
 
 _CAN_SIGN_IN: Final = """
 (

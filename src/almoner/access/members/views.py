@@ -13,8 +13,8 @@ from almoner.access.accounts.gate import Gate, SignedIn, Visitor
 from almoner.access.credentials.domain import By
 from almoner.access.people.domain import MEMBER_ROLES, MemberRole, Role
 from almoner.kit.errors import NotFound
+from almoner.platform.database.transactions import Database, Partner
 from almoner.platform.pages.rendering import Pages
-from almoner.platform.transactions import Database, Partner
 
 PAGE: Final = 50
 """Entries of a list on one page."""

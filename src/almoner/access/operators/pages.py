@@ -25,8 +25,8 @@ from almoner.access.people.domain import (
     Person,
 )
 from almoner.kit.errors import IncorrectParams, NotFound
+from almoner.platform.database.transactions import Tx
 from almoner.platform.pages.rendering import Pages
-from almoner.platform.transactions import Tx
 
 TEMPLATES: Final = Path(__file__).parent / "templates"
 LINKS: Final = (

@@ -34,8 +34,8 @@ from almoner.access.security_emails import service as letters
 from almoner.access.sign_ins.service import account, links
 from almoner.kit import email as emails
 from almoner.kit.errors import IncorrectParams
-from almoner.platform import audit
-from almoner.platform.transactions import Tx
+from almoner.platform.audit import log as audit
+from almoner.platform.database.transactions import Tx
 
 ID: Final = OPERATORS.id_type
 TOKEN_ID: Final = "operatortoken"  # noqa: S105 (the type of an identifier)

@@ -9,7 +9,7 @@ from asyncpg import Record
 from almoner.access.operators.domain import Act, Approval, Look, MembershipState, Outcome, Token
 from almoner.access.people import service as people
 from almoner.access.people.domain import Realm
-from almoner.platform.transactions import Tx
+from almoner.platform.database.transactions import Tx
 
 _KNOWN_BY: Final = "id, person_id, name, hint, created_at, expires_at, revoked_at, last_used_at"
 _APPROVAL: Final = (

@@ -6,10 +6,10 @@ from dataclasses import replace
 from almoner.access.partners import store
 from almoner.access.partners.domain import PartnerAccount, Period
 from almoner.kit.money import EXPONENTS
-from almoner.platform import media
-from almoner.platform.images import Image
+from almoner.platform.database.transactions import EVERYONE, Partner, Tx
+from almoner.platform.files import media
+from almoner.platform.files.images import Image
 from almoner.platform.pages import colours
-from almoner.platform.transactions import EVERYONE, Partner, Tx
 
 DEFAULT_CURRENCIES = ("GBP", "USD", "EUR")
 MOST_LEAST_GIFTS = 1_000_000

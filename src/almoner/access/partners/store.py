@@ -3,7 +3,7 @@
 from asyncpg import Record
 
 from almoner.access.partners.domain import PartnerAccount
-from almoner.platform.transactions import Everyone, Partner, Tx
+from almoner.platform.database.transactions import Everyone, Partner, Tx
 
 _COLUMNS = (
     "id, name, redirect_hosts, settlement_currencies, created_at, brand_colour, brand_logo, shows_donors, "

@@ -7,7 +7,7 @@ from typing import Any, Final, Literal
 from uuid import UUID
 
 from almoner.kit.errors import IncorrectParams
-from almoner.platform.transactions import Partner
+from almoner.platform.database.transactions import Partner
 
 MemberRole = Literal["owner", "developer", "reviewer", "finance", "read_only"]
 OperatorRole = Literal["reviewer", "finance", "administrator"]

@@ -7,7 +7,7 @@ from uuid import UUID
 from almoner.access.people import store
 from almoner.access.people.domain import LONGEST_NAME, NameTaken, NoSuchPerson, Person, Profile, Realm, Role
 from almoner.kit.errors import IncorrectParams
-from almoner.platform.transactions import EVERYONE, Partner, Tx
+from almoner.platform.database.transactions import EVERYONE, Partner, Tx
 
 COLUMNS: Final = store.COLUMNS
 """For a store that reads people with records of its own in one statement: of ``person p``, read by ``from_row``."""

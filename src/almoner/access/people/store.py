@@ -8,7 +8,7 @@ import asyncpg
 from asyncpg import Record
 
 from almoner.access.people.domain import Person, Profile, Realm, Role
-from almoner.platform.transactions import Everyone, Tx
+from almoner.platform.database.transactions import Everyone, Tx
 
 _NAME: Final = "person_name"
 

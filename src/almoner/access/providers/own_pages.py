@@ -11,8 +11,8 @@ from almoner.access.accounts.gate import Gate, Visitor, to
 from almoner.access.sign_on import service
 from almoner.access.sign_on.domain import LastWayIn
 from almoner.access.sign_on.service import identities
+from almoner.platform.database.transactions import Partner
 from almoner.platform.pages.rendering import Pages
-from almoner.platform.transactions import Partner
 
 _TOLD: Final = {
     "connected": "It is connected. You can sign in by it from now on.",

@@ -12,8 +12,8 @@ from almoner.access.people.domain import MEMBER_ROLES
 from almoner.access.sign_on import service
 from almoner.access.sign_on.domain import ASKED, Metadata, NoProvider, Provider, Refused, Wanted, WrongSettings
 from almoner.access.sign_on.service.oidc_flow import SignOn
+from almoner.platform.database.transactions import Partner
 from almoner.platform.pages.rendering import Pages
-from almoner.platform.transactions import Partner
 
 _TOLD: Final = {
     "saved": "The provider is saved.",

@@ -11,7 +11,7 @@ from almoner.access.providers.own_pages import OwnPages
 from almoner.access.providers.owner_pages import OwnerPages
 from almoner.access.providers.sign_on_pages import SignOnPages
 from almoner.access.sign_on.service.oidc_flow import SignOn
-from almoner.platform.outbound import Outbound
+from almoner.platform.outbound.client import Outbound
 from almoner.platform.pages.rendering import Pages
 
 TEMPLATES: Final = Path(__file__).parent / "templates"

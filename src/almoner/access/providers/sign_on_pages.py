@@ -20,10 +20,10 @@ from almoner.access.sign_ins.service import links
 from almoner.access.sign_on import service
 from almoner.access.sign_on.domain import PATIENCE, NoProvider, Reason, Refused
 from almoner.access.sign_on.service.oidc_flow import Departure, Return, SignOn
+from almoner.platform.database.transactions import Partner
 from almoner.platform.pages import link_sessions
 from almoner.platform.pages.headers import NO_PAGE
 from almoner.platform.pages.rendering import Pages
-from almoner.platform.transactions import Partner
 
 HOME: Final = f"{MEMBERS_HOME}/{{partner}}"
 

@@ -4,11 +4,11 @@ from collections.abc import Mapping
 
 from almoner.access.security_emails import service
 from almoner.access.security_emails.service import SEND
-from almoner.platform import mailing
-from almoner.platform.background_tasks import Handler, Work
-from almoner.platform.mail import MailTransport
+from almoner.platform.jobs.background_tasks import Handler, Work
+from almoner.platform.jobs.queue import Job, Result
+from almoner.platform.outbound import mailing
+from almoner.platform.outbound.mail import MailTransport
 from almoner.platform.pages.rendering import Pages
-from almoner.platform.queue import Job, Result
 
 
 def handlers(pages: Pages, transport: MailTransport) -> Mapping[str, Handler]:

@@ -15,10 +15,10 @@ from almoner.access.people.domain import NoSuchPerson, Person, Realm
 from almoner.access.security_emails import domain
 from almoner.access.security_emails.domain import LINKS, Kind
 from almoner.kit.ids import Ids
-from almoner.platform import queue
-from almoner.platform.mail import Mail
+from almoner.platform.database.transactions import Tx
+from almoner.platform.jobs import queue
+from almoner.platform.outbound.mail import Mail
 from almoner.platform.pages.rendering import Pages
-from almoner.platform.transactions import Tx
 
 MAILS: Final = Path(__file__).parent / "mails"
 SEND: Final = "letters.send"

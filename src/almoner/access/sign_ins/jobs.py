@@ -6,8 +6,8 @@ from typing import Final
 
 from almoner.access.sign_ins import service
 from almoner.access.sign_ins.service import links
-from almoner.platform.background_tasks import Handler, Schedule, Work
-from almoner.platform.queue import Done, Job, Result
+from almoner.platform.jobs.background_tasks import Handler, Schedule, Work
+from almoner.platform.jobs.queue import Done, Job, Result
 
 
 async def offer_reset(work: Work, job: Job) -> Result:

@@ -10,7 +10,7 @@ from asyncpg import Record
 from almoner.access.people import service as people
 from almoner.access.people.domain import Person, Realm
 from almoner.access.sign_ins.domain import OF_MEMBERS, OF_OPERATORS, SEEN_EVERY, Because, Link, Purpose, SignIn
-from almoner.platform.transactions import Everyone, Tx
+from almoner.platform.database.transactions import Everyone, Tx
 
 _COLUMNS: Final = (
     "id, realm, person_id, method, address, device, created_at, proved_at, seen_at, expires_at, ended_at, ended_because"

@@ -15,9 +15,9 @@ import msgspec
 
 from almoner.access.sign_on.domain import Metadata, Provider, Reason, Refused
 from almoner.kit.time import Clock
-from almoner.platform import addresses
-from almoner.platform.addresses import AddressRefused
-from almoner.platform.outbound import Answer, Outbound, OutboundFailure
+from almoner.platform.outbound import addresses
+from almoner.platform.outbound.addresses import AddressRefused
+from almoner.platform.outbound.client import Answer, Outbound, OutboundFailure
 
 if TYPE_CHECKING:
     from joserfc.jwk import KeySet

@@ -11,7 +11,7 @@ from almoner.access.credentials.domain import storable
 from almoner.access.people.domain import MemberRole
 from almoner.access.sign_ins.domain import PROVED_FOR
 from almoner.kit.errors import IncorrectParams, NotFound
-from almoner.platform.transactions import Partner
+from almoner.platform.database.transactions import Partner
 
 SUBJECT_CLAIMS: Final = ("sub", "oid")
 """Claims that may name a person: no user of the provider can choose them (OpenID Connect Core 5.7)."""

@@ -10,7 +10,7 @@ from almoner.access.sign_on.directory import MOST_BYTES, Directory, owner, read_
 from almoner.access.sign_on.domain import Metadata, Provider, Reason, Refused, Said, read_claims
 from almoner.access.sign_on.state import State
 from almoner.kit.time import Clock
-from almoner.platform.outbound import Outbound, OutboundFailure
+from almoner.platform.outbound.client import Outbound, OutboundFailure
 
 _TOLD: Final = 300
 """Characters of what a provider says of an error that are shown."""

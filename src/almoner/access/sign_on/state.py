@@ -12,7 +12,7 @@ import msgspec
 
 from almoner.access.sign_on.domain import PATIENCE, Provider, Reason, Refused
 from almoner.platform.crypto import SealBroken, Vault
-from almoner.platform.transactions import Partner
+from almoner.platform.database.transactions import Partner
 
 Purpose = Literal["sign_in", "invitation", "connect", "proof"]
 

@@ -7,7 +7,7 @@ from asyncpg import Record
 from almoner.access.people import service as people
 from almoner.access.people.domain import Person
 from almoner.access.sign_on.domain import Bound, BoundBy, Identity, Provider
-from almoner.platform.transactions import Partner, Tx
+from almoner.platform.database.transactions import Partner, Tx
 
 
 def _provider(row: Record) -> Provider:

@@ -5,7 +5,7 @@ from datetime import datetime, timedelta
 from typing import Final, Literal
 from uuid import UUID
 
-from almoner.giving.payee_bank_accounts.domain import PayeeAccount
+from almoner.giving.disbursing.payee_bank_accounts.domain import PayeeAccount
 
 State = Literal["open", "denied", "closed"]
 """What the page says. ``closed``: nobody is paid to the account, or the time to say something by the link is over."""

@@ -8,16 +8,17 @@ import msgspec
 
 from almoner.giving.account_notices import service
 from almoner.giving.account_notices.pages import PURPOSE
-from almoner.giving.organisation_confirmations.ports import Contacts
-from almoner.giving.payee_bank_accounts import service as payees
-from almoner.giving.payee_bank_accounts.domain import GIVEN, Given
-from almoner.platform import mailing, queue
-from almoner.platform.background_tasks import Handler, Work
-from almoner.platform.mail import Mail, MailTransport
-from almoner.platform.outbox import Event, Reaction
+from almoner.giving.disbursing.organisation_confirmations.ports import Contacts
+from almoner.giving.disbursing.payee_bank_accounts import service as payees
+from almoner.giving.disbursing.payee_bank_accounts.domain import GIVEN, Given
+from almoner.platform.database.transactions import Tx
+from almoner.platform.events.outbox import Event, Reaction
+from almoner.platform.jobs import queue
+from almoner.platform.jobs.background_tasks import Handler, Work
+from almoner.platform.jobs.queue import Done, Job, NewJob, Result
+from almoner.platform.outbound import mailing
+from almoner.platform.outbound.mail import Mail, MailTransport
 from almoner.platform.pages.rendering import Pages
-from almoner.platform.queue import Done, Job, NewJob, Result
-from almoner.platform.transactions import Tx
 
 TELL: Final = "account_notices.tell"
 

@@ -8,14 +8,14 @@ from starlette.responses import RedirectResponse, Response
 
 from almoner.giving.account_notices import service
 from almoner.giving.account_notices.domain import Page
-from almoner.platform import audit
-from almoner.platform.audit import DEPLOYMENT, Actor
+from almoner.platform.audit import log as audit
+from almoner.platform.audit.log import DEPLOYMENT, Actor
+from almoner.platform.database.transactions import Database, Tx
 from almoner.platform.pages.error_handling import kindly
 from almoner.platform.pages.headers import NO_PAGE
 from almoner.platform.pages.link_sessions import Visit
 from almoner.platform.pages.linked import LinkedPages
 from almoner.platform.pages.rendering import Pages
-from almoner.platform.transactions import Database, Tx
 
 TEMPLATES: Final = Path(__file__).parent / "templates"
 PURPOSE: Final = "payee-account"

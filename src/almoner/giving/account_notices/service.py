@@ -6,13 +6,13 @@ from uuid import UUID
 
 from almoner.giving.account_notices import store
 from almoner.giving.account_notices.domain import Notice, Page
-from almoner.giving.organisation_confirmations.domain import CHECK, Contact, language_of
-from almoner.giving.payee_bank_accounts import service as payees
-from almoner.giving.verifications import service as verifications
+from almoner.giving.disbursing.organisation_confirmations.domain import CHECK, Contact, language_of
+from almoner.giving.disbursing.payee_bank_accounts import service as payees
+from almoner.giving.disbursing.verifications import service as verifications
 from almoner.kit.errors import NotFound
 from almoner.nonprofits.organisations import service as organisations
-from almoner.platform import queue
-from almoner.platform.transactions import EVERYONE, Tx
+from almoner.platform.database.transactions import EVERYONE, Tx
+from almoner.platform.jobs import queue
 
 MAILS: Final = Path(__file__).parent / "mails"
 SEND: Final = "account_notices.send"

@@ -3,7 +3,7 @@
 from uuid import UUID
 
 from almoner.giving.account_notices.domain import Notice
-from almoner.platform.transactions import Everyone, Tx
+from almoner.platform.database.transactions import Everyone, Tx
 
 
 async def insert(tx: Tx, _scope: Everyone, new: Notice) -> bool:

@@ -7,12 +7,12 @@ from almoner.giving.donor_statements import domain, service, store
 from almoner.giving.donor_statements.papers import Papers
 from almoner.giving.donor_statements.service import SEND
 from almoner.kit.errors import NotFound
-from almoner.platform import mailing
-from almoner.platform.background_tasks import Handler, Work
-from almoner.platform.mail import MailTransport
+from almoner.platform.database.transactions import EVERYONE
+from almoner.platform.jobs.background_tasks import Handler, Work
+from almoner.platform.jobs.queue import Done, Job, Result
+from almoner.platform.outbound import mailing
+from almoner.platform.outbound.mail import MailTransport
 from almoner.platform.pages.rendering import Pages
-from almoner.platform.queue import Done, Job, Result
-from almoner.platform.transactions import EVERYONE
 
 
 def handlers(pages: Pages, transport: MailTransport) -> Mapping[str, Handler]:

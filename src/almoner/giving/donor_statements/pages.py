@@ -17,15 +17,15 @@ from almoner.giving.donor_statements.domain import NoPeriod, Period, Span, State
 from almoner.giving.donor_statements.papers import PDF, Papers
 from almoner.giving.receipts import domain as receipt_pages
 from almoner.kit.errors import NotFound
-from almoner.platform import audit
-from almoner.platform.audit import Actor
+from almoner.platform.audit import log as audit
+from almoner.platform.audit.log import Actor
+from almoner.platform.database.transactions import Database
 from almoner.platform.pages import formats, link_sessions
 from almoner.platform.pages.error_handling import kindly
 from almoner.platform.pages.headers import NO_PAGE, origin_of
 from almoner.platform.pages.link_sessions import CSRF_FIELD, Visit
 from almoner.platform.pages.rendering import Pages
 from almoner.platform.pages.server_error import Broken
-from almoner.platform.transactions import Database
 
 TEMPLATES: Final = Path(__file__).parent / "templates"
 

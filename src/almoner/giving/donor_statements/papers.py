@@ -10,7 +10,7 @@ from almoner.giving.donor_statements import domain
 from almoner.giving.donor_statements.domain import Line, Statement
 from almoner.giving.receipts.domain import Receipt
 from almoner.kit import language as languages
-from almoner.platform.mail import Mail
+from almoner.platform.outbound.mail import Mail
 from almoner.platform.pages import formats
 from almoner.platform.pages.pdf import Facts, Press, piece
 from almoner.platform.pages.rendering import Pages, embed

@@ -9,15 +9,15 @@ from typing import Final
 from uuid import UUID
 
 from almoner.access.partners import service as partners
-from almoner.giving.donations import service as donations
+from almoner.giving.checkout.donations import service as donations
+from almoner.giving.checkout.hosted_page import service as gateway
 from almoner.giving.donor_statements import domain, store
 from almoner.giving.donor_statements.domain import Line, Period, Span, Statement
-from almoner.giving.hosted_page import service as gateway
 from almoner.giving.receipts import service as receipts
 from almoner.giving.receipts.domain import Receipt
 from almoner.kit.errors import NotFound
-from almoner.platform import queue
-from almoner.platform.transactions import EVERYONE, Partner, Tx
+from almoner.platform.database.transactions import EVERYONE, Partner, Tx
+from almoner.platform.jobs import queue
 
 MAILS: Final = Path(__file__).parent / "mails"
 SEND: Final = "statements.send"

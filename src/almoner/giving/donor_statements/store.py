@@ -5,7 +5,7 @@ from typing import Final
 from uuid import UUID
 
 from almoner.giving.donor_statements.domain import Span
-from almoner.platform.transactions import Everyone, Partner, Tx
+from almoner.platform.database.transactions import Everyone, Partner, Tx
 
 _OF_DONOR: Final = (
     "d.partner_id = $1 and lower(d.email) = lower($2) and d.email is not null and d.payment_id is not null"

@@ -6,15 +6,16 @@ from uuid import UUID
 
 import msgspec
 
-from almoner.giving.donations.domain import REASSIGNED
+from almoner.giving.checkout.donations.domain import REASSIGNED
 from almoner.giving.reassignment_notices import service
-from almoner.platform import mailing, queue
-from almoner.platform.background_tasks import Handler, Work
-from almoner.platform.mail import MailTransport
-from almoner.platform.outbox import Event, Reaction
+from almoner.platform.database.transactions import Tx
+from almoner.platform.events.outbox import Event, Reaction
+from almoner.platform.jobs import queue
+from almoner.platform.jobs.background_tasks import Handler, Work
+from almoner.platform.jobs.queue import Job, NewJob, Result
+from almoner.platform.outbound import mailing
+from almoner.platform.outbound.mail import MailTransport
 from almoner.platform.pages.rendering import Pages
-from almoner.platform.queue import Job, NewJob, Result
-from almoner.platform.transactions import Tx
 
 SEND: Final = "reassignment_notices.send"
 

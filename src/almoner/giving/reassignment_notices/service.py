@@ -6,18 +6,18 @@ from typing import Final
 from uuid import UUID
 
 from almoner.access.partners import service as partners
-from almoner.giving.donations import service as donations
-from almoner.giving.donations.domain import Donation
-from almoner.giving.hosted_page import service as gateway
-from almoner.giving.reassignments import service as reassignments
+from almoner.giving.accounting.reassignments import service as reassignments
+from almoner.giving.checkout.donations import service as donations
+from almoner.giving.checkout.donations.domain import Donation
+from almoner.giving.checkout.hosted_page import service as gateway
+from almoner.giving.checkout.sessions import service as sessions
 from almoner.giving.receipts import domain as receipt_pages
 from almoner.giving.receipts import service as receipts
-from almoner.giving.sessions import service as sessions
 from almoner.kit.errors import NotFound
-from almoner.platform.mail import Mail
+from almoner.platform.database.transactions import EVERYONE, Partner, Tx
+from almoner.platform.outbound.mail import Mail
 from almoner.platform.pages import formats
 from almoner.platform.pages.rendering import Pages
-from almoner.platform.transactions import EVERYONE, Partner, Tx
 
 MAILS: Final = Path(__file__).parent / "mails"
 

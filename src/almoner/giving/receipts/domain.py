@@ -6,7 +6,7 @@ from enum import Enum
 from typing import Final
 from uuid import UUID
 
-from almoner.giving.donations.domain import Donation, Refunded
+from almoner.giving.checkout.donations.domain import Donation, Refunded
 from almoner.kit.money import Money
 
 PAGE: Final = "gift"

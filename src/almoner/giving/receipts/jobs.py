@@ -7,17 +7,18 @@ from uuid import UUID
 
 import msgspec
 
-from almoner.giving.donations.domain import PAYMENT_SUCCESSFUL
+from almoner.giving.checkout.donations.domain import PAYMENT_SUCCESSFUL
 from almoner.giving.receipts import service
 from almoner.giving.receipts.papers import Papers
 from almoner.kit.time import iso
-from almoner.platform import mailing, queue
-from almoner.platform.background_tasks import Handler, Work
-from almoner.platform.mail import MailTransport
-from almoner.platform.outbox import Event, Reaction
+from almoner.platform.database.transactions import Partner, Tx
+from almoner.platform.events.outbox import Event, Reaction
+from almoner.platform.jobs import queue
+from almoner.platform.jobs.background_tasks import Handler, Work
+from almoner.platform.jobs.queue import Done, Job, NewJob, Result
+from almoner.platform.outbound import mailing
+from almoner.platform.outbound.mail import MailTransport
 from almoner.platform.pages.rendering import Pages
-from almoner.platform.queue import Done, Job, NewJob, Result
-from almoner.platform.transactions import Partner, Tx
 
 SEND: Final = "receipts.send"
 

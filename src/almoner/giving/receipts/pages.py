@@ -8,18 +8,18 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
-from almoner.giving.disbursements.domain import Rules
+from almoner.giving.disbursing.disbursements.domain import Rules
 from almoner.giving.receipts import service
 from almoner.giving.receipts.domain import PAGE
 from almoner.giving.receipts.papers import PDF, Papers
 from almoner.giving.receipts.service import Followed
 from almoner.kit.errors import NotFound
+from almoner.platform.database.transactions import Database
 from almoner.platform.pages import link_sessions
 from almoner.platform.pages.error_handling import kindly
 from almoner.platform.pages.headers import NO_PAGE
 from almoner.platform.pages.rendering import Pages
 from almoner.platform.pages.server_error import Broken
-from almoner.platform.transactions import Database
 
 TEMPLATES: Final = Path(__file__).parent / "templates"
 

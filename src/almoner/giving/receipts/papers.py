@@ -8,7 +8,7 @@ from typing import Final
 from almoner.giving.receipts import domain
 from almoner.giving.receipts.domain import Receipt
 from almoner.kit import language as languages
-from almoner.platform.mail import Attachment, Mail
+from almoner.platform.outbound.mail import Attachment, Mail
 from almoner.platform.pages import formats
 from almoner.platform.pages.pdf import Facts, Press, piece
 from almoner.platform.pages.rendering import Pages, embed

@@ -9,17 +9,17 @@ from typing import Final
 from uuid import UUID
 
 from almoner.access.partners import service as partners
-from almoner.giving.disbursements import service as payouts
-from almoner.giving.disbursements.domain import Rules
-from almoner.giving.donations import service as donations
-from almoner.giving.donations.domain import Donation
-from almoner.giving.hosted_page import service as gateway
-from almoner.giving.hosted_page.service import Cause
+from almoner.giving.checkout.donations import service as donations
+from almoner.giving.checkout.donations.domain import Donation
+from almoner.giving.checkout.hosted_page import service as gateway
+from almoner.giving.checkout.hosted_page.service import Cause
+from almoner.giving.checkout.sessions import service as sessions
+from almoner.giving.disbursing.disbursements import service as payouts
+from almoner.giving.disbursing.disbursements.domain import Rules
 from almoner.giving.receipts import domain, store
 from almoner.giving.receipts.domain import Issuer, PassedOn, Receipt, Step
-from almoner.giving.sessions import service as sessions
 from almoner.kit.errors import NotFound
-from almoner.platform.transactions import EVERYONE, Partner, Tx
+from almoner.platform.database.transactions import EVERYONE, Partner, Tx
 
 MAILS: Final = Path(__file__).parent / "mails"
 

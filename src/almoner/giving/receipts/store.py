@@ -8,7 +8,7 @@ from asyncpg import Record
 
 from almoner.giving.receipts.domain import Issuer, Receipt
 from almoner.kit.money import Money
-from almoner.platform.transactions import Everyone, Partner, Tx
+from almoner.platform.database.transactions import Everyone, Partner, Tx
 
 _COLUMNS: Final = (
     "partner_id, donation_id, number, prefix, issuer, language, organisation, register, register_number, first_name, "

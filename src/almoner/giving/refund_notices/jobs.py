@@ -6,16 +6,17 @@ from uuid import UUID
 
 import msgspec
 
+from almoner.giving.accounting.refunds.domain import SENT, Sent
+from almoner.giving.accounting.suspense.domain import REFUNDED, Refunded
 from almoner.giving.refund_notices import service
-from almoner.giving.refunds.domain import SENT, Sent
-from almoner.giving.suspense.domain import REFUNDED, Refunded
-from almoner.platform import mailing, queue
-from almoner.platform.background_tasks import Handler, Work
-from almoner.platform.mail import MailTransport
-from almoner.platform.outbox import Event, Reaction
+from almoner.platform.database.transactions import Tx
+from almoner.platform.events.outbox import Event, Reaction
+from almoner.platform.jobs import queue
+from almoner.platform.jobs.background_tasks import Handler, Work
+from almoner.platform.jobs.queue import Job, NewJob, Result
+from almoner.platform.outbound import mailing
+from almoner.platform.outbound.mail import MailTransport
 from almoner.platform.pages.rendering import Pages
-from almoner.platform.queue import Job, NewJob, Result
-from almoner.platform.transactions import Tx
 
 SEND: Final = "refund_notices.send"
 SEND_OF_GIFT: Final = "refund_notices.send_of_gift"

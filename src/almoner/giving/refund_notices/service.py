@@ -8,20 +8,20 @@ from pathlib import Path
 from typing import Final
 from uuid import UUID
 
-from almoner.giving.donations import service as donations
-from almoner.giving.donations.domain import Donation
-from almoner.giving.hosted_page import service as gateway
-from almoner.giving.reassignments import service as reassignments
+from almoner.giving.accounting.reassignments import service as reassignments
+from almoner.giving.accounting.refunds import service as refunds
+from almoner.giving.accounting.refunds.domain import Refund
+from almoner.giving.accounting.suspense import service as suspense
+from almoner.giving.accounting.suspense.domain import Held
+from almoner.giving.checkout.donations import service as donations
+from almoner.giving.checkout.donations.domain import Donation
+from almoner.giving.checkout.hosted_page import service as gateway
+from almoner.giving.checkout.sessions import service as sessions
 from almoner.giving.receipts.domain import PAGE
-from almoner.giving.refunds import service as refunds
-from almoner.giving.refunds.domain import Refund
-from almoner.giving.sessions import service as sessions
-from almoner.giving.suspense import service as suspense
-from almoner.giving.suspense.domain import Held
-from almoner.platform.mail import Mail
+from almoner.platform.database.transactions import EVERYONE, Partner, Tx
+from almoner.platform.outbound.mail import Mail
 from almoner.platform.pages import formats
 from almoner.platform.pages.rendering import Pages
-from almoner.platform.transactions import EVERYONE, Partner, Tx
 
 MAILS: Final = Path(__file__).parent / "mails"
 

@@ -6,15 +6,16 @@ from uuid import UUID
 
 import msgspec
 
-from almoner.giving.bank_transfers.domain import CONFIRMED, Confirmed, PayTo
+from almoner.giving.checkout.bank_transfers.domain import CONFIRMED, Confirmed, PayTo
 from almoner.giving.transfer_notices import service
-from almoner.platform import mailing, queue
-from almoner.platform.background_tasks import Handler, Work
-from almoner.platform.mail import MailTransport
-from almoner.platform.outbox import Event, Reaction
+from almoner.platform.database.transactions import Tx
+from almoner.platform.events.outbox import Event, Reaction
+from almoner.platform.jobs import queue
+from almoner.platform.jobs.background_tasks import Handler, Work
+from almoner.platform.jobs.queue import Job, NewJob, Result
+from almoner.platform.outbound import mailing
+from almoner.platform.outbound.mail import MailTransport
 from almoner.platform.pages.rendering import Pages
-from almoner.platform.queue import Job, NewJob, Result
-from almoner.platform.transactions import Tx
 
 SEND: Final = "transfer_notices.send"
 

@@ -6,16 +6,16 @@ from pathlib import Path
 from typing import Final
 from uuid import UUID
 
-from almoner.giving.bank_transfers import service as transfers
-from almoner.giving.bank_transfers.domain import PayTo
-from almoner.giving.donations import service as donations
-from almoner.giving.hosted_page import service as gateway
-from almoner.giving.sessions import service as sessions
-from almoner.giving.sessions.domain import PAGE
-from almoner.platform.mail import Mail
+from almoner.giving.checkout.bank_transfers import service as transfers
+from almoner.giving.checkout.bank_transfers.domain import PayTo
+from almoner.giving.checkout.donations import service as donations
+from almoner.giving.checkout.hosted_page import service as gateway
+from almoner.giving.checkout.sessions import service as sessions
+from almoner.giving.checkout.sessions.domain import PAGE
+from almoner.platform.database.transactions import EVERYONE, Tx
+from almoner.platform.outbound.mail import Mail
 from almoner.platform.pages import formats
 from almoner.platform.pages.rendering import Pages
-from almoner.platform.transactions import EVERYONE, Tx
 
 MAILS: Final = Path(__file__).parent / "mails"
 

@@ -9,8 +9,8 @@ from almoner.nonprofits.activities import rules, store
 from almoner.nonprofits.activities.domain import APPLIED, Activities, Application, RulesApplied
 from almoner.nonprofits.activities.store import Tagged
 from almoner.nonprofits.registers.domain import Entry
-from almoner.platform import outbox
-from almoner.platform.transactions import EVERYONE, Database, Tx
+from almoner.platform.database.transactions import EVERYONE, Database, Tx
+from almoner.platform.events import outbox
 
 Report = Callable[[Application], None]
 Record = Callable[[Tx, Application], Awaitable[None]]

@@ -2,8 +2,8 @@
 
 from almoner.kit.time import iso
 from almoner.nonprofits.activities.domain import VERSION, SubTag, Tag
+from almoner.platform.database.transactions import Tx
 from almoner.platform.http.wire import Out, WholeQuery
-from almoner.platform.transactions import Tx
 
 
 class ActivityTagsQuery(WholeQuery):

@@ -8,7 +8,7 @@ from uuid import UUID
 from asyncpg import Record
 
 from almoner.nonprofits.activities.domain import Activities, Application
-from almoner.platform.transactions import Everyone, Tx
+from almoner.platform.database.transactions import Everyone, Tx
 
 SOURCE: Final = "activity-tags"
 """What stands in the history in place of a format of files."""

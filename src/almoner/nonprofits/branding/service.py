@@ -7,10 +7,10 @@ from uuid import UUID
 from almoner.nonprofits.branding import domain, store
 from almoner.nonprofits.branding.domain import Shown
 from almoner.nonprofits.organisations import service as organisations
-from almoner.platform import media
-from almoner.platform.images import Image
+from almoner.platform.database.transactions import EVERYONE, Tx
+from almoner.platform.files import media
+from almoner.platform.files.images import Image
 from almoner.platform.pages import colours
-from almoner.platform.transactions import EVERYONE, Tx
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,7 @@ from collections.abc import Collection
 from uuid import UUID
 
 from almoner.nonprofits.branding.domain import Shown
-from almoner.platform.transactions import Everyone, Tx
+from almoner.platform.database.transactions import Everyone, Tx
 
 
 async def lock(tx: Tx, _: Everyone, organisation_id: UUID) -> Shown:

@@ -6,15 +6,15 @@ from uuid import UUID
 from almoner.nonprofits.categories import service as categories
 from almoner.nonprofits.categories.domain import NameTaken
 from almoner.nonprofits.categories.schemas import CategoriesQuery, CategoryIn, CategoryOut, CategoryPatch, category_out
-from almoner.platform import images
+from almoner.platform.files import images
+from almoner.platform.files.uploads.files import Checked
+from almoner.platform.files.uploads.problems import UPLOAD_ERRORS
 from almoner.platform.http.caller import PUBLISHABLE, SECRET
 from almoner.platform.http.calls import Call
 from almoner.platform.http.endpoints import Routes
 from almoner.platform.http.ids import PathId
 from almoner.platform.http.paging import Listing
 from almoner.platform.http.uploads import Upload
-from almoner.platform.uploads.files import Checked
-from almoner.platform.uploads.problems import UPLOAD_ERRORS
 
 CategoryId = Annotated[UUID, PathId("category")]
 OrganisationId = Annotated[UUID, PathId("organisation")]

@@ -7,9 +7,9 @@ from pydantic import Field
 from almoner.kit.patch import UNSET
 from almoner.kit.time import iso
 from almoner.nonprofits.categories.domain import Attribute, Category
-from almoner.platform import media
+from almoner.platform.database.transactions import Tx
+from almoner.platform.files import media
 from almoner.platform.http.wire import In, Maybe, Out, PageQuery, Patch, Text255
-from almoner.platform.transactions import Tx
 
 _LARGEST = 2**53 - 1  # what every JSON reader keeps exactly
 _Bounds = Field(ge=-_LARGEST, le=_LARGEST)

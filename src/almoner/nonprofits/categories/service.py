@@ -10,10 +10,10 @@ from almoner.kit.errors import IncorrectParams, NotFound
 from almoner.kit.patch import UnsetType, given
 from almoner.nonprofits.categories import domain, store
 from almoner.nonprofits.categories.domain import Attribute, Category, NameTaken
-from almoner.platform import media
+from almoner.platform.database.transactions import EVERYONE, Partner, Tx
+from almoner.platform.files import media
+from almoner.platform.files.images import Image
 from almoner.platform.http.paging import Page
-from almoner.platform.images import Image
-from almoner.platform.transactions import EVERYONE, Partner, Tx
 
 Attributes = Mapping[str, Attribute]
 

@@ -6,8 +6,8 @@ from uuid import UUID
 from asyncpg import Record
 
 from almoner.nonprofits.categories.domain import Category
+from almoner.platform.database.transactions import Everyone, Partner, Tx
 from almoner.platform.http.paging import Page
-from almoner.platform.transactions import Everyone, Partner, Tx
 
 _COLUMNS = "id, name, attributes, image_key, created_at"
 

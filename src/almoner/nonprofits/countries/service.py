@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from almoner.nonprofits.countries.domain import COUNTRIES, Country
 from almoner.nonprofits.registries import service as registries
-from almoner.platform.transactions import Tx
+from almoner.platform.database.transactions import Tx
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ from uuid import UUID
 from almoner.nonprofits.legal_status import domain, store
 from almoner.nonprofits.legal_status.domain import Heard, Overruling, Standing, Told
 from almoner.nonprofits.legal_status.store import Source, Subject
-from almoner.platform.transactions import EVERYONE, Tx
+from almoner.platform.database.transactions import EVERYONE, Tx
 
 _BATCH: Final = 2_000
 _FIRST: Final = UUID(int=0)

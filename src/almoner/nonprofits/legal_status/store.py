@@ -8,7 +8,7 @@ from uuid import UUID
 
 from asyncpg import Record
 
-from almoner.platform.transactions import Everyone, Tx
+from almoner.platform.database.transactions import Everyone, Tx
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,8 +14,8 @@ from almoner.nonprofits.organisations import service as organisations
 from almoner.nonprofits.registers.domain import CHANGED, Link, RegisterChanged
 from almoner.nonprofits.registries import domain as registries_domain
 from almoner.nonprofits.registries import service as registries
-from almoner.platform import outbox
-from almoner.platform.transactions import EVERYONE, Tx
+from almoner.platform.database.transactions import EVERYONE, Tx
+from almoner.platform.events import outbox
 
 _ENDINGS: Final[tuple[Ending, ...]] = ("merged", "reregistered")
 

@@ -7,7 +7,7 @@ from typing import Final
 from uuid import UUID
 
 from almoner.nonprofits.merges.domain import Body, Ending, Step
-from almoner.platform.transactions import Everyone, Tx
+from almoner.platform.database.transactions import Everyone, Tx
 
 _LOCK: Final = 0x616C6D6C
 

@@ -3,7 +3,7 @@
 from typing import Final
 
 from almoner.nonprofits.organisations.store_index import COLUMNS, SOUGHT
-from almoner.platform.selfcheck import Check
+from almoner.platform.observability.selfcheck import Check
 
 _WORDS_OF: Final = " + ".join(
     f"case {column} when '' then 0 else length({column}) - length(replace({column}, ' ', '')) + 1 end"

@@ -8,7 +8,7 @@ from typing import Final
 from uuid import UUID
 
 from almoner.nonprofits.organisations import store_index
-from almoner.platform.transactions import EVERYONE, Database, Tx
+from almoner.platform.database.transactions import EVERYONE, Database, Tx
 
 _BATCH: Final = 5_000
 _FIRST: Final = UUID(int=0)

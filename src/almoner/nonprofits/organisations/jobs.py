@@ -9,10 +9,10 @@ import msgspec
 from almoner.nonprofits.organisations import service
 from almoner.nonprofits.organisations.domain import SHOWN_ANEW, ShownAnew
 from almoner.nonprofits.organisations.ports import Followers
-from almoner.platform.background_tasks import Handler, Work
-from almoner.platform.outbox import Event, Reaction
-from almoner.platform.queue import Done, Job, Result
-from almoner.platform.transactions import Tx
+from almoner.platform.database.transactions import Tx
+from almoner.platform.events.outbox import Event, Reaction
+from almoner.platform.jobs.background_tasks import Handler, Work
+from almoner.platform.jobs.queue import Done, Job, Result
 
 
 async def tell(followers: Sequence[Followers], work: Work, job: Job) -> Result:

@@ -9,7 +9,7 @@ from almoner.kit.errors import NotFound
 from almoner.nonprofits.organisations import domain, store, store_history
 from almoner.nonprofits.organisations.domain import Organisation
 from almoner.nonprofits.organisations.store import Scope
-from almoner.platform.transactions import EVERYONE, Tx
+from almoner.platform.database.transactions import EVERYONE, Tx
 
 _LATEST: Final = datetime.max.replace(tzinfo=UTC)
 

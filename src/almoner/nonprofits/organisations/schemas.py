@@ -24,9 +24,9 @@ from almoner.nonprofits.organisations.domain import (
 from almoner.nonprofits.organisations.filters import AnyOf, Filters
 from almoner.nonprofits.organisations.ranking import FoundBy, Placed
 from almoner.nonprofits.organisations.sub_tags import ActivitySubTagOut, sub_tags_out
-from almoner.platform import media
+from almoner.platform.database.transactions import Tx
+from almoner.platform.files import media
 from almoner.platform.http.wire import CountryCode, DayOrMoment, Out, PageQuery, Query
-from almoner.platform.transactions import Tx
 
 _PAGE_DIGITS = 6
 MOST_ALTERNATIVES = 100

@@ -16,7 +16,7 @@ from almoner.nonprofits.organisations.store import Scope
 from almoner.nonprofits.organisations.store_search import COUNTED, HEAD, Asked, Match, Near
 from almoner.nonprofits.organisations.words import LONGEST, Query
 from almoner.nonprofits.registries.domain import number_keys
-from almoner.platform.transactions import EVERYONE, Tx
+from almoner.platform.database.transactions import EVERYONE, Tx
 
 ENOUGH: Final = 5
 """With fewer results than these, and none of that very name, words are taken as misspelt."""

@@ -33,9 +33,10 @@ from almoner.nonprofits.organisations.ranking import Placed
 from almoner.nonprofits.registries import domain as registries_domain
 from almoner.nonprofits.registries import service as registries
 from almoner.nonprofits.registries.domain import Registry
-from almoner.platform import outbox, queue
+from almoner.platform.database.transactions import EVERYONE, Everyone, Partner, Tx
+from almoner.platform.events import outbox
 from almoner.platform.http.paging import Page
-from almoner.platform.transactions import EVERYONE, Everyone, Partner, Tx
+from almoner.platform.jobs import queue
 
 Scope = Partner | Everyone
 

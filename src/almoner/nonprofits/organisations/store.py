@@ -8,8 +8,8 @@ from uuid import UUID
 from asyncpg import Record
 
 from almoner.nonprofits.organisations.domain import Branding, Milestone, Organisation, Source
+from almoner.platform.database.transactions import Everyone, Partner, Tx
 from almoner.platform.http.paging import Page
-from almoner.platform.transactions import Everyone, Partner, Tx
 
 Scope = Partner | Everyone
 

@@ -10,8 +10,8 @@ from asyncpg import Record
 
 from almoner.nonprofits.organisations.domain import Change, Source
 from almoner.nonprofits.organisations.store import Scope
+from almoner.platform.database.transactions import Everyone, Tx
 from almoner.platform.http.paging import Page
-from almoner.platform.transactions import Everyone, Tx
 
 # Activities that new rules of ours gave were told by no register (slice activities).
 _CHANGES: Final = """

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Final
 from uuid import UUID
 
-from almoner.platform.transactions import Everyone, Tx
+from almoner.platform.database.transactions import Everyone, Tx
 
 COLUMNS: Final = """
     id, partner_id, registry_id, country_code, listed, active, usa_group_exempt, kinds, rank, tag_ids, name, other,

@@ -7,7 +7,7 @@ from uuid import UUID
 from asyncpg import UniqueViolationError
 
 from almoner.nonprofits.organisations.domain import Unlisted, searchable
-from almoner.platform.transactions import Everyone, Partner, Tx
+from almoner.platform.database.transactions import Everyone, Partner, Tx
 
 
 async def insert(tx: Tx, partner: Partner, new: Unlisted) -> None:

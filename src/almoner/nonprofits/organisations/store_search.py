@@ -16,8 +16,8 @@ from almoner.nonprofits.organisations.filters import Filters
 from almoner.nonprofits.organisations.ranking import NUMBER_MATCH, Candidate
 from almoner.nonprofits.organisations.spelling import COMPLETIONS, RARE, Counted, Heard, Ways
 from almoner.nonprofits.organisations.store import Scope, owner
+from almoner.platform.database.transactions import Everyone, Tx
 from almoner.platform.http.paging import Page
-from almoner.platform.transactions import Everyone, Tx
 
 COUNTED: Final = 10_000
 HEAD: Final = 300

@@ -4,8 +4,8 @@ from collections.abc import Mapping
 
 from almoner.kit.time import iso
 from almoner.nonprofits.activities.domain import TAGS, VERSION, in_order
+from almoner.platform.database.transactions import Tx
 from almoner.platform.http.wire import Out
-from almoner.platform.transactions import Tx
 
 
 class TagNameOut(Out):

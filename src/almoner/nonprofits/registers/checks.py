@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from almoner.platform.selfcheck import Check
+from almoner.platform.observability.selfcheck import Check
 
 checks: Final = (
     Check(

@@ -13,7 +13,7 @@ from typing import BinaryIO, Final, cast
 from zipfile import BadZipFile, ZipExtFile, ZipFile
 
 from almoner.nonprofits.registers.domain import FileFacts, ImportRefused
-from almoner.platform import remote_files
+from almoner.platform.outbound import remote_files
 
 _Content = io.BufferedReader | GzipFile | ZipExtFile
 

@@ -32,8 +32,8 @@ from almoner.nonprofits.registers.reading import Busy, Pace, Report
 from almoner.nonprofits.registers.rollback import roll_back as roll_back
 from almoner.nonprofits.registers.store import Standing
 from almoner.nonprofits.registries.domain import Registry
-from almoner.platform import outbox
-from almoner.platform.transactions import EVERYONE, Database, Tx
+from almoner.platform.database.transactions import EVERYONE, Database, Tx
+from almoner.platform.events import outbox
 
 _KEPT_QUARANTINE: Final = 50_000
 

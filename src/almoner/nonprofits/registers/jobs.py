@@ -16,15 +16,17 @@ from almoner.nonprofits.registers import flows, store_refresh
 from almoner.nonprofits.registers.domain import PUT_ASIDE, ImportRefused, Load, LoadQuarantined, PutAside
 from almoner.nonprofits.registers.schedule import Refresh as Refresh
 from almoner.nonprofits.registers.schedule import Standing
-from almoner.platform import audit, fetching, queue
-from almoner.platform.background_tasks import Handler, Schedule, Work
-from almoner.platform.fetching import Fetched, FetchRefused
-from almoner.platform.outbound import Outbound
-from almoner.platform.outbox import Event, Reaction
-from almoner.platform.queue import Done, Job, NewJob, Result, Retry
-from almoner.platform.refreshing import pause
-from almoner.platform.telemetry import Telemetry
-from almoner.platform.transactions import EVERYONE, Database, Tx
+from almoner.platform.audit import log as audit
+from almoner.platform.database.transactions import EVERYONE, Database, Tx
+from almoner.platform.events.outbox import Event, Reaction
+from almoner.platform.jobs import queue
+from almoner.platform.jobs.background_tasks import Handler, Schedule, Work
+from almoner.platform.jobs.queue import Done, Job, NewJob, Result, Retry
+from almoner.platform.jobs.refreshing import pause
+from almoner.platform.observability.telemetry import Telemetry
+from almoner.platform.outbound import fetching
+from almoner.platform.outbound.client import Outbound
+from almoner.platform.outbound.fetching import Fetched, FetchRefused
 
 REFRESH: Final = "registers.refresh"
 _LANE: Final = "registers"

@@ -13,7 +13,7 @@ from almoner.nonprofits.registers.reading import Pace
 from almoner.nonprofits.registers.store_merge import Counts, Merge
 from almoner.nonprofits.registries import service as registries
 from almoner.nonprofits.registries.domain import Declared, Registry
-from almoner.platform.transactions import EVERYONE, Tx
+from almoner.platform.database.transactions import EVERYONE, Tx
 
 Record = Callable[[Tx, Load], Awaitable[None]]
 """Says who loaded it, in the transaction that does; also when it is put into quarantine."""

@@ -26,8 +26,8 @@ from almoner.nonprofits.registers.domain import (
 from almoner.nonprofits.registers.files import Found, OpenFile
 from almoner.nonprofits.registers.ports import RegisterSource, Row
 from almoner.nonprofits.registries.domain import number_key
-from almoner.platform.sidecar import beside
-from almoner.platform.transactions import EVERYONE, Database, Tx
+from almoner.platform.database.transactions import EVERYONE, Database, Tx
+from almoner.platform.jobs.sidecar import beside
 
 Report = Callable[[Progress], None]
 

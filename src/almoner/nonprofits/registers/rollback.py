@@ -10,7 +10,7 @@ from almoner.nonprofits.registers.merging import Record, registry_of
 from almoner.nonprofits.registers.ports import RegisterSource
 from almoner.nonprofits.registers.reading import Busy
 from almoner.nonprofits.registers.store_merge import Merge
-from almoner.platform.transactions import EVERYONE, Database, Tx
+from almoner.platform.database.transactions import EVERYONE, Database, Tx
 
 _AT_ONCE: Final = 5_000
 

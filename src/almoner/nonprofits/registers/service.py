@@ -6,9 +6,9 @@ from uuid import UUID
 
 from almoner.nonprofits.registers import store, store_diff, store_refresh
 from almoner.nonprofits.registers.domain import Difference, DifferentRow, ImportRefused, Load, SourceStatus
-from almoner.platform.fetching import Fetched
-from almoner.platform.telemetry import Telemetry
-from almoner.platform.transactions import EVERYONE, Tx
+from almoner.platform.database.transactions import EVERYONE, Tx
+from almoner.platform.observability.telemetry import Telemetry
+from almoner.platform.outbound.fetching import Fetched
 
 
 async def keep_fetched(tx: Tx, load_id: UUID, fetched: Sequence[Fetched]) -> None:

@@ -9,7 +9,7 @@ from asyncpg import Record
 
 from almoner.nonprofits.registers.domain import BadRow, FileFacts, Fills, Load, SourceStatus
 from almoner.nonprofits.registers.ports import RegisterSource
-from almoner.platform.transactions import Everyone, Tx
+from almoner.platform.database.transactions import Everyone, Tx
 
 
 @dataclass(frozen=True, slots=True)

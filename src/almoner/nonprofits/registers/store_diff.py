@@ -7,7 +7,7 @@ from asyncpg import Record
 
 from almoner.nonprofits.registers.domain import Difference, DifferentRow
 from almoner.nonprofits.registers.store_sameness import same_but_quiet
-from almoner.platform.transactions import Everyone, Tx
+from almoner.platform.database.transactions import Everyone, Tx
 
 # As things stood after a load: what it or one before it brought, and it and those before it did not end.
 _STOOD = "load_id <= {0} and (ended_by is null or ended_by > {0})"

@@ -13,7 +13,7 @@ from uuid import UUID
 from almoner.nonprofits.registers.records import LISTED
 from almoner.nonprofits.registers.store_sameness import same_but_quiet
 from almoner.nonprofits.registers.store_staging import table_of
-from almoner.platform.transactions import Everyone, Tx
+from almoner.platform.database.transactions import Everyone, Tx
 
 _SMALL: Final = 50_000
 """So many different rows are looked up one by one; more are joined with whole tables."""

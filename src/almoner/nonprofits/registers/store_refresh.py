@@ -5,8 +5,8 @@ from datetime import datetime, timedelta
 from uuid import UUID
 
 from almoner.nonprofits.registers.schedule import Refresh, Standing
-from almoner.platform.fetching import Fetched
-from almoner.platform.transactions import Everyone, Tx
+from almoner.platform.database.transactions import Everyone, Tx
+from almoner.platform.outbound.fetching import Fetched
 
 
 async def insert_fetched(tx: Tx, _: Everyone, load_id: UUID, fetched: Sequence[Fetched]) -> None:

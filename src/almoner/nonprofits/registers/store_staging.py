@@ -8,7 +8,7 @@ import asyncpg
 
 from almoner.nonprofits.registers.domain import BadRow, FileRead, Link
 from almoner.nonprofits.registers.records import BESIDE, NOTE, STAGED, UNNUMBERED, link_of
-from almoner.platform.transactions import Everyone, Tx
+from almoner.platform.database.transactions import Everyone, Tx
 
 _REJECTED: Final = f"reason is not null and (part is null or part = '{BESIDE}')"
 _NUMBERLESS: Final = f"""

@@ -4,8 +4,8 @@ from pydantic import Field
 
 from almoner.kit.time import iso, iso_or_none
 from almoner.nonprofits.registries.domain import Registry
+from almoner.platform.database.transactions import Tx
 from almoner.platform.http.wire import CountryCode, Out, WholeQuery
-from almoner.platform.transactions import Tx
 
 
 class RegistriesQuery(WholeQuery):

@@ -5,7 +5,7 @@ from uuid import UUID
 from almoner.kit.errors import NotFound
 from almoner.nonprofits.registries import domain, store
 from almoner.nonprofits.registries.domain import Declared, Registry
-from almoner.platform.transactions import EVERYONE, Tx
+from almoner.platform.database.transactions import EVERYONE, Tx
 
 
 async def get(tx: Tx, registry_id: UUID) -> Registry:

@@ -6,7 +6,7 @@ from uuid import UUID
 from asyncpg import Record
 
 from almoner.nonprofits.registries.domain import Declared, Loaded, Registry
-from almoner.platform.transactions import Everyone, Tx
+from almoner.platform.database.transactions import Everyone, Tx
 
 _COLUMNS = "id, code, name, english_name, country_code, data_as_of"
 _WITH_SOURCES = f"""

@@ -7,7 +7,7 @@ import msgspec
 
 from almoner.kit.errors import Problem, RateExceeded, ServiceUnavailable
 from almoner.kit.ids import Ids
-from almoner.platform.event_types import EventType
+from almoner.platform.events.event_types import EventType
 from almoner.platform.http import conventions, errors
 from almoner.platform.http.conventions import Schema
 from almoner.platform.http.endpoints import Endpoint

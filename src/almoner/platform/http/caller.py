@@ -6,7 +6,7 @@ from enum import Enum
 from typing import Protocol
 from uuid import UUID
 
-from almoner.platform.transactions import Partner
+from almoner.platform.database.transactions import Partner
 
 
 class KeyKind(Enum):

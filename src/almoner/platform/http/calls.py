@@ -5,12 +5,13 @@ from dataclasses import dataclass, field
 from typing import Any, TypeVar
 from urllib.parse import urlencode
 
-from almoner.platform import audit, idempotency
+from almoner.platform import idempotency
+from almoner.platform.audit import log as audit
+from almoner.platform.database.transactions import Database, Partner, Tx
 from almoner.platform.http.caller import Caller
 from almoner.platform.http.endpoints import Endpoint
 from almoner.platform.http.paging import Cursors, Listing, Page, Position, Window, links, window
 from almoner.platform.http.wire import Out, PageQuery, WholeQuery
-from almoner.platform.transactions import Database, Partner, Tx
 
 R = TypeVar("R")
 

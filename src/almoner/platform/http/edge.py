@@ -12,10 +12,10 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from almoner.kit.errors import Forbidden, InternalError, Problem, ServiceUnavailable
 from almoner.kit.time import Clock
-from almoner.platform.failures import AWAY, TIMED_OUT
+from almoner.platform.database.transactions import REQUEST_SECONDS, statement_limit
 from almoner.platform.http import errors
-from almoner.platform.telemetry import RequestLine, Telemetry
-from almoner.platform.transactions import REQUEST_SECONDS, statement_limit
+from almoner.platform.observability.failures import AWAY, TIMED_OUT
+from almoner.platform.observability.telemetry import RequestLine, Telemetry
 
 _CALLERS_ID = re.compile(rb"[A-Za-z0-9_-]{8,64}")  # E2
 _UNROUTED = "unrouted"

@@ -26,12 +26,12 @@ from pydantic import BaseModel
 from pydantic.alias_generators import to_camel
 
 from almoner.kit.errors import Problem
+from almoner.platform.database.transactions import Mode
 from almoner.platform.http.caller import KeyKind
 from almoner.platform.http.ids import PathId
 from almoner.platform.http.paging import Listing
 from almoner.platform.http.uploads import Upload
 from almoner.platform.http.wire import In, Out, Query
-from almoner.platform.transactions import Mode
 
 Method = Literal["GET", "POST", "PUT", "PATCH", "DELETE"]
 Handler = Callable[..., Awaitable[Any]]

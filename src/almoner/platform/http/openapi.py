@@ -27,7 +27,7 @@ from almoner.kit.errors import (
     UnsupportedContentType,
 )
 from almoner.kit.ids import Ids
-from almoner.platform.event_types import EventType
+from almoner.platform.events.event_types import EventType
 from almoner.platform.http import answers, conventions, following
 from almoner.platform.http.caller import KeyKind
 from almoner.platform.http.conventions import Schema

@@ -12,8 +12,8 @@ from starlette.routing import Route
 
 from almoner.kit.errors import Forbidden
 from almoner.kit.time import iso
-from almoner.platform.identity import ADVICE, Identity
-from almoner.platform.telemetry import Telemetry
+from almoner.platform.database.identity import ADVICE, Identity
+from almoner.platform.observability.telemetry import Telemetry
 
 _PATIENCE_SECONDS = 2.0
 

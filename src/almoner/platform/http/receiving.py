@@ -13,14 +13,15 @@ from typing import Final
 from uuid import UUID
 
 from almoner.kit.errors import OriginalCallInProgress, Problem
-from almoner.platform import idempotency, leases
-from almoner.platform.background_tasks import Schedule
+from almoner.platform import idempotency
+from almoner.platform.database.transactions import EVERYONE, Database, Tx
+from almoner.platform.files.storage import Blobs, StorageAway
+from almoner.platform.files.uploads.checking import Checker
+from almoner.platform.files.uploads.files import Checked, Stored
 from almoner.platform.http.uploads import Upload, Uploaded
 from almoner.platform.idempotency import Claim
-from almoner.platform.storage import Blobs, StorageAway
-from almoner.platform.transactions import EVERYONE, Database, Tx
-from almoner.platform.uploads.checking import Checker
-from almoner.platform.uploads.files import Checked, Stored
+from almoner.platform.jobs import leases
+from almoner.platform.jobs.background_tasks import Schedule
 
 _LEASED: Final = "uploads"
 _BATCH: Final = 1000

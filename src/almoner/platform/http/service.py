@@ -16,9 +16,10 @@ from almoner.kit.errors import (
     RateExceeded,
     ServiceUnavailable,
 )
-from almoner.platform import audit, idempotency
+from almoner.platform import idempotency
+from almoner.platform.audit import log as audit
 from almoner.platform.crypto import Vault, digest
-from almoner.platform.failures import AWAY
+from almoner.platform.database.transactions import Database
 from almoner.platform.http import audited
 from almoner.platform.http.caller import Caller, Guard, KeyKind
 from almoner.platform.http.calls import Call
@@ -39,7 +40,7 @@ from almoner.platform.http.replies import (
 from almoner.platform.http.requests import Request, read_body, validate
 from almoner.platform.http.uploads import Received, Uploaded
 from almoner.platform.idempotency import Claim
-from almoner.platform.transactions import Database
+from almoner.platform.observability.failures import AWAY
 
 _FRAMED = ("write", "around")
 """Modes in which this layer claims the Idempotency-Key, keeps the answer and writes the audit entry; a single statement

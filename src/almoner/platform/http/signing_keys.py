@@ -6,7 +6,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from almoner.platform.crypto import Vault
-from almoner.platform.signing import DOSSIERS, Signer
+from almoner.platform.files.signing import DOSSIERS, Signer
 
 PATH = "/.well-known/almoner-keys"
 

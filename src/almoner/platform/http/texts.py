@@ -5,7 +5,7 @@ from typing import Annotated, Final
 from pydantic import AfterValidator
 
 from almoner.kit import language
-from almoner.platform import addresses
+from almoner.platform.outbound import addresses
 
 ANY_PORT: Final = addresses.Policy(loopback=True, ports=range(1, 65536))
 """Somebody's browser goes there, not we: any port will do. Services judge loopback: they know where they run."""

@@ -11,7 +11,7 @@ from python_multipart.multipart import MultipartParser, parse_options_header
 from starlette.types import Receive
 
 from almoner.kit.errors import ContentTooLarge
-from almoner.platform.uploads.problems import (
+from almoner.platform.files.uploads.problems import (
     ContentTypeError,
     FileIsMissing,
     FiletypeNotSupported,

@@ -13,6 +13,7 @@ from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
 from almoner.kit.errors import NotFound
+from almoner.platform.database.transactions import Database
 from almoner.platform.pages import link_sessions
 from almoner.platform.pages.error_handling import kindly
 from almoner.platform.pages.error_pages import dead_ends
@@ -20,7 +21,6 @@ from almoner.platform.pages.headers import NO_PAGE, origin_of
 from almoner.platform.pages.link_sessions import CSRF_FIELD, Visit
 from almoner.platform.pages.rendering import Pages
 from almoner.platform.pages.server_error import Broken
-from almoner.platform.transactions import Database
 
 _COOKIE_SECONDS: Final = 24 * 3600  # the link opens it again
 _MAX_FORM: Final = {"max_files": 0, "max_fields": 10, "max_part_size": 2048}

@@ -8,8 +8,8 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from almoner.kit.time import Clock
+from almoner.platform.observability.telemetry import Telemetry
 from almoner.platform.pages.headers import REPORT_PATH, origin_of
-from almoner.platform.telemetry import Telemetry
 
 _MAX_BYTES: Final = 16_384
 

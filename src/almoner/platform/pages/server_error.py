@@ -4,8 +4,8 @@ from starlette.responses import HTMLResponse, Response
 from starlette.types import Receive, Scope, Send
 
 from almoner.kit.errors import ServiceUnavailable
-from almoner.platform.failures import AWAY
 from almoner.platform.http.errors import headers_of, status_of
+from almoner.platform.observability.failures import AWAY
 
 
 class Broken(Response):

@@ -5,7 +5,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from typing import TypeVar
 from uuid import UUID
 
-from almoner.platform.transactions import Database, Tx
+from almoner.platform.database.transactions import Database, Tx
 from almoner.screening.screenings.indexing import Held, Lists, held
 from almoner.screening.watchlists import service as watchlists
 from almoner.screening.watchlists.domain import Entry, Version

@@ -9,8 +9,8 @@ from collections.abc import Mapping
 from typing import Final, Literal
 from uuid import UUID
 
-from almoner.platform import outbox
-from almoner.platform.transactions import EVERYONE, Tx
+from almoner.platform.database.transactions import EVERYONE, Tx
+from almoner.platform.events import outbox
 from almoner.screening.matching.service import ENGINE, FLAGGED
 from almoner.screening.screenings import store
 from almoner.screening.screenings.domain import (

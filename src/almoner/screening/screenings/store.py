@@ -7,7 +7,7 @@ from uuid import UUID
 import msgspec
 from asyncpg import Record
 
-from almoner.platform.transactions import Everyone, Tx
+from almoner.platform.database.transactions import Everyone, Tx
 from almoner.screening.matching.domain import Part, Party
 from almoner.screening.screenings.domain import Asked, Decided, Hit, Match, ScreenedSubject, Stored
 

@@ -11,7 +11,7 @@ from tempfile import TemporaryDirectory
 from typing import Final
 from zipfile import BadZipFile, ZipFile
 
-from almoner.platform import remote_files
+from almoner.platform.outbound import remote_files
 from almoner.screening.watchlists.domain import FileFacts, WatchlistRefused
 
 _MOST_UNPACKED: Final = 4 << 30

@@ -9,9 +9,9 @@ from typing import Final
 
 import msgspec
 
-from almoner.platform import outbox
 from almoner.platform.crypto import digest
-from almoner.platform.transactions import EVERYONE, Database, Tx
+from almoner.platform.database.transactions import EVERYONE, Database, Tx
+from almoner.platform.events import outbox
 from almoner.screening.watchlists import files, guards, store
 from almoner.screening.watchlists.domain import (
     CATEGORIES,

@@ -8,9 +8,9 @@ import msgspec
 
 from almoner.access.operators import service as operators
 from almoner.access.security_emails import service as letters
-from almoner.platform.background_tasks import Handler
-from almoner.platform.outbox import Event, Reaction
-from almoner.platform.transactions import Tx
+from almoner.platform.database.transactions import Tx
+from almoner.platform.events.outbox import Event, Reaction
+from almoner.platform.jobs.background_tasks import Handler
 from almoner.screening.watchlists import service
 from almoner.screening.watchlists.domain import REFUSED, Told
 from almoner.screening.watchlists.refreshing import LIMITS as LIMITS

@@ -8,14 +8,16 @@ from functools import partial
 from pathlib import Path
 from typing import Final
 
-from almoner.platform import audit, fetching, queue
-from almoner.platform.background_tasks import Schedule, Work
-from almoner.platform.fetching import FetchRefused
-from almoner.platform.outbound import Outbound
-from almoner.platform.queue import Done, Job, NewJob, Result, Retry
-from almoner.platform.refreshing import Refresh, pause
-from almoner.platform.telemetry import Telemetry
-from almoner.platform.transactions import EVERYONE, Database, Tx
+from almoner.platform.audit import log as audit
+from almoner.platform.database.transactions import EVERYONE, Database, Tx
+from almoner.platform.jobs import queue
+from almoner.platform.jobs.background_tasks import Schedule, Work
+from almoner.platform.jobs.queue import Done, Job, NewJob, Result, Retry
+from almoner.platform.jobs.refreshing import Refresh, pause
+from almoner.platform.observability.telemetry import Telemetry
+from almoner.platform.outbound import fetching
+from almoner.platform.outbound.client import Outbound
+from almoner.platform.outbound.fetching import FetchRefused
 from almoner.screening.watchlists import flows, store_refresh
 from almoner.screening.watchlists.domain import Load, LoadRefused, WatchlistRefused
 from almoner.screening.watchlists.ports import WatchlistSource

@@ -5,8 +5,8 @@ from typing import Final
 from uuid import UUID
 
 from almoner.kit.errors import NotFound
-from almoner.platform.telemetry import Telemetry
-from almoner.platform.transactions import EVERYONE, Tx
+from almoner.platform.database.transactions import EVERYONE, Tx
+from almoner.platform.observability.telemetry import Telemetry
 from almoner.screening.watchlists import store
 from almoner.screening.watchlists.domain import Changes, Entry, Load, Version
 

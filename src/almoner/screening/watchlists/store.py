@@ -8,7 +8,7 @@ from uuid import UUID
 import msgspec
 from asyncpg import Record
 
-from almoner.platform.transactions import Everyone, Tx
+from almoner.platform.database.transactions import Everyone, Tx
 from almoner.screening.watchlists.domain import Entry, FileFacts, Listed, ListedAddress, ListedName, Load, Version
 from almoner.screening.watchlists.ports import WatchlistSource
 

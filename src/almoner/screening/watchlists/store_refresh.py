@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from datetime import datetime, timedelta
 from typing import Literal
 
-from almoner.platform.refreshing import Refresh
-from almoner.platform.transactions import Everyone, Tx
+from almoner.platform.database.transactions import Everyone, Tx
+from almoner.platform.jobs.refreshing import Refresh
 from almoner.screening.watchlists.ports import WatchlistSource
 
 Plan = Sequence[Refresh[WatchlistSource]]

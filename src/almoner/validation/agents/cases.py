@@ -9,11 +9,11 @@ import msgspec
 
 from almoner.kit.time import iso
 from almoner.nonprofits.organisations import service as organisations
-from almoner.platform.transactions import EVERYONE, Everyone, Partner, Tx
+from almoner.platform.database.transactions import EVERYONE, Everyone, Partner, Tx
 from almoner.validation.agents import service
 from almoner.validation.agents.domain import REJECTIONS, AgentVerification, Question
 from almoner.validation.agents.evaluate import Step
-from almoner.validation.reviews.domain import Decision, Fact, Shown, ShownStep, Subject
+from almoner.validation.decisions.reviews.domain import Decision, Fact, Shown, ShownStep, Subject
 
 
 class AgentCase:

@@ -3,8 +3,8 @@
 from uuid import UUID
 
 from almoner.kit.errors import NotFound
-from almoner.platform import queue
-from almoner.platform.transactions import EVERYONE, Tx
+from almoner.platform.database.transactions import EVERYONE, Tx
+from almoner.platform.jobs import queue
 from almoner.validation.agents import codes, store, store_mails, transitions
 from almoner.validation.agents.codes import CODE_DIGITS, Confirmation, TypedCode
 from almoner.validation.agents.domain import AgentVerification

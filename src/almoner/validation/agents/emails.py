@@ -6,10 +6,10 @@ from uuid import UUID
 
 from almoner.access.partners import service as partners
 from almoner.kit.text import unlinked
-from almoner.platform.mail import Mail
+from almoner.platform.database.transactions import Partner, Tx
+from almoner.platform.outbound.mail import Mail
 from almoner.platform.pages import formats
 from almoner.platform.pages.rendering import Pages
-from almoner.platform.transactions import Partner, Tx
 from almoner.validation.agents import confirming, reviewing
 from almoner.validation.agents.domain import AgentVerification
 

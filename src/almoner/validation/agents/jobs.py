@@ -8,18 +8,18 @@ from uuid import UUID
 
 import msgspec
 
-from almoner.platform import mailing
-from almoner.platform.background_tasks import Handler, Schedule, Work
-from almoner.platform.mail import MailTransport
-from almoner.platform.outbox import Event, Reaction
+from almoner.platform.database.transactions import Tx
+from almoner.platform.events.outbox import Event, Reaction
+from almoner.platform.jobs.background_tasks import Handler, Schedule, Work
+from almoner.platform.jobs.queue import Done, Job, Result, Retry
+from almoner.platform.outbound import mailing
+from almoner.platform.outbound.mail import MailTransport
 from almoner.platform.pages.rendering import Pages
-from almoner.platform.queue import Done, Job, Result, Retry
-from almoner.platform.transactions import Tx
 from almoner.screening.screenings.domain import CHANGED, ScreeningChanged
 from almoner.screening.screenings.service import Screener
 from almoner.validation.agents import confirming, emails, reviewing, service
 from almoner.validation.agents.ports import MailHosts
-from almoner.validation.documents.domain import SCANNED, DocumentScanned, Kept
+from almoner.validation.applications.documents.domain import SCANNED, DocumentScanned, Kept
 from almoner.validation.requests.domain import DECIDED, RequestDecided
 
 _MOST_LOOK_UPS: Final = 5  # a quarter of an hour; then a person looks

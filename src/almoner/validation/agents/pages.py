@@ -14,8 +14,9 @@ from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
 from almoner.kit.errors import NotFound
-from almoner.platform import audit
-from almoner.platform.audit import Actor
+from almoner.platform.audit import log as audit
+from almoner.platform.audit.log import Actor
+from almoner.platform.database.transactions import EVERYONE, Database, Tx
 from almoner.platform.pages import formats, link_sessions
 from almoner.platform.pages.error_handling import kindly
 from almoner.platform.pages.headers import NO_PAGE, origin_of
@@ -23,7 +24,6 @@ from almoner.platform.pages.link_sessions import CSRF_FIELD, Visit
 from almoner.platform.pages.rendering import Pages
 from almoner.platform.pages.server_error import Broken
 from almoner.platform.pages.translations import Language
-from almoner.platform.transactions import EVERYONE, Database, Tx
 from almoner.validation.agents import confirming, reviewing, service
 from almoner.validation.agents.codes import TypedCode
 from almoner.validation.agents.domain import AgentVerification, Answer, ConfirmedBy, InvalidState

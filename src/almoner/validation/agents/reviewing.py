@@ -11,8 +11,8 @@ from asyncpg import CheckViolationError
 from almoner.kit.errors import NotFound
 from almoner.nonprofits.organisations import service as organisations
 from almoner.nonprofits.organisations.domain import Organisation, Source
-from almoner.platform import queue
-from almoner.platform.transactions import EVERYONE, Partner, Tx
+from almoner.platform.database.transactions import EVERYONE, Partner, Tx
+from almoner.platform.jobs import queue
 from almoner.screening.screenings.domain import Asked, ScreenedSubject
 from almoner.screening.screenings.service import Screener
 from almoner.validation.agents import (
@@ -34,10 +34,10 @@ from almoner.validation.agents.domain import (
     Question,
 )
 from almoner.validation.agents.evaluate import Known, Outcome, Step
-from almoner.validation.matches import service as matches
+from almoner.validation.decisions.reviews import service as reviews
+from almoner.validation.decisions.reviews.domain import Decision
+from almoner.validation.ongoing.matches import service as matches
 from almoner.validation.requests import service as requests
-from almoner.validation.reviews import service as reviews
-from almoner.validation.reviews.domain import Decision
 
 REVIEW: Final = "agent_verifications.review"
 ASK: Final = "agent_verifications.ask_nonprofit"

@@ -12,6 +12,7 @@ from almoner.kit.ids import Ids
 from almoner.kit.patch import UNSET
 from almoner.kit.text import typed
 from almoner.kit.time import iso
+from almoner.platform.database.transactions import Tx
 from almoner.platform.http.ids import IdText
 from almoner.platform.http.texts import LanguageTag
 from almoner.platform.http.wire import (
@@ -26,7 +27,6 @@ from almoner.platform.http.wire import (
     WindowEnd,
     either,
 )
-from almoner.platform.transactions import Tx
 from almoner.validation.agents.domain import (
     REASONS,
     Agent,

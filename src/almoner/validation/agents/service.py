@@ -14,8 +14,8 @@ from uuid import UUID
 from almoner.kit import metadata as metadata_rules
 from almoner.kit.errors import NotFound
 from almoner.nonprofits.organisations import service as organisations
+from almoner.platform.database.transactions import EVERYONE, Everyone, Partner, Tx
 from almoner.platform.http.paging import Page
-from almoner.platform.transactions import EVERYONE, Everyone, Partner, Tx
 from almoner.screening.screenings.domain import ScreenedSubject
 from almoner.validation.agents import (
     confirming,
@@ -39,10 +39,10 @@ from almoner.validation.agents.domain import (
 )
 from almoner.validation.agents.evaluate import Step
 from almoner.validation.agents.schemas import AgentVerificationOut
-from almoner.validation.documents.domain import Kept
-from almoner.validation.matches import service as matches
+from almoner.validation.applications.documents.domain import Kept
+from almoner.validation.decisions.reviews.domain import Decision, Subject
+from almoner.validation.ongoing.matches import service as matches
 from almoner.validation.requests import service as requests
-from almoner.validation.reviews.domain import Decision, Subject
 
 Scope = Partner | Everyone
 

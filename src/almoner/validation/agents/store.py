@@ -8,8 +8,8 @@ from uuid import UUID
 
 from asyncpg import Record
 
+from almoner.platform.database.transactions import Everyone, Partner, Tx
 from almoner.platform.http.paging import Page
-from almoner.platform.transactions import Everyone, Partner, Tx
 from almoner.validation.agents.domain import VERIFICATION, AgentVerification, Ended, Filters, Nonprofit
 from almoner.validation.agents.evaluate import Step
 

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from uuid import UUID
 
-from almoner.platform.transactions import Everyone, Partner, Tx
+from almoner.platform.database.transactions import Everyone, Partner, Tx
 
 
 async def attach(tx: Tx, partner: Partner, verification_id: UUID, document_ids: Sequence[UUID]) -> None:

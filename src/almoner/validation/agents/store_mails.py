@@ -4,7 +4,7 @@ from datetime import datetime
 from typing import Final
 from uuid import UUID
 
-from almoner.platform.transactions import Everyone, Tx
+from almoner.platform.database.transactions import Everyone, Tx
 from almoner.validation.agents.codes import Confirmation
 from almoner.validation.agents.domain import Answer, Contact, Question
 

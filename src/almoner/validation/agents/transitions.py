@@ -3,15 +3,15 @@
 from uuid import UUID
 
 from almoner.kit.errors import NotFound
-from almoner.platform import outbox
-from almoner.platform.transactions import Everyone, Partner, Tx
+from almoner.platform.database.transactions import Everyone, Partner, Tx
+from almoner.platform.events import outbox
 from almoner.screening.screenings.domain import ScreenedSubject
 from almoner.validation.agents import domain, schemas, store
 from almoner.validation.agents.domain import AgentVerification
 from almoner.validation.agents.schemas import AgentVerificationOut
-from almoner.validation.matches import service as matches
-from almoner.validation.reviews import service as reviews
-from almoner.validation.reviews.domain import Decision, Subject
+from almoner.validation.decisions.reviews import service as reviews
+from almoner.validation.decisions.reviews.domain import Decision, Subject
+from almoner.validation.ongoing.matches import service as matches
 
 Scope = Partner | Everyone
 

@@ -8,10 +8,10 @@ import msgspec
 
 from almoner.nonprofits.organisations import service as organisations
 from almoner.nonprofits.registries import service as registries
-from almoner.platform.transactions import EVERYONE, Everyone, Partner, Tx
+from almoner.platform.database.transactions import EVERYONE, Everyone, Partner, Tx
+from almoner.validation.decisions.reviews.domain import Decision, Fact, Shown, ShownStep, Subject
 from almoner.validation.requests import service
 from almoner.validation.requests.domain import REJECTION_REASONS, Step, ValidationRequest
-from almoner.validation.reviews.domain import Decision, Fact, Shown, ShownStep, Subject
 
 
 class RequestCase:

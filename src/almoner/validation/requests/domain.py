@@ -10,7 +10,7 @@ from uuid import UUID
 from almoner.kit.errors import BadRequest
 from almoner.kit.states import Lifecycle
 from almoner.nonprofits.organisations.domain import OrganisationType, Unlisted
-from almoner.validation.documents.domain import Document
+from almoner.validation.applications.documents.domain import Document
 
 REQUEST: Final = Lifecycle(
     "validation_request",

@@ -13,16 +13,16 @@ from uuid import UUID
 import msgspec
 
 from almoner.kit.time import iso, iso_or_none
+from almoner.platform.database.transactions import Partner, Tx
+from almoner.platform.files.signing import DOSSIERS, MARK, Signer
 from almoner.platform.http.wire import Out
-from almoner.platform.signing import DOSSIERS, MARK, Signer
-from almoner.platform.transactions import Partner, Tx
-from almoner.validation.documents import service as documents
-from almoner.validation.documents.domain import Document
+from almoner.validation.applications.documents import service as documents
+from almoner.validation.applications.documents.domain import Document
+from almoner.validation.decisions.reviews import service as reviews
+from almoner.validation.decisions.reviews.domain import Decided, History, Review
 from almoner.validation.requests import service
 from almoner.validation.requests.domain import REVIEW_REASONS, Evaluation, Step, ValidationRequest
 from almoner.validation.requests.schemas import DossierValidationRequestOut, in_dossier
-from almoner.validation.reviews import service as reviews
-from almoner.validation.reviews.domain import Decided, History, Review
 
 OBJECT: Final = "validation_request_dossier"
 _MARK_IN_TEXT: Final = MARK.replace(b":", rb"\u003a")

@@ -9,13 +9,13 @@ from typing import Final
 from almoner.kit.ids import Ids
 from almoner.platform.crypto import Vault
 from almoner.platform.deployment import Deployment
+from almoner.platform.files.signing import DOSSIERS, Signer
 from almoner.platform.pages.pdf import Press, piece
-from almoner.platform.signing import DOSSIERS, Signer
-from almoner.validation.documents import service as documents
-from almoner.validation.documents.domain import Document
+from almoner.validation.applications.documents import service as documents
+from almoner.validation.applications.documents.domain import Document
+from almoner.validation.decisions.reviews.domain import Decided
 from almoner.validation.requests.domain import Evaluation, Step, ValidationRequest
 from almoner.validation.requests.dossier import Dossier, sentence
-from almoner.validation.reviews.domain import Decided
 
 PDF: Final = "application/pdf"
 

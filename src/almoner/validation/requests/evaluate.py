@@ -11,13 +11,13 @@ from almoner.nonprofits.organisations import service as organisations
 from almoner.nonprofits.organisations.domain import Organisation
 from almoner.nonprofits.registries import domain as registries_domain
 from almoner.nonprofits.registries import service as registries
-from almoner.platform.transactions import EVERYONE, Partner, Tx
+from almoner.platform.database.transactions import EVERYONE, Partner, Tx
+from almoner.validation.decisions.reviews import service as reviews
+from almoner.validation.decisions.reviews.domain import Decision
 from almoner.validation.requests import rules, service, store, store_evidence
 from almoner.validation.requests.domain import Evaluation, Occasion, ValidationRequest
 from almoner.validation.requests.rules import Climbed, Rules, Seen
 from almoner.validation.requests.triggers import Action
-from almoner.validation.reviews import service as reviews
-from almoner.validation.reviews.domain import Decision
 
 _SANDBOX: Final = "A test value in name asked for it."
 

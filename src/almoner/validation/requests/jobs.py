@@ -8,11 +8,11 @@ from uuid import UUID
 import msgspec
 
 from almoner.nonprofits.registers.domain import CHANGED, RegisterChanged
-from almoner.platform import queue
-from almoner.platform.background_tasks import Handler, Work
-from almoner.platform.outbox import Event, Reaction
-from almoner.platform.queue import Done, Job, Result
-from almoner.platform.transactions import Tx
+from almoner.platform.database.transactions import Tx
+from almoner.platform.events.outbox import Event, Reaction
+from almoner.platform.jobs import queue
+from almoner.platform.jobs.background_tasks import Handler, Work
+from almoner.platform.jobs.queue import Done, Job, Result
 from almoner.validation.requests import evaluate as deciding
 from almoner.validation.requests import service
 

@@ -3,15 +3,15 @@
 from typing import Annotated
 from uuid import UUID
 
+from almoner.platform.files.uploads.files import Stored
+from almoner.platform.files.uploads.problems import UPLOAD_ERRORS
 from almoner.platform.http.caller import SECRET
 from almoner.platform.http.calls import Call
 from almoner.platform.http.endpoints import Raw, Routes
 from almoner.platform.http.ids import PathId
 from almoner.platform.http.negotiation import chosen
 from almoner.platform.http.paging import Listing
-from almoner.platform.uploads.files import Stored
-from almoner.platform.uploads.problems import UPLOAD_ERRORS
-from almoner.validation.documents import service as documents
+from almoner.validation.applications.documents import service as documents
 from almoner.validation.requests import dossier as dossiers
 from almoner.validation.requests import dossier_papers
 from almoner.validation.requests import service as requests

@@ -9,10 +9,10 @@ from almoner.kit import email, web
 from almoner.kit.text import typed
 from almoner.kit.time import iso, iso_or_none
 from almoner.nonprofits.organisations.domain import OrganisationType, sought
+from almoner.platform.database.transactions import Tx
 from almoner.platform.http.wire import CountryCode, DayOrMoment, In, Out, PageQuery, Text255, WindowEnd
-from almoner.platform.transactions import Tx
-from almoner.validation.documents import service as documents
-from almoner.validation.documents.domain import Document
+from almoner.validation.applications.documents import service as documents
+from almoner.validation.applications.documents.domain import Document
 from almoner.validation.requests.domain import Asked, Filters, RejectionReason, RequestStatus, Sort, ValidationRequest
 
 _NEVER: Final = "?"

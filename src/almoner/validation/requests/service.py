@@ -15,13 +15,16 @@ from almoner.nonprofits.organisations.domain import searchable
 from almoner.nonprofits.registries import domain as registries_domain
 from almoner.nonprofits.registries import service as registries
 from almoner.nonprofits.registries.domain import Check, Registry
-from almoner.platform import outbox, queue
+from almoner.platform.database.transactions import EVERYONE, Everyone, Partner, Tx
+from almoner.platform.events import outbox
+from almoner.platform.files.uploads.files import Stored
 from almoner.platform.http.paging import Page, Position
-from almoner.platform.queue import NewJob
-from almoner.platform.transactions import EVERYONE, Everyone, Partner, Tx
-from almoner.platform.uploads.files import Stored
-from almoner.validation.documents import service as documents
-from almoner.validation.documents.domain import Document
+from almoner.platform.jobs import queue
+from almoner.platform.jobs.queue import NewJob
+from almoner.validation.applications.documents import service as documents
+from almoner.validation.applications.documents.domain import Document
+from almoner.validation.decisions.reviews import service as reviews
+from almoner.validation.decisions.reviews.domain import Decision, Subject
 from almoner.validation.requests import domain, schemas, store, store_evidence, triggers
 from almoner.validation.requests.domain import (
     Asked,
@@ -34,8 +37,6 @@ from almoner.validation.requests.domain import (
     ValidationRequest,
 )
 from almoner.validation.requests.schemas import ValidationRequestOut
-from almoner.validation.reviews import service as reviews
-from almoner.validation.reviews.domain import Decision, Subject
 
 Scope = Partner | Everyone
 

@@ -8,9 +8,9 @@ from uuid import UUID
 from asyncpg import Record
 
 from almoner.nonprofits.organisations.domain import MOST_PATTERNS, searchable
-from almoner.platform import counters, lists
+from almoner.platform.database import counters, lists
+from almoner.platform.database.transactions import Everyone, Partner, Tx
 from almoner.platform.http.paging import Page
-from almoner.platform.transactions import Everyone, Partner, Tx
 from almoner.validation.requests.domain import REQUEST, Asked, Filters, Sort, ValidationRequest
 
 Scope = Partner | Everyone

@@ -8,7 +8,7 @@ from uuid import UUID
 import msgspec
 from asyncpg import Record
 
-from almoner.platform.transactions import Everyone, Tx
+from almoner.platform.database.transactions import Everyone, Tx
 from almoner.validation.requests.domain import Evaluation, Outcome, Step, StepVerdict
 
 

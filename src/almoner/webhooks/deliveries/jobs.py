@@ -8,12 +8,12 @@ from time import monotonic
 from typing import Final
 from uuid import UUID
 
-from almoner.platform.background_tasks import Handler, Schedule, Work
-from almoner.platform.batching import Together
-from almoner.platform.outbound import Answer, Outbound, OutboundFailure
-from almoner.platform.outbox import EVERY_TYPE, Reaction
-from almoner.platform.queue import Done, Job, Result, Retry
-from almoner.platform.transactions import EVERYONE, Database, Partner
+from almoner.platform.database.batching import Together
+from almoner.platform.database.transactions import EVERYONE, Database, Partner
+from almoner.platform.events.outbox import EVERY_TYPE, Reaction
+from almoner.platform.jobs.background_tasks import Handler, Schedule, Work
+from almoner.platform.jobs.queue import Done, Job, Result, Retry
+from almoner.platform.outbound.client import Answer, Outbound, OutboundFailure
 from almoner.webhooks.deliveries import domain, service, signatures, store
 from almoner.webhooks.deliveries.domain import Attempt
 from almoner.webhooks.deliveries.store import Due, Outcome

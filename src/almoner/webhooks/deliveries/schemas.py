@@ -5,9 +5,9 @@ from typing import Annotated
 from pydantic import Field
 
 from almoner.kit.time import iso, iso_or_none
+from almoner.platform.database.transactions import Tx
 from almoner.platform.http.ids import IdText
 from almoner.platform.http.wire import DayOrMoment, In, Out, PageQuery, WindowEnd
-from almoner.platform.transactions import Tx
 from almoner.webhooks.deliveries.domain import Attempt, Delivery, Reason, Status
 
 

@@ -9,11 +9,11 @@ import msgspec
 
 from almoner.kit.errors import IncorrectParams
 from almoner.kit.time import iso
-from almoner.platform import queue
+from almoner.platform.database.transactions import EVERYONE, Partner, Tx
+from almoner.platform.events.outbox import Event
 from almoner.platform.http.paging import Page
-from almoner.platform.outbox import Event
-from almoner.platform.queue import NewJob
-from almoner.platform.transactions import EVERYONE, Partner, Tx
+from almoner.platform.jobs import queue
+from almoner.platform.jobs.queue import NewJob
 from almoner.webhooks.deliveries import store
 from almoner.webhooks.deliveries.domain import ATTEMPTS_KEPT, KEPT, Delivery, Reason, Status
 from almoner.webhooks.deliveries.store import NewDelivery

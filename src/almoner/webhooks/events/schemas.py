@@ -6,8 +6,8 @@ import msgspec
 from pydantic import Field
 
 from almoner.kit.time import iso
+from almoner.platform.database.transactions import Tx
 from almoner.platform.http.wire import DayOrMoment, Out, PageQuery, WindowEnd
-from almoner.platform.transactions import Tx
 from almoner.webhooks.events.domain import Filter, NumberedEvent
 
 Record = Annotated[

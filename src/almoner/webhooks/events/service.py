@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from uuid import UUID
 
 from almoner.kit.errors import NotFound
+from almoner.platform.database.transactions import Partner, Tx
 from almoner.platform.http.paging import Page
-from almoner.platform.transactions import Partner, Tx
 from almoner.webhooks.events import store
 from almoner.webhooks.events.domain import Filter, NumberedEvent
 

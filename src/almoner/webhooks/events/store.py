@@ -6,9 +6,9 @@ from uuid import UUID
 
 from asyncpg import Record
 
-from almoner.platform.event_blocks import SIZE
+from almoner.platform.database.transactions import Partner, Tx
+from almoner.platform.events.event_blocks import SIZE
 from almoner.platform.http.paging import Page
-from almoner.platform.transactions import Partner, Tx
 from almoner.webhooks.events.domain import Filter, NumberedEvent
 
 _COLUMNS: Final = "id, sequence, type, payload, created_at"

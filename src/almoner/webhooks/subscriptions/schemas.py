@@ -6,10 +6,10 @@ from pydantic import AfterValidator, Field
 
 from almoner.kit.patch import UNSET
 from almoner.kit.time import iso, iso_or_none
-from almoner.platform.addresses import MAX_LENGTH
-from almoner.platform.event_types import EVENT_TYPES
+from almoner.platform.database.transactions import Tx
+from almoner.platform.events.event_types import EVENT_TYPES
 from almoner.platform.http.wire import In, Maybe, Out, PageQuery, Patch
-from almoner.platform.transactions import Tx
+from almoner.platform.outbound.addresses import MAX_LENGTH
 from almoner.webhooks.subscriptions.domain import Status, Subscription, event_problem
 
 Events = Annotated[

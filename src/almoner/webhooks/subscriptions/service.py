@@ -7,10 +7,11 @@ from uuid import UUID
 
 from almoner.kit.errors import IncorrectParams, NotFound
 from almoner.kit.patch import UnsetType, given
-from almoner.platform import addresses, outbox
-from almoner.platform.addresses import AddressRefused
+from almoner.platform.database.transactions import EVERYONE, Partner, Tx
+from almoner.platform.events import outbox
 from almoner.platform.http.paging import Page
-from almoner.platform.transactions import EVERYONE, Partner, Tx
+from almoner.platform.outbound import addresses
+from almoner.platform.outbound.addresses import AddressRefused
 from almoner.webhooks.subscriptions import domain, schemas, store
 from almoner.webhooks.subscriptions.domain import SUSPENDED_EVENT, Listener, Status, Subscription, Suspended
 

@@ -5,8 +5,8 @@ from uuid import UUID
 
 from asyncpg import Record
 
+from almoner.platform.database.transactions import Everyone, Partner, Tx
 from almoner.platform.http.paging import Page
-from almoner.platform.transactions import Everyone, Partner, Tx
 from almoner.webhooks.subscriptions.domain import EVERY_EVENT, Listener, Replaced, Subscription
 
 _COLUMNS = "id, url, events, secrets, secrets_until, status, created_at, updated_at, deleted_at"

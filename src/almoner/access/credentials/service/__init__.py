@@ -7,9 +7,9 @@ ones slow the next). Every function that changes something records it in the aud
 from almoner.access.credentials import store
 from almoner.access.credentials.domain import By, Factors, LastSecondFactor
 from almoner.access.people.domain import Person
-from almoner.platform import audit
-from almoner.platform.audit import Actor, Details
-from almoner.platform.transactions import Tx
+from almoner.platform.audit import log as audit
+from almoner.platform.audit.log import Actor, Details
+from almoner.platform.database.transactions import Tx
 
 
 async def factors(tx: Tx, person: Person) -> Factors:

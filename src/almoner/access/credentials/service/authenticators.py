@@ -10,7 +10,7 @@ from almoner.access.credentials import domain, store
 from almoner.access.credentials import service as credentials
 from almoner.access.credentials.domain import STEP_SECONDS, STEPS_AROUND, By, HasAuthenticator, NoAuthenticator
 from almoner.access.people.domain import Person
-from almoner.platform.transactions import Tx
+from almoner.platform.database.transactions import Tx
 
 _CONTEXT: Final = "authenticator"
 _LABEL: Final = 64

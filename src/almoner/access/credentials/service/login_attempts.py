@@ -27,9 +27,9 @@ from almoner.access.credentials.domain import (
 )
 from almoner.access.credentials.store import Slot
 from almoner.access.people.domain import Person, Realm
-from almoner.platform.addresses import district, neighbourhood
 from almoner.platform.crypto import Vault
-from almoner.platform.transactions import EVERYONE, Tx
+from almoner.platform.database.transactions import EVERYONE, Tx
+from almoner.platform.outbound.addresses import district, neighbourhood
 
 BATCH: Final = 1000
 _ANYWHERE: Final = "*"

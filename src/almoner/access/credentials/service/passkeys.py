@@ -24,9 +24,9 @@ from almoner.access.credentials.domain import (
 )
 from almoner.access.people import service as people
 from almoner.access.people.domain import Person, Realm
+from almoner.platform.database.transactions import EVERYONE, Tx
 from almoner.platform.deployment import Links
 from almoner.platform.pages.headers import origin_of
-from almoner.platform.transactions import EVERYONE, Tx
 
 Purpose = Literal["add", "use"]
 

@@ -12,7 +12,7 @@ from almoner.access.credentials.domain import By, WeakPassword
 from almoner.access.people import service as people
 from almoner.access.people.domain import Person, Realm
 from almoner.platform.crypto import Vault
-from almoner.platform.transactions import Tx
+from almoner.platform.database.transactions import Tx
 
 _LIST: Final = Path(__file__).parent.parent / "common_passwords.txt"
 

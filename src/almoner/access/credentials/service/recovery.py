@@ -6,7 +6,7 @@ from almoner.access.credentials import domain, store
 from almoner.access.credentials import service as credentials
 from almoner.access.credentials.domain import CODES, By
 from almoner.access.people.domain import Person
-from almoner.platform.transactions import Tx
+from almoner.platform.database.transactions import Tx
 
 
 async def make(tx: Tx, person: Person, by: By) -> list[str]:

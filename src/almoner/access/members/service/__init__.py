@@ -41,8 +41,8 @@ from almoner.access.sign_ins.service import account, links
 from almoner.access.sign_on.service import identities
 from almoner.kit import email as emails
 from almoner.kit.errors import IncorrectParams
-from almoner.platform import audit
-from almoner.platform.transactions import Partner, Tx
+from almoner.platform.audit import log as audit
+from almoner.platform.database.transactions import Partner, Tx
 
 
 async def create_group(tx: Tx, partner: Partner, profile: Profile, people: Iterable[UUID] = ()) -> Group:

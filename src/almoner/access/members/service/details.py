@@ -9,8 +9,8 @@ from almoner.access.people import service as people
 from almoner.access.people.domain import LONGEST_NAME, Person, members_of
 from almoner.access.security_emails import service as letters
 from almoner.kit.errors import IncorrectParams
-from almoner.platform import audit
-from almoner.platform.transactions import Partner, Tx
+from almoner.platform.audit import log as audit
+from almoner.platform.database.transactions import Partner, Tx
 
 
 async def change(

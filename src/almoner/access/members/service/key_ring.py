@@ -13,9 +13,9 @@ from almoner.access.keys import service as keys
 from almoner.access.keys.domain import Key, Kind
 from almoner.access.keys.service import NoSuchKey
 from almoner.kit.errors import IncorrectParams
-from almoner.platform import audit
+from almoner.platform.audit import log as audit
+from almoner.platform.database.transactions import Partner, Tx
 from almoner.platform.http.caller import NAMED_ONLY
-from almoner.platform.transactions import Partner, Tx
 
 LONGEST_NAME: Final = 100
 

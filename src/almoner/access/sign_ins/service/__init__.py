@@ -28,9 +28,9 @@ from almoner.access.sign_ins.domain import (
 )
 from almoner.kit.ids import Ids
 from almoner.kit.time import iso
-from almoner.platform.audit import Details
+from almoner.platform.audit.log import Details
 from almoner.platform.crypto import Vault
-from almoner.platform.transactions import EVERYONE, Tx
+from almoner.platform.database.transactions import EVERYONE, Tx
 
 SHOWN: Final = 100
 BATCH: Final = 1000

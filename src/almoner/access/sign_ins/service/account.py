@@ -15,7 +15,7 @@ from almoner.access.security_emails.domain import Kind
 from almoner.access.sign_ins import service as sign_ins
 from almoner.access.sign_ins.domain import Browser, Link, SignIn, device_of
 from almoner.access.sign_ins.service import links
-from almoner.platform.transactions import Database, Tx
+from almoner.platform.database.transactions import Database, Tx
 
 
 async def change_password(db: Database, person: Person, sign_in: SignIn, password: str, browser: Browser) -> str:

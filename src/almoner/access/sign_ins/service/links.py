@@ -12,9 +12,9 @@ from almoner.access.security_emails import service as letters
 from almoner.access.sign_ins import service as sign_ins
 from almoner.access.sign_ins import store
 from almoner.access.sign_ins.domain import LIVES, RESETS_AN_HOUR, Browser, Link, LinkClosed, Purpose, device_of
-from almoner.platform import queue
 from almoner.platform.crypto import SealBroken
-from almoner.platform.transactions import EVERYONE, Database, Tx
+from almoner.platform.database.transactions import EVERYONE, Database, Tx
+from almoner.platform.jobs import queue
 
 ASKED: Final = "sign_ins.reset_asked"
 _CONTEXT: Final = "reset-asked"

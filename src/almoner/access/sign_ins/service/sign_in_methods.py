@@ -31,9 +31,9 @@ from almoner.access.sign_ins.domain import (
     WrongSignIn,
     device_of,
 )
-from almoner.platform import audit
+from almoner.platform.audit import log as audit
 from almoner.platform.crypto import SealBroken
-from almoner.platform.transactions import Database, Tx
+from almoner.platform.database.transactions import Database, Tx
 
 _TICKET: Final = "second-factor"
 _First = Literal["password", "provider"]

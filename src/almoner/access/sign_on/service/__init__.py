@@ -24,10 +24,11 @@ from almoner.access.sign_on.domain import (
     WrongSettings,
     believes_otherwise,
 )
-from almoner.platform import addresses, audit
-from almoner.platform.addresses import AddressRefused, Policy
-from almoner.platform.audit import Actor, Details
-from almoner.platform.transactions import Partner, Tx
+from almoner.platform.audit import log as audit
+from almoner.platform.audit.log import Actor, Details
+from almoner.platform.database.transactions import Partner, Tx
+from almoner.platform.outbound import addresses
+from almoner.platform.outbound.addresses import AddressRefused, Policy
 
 _SEALED_AS: Final = "sign-on-secret"
 _LONGEST_SECRET: Final = 1000

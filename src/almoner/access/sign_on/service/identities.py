@@ -22,7 +22,7 @@ from almoner.access.sign_on.domain import (
     granted,
 )
 from almoner.kit.errors import IncorrectParams
-from almoner.platform.transactions import Tx
+from almoner.platform.database.transactions import Tx
 
 
 async def of_person(tx: Tx, person: Person) -> list[Bound]:

@@ -14,8 +14,8 @@ from almoner.access.sign_on.domain import Metadata, NoProvider, Provider, Reason
 from almoner.access.sign_on.exchange import Exchange
 from almoner.access.sign_on.service import identities
 from almoner.access.sign_on.state import Purpose, State
-from almoner.platform.outbound import Outbound
-from almoner.platform.transactions import Database, Partner, Tx
+from almoner.platform.database.transactions import Database, Partner, Tx
+from almoner.platform.outbound.client import Outbound
 
 
 @dataclass(frozen=True, slots=True)

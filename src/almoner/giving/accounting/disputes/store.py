@@ -1,0 +1,171 @@
+"""SQL of disputes. They belong to no key: partners see their donations."""
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Final
+from uuid import UUID
+
+from asyncpg import Record
+
+from almoner.giving.accounting.disputes.domain import DISPUTE, Decision, Dispute, Loss
+from almoner.giving.checkout.payments.domain import DisputeStatus
+from almoner.kit.money import Money
+from almoner.platform.database.transactions import Everyone, Tx
+
+_COLUMNS: Final = (
+    "id, provider, provider_payment, provider_dispute, donation_id, held_payment_id, amount_minor, currency, status, "
+    "reason, opened_at, learnt_at, decided_at, decided_by, note, borne_minor, paid_out, recovered_minor"
+)
+
+
+def _dispute(row: Record) -> Dispute:
+    borne, recovered, currency = row["borne_minor"], row["recovered_minor"], row["currency"]
+    brought = None if recovered is None else Money(recovered, currency)
+    return Dispute(
+        row["id"],
+        row["provider"],
+        row["provider_payment"],
+        row["provider_dispute"],
+        row["donation_id"],
+        row["held_payment_id"],
+        Money(row["amount_minor"], currency),
+        DisputeStatus(row["status"]),
+        row["reason"],
+        row["opened_at"],
+        row["learnt_at"],
+        row["decided_at"],
+        row["decided_by"],
+        row["note"],
+        None if borne is None else Loss(Money(borne, currency), row["paid_out"], brought),
+    )
+
+
+async def insert(tx: Tx, _scope: Everyone, new: Dispute) -> bool:
+    """Keep an open dispute; False when it is known."""
+    return bool(
+        await tx.fetchval(
+            """
+            insert into dispute (id, provider, provider_payment, provider_dispute, donation_id, held_payment_id,
+                                 amount_minor, currency, status, reason, opened_at, learnt_at, looked_at,
+                                 status_changed_at)
+            values ($1, $2, $3, $4, $5, $6, $7, $8, 'open', $9, $10, $11, $11, $11)
+            on conflict on constraint dispute_once do nothing returning true
+            """,
+            new.id,
+            new.provider,
+            new.provider_payment,
+            new.provider_dispute,
+            new.donation_id,
+            new.held_payment_id,
+            new.money.minor,
+            new.money.currency,
+            new.reason,
+            new.opened_at,
+            new.learnt_at,
+        )
+    )
+
+
+async def find(tx: Tx, _scope: Everyone, dispute_id: UUID) -> Dispute | None:
+    """One of them."""
+    row = await tx.fetchrow(f"select {_COLUMNS} from dispute where id = $1", dispute_id)
+    return _dispute(row) if row else None
+
+
+OF_PAYMENT: Final = f"select {_COLUMNS} from dispute where provider = $1 and provider_payment = $2 order by id"
+
+
+async def of_payment(tx: Tx, _scope: Everyone, provider: str, provider_payment: str) -> list[Dispute]:
+    """Those of a payment, oldest first; its donation or held money is what is locked to change them."""
+    return [_dispute(row) for row in await tx.fetch(OF_PAYMENT, provider, provider_payment)]
+
+
+OF_PAYMENTS: Final = f"""
+select {_COLUMNS}, array(
+    select kind from settlement_line where dispute_id = dispute.id and settlement_line.status = 'matched'
+) as told
+from dispute where provider = $1 and provider_payment = any($2) order by id
+"""
+
+
+async def of_payments(
+    tx: Tx, _scope: Everyone, provider: str, provider_payments: Sequence[str]
+) -> list[tuple[Dispute, frozenset[str]]]:
+    """Those of several payments, each with the kinds of lines of reports that are booked for it."""
+    rows = await tx.fetch(OF_PAYMENTS, provider, provider_payments)
+    return [(_dispute(row), frozenset(row["told"])) for row in rows]
+
+
+async def newest(tx: Tx, _scope: Everyone, statuses: Sequence[str], limit: int) -> list[Dispute]:
+    """Those in one of these states, the newest first."""
+    rows = await tx.fetch(
+        f"select {_COLUMNS} from dispute where status = any($1) order by id desc limit $2", statuses, limit
+    )
+    return [_dispute(row) for row in rows]
+
+
+async def decide(tx: Tx, _scope: Everyone, dispute_id: UUID, decided: Decision, loss: Loss | None = None) -> bool:
+    """End one; False when it has ended."""
+    return bool(
+        await tx.fetchval(
+            """
+            update dispute
+            set status = $2, status_changed_at = $4, decided_at = $4, decided_by = $5, note = $6, borne_minor = $7,
+                paid_out = $8
+            where id = $1 and status = any($3) returning true
+            """,
+            dispute_id,
+            decided.outcome,
+            DISPUTE.sources_of(decided.outcome),
+            tx.now,
+            decided.by,
+            decided.note,
+            loss.borne.minor if loss else None,
+            loss is not None and loss.paid_out,
+        )
+    )
+
+
+UNRECOVERED: Final = f"""
+select {_COLUMNS} from dispute where donation_id = $1 and paid_out and recovered_minor is null order by id
+"""
+
+
+async def unrecovered(tx: Tx, _scope: Everyone, donation_id: UUID) -> list[Dispute]:
+    """Those that were lost after a payout was sent with the gift, which has not come back as far as we know."""
+    return [_dispute(row) for row in await tx.fetch(UNRECOVERED, donation_id)]
+
+
+async def recover(tx: Tx, _scope: Everyone, dispute_id: UUID, money: Money) -> None:
+    """Note what a payout that came back has brought back of a lost one."""
+    await tx.execute("update dispute set recovered_minor = $2 where id = $1", dispute_id, money.minor)
+
+
+TAKE: Final = """
+update dispute set looked_at = $3 where id in (
+    select id from dispute where status = 'open' and looked_at <= $1 order by looked_at limit $2
+    for update skip locked
+) returning provider_payment
+"""
+
+
+async def take_waiting(tx: Tx, _scope: Everyone, looked_before: datetime, limit: int) -> list[str]:
+    """The payments of open disputes that nobody has looked at since then; somebody has now."""
+    return [row["provider_payment"] for row in await tx.fetch(TAKE, looked_before, limit, tx.now)]
+
+
+OLDEST: Final = "select min(looked_at) from dispute where status = 'open'"
+
+
+async def longest_ago(tx: Tx, _scope: Everyone) -> datetime | None:
+    """When the open dispute that was looked at the longest ago was looked at."""
+    found: datetime | None = await tx.fetchval(OLDEST)
+    return found
+
+
+OPEN: Final = "select count(*)::int from dispute where status = 'open'"
+
+
+async def count_open(tx: Tx, _scope: Everyone) -> int:
+    """How many are open."""
+    return int(await tx.fetchval(OPEN))

@@ -1,0 +1,40 @@
+"""What the self-check asks of the books themselves (M1, M2)."""
+
+from typing import Final
+
+from almoner.platform.observability.selfcheck import Check
+
+_ADVICE: Final = "Stop payouts and find out who wrote to the ledger's tables: the service itself cannot do this"
+
+checks: Final = (
+    Check(
+        "ledger.debits_equal_credits",
+        "In every currency, debits equal credits",
+        _ADVICE,
+        "select currency::text from ledger_account group by currency having sum(debits_minor) <> sum(credits_minor)",
+    ),
+    Check(
+        "ledger.balances_are_sums",
+        "The two sides of an account are the sums of its transfers",
+        _ADVICE,
+        """
+        select key from ledger_account left join (
+            select id, sum(debit) as debits, sum(credit) as credits from (
+                select debit_account as id, amount_minor as debit, 0 as credit from ledger_transfer
+                union all select credit_account, 0, amount_minor from ledger_transfer
+            ) sides group by id
+        ) sums using (id)
+        where (debits_minor, credits_minor) is distinct from (coalesce(debits, 0), coalesce(credits, 0))
+        """,
+    ),
+    Check(
+        "ledger.nothing_below_nothing",
+        "What we owe, what is on its way, suspense and refunds are never below nothing",
+        _ADVICE,
+        """
+        select key from ledger_account
+        where kind in ('donation_liability', 'payout_in_transit', 'suspense', 'refunds', 'request_clearing')
+          and debits_minor > credits_minor
+        """,
+    ),
+)

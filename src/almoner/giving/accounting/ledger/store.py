@@ -1,0 +1,106 @@
+"""SQL of the books. They belong to nobody's key: partners see records, never accounts."""
+
+from collections.abc import Sequence
+from typing import Final
+
+from asyncpg import Record
+
+from almoner.giving.accounting.ledger.domain import Account, AccountKind, Balance, Transfer
+from almoner.platform.database.transactions import Everyone, Tx
+
+_ACCOUNT: Final = "kind, currency, provider, organisation_id"
+
+_INSERT: Final = """
+insert into ledger_transfer (kind, owner_id, debit_account, credit_account, currency, amount_minor, posted_at)
+select $1, $2, debit.id, credit.id, debit.currency, $5, $6 from ledger_account debit, ledger_account credit
+where debit.key = $3 and credit.key = $4
+"""
+
+
+def _values(tx: Tx, transfer: Transfer) -> tuple[object, ...]:
+    return (
+        transfer.kind.value, transfer.owner_id, transfer.debit.key, transfer.credit.key, transfer.minor, tx.now,
+    )  # fmt: skip
+
+
+async def insert(tx: Tx, _scope: Everyone, transfer: Transfer) -> bool:
+    """Post one; False while one of its accounts is not open.
+
+    Raises UniqueViolationError for a movement that was posted before, CheckViolationError for one that nothing covers.
+    """
+    return await tx.execute(_INSERT, *_values(tx, transfer)) == "INSERT 0 1"
+
+
+async def insert_all(tx: Tx, _scope: Everyone, transfers: Sequence[Transfer]) -> None:
+    """Post several in one statement, in order, whose accounts are open and locked. Raises as ``insert``."""
+    await tx.execute(
+        """
+        insert into ledger_transfer (kind, owner_id, debit_account, credit_account, currency, amount_minor, posted_at)
+        select given.kind, owner_id, debit.id, credit.id, debit.currency, amount_minor, $6
+        from unnest($1::text[], $2::uuid[], $3::text[], $4::text[], $5::bigint[]) with ordinality
+            as given (kind, owner_id, debit_key, credit_key, amount_minor, place)
+        join ledger_account debit on debit.key = debit_key
+        join ledger_account credit on credit.key = credit_key
+        order by place
+        """,
+        [transfer.kind.value for transfer in transfers],
+        [transfer.owner_id for transfer in transfers],
+        [transfer.debit.key for transfer in transfers],
+        [transfer.credit.key for transfer in transfers],
+        [transfer.minor for transfer in transfers],
+        tx.now,
+    )
+
+
+async def lock(tx: Tx, _scope: Everyone, accounts: Sequence[Account]) -> bool:
+    """Hold the accounts, in the order in which every posting takes them; False, and none held, while one is not open.
+
+    Who opens an account waits for others who open the same: nobody may hold one meanwhile, or each waits for the other.
+    """
+    keys = list({account.key for account in accounts})
+    rows = await tx.fetch(
+        """
+        select from ledger_account
+        where key = any($1) and (select count(*) from ledger_account where key = any($1)) = cardinality($1)
+        order by id for no key update
+        """,
+        keys,
+    )
+    return len(rows) == len(keys)
+
+
+async def open_accounts(tx: Tx, _scope: Everyone, accounts: Sequence[Account]) -> None:
+    """Open those that are not there, in one order, so that two writers wait for each other and never deadlock."""
+    ordered = sorted(set(accounts), key=lambda account: account.key)
+    await tx.execute(
+        """
+        insert into ledger_account (kind, currency, provider, organisation_id)
+        select kind, currency, provider, organisation_id
+        from unnest($1::text[], $2::text[], $3::text[], $4::uuid[]) with ordinality
+            as given (kind, currency, provider, organisation_id, place)
+        order by place on conflict (key) do nothing
+        """,
+        [account.kind.value for account in ordered],
+        [account.currency for account in ordered],
+        [account.provider for account in ordered],
+        [account.organisation_id for account in ordered],
+    )
+
+
+def _balance(row: Record) -> Balance:
+    account = Account(AccountKind(row["kind"]), row["currency"], row["provider"], row["organisation_id"])
+    return Balance(account, row["debits_minor"], row["credits_minor"])
+
+
+async def find(tx: Tx, _scope: Everyone, account: Account) -> Balance | None:
+    """The balance of one account; None before its first transfer."""
+    row = await tx.fetchrow(
+        f"select {_ACCOUNT}, debits_minor, credits_minor from ledger_account where key = $1", account.key
+    )
+    return _balance(row) if row else None
+
+
+async def balances(tx: Tx, _scope: Everyone) -> list[Balance]:
+    """Every account, in the order of their keys."""
+    rows = await tx.fetch(f"select {_ACCOUNT}, debits_minor, credits_minor from ledger_account order by key")
+    return [_balance(row) for row in rows]

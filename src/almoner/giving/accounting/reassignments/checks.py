@@ -1,0 +1,40 @@
+"""What the self-check asks of gifts that were given to another nonprofit (M3)."""
+
+from typing import Final
+
+from almoner.platform.observability.selfcheck import Check
+
+checks: Final = (
+    Check(
+        "reassignments.are_posted",
+        "A reassignment is posted once, between its two nonprofits; and no such posting has no reassignment",
+        "Stop payouts to both nonprofits, and put the difference right by a person",
+        """
+        select coalesce(r.id::text, 'posting of ' || t.owner_id)
+        from (select * from reassignment where amount_minor > 0) r
+        full join (
+            select t.owner_id, t.amount_minor, t.currency, d.organisation_id as source, c.organisation_id as target
+            from ledger_transfer t
+            join ledger_account d on d.id = t.debit_account join ledger_account c on c.id = t.credit_account
+            where t.kind = 'reassigned'
+        ) t on t.owner_id = r.id
+        where (r.amount_minor, r.currency, r.from_organisation, r.to_organisation) is distinct from
+              (t.amount_minor, t.currency, t.source, t.target)
+        """,
+    ),
+    Check(
+        "reassignments.donations_went_along",
+        "A donation is with the nonprofit that it was last given to",
+        "Stop payouts to both nonprofits, and compare the donation with its events",
+        """
+        select d.id from donation d left join (
+            select distinct on (donation_id) donation_id, from_organisation, to_organisation
+            from reassignment order by donation_id, id desc
+        ) r on r.donation_id = d.id
+        where r.donation_id is null and d.reassigned_from is not null
+           or (r.from_organisation, r.to_organisation) is distinct from (d.reassigned_from, d.organisation_id)
+              and r.donation_id is not null
+        """,
+        "donation",
+    ),
+)

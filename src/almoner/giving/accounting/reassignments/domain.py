@@ -1,0 +1,55 @@
+"""Reassigning a gift: what it takes, and what is owed of it (settled 5); pure."""
+
+from dataclasses import dataclass
+from typing import Final, Literal
+from uuid import UUID
+
+from almoner.giving.checkout.donations.domain import CannotAcceptDonations, Donation, InvalidState, ensure_receivable
+from almoner.kit.money import Money
+from almoner.nonprofits.organisations.domain import Organisation
+
+MAX_REASON_LENGTH: Final = 500
+Ground = Literal["failed_compliance", "payment_impossible", "merged"]  # spec 6
+"""What the donor is told of the reason."""
+
+SUCCEEDED: Final = "A register says that the nonprofit went over into this one."
+
+
+class UnknownOrganisation(CannotAcceptDonations):
+    message = "There is no organisation with this id"
+
+
+@dataclass(frozen=True, slots=True)
+class Reassignment:
+    """A gift given to another nonprofit. ``money``: what is owed of it. ``reassigned_by``: who decided.
+
+    ``ground``: None for one that was made before it was asked for.
+    """
+
+    id: UUID
+    donation_id: UUID
+    source: UUID
+    target: UUID
+    money: Money
+    ground: Ground | None
+    reason: str
+    reassigned_by: str
+
+
+def owed(donation: Donation) -> Money:
+    """What we owe of a received gift: what was settled, else the whole of it; less what goes back."""
+    return donation.owed
+
+
+def ensure_possible(donation: Donation, target: Organisation | None) -> None:
+    """The gift may go to ``target`` (None: there is no such nonprofit).
+
+    Raises InvalidState, UnknownOrganisation, CannotAcceptDonations, WrongTargetCurrency.
+    """
+    if donation.status != "RECEIVED_PAYMENT":
+        raise InvalidState(f"the donation is {donation.status}: only one that is RECEIVED_PAYMENT can be reassigned")
+    if target is None:
+        raise UnknownOrganisation
+    if target.id == donation.organisation_id:
+        raise InvalidState("the donation is this organisation's already")
+    ensure_receivable(donation.money.currency, target.receives)

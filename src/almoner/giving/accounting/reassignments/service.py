@@ -1,0 +1,110 @@
+"""Giving a gift to another nonprofit."""
+
+from datetime import datetime
+from typing import Final
+from uuid import UUID
+
+from almoner.giving.accounting.ledger import domain as books
+from almoner.giving.accounting.ledger import service as ledger
+from almoner.giving.accounting.reassignments import domain, store
+from almoner.giving.accounting.reassignments.domain import Ground, Reassignment
+from almoner.giving.checkout.donations import service as donations
+from almoner.giving.checkout.donations.domain import CannotAcceptDonations, Donation, InvalidState, WrongTargetCurrency
+from almoner.giving.disbursing.disbursements import service as payouts
+from almoner.giving.disbursing.disbursements.domain import JustMoved, PayoutRefused, Rules
+from almoner.kit.errors import IncorrectParams, NotFound
+from almoner.nonprofits.organisations import service as organisations
+from almoner.nonprofits.organisations.domain import Organisation
+from almoner.platform.audit import log as audit
+from almoner.platform.database.transactions import EVERYONE, Everyone, Partner, Tx
+
+_REGISTERS: Final = audit.Actor("system", "reassignments.follow")
+
+
+async def reassign(
+    tx: Tx,
+    scope: Partner | Everyone,
+    donation_id: UUID,
+    organisation_id: UUID,
+    *,
+    ground: Ground,
+    reason: str,
+    reassigned_by: str,
+    rules: Rules,
+) -> Donation:
+    """Give a received gift, that no payout was sent with, to another nonprofit; what is owed of it goes along.
+
+    ``ground``: what the donor is told; ``reason``: 1 to 500 characters, kept. Raises NotFound, IncorrectParams;
+    InvalidState, CannotAcceptDonations, WrongTargetCurrency of donations.
+    """
+    if not 1 <= len(reason) <= domain.MAX_REASON_LENGTH:
+        raise IncorrectParams(f"the reason must have 1 to {domain.MAX_REASON_LENGTH} characters")
+    seen = await donations.get(tx, scope, donation_id)
+    target = await _find(tx, Partner(seen.partner_id), organisation_id)
+    domain.ensure_possible(seen, target)
+    try:
+        held = await payouts.remove_from_disbursement(tx, donation_id, rules)
+    except PayoutRefused as refused:
+        raise InvalidState(str(refused)) from refused
+    domain.ensure_possible(held, target)
+    given = await donations.reassign(tx, held, organisation_id)
+    money = domain.owed(held)
+    source = held.organisation_id
+    made = Reassignment(tx.new_id(), held.id, source, organisation_id, money, ground, reason, reassigned_by)
+    await store.insert(tx, EVERYONE, made)
+    if money:
+        ledger.post(tx, books.reassigned(made.id, source, organisation_id, money))
+    return given
+
+
+async def newest(tx: Tx, donation_id: UUID) -> Reassignment | None:
+    """How a gift came to the nonprofit that it is for now; None when it was made for it."""
+    return await store.newest(tx, EVERYONE, donation_id)
+
+
+async def whose(tx: Tx, donation: Donation, moment: datetime) -> UUID:
+    """The nonprofit that a gift was for at a moment."""
+    return await store.former(tx, EVERYONE, donation.id, moment) or donation.organisation_id
+
+
+async def left_behind(tx: Tx, after: UUID | None, limit: int) -> list[UUID]:
+    """Received gifts to nonprofits that the registers say went over into another: by creation, after one of them."""
+    return await store.left_behind(tx, EVERYONE, after, limit)
+
+
+async def follow(tx: Tx, donation_id: UUID, rules: Rules) -> bool:
+    """Give one of them to what its nonprofit became; whether that was possible. The audit log is told.
+
+    Raises JustMoved when a payout has just taken it.
+    """
+    seen = await donations.get(tx, EVERYONE, donation_id)
+    former = await organisations.get(tx, Partner(seen.partner_id), seen.organisation_id)
+    if former.succeeded_by is None:
+        return False
+    try:
+        given = await reassign(
+            tx,
+            EVERYONE,
+            donation_id,
+            former.succeeded_by,
+            ground="merged",
+            reason=domain.SUCCEEDED,
+            reassigned_by=_REGISTERS.id,
+            rules=rules,
+        )
+    except (InvalidState, CannotAcceptDonations, WrongTargetCurrency) as refused:
+        if isinstance(refused.__cause__, JustMoved):
+            raise refused.__cause__ from None  # it can be asked again
+        return False
+    named = {"organisation": tx.ids.text("organisation", given.organisation_id)}
+    await audit.record(
+        tx, given.partner_id, _REGISTERS, "donation.reassigned", tx.ids.text("donation", given.id), details=named
+    )
+    return True
+
+
+async def _find(tx: Tx, partner: Partner, organisation_id: UUID) -> Organisation | None:
+    try:
+        return await organisations.get(tx, partner, organisation_id)
+    except NotFound:
+        return None

@@ -1,0 +1,70 @@
+"""SQL of reassignments; only ever added to."""
+
+from datetime import datetime
+from typing import Final
+from uuid import UUID
+
+from almoner.giving.accounting.reassignments.domain import Reassignment
+from almoner.kit.money import Money
+from almoner.platform.database.transactions import Everyone, Tx
+
+
+async def insert(tx: Tx, _scope: Everyone, made: Reassignment) -> None:
+    """Keep who gave a gift to whom, and why."""
+    await tx.execute(
+        """
+        insert into reassignment (id, donation_id, from_organisation, to_organisation, amount_minor, currency, ground,
+                                  reason, reassigned_by, reassigned_at)
+        values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
+        """,
+        made.id,
+        made.donation_id,
+        made.source,
+        made.target,
+        made.money.minor,
+        made.money.currency,
+        made.ground,
+        made.reason,
+        made.reassigned_by,
+        tx.now,
+    )
+
+
+async def newest(tx: Tx, _scope: Everyone, donation_id: UUID) -> Reassignment | None:
+    """The last that was done with a gift."""
+    row = await tx.fetchrow(
+        """
+        select id, donation_id, from_organisation, to_organisation, amount_minor, currency::text, ground, reason,
+               reassigned_by
+        from reassignment where donation_id = $1 order by id desc limit 1
+        """,
+        donation_id,
+    )
+    if row is None:
+        return None
+    made, donation, source, target, minor, currency, *why = row
+    return Reassignment(made, donation, source, target, Money(minor, currency), *why)
+
+
+FORMER: Final = """
+select from_organisation from reassignment where donation_id = $1 and reassigned_at > $2 order by id limit 1
+"""
+
+
+async def former(tx: Tx, _scope: Everyone, donation_id: UUID, moment: datetime) -> UUID | None:
+    """Whose a gift was at a moment, if it was passed on after that."""
+    found: UUID | None = await tx.fetchval(FORMER, donation_id, moment)
+    return found
+
+
+LEFT_BEHIND: Final = """
+select d.id from organisation o join donation d on d.organisation_id = o.id
+where o.succeeded_by is not null and d.status = 'RECEIVED_PAYMENT'
+  and greatest(d.withdrawn_minor, d.refunded_minor) < d.amount_minor and ($1::uuid is null or d.id > $1)
+order by d.id limit $2
+"""
+
+
+async def left_behind(tx: Tx, _scope: Everyone, after: UUID | None, limit: int) -> list[UUID]:
+    """Received gifts to nonprofits that went over into another: by creation, after one of them."""
+    return [row["id"] for row in await tx.fetch(LEFT_BEHIND, after, limit)]

@@ -1,0 +1,70 @@
+"""What the self-check asks of refunds: their postings, and that they add up and arrive (M3)."""
+
+from typing import Final
+
+from almoner.giving.accounting.refunds.store import CAME_BACK, UNSENT
+from almoner.platform.observability.selfcheck import Check
+
+_ADVICE: Final = (
+    "Compare the refund with the provider's, or the bank's, records, and put the difference right by a person"
+)
+
+checks: Final = (
+    Check(
+        "refunds.states_are_posted",
+        "A refund has the postings of its state, for its amounts; and no such posting has no refund",
+        _ADVICE,
+        """
+        select coalesce(r.id || ' ' || r.kind, 'posting of ' || t.owner_id || ' ' || t.kind) from (
+            select refund.id, move.kind, move.minor, refund.currency || ':' || refund.provider as whose
+            from refund cross join lateral (values
+                ('gift_refund_begun', borne_minor),
+                ('gift_refund_topped_up', amount_minor - borne_minor),
+                ('gift_refund_sent', case status when 'sent' then amount_minor end),
+                ('gift_refund_undone', given_back_minor),
+                ('gift_refund_untopped', amount_minor - given_back_minor)
+            ) as move (kind, minor)
+            where move.minor > 0
+        ) r full join (
+            select t.owner_id, t.kind, t.amount_minor, a.currency || ':' || a.provider as whose
+            from ledger_transfer t join ledger_account a
+                on a.id = case when t.kind in ('gift_refund_begun', 'gift_refund_topped_up') then t.credit_account
+                          else t.debit_account end
+            where t.kind in ('gift_refund_begun', 'gift_refund_topped_up', 'gift_refund_sent', 'gift_refund_undone',
+                             'gift_refund_untopped')
+        ) t on t.owner_id = r.id and t.kind = r.kind
+        where (r.minor, r.whose) is distinct from (t.amount_minor, t.whose)
+        """,
+    ),
+    Check(
+        "refunds.of_the_gifts_payment",
+        "A refund goes back by the payment that its gift was paid with; of a direct gift, by bank",
+        _ADVICE,
+        """
+        select r.id from refund r join donation d on d.id = r.donation_id
+        left join payment p on p.id = d.payment_id
+        where r.payment_id is distinct from d.payment_id or r.currency <> d.currency
+           or r.provider <> coalesce(p.provider, 'partner_transfers')
+        """,
+        "refund",
+    ),
+    Check(
+        "refunds.arrive",
+        "A refund that was begun is sent within a day; one that goes to a partner by bank within a week",
+        "See `almoner refunds list` and docs/runbooks/refunds.md",
+        """
+        select id from refund
+        where status = 'begun' and status_changed_at < (select at from moment)
+            - case provider when 'partner_transfers' then interval '7 days' else interval '1 day' end
+        """,
+        "refund",
+    ),
+    Check(
+        "refunds.refused_are_seen_to",
+        "What a provider refused to send back, or what came back, is begun anew, or let rest, within a week",
+        "See `almoner refunds refused` and docs/runbooks/refunds.md",
+        f"select r.id {UNSENT} and r.ended_at < (select at from moment) - interval '7 days' union all "
+        f"select r.id {CAME_BACK} and f.heard_at < (select at from moment) - interval '7 days'",
+        "refund",
+    ),
+)

@@ -1,0 +1,138 @@
+"""Refunds of gifts: their states, what may go back, and who bears it (settled 4, 5); pure."""
+
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Final, Literal
+from uuid import UUID
+
+from almoner.giving.accounting.ledger.domain import PARTNERS
+from almoner.giving.checkout.donations.domain import Donation, InvalidState
+from almoner.giving.checkout.payments.domain import BANK
+from almoner.kit.errors import IncorrectParams
+from almoner.kit.money import Money
+from almoner.kit.states import Lifecycle
+
+REFUND: Final = Lifecycle("refund", {"begun": frozenset({"sent", "refused"})})
+Status = Literal["begun", "sent", "refused"]
+SENT: Final = "internal.donation_refunded"
+"""Told within giving when a refund was sent, with a ``Sent`` in it."""
+NOTE_LENGTH: Final = 500
+NAME_LENGTH: Final = 255
+"""Of what a provider, or our bank, calls a refund."""
+
+
+@dataclass(frozen=True, slots=True)
+class Refund:
+    """One refund. ``payment_id``: None for a direct gift, which goes back to the partner by bank.
+
+    ``borne``: what of it was owed to the nonprofit; the rest is the provider's fee, and ours. ``begun_by``, ``note``:
+    who of us began it, and why; None for the partner. ``ended_by``: who ended it by hand; ``ended_note``: their note,
+    or what the provider said when it refused. ``provider_refund``: what the provider or our bank calls it, once sent.
+    """
+
+    id: UUID
+    donation_id: UUID
+    payment_id: UUID | None
+    provider: str
+    money: Money
+    borne: Money
+    status: Status
+    begun_at: datetime
+    begun_by: str | None
+    note: str | None
+    ended_at: datetime | None = None
+    ended_by: str | None = None
+    ended_note: str | None = None
+    provider_refund: str | None = None
+
+    @property
+    def by_bank(self) -> bool:
+        """Whether an officer sends it, and no provider is asked."""
+        return self.provider in (PARTNERS, BANK)
+
+
+@dataclass(frozen=True, slots=True)
+class Sent:
+    """What is told of a refund: identifiers alone; whoever reacts reads the rest."""
+
+    donation: UUID
+    refund: UUID
+
+
+@dataclass(frozen=True, slots=True)
+class SentBack:
+    """A refund as its provider shows it: fetched from there, never taken from a notice.
+
+    ``payment``: what the payment is kept as. ``live``: real money. ``why``: it does not arrive; None unless it failed.
+    """
+
+    id: str
+    payment: str
+    money: Money
+    live: bool
+    why: str | None = None
+
+
+class NotNow(Exception):
+    """What a notice tells of cannot be judged before what is under way has ended."""
+
+
+class RefundNotPossible(Exception):
+    """What an officer asked of a refund cannot be done; the message says why."""
+
+
+class NoSuchRefund(RefundNotPossible):
+    """There is no refund of this identifier."""
+
+    def __str__(self) -> str:
+        return "There is no refund of this identifier: see `almoner refunds list --all`."
+
+
+def asked(donation: Donation, minor: int | None) -> Money:
+    """How much is to go back: ``minor``, or all that is left.
+
+    Raises InvalidState when nothing can go back, IncorrectParams for an amount that cannot.
+    """
+    if donation.status != "RECEIVED_PAYMENT":
+        raise InvalidState(f"the donation is {donation.status}: only one that is RECEIVED_PAYMENT can be refunded")
+    if donation.disputed_at is not None:
+        raise InvalidState("the donation is disputed: the donor's bank decides over its money")
+    if donation.refunded is not None and donation.refunded.money.minor > donation.withdrawn_minor:
+        raise InvalidState("a lost dispute of the donation is being taken back; try again in a minute")
+    if not donation.left:
+        gone = donation.refunded is not None and donation.refunded.money == donation.money
+        raise InvalidState("all of the donation " + ("is refunded" if gone else "is on its way back") + " already")
+    if minor is None:
+        return donation.left
+    if not 1 <= minor <= donation.left.minor:
+        raise IncorrectParams(f"body.amount must be from 1 to {donation.left.minor}, which is left of the donation")
+    return Money(minor, donation.money.currency)
+
+
+def borne(donation: Donation, refund: Money) -> Money:
+    """What of a refund is taken from what is owed to the nonprofit; the provider's fee is not, so the rest is ours."""
+    return min(donation.owed, refund)
+
+
+def given_back(donation: Donation, refund: Money) -> Money:
+    """What is owed to the nonprofit again once a refund of the gift as it stands is refused."""
+    without = replace(donation, withdrawn_minor=donation.withdrawn_minor - refund.minor)
+    return without.owed - donation.owed
+
+
+def ensure_note(note: str) -> None:
+    """Raises RefundNotPossible for a note that cannot be kept."""
+    if not 1 <= len(note) <= NOTE_LENGTH:
+        raise RefundNotPossible(f"a note has 1 to {NOTE_LENGTH} characters")
+
+
+def ensure_name(name: str) -> None:
+    """Raises RefundNotPossible for what no refund is called."""
+    if not 1 <= len(name) <= NAME_LENGTH:
+        raise RefundNotPossible(f"the name of a refund has 1 to {NAME_LENGTH} characters")
+
+
+def ensure_begun(refund: Refund) -> None:
+    """It is still on its way. Raises RefundNotPossible."""
+    if refund.status != "begun":
+        raise RefundNotPossible(f"the refund is {refund.status}: only one that is begun can be ended or asked for")

@@ -1,0 +1,233 @@
+"""SQL of refunds. What a refund does to its donation, triggers do (``refund_counts``)."""
+
+from collections.abc import Mapping, Sequence
+from typing import Final
+from uuid import UUID
+
+from asyncpg import Record
+
+from almoner.giving.accounting.refunds.domain import REFUND, Refund
+from almoner.kit.money import Money
+from almoner.platform.database.transactions import Everyone, Tx
+
+_COLUMNS: Final = (
+    "id, donation_id, payment_id, provider, amount_minor, borne_minor, currency, status, begun_at, begun_by, note, "
+    "ended_at, ended_by, ended_note, provider_refund"
+)
+
+
+def _refund(row: Record) -> Refund:
+    id_, donation_id, payment_id, provider, minor, borne, currency, *rest = row[:15]
+    return Refund(id_, donation_id, payment_id, provider, Money(minor, currency), Money(borne, currency), *rest)
+
+
+async def insert(tx: Tx, _scope: Everyone, refund: Refund) -> None:
+    """Store a new refund; the donation, which the caller holds, counts it.
+
+    Raises CheckViolationError when more would go back than was given, or the gift is in a payout.
+    """
+    await tx.execute(
+        """
+        insert into refund (id, donation_id, payment_id, provider, amount_minor, borne_minor, currency, status,
+                            begun_at, begun_by, note, status_changed_at)
+        values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $9)
+        """,
+        refund.id,
+        refund.donation_id,
+        refund.payment_id,
+        refund.provider,
+        refund.money.minor,
+        refund.borne.minor,
+        refund.money.currency,
+        refund.status,
+        refund.begun_at,
+        refund.begun_by,
+        refund.note,
+    )
+
+
+async def find(tx: Tx, _scope: Everyone, refund_id: UUID) -> Refund | None:
+    """One of them."""
+    row = await tx.fetchrow(f"select {_COLUMNS} from refund where id = $1", refund_id)
+    return _refund(row) if row else None
+
+
+async def lock(tx: Tx, _scope: Everyone, refund_id: UUID) -> Refund | None:
+    """One of them, held until the transaction ends; its donation is held before it."""
+    row = await tx.fetchrow(f"select {_COLUMNS} from refund where id = $1 for no key update", refund_id)
+    return _refund(row) if row else None
+
+
+OF_DONATION: Final = f"select {_COLUMNS} from refund where donation_id = $1 order by id"
+
+
+async def of_donation(tx: Tx, _scope: Everyone, donation_id: UUID) -> list[Refund]:
+    """Those of one donation, oldest first."""
+    return [_refund(row) for row in await tx.fetch(OF_DONATION, donation_id)]
+
+
+NEWEST: Final = f"""
+select {_COLUMNS} from refund where status = any($1) order by id desc limit $2
+"""
+
+
+async def newest(tx: Tx, _scope: Everyone, statuses: Sequence[str], limit: int) -> list[Refund]:
+    """Those in one of these states, the newest first."""
+    return [_refund(row) for row in await tx.fetch(NEWEST, statuses, limit)]
+
+
+async def advance_sent(
+    tx: Tx, _scope: Everyone, refund_id: UUID, provider_refund: str, by: str | None, note: str | None
+) -> bool:
+    """It was sent; False when its state does not allow that.
+
+    Raises UniqueViolationError when the provider's refund has ended another one.
+    """
+    return bool(
+        await tx.fetchval(
+            """
+            update refund set status = 'sent', status_changed_at = $6, ended_at = $6, provider_refund = $2,
+                              ended_by = $3, ended_note = $4
+            where id = $1 and status = any($5) returning true
+            """,
+            refund_id,
+            provider_refund,
+            by,
+            note,
+            REFUND.sources_of("sent"),
+            tx.now,
+        )
+    )
+
+
+async def advance_refused(
+    tx: Tx, _scope: Everyone, refund_id: UUID, given_back: Money, by: str | None, note: str
+) -> bool:
+    """It will not be sent; False when its state does not allow that."""
+    return bool(
+        await tx.fetchval(
+            """
+            update refund set status = 'refused', status_changed_at = $6, ended_at = $6, given_back_minor = $2,
+                              ended_by = $3, ended_note = $4
+            where id = $1 and status = any($5) returning true
+            """,
+            refund_id,
+            given_back.minor,
+            by,
+            note,
+            REFUND.sources_of("refused"),
+            tx.now,
+        )
+    )
+
+
+OF_PAYMENTS: Final = f"""
+select {_COLUMNS}, exists (select from settlement_line l where l.refund_id = refund.id) as drawn from refund
+where payment_id = any($1::uuid[]) and status = 'sent' order by payment_id, ended_at, id
+"""
+
+
+async def sent_of_payments(
+    tx: Tx, _scope: Everyone, payment_ids: Sequence[UUID]
+) -> Mapping[UUID, list[tuple[Refund, bool]]]:
+    """What was sent back of these payments, oldest first, each with whether a provider's report has drawn it."""
+    found: dict[UUID, list[tuple[Refund, bool]]] = {}
+    for row in await tx.fetch(OF_PAYMENTS, payment_ids):
+        found.setdefault(row["payment_id"], []).append((_refund(row), row["drawn"]))
+    return found
+
+
+UNSENT: Final = """
+from refund r join donation d on d.id = r.donation_id
+where r.status = 'refused' and r.ended_by is null and d.refunded_minor < d.amount_minor
+  and not exists (select from refund_rest where refund_id = r.id)
+  and not exists (
+    select from refund l where l.donation_id = r.donation_id and l.id <> r.id and l.begun_at >= r.ended_at
+  )
+"""
+"""Providers refused them, and nobody began another one since, nor let it rest."""
+OLDEST_UNSENT: Final = f"select r.* {UNSENT} order by r.ended_at, r.id limit $1"
+CAME_BACK: Final = """
+from refund_failure f join refund r on r.id = f.refund_id
+where not exists (select from refund_rest where refund_id = f.refund_id)
+"""
+"""They failed after they were sent, and nobody has let them rest."""
+_FAILED: Final = ", ".join(
+    {"ended_at": "f.heard_at as ended_at", "ended_note": "f.why as ended_note"}.get(column, f"r.{column}")
+    for column in _COLUMNS.split(", ")
+)
+OLDEST_FAILED: Final = f"select {_FAILED} {CAME_BACK} order by f.heard_at, f.refund_id limit $1"
+
+
+async def unsent(tx: Tx, _scope: Everyone, limit: int) -> list[Refund]:
+    """Refused and failed ones that wait for a person, the oldest first."""
+    waiting = f"select {_COLUMNS} from ({OLDEST_UNSENT}) r union all select * from ({OLDEST_FAILED}) f"
+    rows = await tx.fetch(f"select * from ({waiting}) w order by ended_at, id limit $1", limit)
+    return [_refund(row) for row in rows]
+
+
+COUNT_UNSENT: Final = f"select count(*) {UNSENT}"
+
+
+async def count_unsent(tx: Tx, _scope: Everyone) -> int:
+    """How many wait for a person."""
+    return int(await tx.fetchval(f"select ({COUNT_UNSENT}) + (select count(*) {CAME_BACK})"))
+
+
+FIND_CALLED: Final = "select id from refund where provider = $1 and provider_refund = $2"
+
+
+async def find_called(tx: Tx, _scope: Everyone, provider: str, name: str) -> UUID | None:
+    """The one that a provider calls so."""
+    found: UUID | None = await tx.fetchval(FIND_CALLED, provider, name)
+    return found
+
+
+async def is_being_sent(tx: Tx, _scope: Everyone, provider: str, payment: str) -> bool:
+    """Whether a refund of the payment is begun, whose name at the provider we do not know yet."""
+    return bool(
+        await tx.fetchval(
+            """
+            select exists (select from refund r join payment p on p.id = r.payment_id
+                           where p.provider = $1 and p.provider_payment = $2 and r.status = 'begun')
+            """,
+            provider,
+            payment,
+        )
+    )
+
+
+async def insert_failure(tx: Tx, _scope: Everyone, refund_id: UUID, why: str) -> bool:
+    """A refund that was sent has failed; False when that was heard before."""
+    return bool(
+        await tx.fetchval(
+            """
+            insert into refund_failure (refund_id, why, heard_at) values ($1, $2, $3)
+            on conflict do nothing returning true
+            """,
+            refund_id,
+            why,
+            tx.now,
+        )
+    )
+
+
+async def has_failed(tx: Tx, _scope: Everyone, refund_id: UUID) -> bool:
+    """Whether it failed after it was sent."""
+    return bool(await tx.fetchval("select exists (select from refund_failure where refund_id = $1)", refund_id))
+
+
+async def let_rest(tx: Tx, _scope: Everyone, refund_id: UUID, note: str, by: str) -> bool:
+    """Nobody sends a refused one again; False when that was noted before."""
+    return bool(
+        await tx.fetchval(
+            """
+            insert into refund_rest (refund_id, note, decided_by, decided_at) values ($1, $2, $3, $4)
+            on conflict do nothing returning true
+            """,
+            refund_id,
+            note,
+            by,
+            tx.now,
+        )
+    )

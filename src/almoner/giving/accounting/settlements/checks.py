@@ -1,0 +1,109 @@
+"""What the self-check asks of settlements: each line is one booking, and the provider's account closes (M3, M7)."""
+
+from typing import Final
+
+from almoner.platform.observability.selfcheck import Check
+
+DAYS_TO_ARRIVE: Final = 7
+"""Providers pay out every day or every week. In a sandbox nobody reports: what is simulated there asks for nothing."""
+
+checks: Final = (
+    Check(
+        "settlements.lines_are_posted",
+        "A booked line has its postings, for its amounts; and no such posting has no line",
+        "Compare the line with the provider's report, and put the difference right by a person",
+        """
+        select coalesce(l.id || ' ' || l.kind, 'posting of ' || t.owner_id || ' ' || t.kind) from (
+            select line.id, move.kind, move.minor, line.currency || ':' || line.provider as whose
+            from settlement_line line cross join lateral (values
+                ('settled', case line.kind when 'payment' then net_minor end),
+                ('refund_settled', case line.kind when 'refund' then -net_minor end),
+                ('dispute_settled', case line.kind when 'dispute' then -net_minor end),
+                ('dispute_won_settled', case line.kind when 'dispute_won' then net_minor end),
+                ('provider_fee', fee_minor),
+                ('fee_charged', case when payment_id is not null then fee_minor - spared_minor end)
+            ) as move (kind, minor)
+            where line.status = 'matched' and move.minor > 0
+        ) l full join (
+            select t.owner_id, t.kind, t.amount_minor, a.currency || ':' || a.provider as whose
+            from ledger_transfer t join ledger_account a
+                on a.id = case when t.kind not in ('refund_settled', 'dispute_settled') then t.credit_account
+                          else t.debit_account end
+            where t.kind in ('settled', 'refund_settled', 'provider_fee', 'fee_charged', 'dispute_settled',
+                             'dispute_won_settled')
+        ) t on t.owner_id = l.id and t.kind = l.kind
+        where (l.minor, l.whose) is distinct from (t.amount_minor, t.whose)
+        """,
+    ),
+    Check(
+        "settlements.donations_have_lines",
+        "A hosted donation that is settled has a line of its payment, for the amount; and such a line its donation",
+        "Compare the donation with the provider's report; until then it must not be paid out",
+        """
+        select coalesce(d.payment_id, l.payment_id)::text
+        from (
+            select payment_id, settled_minor, settled_currency from donation
+            where settled_at is not null and type = 'hosted'
+              and not exists (select from held_payment where accepted_as = donation.payment_id)
+        ) d
+        full join (
+            select payment_id, net_minor, currency from settlement_line
+            where status = 'matched' and payment_id is not null
+        ) l on l.payment_id = d.payment_id
+        where (d.settled_minor, d.settled_currency) is distinct from (l.net_minor, l.currency)
+        """,
+    ),
+    Check(
+        "settlements.clearing_closes",
+        "A provider holds for us what it took, less what it settled, sent back, or turned out to be none of ours",
+        "See `almoner settlements exceptions`: lines that are not booked; the account says which provider and currency",
+        """
+        select a.key from ledger_account a left join (
+            select provider, currency, sum(minor) as minor from (
+                select provider, currency, amount_minor as minor from payment where status = 'succeeded'
+                union all
+                select provider, currency, amount_minor from held_payment
+                where reason not in ('other_mode', 'other_account') and status in ('held', 'refunding')
+                union all
+                select provider, currency, -amount_minor from refund where status = 'sent'
+                union all
+                select provider, currency, -gross_minor from settlement_line where status = 'matched'
+                union all
+                select provider, currency, -amount_minor from dispute
+                where status = 'open' or (status = 'lost' and (donation_id is not null or borne_minor > 0))
+            ) moves group by provider, currency
+        ) m using (provider, currency)
+        where a.kind = 'provider_clearing' and a.debits_minor - a.credits_minor <> coalesce(m.minor, 0)
+        """,
+    ),
+    Check(
+        "settlements.payments_are_settled",
+        f"A payment is in a report of its provider within {DAYS_TO_ARRIVE} days, once the provider has sent one",
+        "Import the provider's reports that are missing; ask it for the payments that none of them has",
+        f"""
+        select provider || ' ' || provider_payment from (
+            select provider, provider_payment, status_changed_at as since from payment
+            where status = 'succeeded' and not exists (select from held_payment where accepted_as = payment.id)
+            union all
+            select provider, provider_payment, held_at from held_payment
+            where status = 'held' and reason not in ('other_mode', 'other_account')
+        ) paid
+        where since < (select at from moment) - interval '{DAYS_TO_ARRIVE} days'
+          and provider in (select provider from settlement where reference not like 'simulated-%')
+          and not exists (
+              select from settlement_line line
+              where (line.provider, line.provider_payment) = (paid.provider, paid.provider_payment)
+                and line.kind = 'payment' and line.status <> 'cleared'
+          )
+        """,
+    ),
+    Check(
+        "settlements.exceptions_are_young",
+        "A line that could not be booked is cleared up within four days",
+        "See `almoner settlements exceptions`: each says why; what never will be booked is cleared there, with a note",
+        """
+        select provider || ' ' || provider_payment || ': ' || reason from settlement_line
+        where status = 'exception' and created_at < (select at from moment) - interval '4 days'
+        """,
+    ),
+)

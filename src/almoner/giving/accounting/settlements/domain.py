@@ -1,0 +1,258 @@
+"""Settlements: what a provider reports of its payments to us, and how that goes with what we know (M7); pure."""
+
+from dataclasses import dataclass
+from datetime import date, datetime
+from enum import StrEnum
+from typing import Final
+from uuid import UUID
+
+from almoner.giving.accounting.disputes.domain import Dispute
+from almoner.giving.accounting.refunds.domain import Refund
+from almoner.giving.accounting.suspense.domain import Held
+from almoner.giving.checkout.donations.domain import Donation
+from almoner.giving.checkout.payments.domain import DisputeStatus, Payment
+from almoner.kit.money import Money
+from almoner.kit.states import Lifecycle
+
+SETTLEMENT_LINE: Final = Lifecycle("settlement_line", {"exception": frozenset({"matched", "cleared"})})
+MAX_NOTE: Final = 2000
+
+
+class LineKind(StrEnum):
+    """What a line reports."""
+
+    PAYMENT = "payment"
+    REFUND = "refund"
+    DISPUTE = "dispute"
+    """The donor's bank has drawn a payment."""
+    DISPUTE_WON = "dispute_won"
+    """And given it back."""
+
+
+OF_DISPUTES: Final = (LineKind.DISPUTE, LineKind.DISPUTE_WON)
+
+
+class Mismatch(StrEnum):
+    """Why a line is not booked."""
+
+    UNKNOWN_PAYMENT = "unknown_payment"
+    NOT_PAID = "not_paid"
+    NOT_REFUNDED = "not_refunded"
+    OTHER_AMOUNT = "other_amount"
+    OTHER_CURRENCY = "other_currency"
+    DISMISSED = "dismissed"
+    SETTLED_BEFORE = "settled_before"
+    NOT_DISPUTED = "not_disputed"
+    NOT_WON = "not_won"
+
+    @property
+    def sentence(self) -> str:
+        """For people."""
+        return _SENTENCES[self]
+
+
+_SENTENCES: Final = {
+    Mismatch.UNKNOWN_PAYMENT: "no payment of ours has this identifier",
+    Mismatch.NOT_PAID: "as far as we know this payment was not made",
+    Mismatch.NOT_REFUNDED: "as far as we know nothing of this payment was refunded",
+    Mismatch.OTHER_AMOUNT: "the payment was of another amount",
+    Mismatch.OTHER_CURRENCY: "the payment was in another currency, and conversion is not supported",
+    Mismatch.DISMISSED: "the money was found to be none of ours",
+    Mismatch.SETTLED_BEFORE: "another report settled this before",
+    Mismatch.NOT_DISPUTED: "as far as we know this payment was not disputed",
+    Mismatch.NOT_WON: "as far as we know this dispute was not won",
+}
+
+
+class NotCleared(Exception):
+    """A line cannot be cleared; the message says why."""
+
+
+class ReportRefused(Exception):
+    """A report cannot be imported, and nothing of it was; the message names every bad line."""
+
+
+class ImportInterrupted(Exception):
+    """An import has ended before its last line; the message says how to go on."""
+
+
+Key = tuple[str, LineKind, str]
+"""The provider's payment, what is reported of it, and which refund."""
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One line of a report. ``gross``: what the donor paid or was given back; ``fee``: what the provider keeps.
+
+    ``refund``: what the provider calls the refund or the dispute, of which a payment may have several; empty where it
+    does not say.
+    """
+
+    kind: LineKind
+    payment: str
+    gross: Money
+    fee: Money
+    refund: str = ""
+
+    @property
+    def key(self) -> Key:
+        """What a report has once."""
+        return self.payment, self.kind, self.refund
+
+    @property
+    def signed_gross(self) -> int:
+        """In minor units, below zero for a refund and a dispute, as the report has it."""
+        comes = self.kind in (LineKind.PAYMENT, LineKind.DISPUTE_WON)
+        return self.gross.minor if comes else -self.gross.minor
+
+    @property
+    def signed_net(self) -> int:
+        """What came to our bank account by it, in minor units."""
+        return self.signed_gross - self.fee.minor
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """What a provider paid out at once: its own ``reference``, one currency, at least one line."""
+
+    provider: str
+    reference: str
+    currency: str
+    settled_on: date
+    sha256: str
+    lines: tuple[Line, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class StoredLine:
+    """A line as it is kept. ``since``: when it was imported."""
+
+    id: UUID
+    settlement_id: UUID
+    provider: str
+    line: Line
+    reason: Mismatch | None
+    since: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Unbooked:
+    """A line that is not booked, with the ``reference`` of its report.
+
+    ``booked_in``: the reference of the report that has the same and is booked.
+    """
+
+    reference: str
+    booked_in: str | None
+    stored: StoredLine
+
+
+@dataclass(frozen=True, slots=True)
+class Sum:
+    """Of several lines: what came to our bank account by them, below zero when it left, in minor units."""
+
+    currency: str
+    lines: int
+    net_minor: int
+
+
+@dataclass(frozen=True, slots=True)
+class Settlement:
+    """An imported report, with how many of its lines are booked, and their sums in minor units."""
+
+    id: UUID
+    provider: str
+    reference: str
+    currency: str
+    settled_on: date
+    sha256: str
+    lines: int
+    imported_at: datetime
+    matched: int
+    exceptions: int
+    fee_minor: int
+    net_minor: int
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """What we know of a provider's payment. ``counted``: whether a line of this kind was booked for it.
+
+    ``refunds``: what was sent back of a gift, oldest first; ``drawn``: those of them that a line is booked for.
+    ``disputes``: of the payment, oldest first; ``told``: those that a line of this kind is booked for.
+    """
+
+    payment: Payment | None
+    donation: Donation | None
+    held: Held | None
+    counted: bool
+    refunds: tuple[Refund, ...] = ()
+    drawn: frozenset[UUID] = frozenset()
+    disputes: tuple[Dispute, ...] = ()
+    told: frozenset[UUID] = frozenset()
+
+
+def mismatch(line: Line, known: Known) -> Mismatch | None:
+    """Why a line cannot be booked, None when it can: to held money if there is some, else to the donation."""
+    if line.kind in OF_DISPUTES:
+        ours = known.held is not None or known.payment is not None
+        disputed = dispute_of(line, known) if ours else Mismatch.UNKNOWN_PAYMENT
+        return disputed if isinstance(disputed, Mismatch) else None
+    if known.held is not None:
+        return _mismatch_held(line, known.held, counted=known.counted)
+    if known.payment is None:
+        return Mismatch.UNKNOWN_PAYMENT
+    if line.kind is LineKind.REFUND:
+        found = refund_of(line, known)
+        return found if isinstance(found, Mismatch) else None
+    if known.donation is None or known.donation.payment_id != known.payment.id:
+        return Mismatch.NOT_PAID
+    if known.counted or known.donation.settlement is not None:
+        return Mismatch.SETTLED_BEFORE
+    return _difference(line, known.payment.money)
+
+
+def refund_of(line: Line, known: Known) -> Refund | Mismatch:
+    """The refund of a gift that a line draws: the one it names, else the oldest of its amount; or why there is none."""
+    sent = [one for one in known.refunds if not line.refund or one.provider_refund == line.refund]
+    if not sent:
+        return Mismatch.NOT_REFUNDED
+    if line.gross.currency != sent[0].money.currency:
+        return Mismatch.OTHER_CURRENCY
+    undrawn = [one for one in sent if one.id not in known.drawn]
+    if not undrawn:
+        return Mismatch.SETTLED_BEFORE
+    return next((one for one in undrawn if one.money == line.gross), Mismatch.OTHER_AMOUNT)
+
+
+def dispute_of(line: Line, known: Known) -> Dispute | Mismatch:
+    """The dispute that a line draws or gives back: the one it names, else the oldest; or why there is none."""
+    named = [one for one in known.disputes if not line.refund or one.provider_dispute == line.refund]
+    if not named:
+        return Mismatch.NOT_DISPUTED
+    if line.kind is LineKind.DISPUTE_WON:
+        named = [one for one in named if one.status is DisputeStatus.WON]
+    if not named:
+        return Mismatch.NOT_WON
+    if line.gross.currency != named[0].money.currency:
+        return Mismatch.OTHER_CURRENCY
+    untold = [one for one in named if one.id not in known.told]
+    if not untold:
+        return Mismatch.SETTLED_BEFORE
+    return next((one for one in untold if one.money == line.gross), Mismatch.OTHER_AMOUNT)
+
+
+def _mismatch_held(line: Line, held: Held, *, counted: bool) -> Mismatch | None:
+    if not held.posted or held.status == "dismissed":
+        return Mismatch.DISMISSED
+    if line.kind is LineKind.REFUND and held.status != "refunded":
+        return Mismatch.NOT_REFUNDED
+    if counted:
+        return Mismatch.SETTLED_BEFORE
+    return _difference(line, held.money)
+
+
+def _difference(line: Line, expected: Money) -> Mismatch | None:
+    if line.gross.currency != expected.currency:
+        return Mismatch.OTHER_CURRENCY
+    return None if line.gross == expected else Mismatch.OTHER_AMOUNT

@@ -1,0 +1,322 @@
+"""SQL of settlements and their lines. They belong to nobody's key: partners see their donations."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Final
+from uuid import UUID
+
+from asyncpg import Record
+
+from almoner.giving.accounting.settlements.domain import (
+    Key,
+    Line,
+    LineKind,
+    Mismatch,
+    Report,
+    Settlement,
+    StoredLine,
+    Sum,
+    Unbooked,
+)
+from almoner.kit.money import Money
+from almoner.platform.database.transactions import Everyone, Tx
+
+_LINE: Final = (
+    "id, settlement_id, provider, kind, provider_payment, gross_minor, fee_minor, currency, reason, created_at, "
+    "provider_refund"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Owner:
+    """The payment, the held payment, the refund of a gift or the dispute that a booked line belongs to.
+
+    ``spared_minor``: what of the fee a gift does not bear, since it has gone back.
+    """
+
+    payment_id: UUID | None = None
+    held_id: UUID | None = None
+    refund_id: UUID | None = None
+    dispute_id: UUID | None = None
+    spared_minor: int = 0
+
+
+_BOOKED: Final = """
+select b.id, b.settlement_id from settlement_line b
+where (b.provider, b.provider_payment, b.kind) = (l.provider, l.provider_payment, l.kind)
+  and (b.provider_refund = l.provider_refund or l.provider_refund = '') and b.status = 'matched'
+"""
+"""Booked lines of the same movement as ``l``: asked of each of two indexes."""
+_NOBODY: Final = Owner()
+
+
+def _line(row: Record) -> StoredLine:
+    id_, settlement_id, provider, kind, payment, gross, fee, currency, reason, since, refund = row[:11]
+    line = Line(LineKind(kind), payment, Money(abs(gross), currency), Money(fee, currency), refund)
+    return StoredLine(id_, settlement_id, provider, line, Mismatch(reason) if reason else None, since)
+
+
+async def is_provider(tx: Tx, _scope: Everyone, provider: str) -> bool:
+    """Whether there is a payment at this provider, or money of it that is held."""
+    return bool(
+        await tx.fetchval(
+            """
+            select exists (select from payment where provider = $1)
+                or exists (select from held_payment where provider = $1)
+            """,
+            provider,
+        )
+    )
+
+
+async def providers(tx: Tx, _scope: Everyone) -> list[str]:
+    """All that ``is_provider`` is true of; reads every payment."""
+    rows = await tx.fetch("select provider from payment union select provider from held_payment order by 1")
+    return [row["provider"] for row in rows]
+
+
+async def insert(tx: Tx, _scope: Everyone, report: Report) -> None:
+    """Store a report without its lines, unless the provider's report of this reference is there."""
+    await tx.execute(
+        """
+        insert into settlement (id, provider, reference, currency, settled_on, sha256, lines, imported_at)
+        values ($1, $2, $3, $4, $5, $6, $7, $8) on conflict on constraint settlement_once do nothing
+        """,
+        tx.new_id(),
+        report.provider,
+        report.reference,
+        report.currency,
+        report.settled_on,
+        report.sha256,
+        len(report.lines),
+        tx.now,
+    )
+
+
+async def taken(tx: Tx, _scope: Everyone, provider: str, references: Sequence[str]) -> set[str]:
+    """Those of these reports of which every line is stored."""
+    rows = await tx.fetch(
+        """
+        select reference from settlement s where provider = $1 and reference = any($2)
+          and lines = (select count(*) from settlement_line l where l.settlement_id = s.id)
+        """,
+        provider,
+        references,
+    )
+    return {row["reference"] for row in rows}
+
+
+async def looked_at(tx: Tx, _scope: Everyone, provider: str) -> datetime | None:
+    """When a provider was last asked what it has paid out."""
+    found: datetime | None = await tx.fetchval("select looked_at from settlement_look where provider = $1", provider)
+    return found
+
+
+async def note_look(tx: Tx, _scope: Everyone, provider: str, before: datetime) -> bool:
+    """Note that a provider is asked now; False unless it was last asked by that moment."""
+    return bool(
+        await tx.fetchval(
+            """
+            insert into settlement_look as last (provider, looked_at) values ($1, $2)
+            on conflict (provider) do update set looked_at = excluded.looked_at where last.looked_at <= $3
+            returning true
+            """,
+            provider,
+            tx.now,
+            before,
+        )
+    )
+
+
+_SETTLEMENT: Final = """
+select s.id, s.provider, s.reference, s.currency, s.settled_on, s.sha256, s.lines, s.imported_at,
+       count(l.id) filter (where l.status = 'matched') as matched,
+       count(l.id) filter (where l.status = 'exception') as exceptions,
+       coalesce(sum(l.fee_minor), 0)::bigint as fee_minor, coalesce(sum(l.net_minor), 0)::bigint as net_minor
+from settlement s left join settlement_line l on l.settlement_id = s.id
+"""
+
+
+async def find(tx: Tx, _scope: Everyone, provider: str, reference: str) -> Settlement | None:
+    """The provider's report of this reference, with what became of its lines."""
+    row = await tx.fetchrow(
+        f"{_SETTLEMENT} where s.provider = $1 and s.reference = $2 group by s.id", provider, reference
+    )
+    return Settlement(*row) if row else None
+
+
+async def newest(tx: Tx, _scope: Everyone, limit: int) -> list[Settlement]:
+    """The newest reports."""
+    rows = await tx.fetch(
+        f"""
+        {_SETTLEMENT} where s.id in (select id from settlement order by id desc limit $1) group by s.id
+        order by s.id desc
+        """,
+        limit,
+    )
+    return [Settlement(*row) for row in rows]
+
+
+async def known(tx: Tx, _scope: Everyone, settlement_id: UUID, payments: Sequence[str]) -> dict[Key, StoredLine]:
+    """Those lines of a report that are stored already."""
+    rows = await tx.fetch(
+        f"select {_LINE} from settlement_line where settlement_id = $1 and provider_payment = any($2)",
+        settlement_id,
+        payments,
+    )
+    return {stored.line.key: stored for stored in map(_line, rows)}
+
+
+COUNTED: Final = """
+select provider_payment, kind from settlement_line
+where provider = $1 and provider_payment = any($2) and status = 'matched' and refund_id is null
+  and dispute_id is null
+"""
+
+
+async def counted(tx: Tx, _scope: Everyone, provider: str, payments: Sequence[str]) -> set[tuple[str, LineKind]]:
+    """For which of a provider's payments a line is booked; those of gifts' refunds are told apart by the refund."""
+    return {(row[0], LineKind(row[1])) for row in await tx.fetch(COUNTED, provider, payments)}
+
+
+async def insert_lines(tx: Tx, _scope: Everyone, lines: Sequence[StoredLine], owners: Mapping[UUID, Owner]) -> int:
+    """Store new lines: booked, with their owner, or not, with the reason; how many were not there yet."""
+    status = await tx.execute(
+        """
+        insert into settlement_line (id, settlement_id, provider, currency, kind, provider_payment, gross_minor,
+                                     fee_minor, net_minor, status, reason, payment_id, held_payment_id, refund_id,
+                                     spared_minor, provider_refund, dispute_id, created_at, looked_at,
+                                     status_changed_at)
+        select id, settlement_id, provider, currency, kind, payment, gross, fee, net,
+               case when reason is null then 'matched' else 'exception' end, reason, payment_id, held_id, refund_id,
+               spared, provider_refund, dispute_id, $12, $12, $12
+        from unnest($1::uuid[], $2::uuid[], $3::text[], $4::text[], $5::text[], $6::text[], $7::bigint[],
+                    $8::bigint[], $9::bigint[], $10::text[], $11::uuid[], $13::uuid[], $14::uuid[], $15::text[],
+                    $16::bigint[], $17::uuid[])
+            as given (id, settlement_id, provider, currency, kind, payment, gross, fee, net, reason, payment_id,
+                      held_id, refund_id, provider_refund, spared, dispute_id)
+        on conflict on constraint settlement_line_once do nothing
+        """,
+        [one.id for one in lines],
+        [one.settlement_id for one in lines],
+        [one.provider for one in lines],
+        [one.line.gross.currency for one in lines],
+        [one.line.kind.value for one in lines],
+        [one.line.payment for one in lines],
+        [one.line.signed_gross for one in lines],
+        [one.line.fee.minor for one in lines],
+        [one.line.signed_net for one in lines],
+        [one.reason for one in lines],
+        [owners.get(one.id, _NOBODY).payment_id for one in lines],
+        tx.now,
+        [owners.get(one.id, _NOBODY).held_id for one in lines],
+        [owners.get(one.id, _NOBODY).refund_id for one in lines],
+        [one.line.refund for one in lines],
+        [owners.get(one.id, _NOBODY).spared_minor for one in lines],
+        [owners.get(one.id, _NOBODY).dispute_id for one in lines],
+    )
+    return int(status.rpartition(" ")[2])
+
+
+async def look_again(tx: Tx, _scope: Everyone, lines: Sequence[StoredLine], owners: Mapping[UUID, Owner]) -> None:
+    """Note what another look at held exceptions has found."""
+    await tx.execute(
+        """
+        update settlement_line l
+        set status = case when given.reason is null then 'matched' else 'exception' end, reason = given.reason,
+            payment_id = given.payment_id, held_payment_id = given.held_id, refund_id = given.refund_id,
+            spared_minor = given.spared, dispute_id = given.dispute_id, looked_at = $5,
+            status_changed_at = case when given.reason is null then $5 else l.status_changed_at end
+        from unnest($1::uuid[], $2::text[], $3::uuid[], $4::uuid[], $6::uuid[], $7::bigint[],
+                    $8::uuid[])
+            as given (id, reason, payment_id, held_id, refund_id, spared, dispute_id)
+        where l.id = given.id and l.status = 'exception'
+        """,
+        [one.id for one in lines],
+        [one.reason for one in lines],
+        [owners.get(one.id, _NOBODY).payment_id for one in lines],
+        [owners.get(one.id, _NOBODY).held_id for one in lines],
+        tx.now,
+        [owners.get(one.id, _NOBODY).refund_id for one in lines],
+        [owners.get(one.id, _NOBODY).spared_minor for one in lines],
+        [owners.get(one.id, _NOBODY).dispute_id for one in lines],
+    )
+
+
+EXCEPTIONS: Final = f"""
+select {_LINE} from settlement_line where status = 'exception' and looked_at < $1 order by looked_at, id limit $2
+"""
+OLDEST: Final = "select min(looked_at) from settlement_line where status = 'exception'"
+
+
+async def exceptions(tx: Tx, _scope: Everyone, looked_before: datetime, limit: int) -> list[StoredLine]:
+    """Lines that are not booked and were last looked at before a moment, the longest ago first."""
+    return [_line(row) for row in await tx.fetch(EXCEPTIONS, looked_before, limit)]
+
+
+async def unbooked(tx: Tx, _scope: Everyone, limit: int) -> list[Unbooked]:
+    """Lines that are not booked, the oldest first, with the references of their reports."""
+    rows = await tx.fetch(
+        f"""
+        select {_LINE}, (select reference from settlement s where s.id = l.settlement_id) as reference,
+               (select s.reference from (
+                    {_BOOKED} and b.refund_id is null and b.dispute_id is null
+                    union all {_BOOKED} and (b.refund_id is not null or b.dispute_id is not null)
+                ) booked join settlement s on s.id = booked.settlement_id order by booked.id limit 1) as booked_in
+        from settlement_line l where status = 'exception' order by created_at, id limit $1
+        """,
+        limit,
+    )
+    return [Unbooked(row["reference"], row["booked_in"], _line(row)) for row in rows]
+
+
+async def unbooked_sums(tx: Tx, _scope: Everyone) -> list[Sum]:
+    """What the lines that are not booked come to, by currency."""
+    rows = await tx.fetch(
+        """
+        select currency, count(*), sum(net_minor)::bigint from settlement_line where status = 'exception'
+        group by currency order by currency
+        """
+    )
+    return [Sum(*row) for row in rows]
+
+
+async def clear(tx: Tx, _scope: Everyone, settlement_id: UUID, key: Key, cleared_by: str, note: str) -> bool:
+    """Take a line off the exceptions, with who says so and why; False when it is none."""
+    payment, kind, refund = key
+    return bool(
+        await tx.fetchval(
+            """
+            update settlement_line set status = 'cleared', cleared_by = $4, note = $5, status_changed_at = $6
+            where settlement_id = $1 and provider_payment = $2 and kind = $3 and provider_refund = $7
+              and status = 'exception'
+            returning true
+            """,
+            settlement_id,
+            payment,
+            kind.value,
+            cleared_by,
+            note,
+            tx.now,
+            refund,
+        )
+    )
+
+
+async def lock_exceptions(tx: Tx, _scope: Everyone, line_ids: Sequence[UUID]) -> list[StoredLine]:
+    """Those of these lines that are not booked, in one order, held until the transaction ends."""
+    rows = await tx.fetch(
+        f"""
+        select {_LINE} from settlement_line where id = any($1::uuid[]) and status = 'exception'
+        order by id for no key update
+        """,
+        line_ids,
+    )
+    return [_line(row) for row in rows]
+
+
+async def longest_ago(tx: Tx, _scope: Everyone) -> datetime | None:
+    """When the exception that was looked at the longest ago was looked at."""
+    found: datetime | None = await tx.fetchval(OLDEST)
+    return found

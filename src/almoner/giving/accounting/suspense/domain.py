@@ -1,0 +1,158 @@
+"""Held money and the rules for it, as ``docs/money-rules.md`` writes them down (M6, settled 5); pure."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from enum import StrEnum
+from typing import Final
+from uuid import UUID
+
+from almoner.giving.checkout.payments.domain import BANK, HoldReason
+from almoner.kit.money import Money
+from almoner.kit.states import Lifecycle
+
+HELD: Final = Lifecycle(
+    "held_payment",
+    {
+        "held": frozenset({"refunding", "dismissed", "accepted"}),
+        "refunding": frozenset({"refunded"}),
+    },
+)
+REFUNDED: Final = "internal.held_payment_refunded"
+"""Told within giving when money is back with its donor, with a ``Refunded`` in it."""
+NOTE_LENGTH: Final = 500
+RULE: Final = "rule"
+"""Who decides when no person has; a person is named by the login at the terminal."""
+OTHER_CURRENCY: Final = "It came in another currency than the gift: it can only be sent back."
+_AT_ONCE: Final = timedelta()
+_WAITS_FOR_A_PERSON: Final = timedelta(days=30)
+
+
+class Action(StrEnum):
+    """What becomes of held money."""
+
+    REFUND = "refund"
+    """The provider sends it back to whoever paid."""
+    DISMISS = "dismiss"
+    """It is none of ours: it leaves the books, and nothing is asked of the provider."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """What the service does with money of one reason, and how long a person may do something else before."""
+
+    action: Action
+    waits: timedelta
+
+
+RULES: Final[Mapping[HoldReason, Rule]] = {
+    HoldReason.DONATION_CANCELLED: Rule(Action.REFUND, _AT_ONCE),
+    HoldReason.SESSION_OVER: Rule(Action.REFUND, _AT_ONCE),
+    HoldReason.PAID_TWICE: Rule(Action.REFUND, _AT_ONCE),
+    HoldReason.SHORT: Rule(Action.REFUND, _AT_ONCE),
+    HoldReason.OVER: Rule(Action.REFUND, _AT_ONCE),
+    HoldReason.OTHER_CURRENCY: Rule(Action.REFUND, _AT_ONCE),
+    HoldReason.OTHER_REFERENCE: Rule(Action.REFUND, _WAITS_FOR_A_PERSON),
+    HoldReason.UNKNOWN_PAYMENT: Rule(Action.REFUND, _WAITS_FOR_A_PERSON),
+    HoldReason.OTHER_MODE: Rule(Action.DISMISS, _AT_ONCE),
+    HoldReason.OTHER_ACCOUNT: Rule(Action.DISMISS, _AT_ONCE),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """What the rule does, and from when on."""
+
+    action: Action
+    at: datetime
+
+
+def decide(reason: HoldReason, held_at: datetime, provider: str = "") -> Decision:
+    """What becomes of money that is held for this reason since ``held_at``, if no person decides before.
+
+    A bank transfer waits for a person, whatever the reason: it may be accepted, and no provider can send it back.
+    """
+    rule = RULES[reason]
+    return Decision(rule.action, held_at + (_WAITS_FOR_A_PERSON if provider == BANK else rule.waits))
+
+
+def posted(reason: HoldReason) -> bool:
+    """Whether it is in the books: what went to another account, and money of the other mode, is none of ours (M5)."""
+    return reason not in (HoldReason.OTHER_MODE, HoldReason.OTHER_ACCOUNT)
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """Money kept apart. ``payment_id`` and ``donation_id`` are None when nothing of ours matches.
+
+    ``acts_at``: when the rule decides. ``decided_by``: ``RULE`` or who. ``note``: why a person decided.
+    ``provider_refund``: what the provider calls the refund, once it is made.
+    """
+
+    id: UUID
+    provider: str
+    provider_payment: str
+    payment_id: UUID | None
+    donation_id: UUID | None
+    reason: HoldReason
+    money: Money
+    reference: str
+    status: str
+    held_at: datetime
+    acts_at: datetime
+    decided_by: str | None
+    note: str | None
+    provider_refund: str | None
+
+    @property
+    def by_bank(self) -> bool:
+        """Whether it came by bank transfer: an officer sends it back, and no provider is asked."""
+        return self.provider == BANK
+
+    @property
+    def posted(self) -> bool:
+        """Whether it is in the books."""
+        return posted(self.reason)
+
+
+class Choice(StrEnum):
+    """What a person decided."""
+
+    REFUND = "refund"
+    ASK_AGAIN = "ask_again"
+    """The provider is asked again for a refund that was begun before."""
+    DONE_BY_HAND = "done_by_hand"
+    """It was sent back in the provider's own dashboard."""
+    DISMISS = "dismiss"
+    ACCEPT = "accept"
+    """It is the gift that it was meant to be, of the amount that came."""
+
+
+@dataclass(frozen=True, slots=True)
+class Decided:
+    """What a person decided over held money, and why. ``by``: a login. ``provider_refund``: of a refund by hand."""
+
+    held_id: UUID
+    choice: Choice
+    note: str
+    by: str
+    at: datetime
+    provider_refund: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Refunded:
+    """What is told of a refund: identifiers alone; whoever reacts reads the rest."""
+
+    held: UUID
+
+
+class NotDecidable(Exception):
+    """What a person asked for cannot be done to this held money; the message says why."""
+
+
+class NoSuchHeldPayment(Exception):
+    """There is no held money of this identifier."""
+
+    def __str__(self) -> str:
+        return "There is no held money of this identifier: see `almoner suspense list --all`."

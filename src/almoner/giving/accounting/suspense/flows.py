@@ -1,0 +1,61 @@
+"""Sending held money back: the call to the payment provider, between two transactions (architecture 3).
+
+The recovery point is the ``held_payment`` row in ``refunding``, committed with its posting before the provider is
+asked; the key of the call is made from its id. A crash anywhere is repaired by asking the same again (I5, I6).
+"""
+
+from dataclasses import dataclass
+from typing import Final
+from uuid import UUID
+
+from almoner.giving.accounting.suspense import service
+from almoner.giving.accounting.suspense.domain import Held
+from almoner.giving.checkout.payments.domain import ProviderFailure, ProviderRefund
+from almoner.giving.checkout.payments.ports import PaymentProvider
+from almoner.platform.database.transactions import Database, Tx
+from almoner.platform.jobs import leases
+from almoner.platform.jobs.leases import Done
+
+LEASED: Final = "held_payment"
+
+
+@dataclass(frozen=True, slots=True)
+class _Ask:
+    """One refund to ask for; ``row`` is the leased held payment."""
+
+    row: UUID
+    held: Held
+    key: str
+
+
+class _Refund:
+    """Ask the provider of the payment, and record what it answers."""
+
+    name = LEASED
+
+    def __init__(self, provider: PaymentProvider, held_id: UUID) -> None:
+        self._provider = provider
+        self._held_id = held_id
+
+    async def prepare(self, tx: Tx) -> _Ask | Done[None]:
+        """Nothing to ask unless a refund was decided and is not recorded yet."""
+        held = await service.lock(tx, self._held_id)  # so that nobody asks again who prepared before it was recorded
+        if held.status != "refunding":
+            return Done(None)
+        if held.provider != self._provider.name:
+            raise ProviderFailure(f"{held.provider} is not the provider of this deployment any more")
+        return _Ask(held.id, held, service.key(tx, held.id))
+
+    async def call(self, ask: _Ask) -> ProviderRefund:
+        """Ask for the whole of it; safe to do twice. Raises ProviderFailure."""
+        return await self._provider.refund(ask.held.provider_payment, ask.key, ask.held.money)
+
+    async def record(self, tx: Tx, ask: _Ask, made: ProviderRefund) -> Done[None]:
+        """It is on its way to the donor."""
+        await service.record_refund(tx, ask.row, made.id)
+        return Done(None)
+
+
+async def refund(db: Database, provider: PaymentProvider, held_id: UUID) -> None:
+    """Have the provider send held money back; when this returns, that is recorded. Raises ProviderFailure."""
+    await leases.run(db, _Refund(provider, held_id))

@@ -1,0 +1,220 @@
+"""SQL of held money. It belongs to no key: partners see donations, never what was held."""
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Final
+from uuid import UUID
+
+from asyncpg import Record
+
+from almoner.giving.accounting.suspense.domain import HELD, Choice, Decided, Held
+from almoner.giving.checkout.payments.domain import HoldReason
+from almoner.kit.money import Money
+from almoner.platform.database.transactions import Everyone, Tx
+
+_COLUMNS: Final = (
+    "id, provider, provider_payment, payment_id, donation_id, reason, amount_minor, currency, reference, status, "
+    "held_at, acts_at, decided_by, note, provider_refund"
+)
+
+
+def _held(row: Record) -> Held:
+    return Held(
+        row["id"],
+        row["provider"],
+        row["provider_payment"],
+        row["payment_id"],
+        row["donation_id"],
+        HoldReason(row["reason"]),
+        Money(row["amount_minor"], row["currency"]),
+        row["reference"],
+        row["status"],
+        row["held_at"],
+        row["acts_at"],
+        row["decided_by"],
+        row["note"],
+        row["provider_refund"],
+    )
+
+
+async def insert(tx: Tx, _scope: Everyone, held: Held) -> bool:
+    """Keep money apart with its reason; False when it is held already."""
+    return bool(
+        await tx.fetchval(
+            """
+            insert into held_payment (id, provider, provider_payment, payment_id, donation_id, reason, amount_minor,
+                                      currency, reference, status, held_at, status_changed_at, acts_at)
+            values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $11, $12)
+            on conflict on constraint held_payment_once do nothing returning true
+            """,
+            held.id,
+            held.provider,
+            held.provider_payment,
+            held.payment_id,
+            held.donation_id,
+            held.reason.value,
+            held.money.minor,
+            held.money.currency,
+            held.reference,
+            held.status,
+            held.held_at,
+            held.acts_at,
+        )
+    )
+
+
+async def find(tx: Tx, _scope: Everyone, held_id: UUID) -> Held | None:
+    """One of them."""
+    row = await tx.fetchrow(f"select {_COLUMNS} from held_payment where id = $1", held_id)
+    return _held(row) if row else None
+
+
+async def lock(tx: Tx, _scope: Everyone, held_id: UUID) -> Held | None:
+    """One of them, held until the transaction ends."""
+    row = await tx.fetchrow(f"select {_COLUMNS} from held_payment where id = $1 for no key update", held_id)
+    return _held(row) if row else None
+
+
+async def lock_at_provider(tx: Tx, _scope: Everyone, provider: str, provider_payments: Sequence[str]) -> list[Held]:
+    """What is held of these payments of a provider, in one order, until the transaction ends."""
+    rows = await tx.fetch(
+        f"""
+        select {_COLUMNS} from held_payment where provider = $1 and provider_payment = any($2)
+        order by id for no key update
+        """,
+        provider,
+        provider_payments,
+    )
+    return [_held(row) for row in rows]
+
+
+async def lock_due(tx: Tx, _scope: Everyone, limit: int) -> list[Held]:
+    """Those that the rule decides now, held until the transaction ends."""
+    rows = await tx.fetch(
+        f"""
+        select {_COLUMNS} from held_payment where status = 'held' and acts_at <= $1
+        order by acts_at, id limit $2 for no key update skip locked
+        """,
+        tx.now,
+        limit,
+    )
+    return [_held(row) for row in rows]
+
+
+async def next_due(tx: Tx, _scope: Everyone) -> datetime | None:
+    """When the rule decides next; None when nothing waits for it."""
+    due: datetime | None = await tx.fetchval("select min(acts_at) from held_payment where status = 'held'")
+    return due
+
+
+async def page(tx: Tx, _scope: Everyone, statuses: Sequence[str], limit: int) -> list[Held]:
+    """Those in one of these states, the newest first."""
+    rows = await tx.fetch(
+        f"select {_COLUMNS} from held_payment where status = any($1) order by held_at desc, id desc limit $2",
+        statuses,
+        limit,
+    )
+    return [_held(row) for row in rows]
+
+
+async def advance_decided(
+    tx: Tx, _scope: Everyone, held_ids: Sequence[UUID], target: str, by: str, note: str | None
+) -> int:
+    """Decide over those that are held still; how many were."""
+    status = await tx.execute(
+        """
+        update held_payment set status = $2, status_changed_at = $4, decided_at = $4, decided_by = $5, note = $6
+        where id = any($1) and status = any($3)
+        """,
+        held_ids,
+        target,
+        HELD.sources_of(target),
+        tx.now,
+        by,
+        note,
+    )
+    return int(status.rpartition(" ")[2])
+
+
+async def advance_accepted(tx: Tx, _scope: Everyone, held_id: UUID, payment_id: UUID, by: str, note: str) -> None:
+    """A person has made it a gift, with this payment."""
+    await tx.execute(
+        """
+        update held_payment
+        set status = 'accepted', status_changed_at = $5, decided_at = $5, decided_by = $3, note = $4, accepted_as = $2
+        where id = $1 and status = 'held'
+        """,
+        held_id,
+        payment_id,
+        by,
+        note,
+        tx.now,
+    )
+
+
+ACCEPTED: Final = """
+select accepted_as from held_payment
+where provider = 'bank_transfer' and split_part(provider_payment, '/', 1) = $1 and accepted_as is not null
+"""
+
+
+async def accepted_as(tx: Tx, _scope: Everyone, reference: str) -> list[UUID]:
+    """The payments of the gifts that people made of transfers under a reference."""
+    return [row["accepted_as"] for row in await tx.fetch(ACCEPTED, reference)]
+
+
+async def lock_with_reference(tx: Tx, _scope: Everyone, reference: str) -> list[Held]:
+    """Held bank transfers under a reference, held: the first bears it, later ones also the name of their line."""
+    rows = await tx.fetch(
+        f"""
+        select {_COLUMNS} from held_payment
+        where provider = 'bank_transfer' and split_part(provider_payment, '/', 1) = $1 order by id for no key update
+        """,
+        reference,
+    )
+    return [_held(row) for row in rows]
+
+
+async def advance_refunded(tx: Tx, _scope: Everyone, held_id: UUID, provider_refund: str) -> bool:
+    """The provider has sent it back; False when that was known, or is not so decided."""
+    return bool(
+        await tx.fetchval(
+            """
+            update held_payment set status = 'refunded', status_changed_at = $4, provider_refund = $2
+            where id = $1 and status = any($3) returning true
+            """,
+            held_id,
+            provider_refund,
+            HELD.sources_of("refunded"),
+            tx.now,
+        )
+    )
+
+
+async def insert_decision(tx: Tx, _scope: Everyone, decided: Decided) -> None:
+    """Keep what a person decided, and why."""
+    await tx.execute(
+        """
+        insert into held_payment_decision (id, held_payment_id, decision, note, decided_by, decided_at, provider_refund)
+        values ($1, $2, $3, $4, $5, $6, $7)
+        """,
+        tx.new_id(),
+        decided.held_id,
+        decided.choice.value,
+        decided.note,
+        decided.by,
+        decided.at,
+        decided.provider_refund,
+    )
+
+
+async def decisions(tx: Tx, _scope: Everyone, held_ids: Sequence[UUID]) -> list[Decided]:
+    """What people decided over these, oldest first."""
+    rows = await tx.fetch(
+        """
+        select held_payment_id, decision, note, decided_by, decided_at, provider_refund from held_payment_decision
+        where held_payment_id = any($1) order by id
+        """,
+        held_ids,
+    )
+    return [Decided(row[0], Choice(row[1]), *row[2:]) for row in rows]

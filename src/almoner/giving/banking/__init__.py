@@ -1,0 +1,1 @@
+"""Our own bank: the payment files it executes and the statements it sends."""

@@ -1,0 +1,103 @@
+"""Importing statements: all lines kept at once, then looked at one by one, each in its own transaction.
+
+So a line that what it names does not take waits with the reason, and keeps none of the others back (M7).
+"""
+
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from time import perf_counter
+from typing import Final
+from uuid import UUID
+
+import structlog
+from asyncpg import DeadlockDetectedError, SerializationError
+
+from almoner.giving.banking.bank_statements import service
+from almoner.giving.banking.bank_statements.domain import Statement, StatementRefused
+from almoner.giving.banking.payment_files.domain import OwnAccount
+from almoner.platform.database.transactions import Database, Tx
+
+TRIES: Final = 5
+_REFUSED: Final = 2
+"""How often a line is refused before it waits: what it names may have moved on since it was read."""
+_log: Final = structlog.get_logger("almoner.giving")
+
+Record = Callable[[Tx, Sequence[Statement], "Looked"], Awaitable[None]]
+"""Says who imported, in the transaction that finishes it."""
+
+
+@dataclass(slots=True)
+class Looked:
+    """How far it is: lines that were open, and how many of them were matched. ``kept``: new statements."""
+
+    lines: int = 0
+    matched: int = 0
+    kept: int = 0
+    per_second: float = 0.0
+
+
+async def import_file(
+    db: Database,
+    content: bytes,
+    mapping: Path | None,
+    *,
+    own: Mapping[str, OwnAccount] | None = None,
+    by: str,
+    record: Record,
+    report: Callable[[Looked], None] | None = None,
+) -> Looked:
+    """Keep the statements of a file, and match every open line of all of them that can be.
+
+    Importing a file twice is importing it once; what was interrupted is finished by it. ``own``: our accounts by
+    currency; only the sandbox takes statements of any account where none are set. Raises StatementRefused.
+    """
+    if own is None and not db.deployment.sandbox:
+        raise StatementRefused(
+            "Say whose statements are believed: set ALMONER_BANK_ACCOUNTS to a TOML file of our accounts, as in "
+            "docs/runbooks/bank.md."
+        )
+    async with db.read() as tx:
+        today = max(tx.now, tx.wall).date()
+    statements = service.read(content, mapping, own, today)
+    looked = Looked()
+    async with db.write() as tx:
+        # In one order, so that two files of the same accounts do not wait crosswise.
+        for statement in sorted(statements, key=lambda one: one.account):
+            looked.kept += await service.keep(tx, statement, by=by)
+    began, after = perf_counter(), None
+    while found := await _page(db, after):
+        for line_id in found:
+            looked.matched += await _look(db, line_id)
+            looked.lines += 1
+        looked.per_second = looked.lines / max(perf_counter() - began, 1e-6)
+        if report:
+            report(looked)
+        after = found[-1]
+    async with db.write() as tx:
+        await record(tx, statements, looked)
+    return looked
+
+
+async def _page(db: Database, after: UUID | None) -> list[UUID]:
+    async with db.read() as tx:
+        return await service.open_lines(tx, after)
+
+
+async def _look(db: Database, line_id: UUID) -> bool:
+    """Whether a line was matched; made anew when the database ended it to let another one pass."""
+    why, refused = f"other work was let pass {TRIES} times: import the statement again", 0
+    for _ in range(TRIES):
+        try:
+            async with db.write() as tx:
+                return await service.look(tx, line_id)
+        except (DeadlockDetectedError, SerializationError):
+            continue
+        except service.REFUSALS as error:
+            why, refused = service.said(error), refused + 1
+            if refused == _REFUSED:
+                break
+    async with db.write() as tx:
+        if await service.refuse(tx, line_id, why):
+            _log.error("bank_line_refused", line=tx.ids.text("bankline", line_id), why=why)
+    return False

@@ -1,0 +1,49 @@
+"""SQL of what is missing: statements that follow no other one of their account, and payouts that never came."""
+
+from typing import Final
+from uuid import UUID
+
+from almoner.giving.banking.bank_statements.domain import Gap
+from almoner.platform.database.transactions import Everyone, Tx
+
+_GAPS: Final = "select id, account, currency, reference, opening_minor, day, imported_at from bank_statement_gap"
+
+
+async def gaps(tx: Tx, _scope: Everyone, limit: int) -> list[Gap]:
+    """Statements that no other one leads to, the first imported first."""
+    return [Gap(*row) for row in await tx.fetch(f"{_GAPS} order by imported_at, id limit $1", limit)]
+
+
+async def find(tx: Tx, _scope: Everyone, statement_id: UUID) -> Gap | None:
+    """One of them."""
+    row = await tx.fetchrow(f"{_GAPS} where id = $1", statement_id)
+    return Gap(*row) if row else None
+
+
+async def explain(tx: Tx, _scope: Everyone, statement_id: UUID, note: str, by: str) -> bool:
+    """Note why no statement leads to one; whether nobody had."""
+    done = await tx.execute(
+        "insert into bank_statement_explained (statement_id, note, explained_by, explained_at) "
+        "values ($1, $2, $3, $4) on conflict do nothing",
+        statement_id,
+        note,
+        by,
+        tx.now,
+    )
+    return done == "INSERT 0 1"
+
+
+async def explain_report(tx: Tx, _scope: Everyone, provider: str, reference: str, note: str, by: str) -> bool:
+    """Note why a provider's payout never came as told; whether it was waited for."""
+    done = await tx.execute(
+        """
+        insert into settlement_explained (settlement_id, note, explained_by, explained_at)
+        select id, $3, $4, $5 from settlement_unbanked where provider = $1 and reference = $2 on conflict do nothing
+        """,
+        provider,
+        reference,
+        note,
+        by,
+        tx.now,
+    )
+    return done == "INSERT 0 1"

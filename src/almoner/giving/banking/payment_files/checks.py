@@ -1,0 +1,37 @@
+"""What the self-check asks of files of payments: their sums are the books', and no payout is paid twice (M11)."""
+
+from typing import Final
+
+from almoner.platform.observability.selfcheck import Check
+
+checks: Final = (
+    Check(
+        "bank_files.sums_of_payouts",
+        "A file's count and control sum are those of its payments, and each was posted as sent for that amount",
+        "Do not send the file; if it was sent, compare it with the bank's statement, payment by payment",
+        """
+        select f.id from bank_file f left join (
+            select p.file_id, count(*) as n, sum(p.amount_minor) as minor,
+                   bool_and(t.amount_minor is not distinct from p.amount_minor) as posted
+            from bank_file_payment p
+            left join ledger_transfer t on t.owner_id = p.disbursement_id and t.kind = 'payout_sent'
+            group by 1
+        ) p on p.file_id = f.id
+        where (f.payments, f.amount_minor) is distinct from (p.n, p.minor) or p.posted is distinct from true
+        """,
+        "bankfile",
+    ),
+    Check(
+        "bank_files.paid_to_approved",
+        "A payment goes to an account of its own nonprofit and currency, that was approved when the file was made",
+        "Have the bank stop the payment, and find out who changed the table",
+        """
+        select p.file_id from bank_file_payment p
+        join bank_file f on f.id = p.file_id join disbursement d on d.id = p.disbursement_id
+        join payee_account a on a.id = p.payee_account_id
+        where (a.organisation_id, a.currency) is distinct from (d.organisation_id, d.currency)
+           or a.status not in ('approved', 'replaced') or greatest(a.first_at, a.second_at) > f.made_at
+        """,
+        "bankfile",
+    ),
+)

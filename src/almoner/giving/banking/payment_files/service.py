@@ -1,0 +1,245 @@
+"""What can be done with files of payments. Writing and reading their XML is in ``messages``, imported on first use."""
+
+import zlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date, timedelta
+from hashlib import sha256
+from pathlib import Path
+from typing import Final
+from uuid import UUID
+
+from asyncpg import CheckViolationError, UniqueViolationError
+
+from almoner.giving.banking.payment_files import accounts, domain, store
+from almoner.giving.banking.payment_files.domain import (
+    MOST_PAYMENTS,
+    Answer,
+    Asked,
+    BankFile,
+    BankFileRefused,
+    Order,
+    Ordered,
+    OwnAccount,
+    Payment,
+    Verdict,
+)
+from almoner.giving.disbursing.disbursements import service as payouts
+from almoner.giving.disbursing.disbursements.domain import Disbursement
+from almoner.giving.disbursing.payee_bank_accounts import service as payees
+from almoner.giving.disbursing.payee_bank_accounts.domain import Scheme
+from almoner.kit.errors import NotFound
+from almoner.kit.money import MAX_MINOR, Money
+from almoner.platform.database.transactions import EVERYONE, Tx
+
+_CONTEXT: Final = "bank_file"
+_PAGE: Final = 1000
+_DAYS_AHEAD: Final = 60
+_NOT_RELEASED: Final = {
+    "bank_file_two_people": "You made this file yourself: of such a sum somebody else has to release it.",
+    "looks_independent": "Whoever made the file let you in, or in again, within 7 days, or you them: "
+    "somebody else must release it.",
+    "bank_file_sum": "Some payout of the file was confirmed or returned meanwhile: withdraw it and make another one.",
+    "bank_file_payees": "The account of some nonprofit of the file was changed since it was made, or payouts to it "
+    "wait now: withdraw it and make another one.",
+    "bank_file_in_time": "The day of the file is over, and the bank would pay it on another one, or not at all: "
+    "withdraw it and make another one.",
+}
+"""By the constraint that refuses it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Made:
+    """A new file. ``homeless``: payouts that wait since their nonprofits have no approved account in the currency.
+
+    ``held``: payouts to nonprofits that something has come up about since they were sent.
+    """
+
+    file: BankFile | None
+    homeless: list[Disbursement]
+    held: list[Disbursement]
+
+
+async def make(tx: Tx, own: OwnAccount, execute_on: date, *, by: str) -> Made:
+    """A file of all payouts of the account's currency that are SENT and in no file, 10,000 at most.
+
+    ``file`` is None when there is none to pay. Raises BankFileRefused.
+    """
+    tx.deployment.identity.ensure_active()
+    if not tx.now.date() <= execute_on <= tx.now.date() + timedelta(days=_DAYS_AHEAD):
+        raise BankFileRefused(f"The day must be from today on, and at most {_DAYS_AHEAD} days ahead.")
+    sent = await _waiting(tx, own.alone.currency)
+    stopped = await store.held(tx, EVERYONE, [one.id for one in sent])
+    held = [one for one in sent if one.id in stopped]
+    waiting = [one for one in sent if one.id not in stopped]
+    homes = await payees.current(tx, list({one.organisation_id for one in waiting}), own.alone.currency)
+    homeless = [one for one in waiting if one.organisation_id not in homes]
+    payments = [Payment(one, homes[one.organisation_id]) for one in waiting if one.organisation_id in homes]
+    payments = _within(payments[:MOST_PAYMENTS])
+    if not payments:
+        return Made(None, homeless, held)
+    file_id = tx.new_id()
+    order = Order(domain.message_id(file_id), own, tx.now, execute_on, payments)
+    file = _sealed(tx, file_id, order, _written(order), by)
+    try:
+        await store.insert(tx, EVERYONE, file, payments)
+    except UniqueViolationError as refused:
+        raise BankFileRefused("Somebody else has just put one of these payouts into a file; try again.") from refused
+    return Made(file, homeless, held)
+
+
+def own_accounts(file: Path | None) -> Mapping[str, OwnAccount]:
+    """Our accounts by currency, from the file that an administrator writes. Raises BankFileRefused."""
+    return accounts.read(file)
+
+
+def _written(order: Order) -> bytes:
+    from almoner.giving.banking.payment_files import messages  # on first use: 30 MB
+
+    return messages.write(order)
+
+
+def read_answer(content: bytes) -> Answer:
+    """A bank's status file. Raises BankFileRefused."""
+    from almoner.giving.banking.payment_files import messages  # on first use: 30 MB
+
+    return messages.read_answer(content)
+
+
+async def _waiting(tx: Tx, currency: str) -> list[Disbursement]:
+    found: list[Disbursement] = []
+    after: UUID | None = None
+    while some := await payouts.sent(tx, currency, after, _PAGE):
+        taken = await store.in_a_file(tx, EVERYONE, [one.id for one in some])
+        found += [one for one in some if one.id not in taken]
+        after = some[-1].id
+    return found
+
+
+def _within(payments: list[Payment]) -> list[Payment]:
+    """As many of the first as one control sum can hold."""
+    total = 0
+    for count, one in enumerate(payments):
+        total += one.payout.money.minor
+        if total > MAX_MINOR:
+            return payments[:count]
+    return payments
+
+
+def _sealed(tx: Tx, file_id: UUID, order: Order, content: bytes, by: str) -> BankFile:
+    return BankFile(
+        id=file_id,
+        message_id=order.message_id,
+        total=order.total,
+        payments=len(order.payments),
+        alone=order.own.alone,
+        execute_on=order.execute_on,
+        sha256=sha256(content).hexdigest(),
+        sealed=tx.vault.seal(zlib.compress(content), context=_CONTEXT, binding=file_id.bytes),
+        status="made",
+        made_by=by,
+        made_at=tx.now,
+        released_by=None,
+        released_at=None,
+        withdrawn_by=None,
+        note=None,
+    )
+
+
+async def get(tx: Tx, file_id: UUID) -> BankFile:
+    """One file. Raises NotFound."""
+    if (found := await store.find(tx, EVERYONE, file_id)) is None:
+        raise NotFound
+    return found
+
+
+async def newest(tx: Tx, limit: int) -> list[BankFile]:
+    """The newest files."""
+    return await store.newest(tx, EVERYONE, limit)
+
+
+async def release(tx: Tx, file_id: UUID, *, by: str) -> BankFile:
+    """It goes to the bank: above what one person may release, somebody else than who made it says so.
+
+    Raises NotFound, BankFileRefused.
+    """
+    tx.deployment.identity.ensure_active()
+    held = await _lock(tx, file_id)
+    if held.status != "made":
+        raise BankFileRefused(f"The file is {held.status}: only one that is made can be released.")
+    try:
+        await store.release(tx, EVERYONE, file_id, by)
+    except CheckViolationError as refused:
+        if (why := _NOT_RELEASED.get(refused.constraint_name or "")) is None:
+            raise
+        raise BankFileRefused(why) from None
+    return await get(tx, file_id)
+
+
+async def withdraw(tx: Tx, file_id: UUID, *, note: str, by: str) -> BankFile:
+    """It never goes to the bank. Raises NotFound, BankFileRefused."""
+    held = await _lock(tx, file_id)
+    if held.status != "made":
+        raise BankFileRefused(f"The file is {held.status}: what went to the bank is stopped there.")
+    if not 1 <= len(note) <= domain.MAX_NOTE:
+        raise BankFileRefused(f"The note must have 1 to {domain.MAX_NOTE} characters.")
+    await store.withdraw(tx, EVERYONE, file_id, by, note)
+    return await get(tx, file_id)
+
+
+async def is_released(tx: Tx, disbursement_id: UUID) -> bool:
+    """Whether a payout went to the bank in a file."""
+    return await store.is_released(tx, EVERYONE, disbursement_id)
+
+
+def content(tx: Tx, file: BankFile) -> bytes:
+    """The bytes of a released file, the same each time. Raises BankFileRefused."""
+    tx.deployment.identity.ensure_active()
+    if file.status != "released":
+        raise BankFileRefused(f"The file is {file.status}: only one that was released is written.")
+    opened = zlib.decompress(tx.vault.open(file.sealed, context=_CONTEXT, binding=file.id.bytes))
+    if sha256(opened).hexdigest() != file.sha256:
+        raise BankFileRefused("The file is not as it was made: do not send it; run `almoner selfcheck`.")
+    return opened
+
+
+async def judge(tx: Tx, answer: Answer) -> tuple[BankFile, Mapping[UUID, tuple[Verdict, str]]]:
+    """What a bank's answer means for the payouts of its file; nothing when it was noted before.
+
+    Raises BankFileRefused, with all that does not fit: then nothing of it may be done.
+    """
+    file = await store.find_by_message(tx, EVERYONE, answer.about)
+    if file is None or file.status != "released":
+        raise BankFileRefused(f"The answer is about {answer.about!r}: no file of ours that went to the bank.")
+    if await store.answered(tx, EVERYONE, answer.sha256):
+        return file, {}
+    payments = await store.payments(tx, EVERYONE, file.id)
+    asked = {
+        end_to_end: Asked(_batch(file.message_id, money, scheme, shown), money)
+        for _, end_to_end, scheme, shown, money in payments
+    }
+    told = domain.verdicts(answer, asked)
+    return file, {payout: told[end_to_end] for payout, end_to_end, *_ in payments if end_to_end in told}
+
+
+async def ordered(tx: Tx, messages: Sequence[str]) -> list[Ordered]:
+    """The payments of the released files that are named so, by their end-to-end ids."""
+    return [
+        Ordered(_batch(message, money, scheme, shown), end_to_end, money, came_back)
+        for message, end_to_end, scheme, shown, money, came_back in await store.ordered(tx, EVERYONE, messages)
+    ]
+
+
+def _batch(message: str, money: Money, scheme: Scheme, shown: str) -> str:
+    return domain.batch(message, sepa=domain.by_sepa(money.currency, scheme, shown))
+
+
+async def note_answer(tx: Tx, file: BankFile, answer: Answer, counts: dict[Verdict, int], *, by: str) -> None:
+    """All of an answer is done."""
+    await store.insert_answer(tx, EVERYONE, file.id, answer, counts, by)
+
+
+async def _lock(tx: Tx, file_id: UUID) -> BankFile:
+    if (held := await store.lock(tx, EVERYONE, file_id)) is None:
+        raise NotFound
+    return held

@@ -1,0 +1,187 @@
+"""SQL of files of payments."""
+
+from collections.abc import Sequence
+from typing import Final
+from uuid import UUID
+
+from asyncpg import Record
+
+from almoner.giving.banking.payment_files.domain import Answer, BankFile, Payment, Verdict
+from almoner.giving.disbursing.payee_bank_accounts.domain import Scheme
+from almoner.kit.money import Money
+from almoner.platform.database.transactions import Everyone, Tx
+
+_COLUMNS: Final = (
+    "id, message_id, currency, amount_minor, payments, alone_minor, execute_on, sha256, sealed, status, made_by, "
+    "made_at, released_by, released_at, withdrawn_by, note"
+)
+
+
+def _file(row: Record) -> BankFile:
+    id_, message, currency, minor, payments, alone, *rest = row
+    return BankFile(id_, message, Money(minor, currency), payments, Money(alone, currency), *rest)
+
+
+async def insert(tx: Tx, _scope: Everyone, new: BankFile, payments: Sequence[Payment]) -> None:
+    """Store a new file with its payments. Raises UniqueViolationError when one of them is in another file."""
+    await tx.execute(
+        f"insert into bank_file ({_COLUMNS}, status_changed_at) "
+        "values ($1, $2, $3, $4, $5, $6, $7, $8, $9, 'made', $10, $11, null, null, null, null, $11)",
+        new.id,
+        new.message_id,
+        new.total.currency,
+        new.total.minor,
+        new.payments,
+        new.alone.minor,
+        new.execute_on,
+        new.sha256,
+        new.sealed,
+        new.made_by,
+        new.made_at,
+    )
+    await tx.execute(
+        """
+        insert into bank_file_payment (file_id, disbursement_id, payee_account_id, amount_minor)
+        select $1, * from unnest($2::uuid[], $3::uuid[], $4::bigint[])
+        """,
+        new.id,
+        [one.payout.id for one in payments],
+        [one.payee.account_id for one in payments],
+        [one.payout.money.minor for one in payments],
+    )
+
+
+async def find(tx: Tx, _scope: Everyone, file_id: UUID) -> BankFile | None:
+    """One file."""
+    row = await tx.fetchrow(f"select {_COLUMNS} from bank_file where id = $1", file_id)
+    return _file(row) if row else None
+
+
+async def find_by_message(tx: Tx, _scope: Everyone, message: str) -> BankFile | None:
+    """The file that a bank answers."""
+    row = await tx.fetchrow(f"select {_COLUMNS} from bank_file where message_id = $1", message)
+    return _file(row) if row else None
+
+
+async def lock(tx: Tx, _scope: Everyone, file_id: UUID) -> BankFile | None:
+    """One file, held until the transaction ends."""
+    row = await tx.fetchrow(f"select {_COLUMNS} from bank_file where id = $1 for no key update", file_id)
+    return _file(row) if row else None
+
+
+async def newest(tx: Tx, _scope: Everyone, limit: int) -> list[BankFile]:
+    """The newest files."""
+    return [_file(row) for row in await tx.fetch(f"select {_COLUMNS} from bank_file order by id desc limit $1", limit)]
+
+
+IN_A_FILE: Final = "select disbursement_id from bank_file_payment where live and disbursement_id = any($1::uuid[])"
+
+
+async def in_a_file(tx: Tx, _scope: Everyone, disbursement_ids: Sequence[UUID]) -> set[UUID]:
+    """Which of these payouts are in a file that was not withdrawn."""
+    return {row[0] for row in await tx.fetch(IN_A_FILE, disbursement_ids)}
+
+
+HELD: Final = """
+select d.id from disbursement d where d.id = any($1::uuid[]) and payout_is_held(d.partner_id, d.organisation_id)
+"""
+
+
+async def held(tx: Tx, _scope: Everyone, disbursement_ids: Sequence[UUID]) -> set[UUID]:
+    """Which of these payouts are to nonprofits that are not to be paid now."""
+    return {row[0] for row in await tx.fetch(HELD, disbursement_ids)}
+
+
+async def is_released(tx: Tx, _scope: Everyone, disbursement_id: UUID) -> bool:
+    """Whether a payout went to the bank in a file."""
+    return bool(
+        await tx.fetchval(
+            """
+            select exists (
+                select from bank_file_payment p join bank_file f on f.id = p.file_id
+                where p.disbursement_id = $1 and p.live and f.status = 'released'
+            )
+            """,
+            disbursement_id,
+        )
+    )
+
+
+async def release(tx: Tx, _scope: Everyone, file_id: UUID, by: str) -> None:
+    """A held file goes to the bank. Raises CheckViolationError when the database does not allow it."""
+    await tx.execute(
+        "update bank_file set status = 'released', released_by = $2, released_at = $3, status_changed_at = $3 "
+        "where id = $1",
+        file_id,
+        by,
+        tx.now,
+    )
+
+
+async def withdraw(tx: Tx, _scope: Everyone, file_id: UUID, by: str, note: str) -> None:
+    """A held file never goes to the bank: its payouts may go into another one."""
+    await tx.execute(
+        "update bank_file set status = 'withdrawn', withdrawn_by = $2, note = $3, status_changed_at = $4 where id = $1",
+        file_id,
+        by,
+        note,
+        tx.now,
+    )
+    await tx.execute("update bank_file_payment set live = false where file_id = $1", file_id)
+
+
+async def payments(tx: Tx, _scope: Everyone, file_id: UUID) -> list[tuple[UUID, str, Scheme, str, Money]]:
+    """The payouts of a file: their end-to-end ids, the kinds of account that they go to, how these begin, and sums."""
+    rows = await tx.fetch(
+        """
+        select p.disbursement_id, d.end_to_end_id, a.scheme, a.shown, p.amount_minor, d.currency
+        from bank_file_payment p
+        join disbursement d on d.id = p.disbursement_id join payee_account a on a.id = p.payee_account_id
+        where p.file_id = $1 order by 1
+        """,
+        file_id,
+    )
+    return [(*row[:4], Money(row[4], row[5])) for row in rows]
+
+
+async def ordered(tx: Tx, _scope: Everyone, messages: Sequence[str]) -> list[tuple[str, str, Scheme, str, Money, bool]]:
+    """The payments of released files by the names of these.
+
+    Of each the file, its end-to-end id, the kind of its account, how that begins, its sum, and whether it came back.
+    """
+    rows = await tx.fetch(
+        """
+        select f.message_id, d.end_to_end_id, a.scheme, a.shown, d.status = 'RETURNED', p.amount_minor, d.currency
+        from bank_file f join bank_file_payment p on p.file_id = f.id
+        join disbursement d on d.id = p.disbursement_id join payee_account a on a.id = p.payee_account_id
+        where f.message_id = any($1) and f.status = 'released' order by 2
+        """,
+        messages,
+    )
+    return [(*row[:4], Money(row[5], row[6]), row[4]) for row in rows]
+
+
+async def answered(tx: Tx, _scope: Everyone, sha256: str) -> bool:
+    """Whether this very answer was noted before."""
+    return bool(await tx.fetchval("select exists (select from bank_answer where sha256 = $1)", sha256))
+
+
+async def insert_answer(
+    tx: Tx, _scope: Everyone, file_id: UUID, answer: Answer, counts: dict[Verdict, int], by: str
+) -> None:
+    """Note what a bank said; once."""
+    await tx.execute(
+        """
+        insert into bank_answer (id, file_id, message_id, sha256, accepted, paid, rejected, noted_by, noted_at)
+        values ($1, $2, $3, $4, $5, $6, $7, $8, $9) on conflict (sha256) do nothing
+        """,
+        tx.new_id(),
+        file_id,
+        answer.message_id[:35],
+        answer.sha256,
+        counts.get(Verdict.ACCEPTED, 0),
+        counts.get(Verdict.PAID, 0),
+        counts.get(Verdict.REJECTED, 0),
+        by,
+        tx.now,
+    )

@@ -1,0 +1,1 @@
+"""Taking a donation: sessions, the hosted page, payments, and what partners pay for donors."""

@@ -1,0 +1,89 @@
+"""What a donor needs for a bank transfer: our account, the amount, a reference that banks hand on; pure."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Final
+from uuid import UUID
+
+from almoner.giving.checkout.payments.domain import TRANSFER_WAITS
+from almoner.giving.disbursing.payee_bank_accounts.domain import Numbers
+from almoner.kit import rf
+from almoner.kit.money import Money, exponent
+
+CONFIRMED: Final = "internal.transfer_confirmed"
+"""Told within giving when a donor says that a transfer was sent, with a ``Confirmed`` in it."""
+_EURO: Final = "EUR"
+_NAME_IN_CODE: Final = 70
+_MOST_IN_CODE: Final = 99_999_999_999  # EPC069-12
+
+
+@dataclass(frozen=True, slots=True)
+class Confirmed:
+    """What is told of a transfer: identifiers alone; whoever reacts reads the rest."""
+
+    donation: UUID
+
+
+@dataclass(frozen=True, slots=True)
+class PayTo:
+    """Our account of a currency, as donors are told it."""
+
+    holder: str
+    numbers: Numbers
+
+    @property
+    def rows(self) -> list[tuple[str, str]]:
+        """The key of each number's name, and the number as people write it."""
+        numbers = self.numbers
+        if numbers.scheme == "iban":
+            rows = [("transfer.iban", _groups(numbers.account, 4))]
+        elif numbers.scheme == "gb" and numbers.bank:
+            rows = [("transfer.sort_code", _groups(numbers.bank, 2, "-")), ("transfer.account", numbers.account)]
+        elif numbers.scheme == "us" and numbers.bank:
+            rows = [("transfer.routing", numbers.bank), ("transfer.account", numbers.account)]
+        elif numbers.scheme == "au" and numbers.bank:
+            rows = [("transfer.bsb", _groups(numbers.bank, 3, "-")), ("transfer.account", numbers.account)]
+        elif numbers.scheme == "ca" and numbers.bank:
+            rows = [
+                ("transfer.institution", numbers.bank[:3]),
+                ("transfer.transit", numbers.bank[3:]),
+                ("transfer.account", numbers.account),
+            ]
+        else:
+            rows = [("transfer.account", numbers.account)]
+        return [*rows, ("transfer.bic", numbers.bic)] if numbers.bic else rows
+
+
+@dataclass(frozen=True, slots=True)
+class Transfer:
+    """One transfer that is waited for. ``until``: how long, once it is confirmed."""
+
+    pay_to: PayTo
+    money: Money
+    reference: str
+    confirmed_at: datetime | None
+
+    @property
+    def shown_reference(self) -> str:
+        """In groups that people can type."""
+        return rf.shown(self.reference)
+
+    @property
+    def until(self) -> datetime | None:
+        """When it is not waited for any more."""
+        return self.confirmed_at and self.confirmed_at + TRANSFER_WAITS
+
+
+def code(transfer: Transfer) -> str | None:
+    """What a banking app reads from a QR code: EPC069-12, for euros to an IBAN."""
+    numbers, money = transfer.pay_to.numbers, transfer.money
+    if money.currency != _EURO or numbers.scheme != "iban" or money.minor > _MOST_IN_CODE:
+        return None
+    whole, cents = divmod(money.minor, 10 ** exponent(_EURO))
+    holder = transfer.pay_to.holder[:_NAME_IN_CODE]
+    lines = ("BCD", "002", "1", "SCT", numbers.bic or "", holder, numbers.account, f"EUR{whole}.{cents:02d}")
+    return "\n".join((*lines, "", transfer.reference))
+
+
+def _groups(text: str, size: int, between: str = " ") -> str:
+    return between.join(text[at : at + size] for at in range(0, len(text), size))

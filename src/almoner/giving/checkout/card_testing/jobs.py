@@ -1,0 +1,59 @@
+"""The code goes out by e-mail, and what the brakes know is forgotten after a day."""
+
+from collections.abc import Mapping
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import Final
+from uuid import UUID
+
+from almoner.giving.checkout.card_testing import service
+from almoner.giving.checkout.card_testing.domain import Sent
+from almoner.giving.checkout.card_testing.service import SEND_CODE
+from almoner.giving.checkout.hosted_page import service as gateway
+from almoner.giving.checkout.sessions import service as sessions
+from almoner.platform.database.transactions import Tx
+from almoner.platform.jobs.background_tasks import Handler, Schedule, Work
+from almoner.platform.jobs.queue import Done, Job, Result
+from almoner.platform.outbound import mailing
+from almoner.platform.outbound.mail import Mail, MailTransport
+from almoner.platform.pages.rendering import Pages
+
+MAILS: Final = Path(__file__).parent / "mails"
+_SOON: Final = mailing.Patience(timedelta(seconds=20), timedelta(seconds=20), None)
+"""The donor waits, and the code lives ten minutes."""
+
+
+def handlers(pages: Pages, transport: MailTransport) -> Mapping[str, Handler]:
+    """The job's handler, with the carrier of mails."""
+
+    async def send(work: Work, job: Job) -> Result:
+        async with work.db.read() as tx:
+            found = await service.to_send(tx, UUID(job.payload["code"]))
+            mail = await _written(tx, pages, *found, job.due_at) if found else None
+        if mail is None:
+            return Done()  # over before it could be sent
+        return await mailing.carry(transport, mail, job, _SOON)
+
+    return {SEND_CODE: send}
+
+
+async def _written(tx: Tx, pages: Pages, sent: Sent, recipient: str, at: datetime) -> Mail:
+    """The mail, in the language of the session."""
+    session = await sessions.for_page(tx, sent.code.session_id)
+    cause = await gateway.cause(tx, session)
+    language = pages.language(session.language)
+    code = service.digits(tx, sent.code.id)
+    facts = {"cause": cause, "code": code}
+    return Mail(
+        key=f"code:{sent.code.id}",
+        at=at,
+        partner=sent.partner_id,
+        to=recipient,
+        subject=language.text("give.code.mail.subject", code=code, organisation=cause.name),
+        text=pages.text("code.txt", language, **facts),
+        html=pages.text("code.html", language, **facts),
+        language=language.html_lang,
+    )
+
+
+schedules: Final = (Schedule("brakes.forget", service.next_due, service.forget),)

@@ -1,0 +1,342 @@
+"""SQL of the brakes. All moments are real time; rows are reached by hashed source, by session or by payment."""
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Final
+from uuid import UUID
+
+from asyncpg import Record
+
+from almoner.giving.checkout.card_testing.domain import (
+    ALERT_WINDOW,
+    CALM_AFTER,
+    DAY,
+    HOUR,
+    PAUSE,
+    Code,
+    Learnt,
+    Recent,
+    Seen,
+    Sent,
+    Sight,
+    Suspect,
+    Visitor,
+)
+from almoner.platform.database.transactions import Everyone, Partner, Tx
+
+SIGHT: Final = """
+select
+    (select array_agg(begun_at order by begun_at) from (
+        select begun_at from card_attempt where address = $1 and begun_at > $6 order by begun_at desc limit $8
+    ) newest) as begun,
+    (select array_agg(begun_at order by begun_at) from (
+        select begun_at from card_attempt where device = $2 and begun_at > $7 order by begun_at desc limit $9
+    ) newest) as device_begun,
+    (select array_agg(declined_at order by declined_at) from card_decline
+     where address = $1 and declined_at > $6) as declines,
+    (select array_agg(declined_at order by declined_at) from card_decline
+     where device = $2 and declined_at > $6) as device_declines,
+    (select sum(greatest(allowed - declined, 0)) from card_attempt
+     where address = $1 and begun_at > $7 and ended_at is null) as left_open,
+    (select sum(greatest(allowed - declined, 0)) from card_attempt
+     where device = $2 and begun_at > $7 and ended_at is null) as device_left_open,
+    (select min(begun_at) from card_attempt
+     where address = $1 and begun_at > $7 and ended_at is null and allowed > declined) as open_since,
+    (select min(begun_at) from card_attempt
+     where device = $2 and begun_at > $7 and ended_at is null and allowed > declined) as device_open_since,
+    (select paused_until from card_pause where source = $1) as paused_until,
+    (select paused_until from card_pause where source = $2) as device_paused_until,
+    exists (select from card_alert where partner_id = $3 and forced_until > $5) as forced,
+    (select id from gift_code
+     where session_id = $4 and email = $10 and passed_at is not null and spent_at is null and expires_at > $5
+     order by sent_at desc limit 1) as passed
+"""
+"""What one decision needs, in one statement: $1 address, $2 device, $3 partner, $4 session, $5 now, $6 an hour ago,
+$7 a day ago, $8 and $9 how many beginnings count at most, $10 e-mail address."""
+
+
+async def take_turn(tx: Tx, _scope: Everyone, sources: Sequence[bytes]) -> None:
+    """Let one transaction at a time decide about each source: all see what those before them began."""
+    turns = sorted(int.from_bytes(source[:8], signed=True) for source in sources)
+    await tx.execute("select pg_advisory_xact_lock(turn) from unnest($1::bigint[]) as turn", turns)
+
+
+async def look(
+    tx: Tx, partner: Partner, session_id: UUID, visitor: Visitor, email: bytes, most: tuple[int, int]
+) -> tuple[Sight, UUID | None]:
+    """What is known of whoever wants to pay, and the code that was passed. ``most``: beginnings that count."""
+    row = await tx.fetchrow(
+        SIGHT,
+        visitor.address,
+        visitor.device,
+        partner.id,
+        session_id,
+        tx.wall,
+        tx.wall - HOUR,
+        tx.wall - DAY,
+        *most,
+        email,
+    )
+    assert row is not None, "a select without a table has one row"
+    seen = [_seen(row, "")]
+    if visitor.device is not None:
+        seen.append(_seen(row, "device_"))
+    sight = Sight(
+        tuple(seen),
+        tuple(row["begun"] or ()),
+        tuple(row["device_begun"] or ()),
+        visitor.device is not None,
+        row["forced"],
+        row["passed"] is not None,
+    )
+    return sight, row["passed"]
+
+
+def _seen(row: Record, prefix: str) -> Seen:
+    declines = tuple(row[f"{prefix}declines"] or ())
+    left_open = int(row[f"{prefix}left_open"] or 0)
+    return Seen(declines, left_open, row[f"{prefix}paused_until"], row[f"{prefix}open_since"])
+
+
+async def insert_attempt(tx: Tx, partner: Partner, payment_id: UUID, visitor: Visitor, allowed: int) -> None:
+    """Remember whose browser begins a payment."""
+    await tx.execute(
+        """
+        insert into card_attempt (payment_id, partner_id, address, device, allowed, begun_at)
+        values ($2, $1, $3, $4, $5, $6)
+        """,
+        partner.id,
+        payment_id,
+        visitor.address,
+        visitor.device,
+        allowed,
+        tx.wall,
+    )
+
+
+async def record_payment_outcome(tx: Tx, _scope: Everyone, learnt: Learnt) -> Suspect | None:
+    """Keep what became of a payment; whose it was when cards were declined that nobody had told of, else None."""
+    row = await tx.fetchrow(
+        """
+        with before as (
+            select payment_id, declined from card_attempt where payment_id = $1 for no key update
+        ), attempt as (
+            update card_attempt kept set declined = greatest(kept.declined, $2), paid = kept.paid or $3,
+                ended_at = case when $4 then coalesce(kept.ended_at, $5) else kept.ended_at end
+            from before where kept.payment_id = before.payment_id
+            returning kept.payment_id, kept.partner_id, kept.address, kept.device, before.declined
+        ), declines as (
+            insert into card_decline (payment_id, number, partner_id, address, device, declined_at)
+            select payment_id, number, partner_id, address, device, $5
+            from attempt, generate_series(attempt.declined + 1, $2) as number
+        )
+        select partner_id, address, device from attempt where declined < $2
+        """,
+        learnt.payment_id,
+        learnt.declined,
+        learnt.paid,
+        learnt.ended,
+        tx.wall,
+    )
+    return None if row is None else Suspect(row["partner_id"], Visitor(row["address"], row["device"]))
+
+
+async def recent(tx: Tx, partner: Partner, visitor: Visitor) -> Recent:
+    """What happened lately from the same sources and to the same partner."""
+    row = await tx.fetchrow(
+        """
+        select (select count(*) from card_decline where address = $2 and declined_at > $4) as by_address,
+               (select count(*) from card_decline where device = $3 and declined_at > $4) as by_device,
+               (select count(*) from card_decline where partner_id = $1 and declined_at > $5) as declines,
+               (select count(*) from card_attempt where partner_id = $1 and paid and ended_at > $5) as payments
+        """,
+        partner.id,
+        visitor.address,
+        visitor.device,
+        tx.wall - HOUR,
+        tx.wall - ALERT_WINDOW,
+    )
+    assert row is not None, "a select without a table has one row"
+    return Recent(row["by_address"], row["by_device"], row["declines"], row["declines"] + row["payments"])
+
+
+async def pause(tx: Tx, _scope: Everyone, sources: Sequence[bytes]) -> None:
+    """Let nothing begin from these sources for a while (H6)."""
+    await tx.execute(
+        """
+        insert into card_pause as paused (source, paused_until)
+        select source, $2 from unnest($1::bytea[]) as source order by source
+        on conflict (source) do update set paused_until = greatest(paused.paused_until, excluded.paused_until)
+        """,
+        sources,
+        tx.wall + PAUSE,
+    )
+
+
+async def alert(tx: Tx, partner: Partner, declines: int, tries: int) -> bool:
+    """Ask all donors of the partner for a code until it is calm (H7); whether it was calm before."""
+    return bool(
+        await tx.fetchval(
+            """
+            insert into card_alert as known (partner_id, raised_at, forced_until, declines, tries)
+            values ($1, $2, $3, $4, $5)
+            on conflict (partner_id) do update set
+                raised_at = case when known.forced_until > $2 then known.raised_at else $2 end,
+                forced_until = $3, declines = $4, tries = $5
+            returning raised_at = $2
+            """,
+            partner.id,
+            tx.wall,
+            tx.wall + CALM_AFTER,
+            declines,
+            tries,
+        )
+    )
+
+
+async def alerts(tx: Tx, _scope: Everyone) -> dict[UUID, datetime]:
+    """The partners whose donors are asked for a code now, and until when at least."""
+    rows = await tx.fetch("select partner_id, forced_until from card_alert where forced_until > $1", tx.wall)
+    return {row["partner_id"]: row["forced_until"] for row in rows}
+
+
+async def codes_sent(tx: Tx, _scope: Everyone, address: bytes, email: bytes) -> tuple[list[datetime], list[datetime]]:
+    """When codes were sent in the last hour for an address, and to an e-mail address; oldest first."""
+    row = await tx.fetchrow(
+        """
+        select (select array_agg(sent_at order by sent_at) from gift_code where address = $1 and sent_at > $3) as ours,
+               (select array_agg(sent_at order by sent_at) from gift_code where email = $2 and sent_at > $3) as theirs
+        """,
+        address,
+        email,
+        tx.wall - HOUR,
+    )
+    assert row is not None, "a select without a table has one row"
+    return list(row["ours"] or ()), list(row["theirs"] or ())
+
+
+async def insert_code(tx: Tx, _scope: Everyone, code: Code, address: bytes) -> None:
+    """Store a code that is to be sent; the newest of a session is the one that counts."""
+    await tx.execute(
+        """
+        insert into gift_code (id, session_id, address, email, recipient, sent_at, expires_at)
+        values ($1, $2, $3, $4, $5, $6, $7)
+        """,
+        code.id,
+        code.session_id,
+        address,
+        code.email,
+        code.recipient,
+        tx.wall,
+        code.expires_at,
+    )
+
+
+_CODE: Final = "id, session_id, email, recipient, expires_at, wrong, spent_at is not null as spent"
+
+
+def _code(row: Record | None) -> Code | None:
+    return None if row is None else Code(*row)
+
+
+async def newest_code(tx: Tx, _scope: Everyone, session_id: UUID) -> Code | None:
+    """The code of a session that counts."""
+    return _code(
+        await tx.fetchrow(
+            f"select {_CODE} from gift_code where session_id = $1 order by sent_at desc, id desc limit 1", session_id
+        )
+    )
+
+
+async def lock_newest_code(tx: Tx, _scope: Everyone, session_id: UUID) -> Code | None:
+    """The same, held until the transaction ends: guesses take turns."""
+    return _code(
+        await tx.fetchrow(
+            f"""
+            select {_CODE} from gift_code where session_id = $1 order by sent_at desc, id desc limit 1
+            for no key update
+            """,
+            session_id,
+        )
+    )
+
+
+async def find_code(tx: Tx, _scope: Everyone, code_id: UUID) -> Sent | None:
+    """A code to be mailed, with whose session it is for."""
+    row = await tx.fetchrow(
+        f"""
+        select {_CODE}, partner_id from gift_code
+        join (select id as session_id, partner_id from donation_session) opened using (session_id) where id = $1
+        """,
+        code_id,
+    )
+    return None if row is None else Sent(Code(*row[:7]), row["partner_id"])
+
+
+async def record_code_attempt(tx: Tx, _scope: Everyone, code_id: UUID, *, right: bool) -> None:
+    """Note a guess of a locked code."""
+    await tx.execute(
+        """
+        update gift_code set wrong = wrong + (not $2)::int, passed_at = case when $2 then $3 else passed_at end
+        where id = $1
+        """,
+        code_id,
+        right,
+        tx.wall,
+    )
+
+
+async def spend(tx: Tx, _scope: Everyone, code_id: UUID) -> None:
+    """A code opens one payment, no more."""
+    await tx.execute("update gift_code set spent_at = $2 where id = $1", code_id, tx.wall)
+
+
+async def oldest(tx: Tx, _scope: Everyone) -> datetime | None:
+    """The moment of the oldest thing that is kept."""
+    found: datetime | None = await tx.fetchval(
+        """
+        select least((select min(begun_at) from card_attempt), (select min(sent_at) from gift_code),
+                     (select min(paused_until) from card_pause), (select min(forced_until) from card_alert))
+        """
+    )
+    return found
+
+
+async def forget(tx: Tx, _scope: Everyone, before: datetime, limit: int) -> int:
+    """Remove what is older; how many rows went."""
+    gone = 0
+    for sql in _FORGET:
+        gone += int(await tx.fetchval(sql, before, limit))
+    return gone
+
+
+_FORGET: Final = (
+    """
+    with gone as (
+        delete from card_attempt where payment_id in (
+            select payment_id from card_attempt where begun_at <= $1 order by begun_at limit $2
+        ) returning 1
+    ) select count(*) from gone
+    """,
+    """
+    with gone as (
+        delete from gift_code where id in (
+            select id from gift_code where sent_at <= $1 order by sent_at limit $2
+        ) returning 1
+    ) select count(*) from gone
+    """,
+    """
+    with gone as (
+        delete from card_pause where source in (
+            select source from card_pause where paused_until <= $1 order by paused_until limit $2
+        ) returning 1
+    ) select count(*) from gone
+    """,
+    """
+    with gone as (
+        delete from card_alert where partner_id in (
+            select partner_id from card_alert where forced_until <= $1 order by forced_until limit $2
+        ) returning 1
+    ) select count(*) from gone
+    """,
+)

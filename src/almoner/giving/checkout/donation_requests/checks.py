@@ -1,0 +1,101 @@
+"""What the self-check asks of donation requests: their sums, their postings, and that nothing stays half done (M3)."""
+
+from typing import Final
+
+from almoner.platform.observability.selfcheck import Check
+
+_ADVICE: Final = "Stop payouts, compare the request with our bank's statement, and put the difference right by a person"
+
+checks: Final = (
+    Check(
+        "donation_requests.sums_of_donations",
+        "A request is the sum of its donations, and what is covered is the sum of those that were received",
+        _ADVICE,
+        """
+        select r.id from donation_request r left join (
+            select request_id, count(*) as n, sum(amount_minor) as minor,
+                   coalesce(sum(amount_minor) filter (where status <> 'REQUESTED_PAYMENT'), 0) as received
+            from donation where request_id is not null group by 1
+        ) d on d.request_id = r.id
+        where (r.donations, r.amount_minor, r.covered_minor) is distinct from
+              (coalesce(d.n, 0), coalesce(d.minor, 0), coalesce(d.received, 0))
+        """,
+        "donationrequest",
+    ),
+    Check(
+        "donation_requests.paid_by_transfers",
+        "What was paid on a request is the sum of what it took of transfers",
+        _ADVICE,
+        """
+        select r.id from donation_request r left join (
+            select request_id, sum(applied_minor) as minor from request_payment group by 1
+        ) p on p.request_id = r.id
+        where r.paid_minor <> coalesce(p.minor, 0)
+        """,
+        "donationrequest",
+    ),
+    Check(
+        "donation_requests.transfers_are_posted",
+        "A partner's transfer has the postings of its parts and its state; and no such posting has no transfer",
+        _ADVICE,
+        """
+        select coalesce(p.id || ' ' || p.kind, 'posting of ' || t.owner_id || ' ' || t.kind) from (
+            select p.id, part.kind, part.minor, p.currency::text as currency
+            from request_payment p cross join lateral (values
+                ('request_paid', p.applied_minor, p.applied_from is null),
+                ('over_applied', p.applied_minor, p.applied_from is not null),
+                ('request_over', p.over_minor, p.applied_from is null),
+                ('over_returned', p.over_minor, p.status = 'returned')
+            ) as part (kind, minor, happened)
+            where part.happened and part.minor > 0
+        ) p full join (
+            select owner_id, kind, amount_minor as minor, currency::text as currency from ledger_transfer
+            where kind in ('request_paid', 'request_over', 'over_returned', 'over_applied')
+        ) t on t.owner_id = p.id and t.kind = p.kind
+        where (p.minor, p.currency) is distinct from (t.minor, t.currency)
+        union all
+        select p.id || ' is not what was over' from request_payment p
+        full join (select * from request_payment where status = 'applied') f on f.id = p.applied_from
+        where num_nonnulls(p.applied_from, f.id) > 0
+          and (p.amount_minor, p.currency) is distinct from (f.over_minor, f.currency)
+        """,
+    ),
+    Check(
+        "donation_requests.received_are_posted",
+        "A direct donation that was received has its posting, for its amount; and no such posting has no donation",
+        _ADVICE,
+        """
+        select coalesce(d.id::text, 'posting of ' || t.owner_id) from (
+            select id, settled_minor as minor, settled_currency::text as currency from donation
+            where type = 'direct' and status in ('RECEIVED_PAYMENT', 'DISBURSED')
+        ) d full join (
+            select owner_id, amount_minor as minor, currency::text as currency from ledger_transfer
+            where kind = 'request_covered'
+        ) t on t.owner_id = d.id
+        where (d.minor, d.currency) is distinct from (t.minor, t.currency)
+        """,
+    ),
+    Check(
+        "donation_requests.clearing_closes",
+        "Request clearing holds what partners paid and covers no whole donation yet",
+        _ADVICE,
+        """
+        select key from ledger_account a left join (
+            select currency, sum(paid_minor - covered_minor) as minor from donation_request group by 1
+        ) r using (currency)
+        where a.kind = 'request_clearing' and credits_minor - debits_minor <> coalesce(r.minor, 0)
+        """,
+    ),
+    Check(
+        "donation_requests.are_finished",
+        "A request is filled, and what its money covers is received, within 15 minutes",
+        "See that a worker runs, and look for sweep_failed and dead requests.run jobs; `almoner requests run` fills",
+        """
+        select id from donation_request
+        where gathering and created_at < (select at from moment) - interval '15 min'
+           or covering and (select max(received_at) from request_payment where request_id = donation_request.id)
+                           < (select at from moment) - interval '15 min'
+        """,
+        "donationrequest",
+    ),
+)

@@ -1,0 +1,172 @@
+"""Donation requests: periods, states, and what money covers (settled 4, 5); pure."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Final, Literal
+from uuid import UUID
+
+from almoner.access.partners.domain import PartnerAccount, Period
+from almoner.giving.checkout.hosted_page.domain import amounts
+from almoner.kit.errors import BadRequest
+from almoner.kit.ids import encode
+from almoner.kit.money import Money
+from almoner.kit.states import Lifecycle
+
+REQUEST: Final = Lifecycle(
+    "donation_request",
+    {
+        "OPEN": frozenset({"PARTLY_PAID", "PAID"}),
+        "PARTLY_PAID": frozenset({"PAID"}),
+    },
+)
+PAYMENT: Final = Lifecycle("request_payment", {"booked": frozenset(), "held": frozenset({"returned", "applied"})})
+Status = Literal["OPEN", "PARTLY_PAID", "PAID"]
+PaymentStatus = Literal["booked", "held", "returned", "applied"]
+MAX_BANK_REFERENCE: Final = 140
+MAX_NOTE: Final = 2000
+_DAY: Final = timedelta(days=1)
+
+
+class InvalidState(BadRequest):
+    code = "donation_request/invalid_state"
+    message = "The donation request is in a state that does not allow this"
+
+
+class RequestRefused(Exception):
+    """What was asked of a donation request cannot be done; the message says why."""
+
+
+class NothingToAsk(Exception):
+    """There is nothing that a partner could be asked for: all was cancelled meanwhile."""
+
+
+@dataclass(frozen=True, slots=True)
+class Unasked:
+    """Whose donations are bundled together: of one partner, in one currency."""
+
+    partner_id: UUID
+    currency: str
+
+
+@dataclass(frozen=True, slots=True)
+class DonationRequest:
+    """What a partner is asked for. ``made_before``: donations made before then are in it.
+
+    ``gathering``: donations still come in. ``covering``: some that its money covers have yet to be received;
+    ``covered_minor`` is the sum of those that were.
+    """
+
+    id: UUID
+    partner_id: UUID
+    money: Money
+    donations: int
+    paid_minor: int
+    covered_minor: int
+    status: Status
+    reference: str
+    made_before: datetime
+    gathering: bool
+    covering: bool
+    created_at: datetime
+    due_at: datetime
+
+    @property
+    def open_minor(self) -> int:
+        """What is still to be paid."""
+        return self.money.minor - self.paid_minor
+
+
+@dataclass(frozen=True, slots=True)
+class RequestPayment:
+    """A partner's bank transfer. ``applied_minor``: what the request took; the rest is over and held.
+
+    ``bank_reference``: what our bank calls it, each once. ``applied_from``: this is what was over of another.
+    """
+
+    id: UUID
+    request_id: UUID
+    money: Money
+    applied_minor: int
+    bank_reference: str
+    status: PaymentStatus
+    received_at: datetime
+    noted_by: str
+    applied_from: UUID | None = None
+
+    @property
+    def over_minor(self) -> int:
+        """What no request takes."""
+        return self.money.minor - self.applied_minor
+
+
+def period_begins(every: Period, now: datetime) -> datetime:
+    """When the period that ``now`` is in began, UTC: a request holds donations made before that."""
+    midnight = now.replace(hour=0, minute=0, second=0, microsecond=0)
+    match every:
+        case "day":
+            return midnight
+        case "week":
+            return midnight - now.weekday() * _DAY
+        case "month":
+            return midnight.replace(day=1)
+
+
+def period_ends(every: Period, now: datetime) -> datetime:
+    """When the period that ``now`` is in ends: donations of it are asked for from then on."""
+    began = period_begins(every, now)
+    days = {"day": 1, "week": 7, "month": 32}[every]
+    return period_begins(every, began + days * _DAY)
+
+
+def least(account: PartnerAccount, currency: str) -> int:
+    """The least that the partner is asked for, in minor units: less waits for the next period."""
+    return max(1, account.request_least_gifts * amounts(currency).least)
+
+
+def opened(request_id: UUID, of: Unasked, made_before: datetime, due_days: int, now: datetime) -> DonationRequest:
+    """A new request, with nothing in it yet."""
+    return DonationRequest(
+        id=request_id,
+        partner_id=of.partner_id,
+        money=Money(0, of.currency),
+        donations=0,
+        paid_minor=0,
+        covered_minor=0,
+        status="OPEN",
+        reference=reference(request_id),
+        made_before=made_before,
+        gathering=True,
+        covering=False,
+        created_at=now,
+        due_at=now + due_days * _DAY,
+    )
+
+
+def reference(request_id: UUID) -> str:
+    """What the partner's transfer names: short enough for every bank, from the random end of the identifier."""
+    end = encode(request_id).upper()[-10:]
+    return f"ALM-{end[:5]}-{end[5:]}"
+
+
+def taken(request: DonationRequest, money: Money) -> int:
+    """How much of a transfer the request takes: what it is still open for, nothing of another currency."""
+    return min(money.minor, request.open_minor) if money.currency == request.money.currency else 0
+
+
+def status_when(paid_minor: int, amount_minor: int) -> Status:
+    """Where a request stands by what was paid on it."""
+    if paid_minor == 0:
+        return "OPEN"
+    return "PAID" if paid_minor == amount_minor else "PARTLY_PAID"
+
+
+def covered(available_minor: int, gifts: Iterable[int]) -> int:
+    """How many of these gifts the money covers: whole ones, the oldest first, none out of turn."""
+    count = 0
+    for minor in gifts:
+        if minor > available_minor:
+            break
+        available_minor -= minor
+        count += 1
+    return count

@@ -1,0 +1,122 @@
+"""Bundling donations and receiving money for them: a batch in each transaction, any number of runs at once."""
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+from typing import Final
+from uuid import UUID
+
+import structlog
+from asyncpg import DataError, IntegrityConstraintViolationError
+
+from almoner.giving.checkout.donation_requests import service
+from almoner.giving.checkout.donation_requests.domain import DonationRequest, NothingToAsk, RequestPayment, Unasked
+from almoner.kit.money import Money, MoneyError
+from almoner.platform.database.transactions import EVERYONE, Database, Everyone, Partner, Tx
+
+REFUSALS: Final = (MoneyError, DataError, IntegrityConstraintViolationError)
+"""What is wrong with the donations of one partner, and not with the database."""
+_log: Final = structlog.get_logger("almoner.giving")
+
+
+@dataclass(slots=True)
+class Ran:
+    """What a run did. ``waiting``: how many pairs of partner and currency have too little, or no period over."""
+
+    made: list[DonationRequest] = field(default_factory=list)
+    waiting: int = 0
+
+
+Record = Callable[[Tx, Ran], Awaitable[None]]
+"""Says who ran it."""
+
+
+async def run(db: Database, record: Record | None = None) -> Ran:
+    """Ask every partner for the direct donations of the periods that are over.
+
+    ``record`` is called in the transaction that finishes the run.
+    """
+    ran = Ran()
+    async with db.read() as tx:
+        found = await service.uninvoiced(tx)
+    for of in found:
+        try:
+            made = await invoice_partner(db, of)
+        except REFUSALS as refused:
+            # One partner's donations that cannot be asked for do not keep the others back.
+            _log.error("request_refused", partner=str(of.partner_id), currency=of.currency, why=str(refused))
+            made = []
+        ran.made += made
+        ran.waiting += not made
+    if record is not None:
+        async with db.write() as tx:
+            await record(tx, ran)
+    return ran
+
+
+async def invoice_partner(db: Database, of: Unasked, *, now_asked: bool = False) -> list[DonationRequest]:
+    """Bundle one partner's donations of a currency into a request, or into more when they are too much for one.
+
+    None of them when there is nothing to ask for yet.
+    """
+    finished: list[DonationRequest] = []
+    more = True
+    while more:
+        try:
+            async with db.write() as tx:
+                made, more = await service.gather(tx, of, now_asked=now_asked)
+        except NothingToAsk:
+            break
+        if made is not None and not made.gathering:
+            finished.append(made)
+    return finished
+
+
+async def receive(
+    db: Database,
+    scope: Partner | Everyone,
+    request_id: UUID,
+    money: Money,
+    bank_reference: str,
+    *,
+    noted_by: str,
+    record: Callable[[Tx, RequestPayment], Awaitable[None]] | None = None,
+) -> RequestPayment:
+    """A partner's transfer came; all donations that it covers are received. Raises NotFound, RequestRefused.
+
+    ``record`` is called in the transaction that books the transfer.
+    """
+    async with db.write() as tx:
+        made = await service.receive(tx, scope, request_id, money, bank_reference, noted_by=noted_by)
+        if record is not None:
+            await record(tx, made)
+    await follow(db, made.request_id)
+    return made
+
+
+async def apply_over(
+    db: Database,
+    payment_id: UUID,
+    request_id: UUID,
+    *,
+    note: str,
+    decided_by: str,
+    record: Callable[[Tx, RequestPayment], Awaitable[None]],
+) -> RequestPayment:
+    """What was over of a transfer pays another request; the part that does. Raises NotFound, RequestRefused.
+
+    ``record`` is called in the transaction that books it.
+    """
+    async with db.write() as tx:
+        _, part = await service.apply_over(tx, payment_id, request_id, note=note, decided_by=decided_by)
+        await record(tx, part)
+    await follow(db, part.request_id)
+    return part
+
+
+async def follow(db: Database, request_id: UUID) -> None:
+    """Receive what a request's money covers, a batch in each transaction."""
+    async with db.read() as tx:
+        more = (await service.get(tx, EVERYONE, request_id)).covering
+    while more:
+        async with db.write() as tx:
+            more = await service.allocate_payment(tx, request_id)

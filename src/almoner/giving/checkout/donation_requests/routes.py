@@ -1,0 +1,34 @@
+"""Endpoints of donation requests (settled 8)."""
+
+from typing import Annotated
+from uuid import UUID
+
+from almoner.giving.checkout.donation_requests import service as requests
+from almoner.giving.checkout.donation_requests.schemas import (
+    DonationRequestOut,
+    DonationRequestsQuery,
+    donation_request_out,
+)
+from almoner.platform.http.caller import SECRET
+from almoner.platform.http.calls import Call
+from almoner.platform.http.endpoints import Routes
+from almoner.platform.http.ids import PathId
+from almoner.platform.http.paging import Listing
+
+DonationRequestId = Annotated[UUID, PathId("donationrequest")]
+
+routes = Routes("Donation requests")
+
+
+@routes.get("/v1/donation-requests", key=SECRET, scope="donation_requests:read")
+async def list_donation_requests(call: Call, query: DonationRequestsQuery) -> Listing[DonationRequestOut]:
+    """List donation requests, newest first: what you are asked to transfer for direct donations."""
+    page = call.page(query)
+    rows, total = await requests.page(call.tx, call.partner, page)
+    return call.listing(page, rows, total, lambda row: donation_request_out(call.tx, row), lambda row: (row.id.bytes,))
+
+
+@routes.get("/v1/donation-requests/{id}", key=SECRET, scope="donation_requests:read")
+async def get_donation_request(call: Call, id: DonationRequestId) -> DonationRequestOut:
+    """Retrieve a donation request."""
+    return donation_request_out(call.tx, await requests.get(call.tx, call.partner, id))

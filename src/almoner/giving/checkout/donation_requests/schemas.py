@@ -1,0 +1,46 @@
+"""Donation requests on the wire (settled 4)."""
+
+from typing import Annotated
+
+import msgspec
+
+from almoner.giving.checkout.donation_requests.domain import DonationRequest, Status
+from almoner.kit.time import iso
+from almoner.platform.database.transactions import Tx
+from almoner.platform.http.wire import Out, PageQuery
+
+
+class DonationRequestsQuery(PageQuery):
+    """Donation requests have no filters."""
+
+
+class DonationRequestOut(Out, object_name="donation_request"):
+    """What you are asked to transfer for the direct donations of a period, in one currency."""
+
+    id: str
+    status: Status
+    amount: int
+    paid_amount: int
+    currency_code: str
+    reference: Annotated[str, msgspec.Meta(description="What your transfer names.", examples=["ALM-7K3QX-9P2MV"])]
+    donation_ids_count: Annotated[
+        int,
+        msgspec.Meta(description="How many donations it asks for; `GET /v1/donations?donationRequestId=` has them."),
+    ]
+    due_at: str
+    created_at: str
+
+
+def donation_request_out(tx: Tx, request: DonationRequest) -> DonationRequestOut:
+    """The answer for one request."""
+    return DonationRequestOut(
+        id=tx.ids.text("donationrequest", request.id),
+        status=request.status,
+        amount=request.money.minor,
+        paid_amount=request.paid_minor,
+        currency_code=request.money.currency,
+        reference=request.reference,
+        donation_ids_count=request.donations,
+        due_at=iso(request.due_at),
+        created_at=iso(request.created_at),
+    )

@@ -1,0 +1,247 @@
+"""What can be done with donation requests.
+
+A request is held first, then its donations, then the accounts of the books. What holds more donations than one
+transaction should is filled, and received, a batch in each; the row says that there is more (``gathering``,
+``covering``), so that a crash leaves nothing that the next run does not finish.
+"""
+
+from dataclasses import replace
+from datetime import datetime, timedelta
+from typing import Final
+from uuid import UUID
+
+from almoner.access.partners import service as partners
+from almoner.access.partners.domain import PartnerAccount
+from almoner.access.people import service as people
+from almoner.access.people.domain import members_of
+from almoner.access.security_emails import service as letters
+from almoner.giving.accounting.ledger import domain as books
+from almoner.giving.accounting.ledger import service as ledger
+from almoner.giving.accounting.ledger.domain import Transfer
+from almoner.giving.checkout.donation_requests import domain, schemas, store
+from almoner.giving.checkout.donation_requests.domain import (
+    DonationRequest,
+    NothingToAsk,
+    PaymentStatus,
+    RequestPayment,
+    RequestRefused,
+    Status,
+    Unasked,
+)
+from almoner.giving.checkout.donation_requests.schemas import DonationRequestOut
+from almoner.giving.checkout.donations import service as donations
+from almoner.kit.errors import NotFound
+from almoner.kit.money import MAX_MINOR, Money, written
+from almoner.platform.database.transactions import EVERYONE, Everyone, Partner, Tx
+from almoner.platform.http.paging import Page
+
+BATCH: Final = 1000
+"""Donations that come into a request in one transaction."""
+COVERED: Final = 100
+"""Donations that are received, each with its posting, in one transaction."""
+_DAY: Final = timedelta(days=1)
+
+
+async def get(tx: Tx, scope: Partner | Everyone, request_id: UUID) -> DonationRequest:
+    """One request. Raises NotFound."""
+    if (found := await store.find(tx, scope, request_id)) is None:
+        raise NotFound
+    return found
+
+
+def record(tx: Tx, request: DonationRequest) -> DonationRequestOut:
+    """The request as partners see it."""
+    return schemas.donation_request_out(tx, request)
+
+
+async def page(tx: Tx, partner: Partner, page_: Page) -> tuple[list[DonationRequest], int]:
+    """One page and the exact total."""
+    return await store.page(tx, partner, page_)
+
+
+async def newest(tx: Tx, status: Status | None, limit: int) -> list[DonationRequest]:
+    """The newest requests of all partners, for officers."""
+    return await store.newest(tx, EVERYONE, status, limit)
+
+
+async def named(tx: Tx, reference: str) -> UUID | None:
+    """The request that a transfer names by its reference."""
+    return await store.find_by_reference(tx, EVERYONE, reference)
+
+
+async def uninvoiced(tx: Tx) -> list[Unasked]:
+    """Whose donations nobody was asked for, and whose requests a dead process left half filled."""
+    found = [Unasked(*one) for one in await donations.uninvoiced(tx)]
+    return list(dict.fromkeys([*await store.gathering(tx, EVERYONE), *found]))
+
+
+async def gather(
+    tx: Tx, of: Unasked, *, now_asked: bool = False, limit: int = BATCH
+) -> tuple[DonationRequest | None, bool]:
+    """Put donations of the periods that are over into their request: the request, and whether there are more of them.
+
+    A request is full when the next donation would make it more than any amount may be: that goes into the next request.
+    None while what there is comes to less than the partner's least request. ``now_asked``: the period ends now, and any
+    amount is asked for. Raises NothingToAsk, whereupon nothing may be kept.
+    """
+    partner = Partner(of.partner_id)
+    account = await partners.get(tx, partner)
+    held = await store.lock_gathering(tx, partner, of.currency)
+    if held is None:
+        ends = tx.now + timedelta(milliseconds=1) if now_asked else domain.period_begins(account.request_every, tx.now)
+        waiting = await donations.sum_unasked(tx, partner, of.currency, ends)
+        if not waiting or (not now_asked and waiting < domain.least(account, of.currency)):
+            return None, False
+        await store.insert(tx, partner, domain.opened(tx.new_id(), of, ends, account.request_due_days, tx.now))
+        if (held := await store.lock_gathering(tx, partner, of.currency)) is None:
+            return None, True  # another run has just finished it
+    room = MAX_MINOR - held.money.minor
+    count, money, full = await donations.ask(tx, partner, of.currency, held.made_before, held.id, limit, room)
+    if not count and not held.donations:
+        raise NothingToAsk
+    more = full or count == limit
+    gathering = more and not full
+    filled = replace(held, money=held.money + money, donations=held.donations + count, gathering=gathering)
+    if not filled.gathering:
+        filled = replace(filled, due_at=tx.now + account.request_due_days * _DAY)
+    await store.refill(tx, filled)
+    if not filled.gathering:
+        await _ask(tx, account, filled)
+    return filled, more
+
+
+async def _ask(tx: Tx, account: PartnerAccount, request: DonationRequest) -> None:
+    """Have the partner's owners and finance people told by mail what is to be paid."""
+    facts = {
+        "Amount": written(request.money),
+        "Reference": request.reference,
+        "To be paid by": f"{request.due_at:%d %B %Y}",
+        "Donations": f"{request.donations:,}",
+        "Request": tx.ids.text("donationrequest", request.id),
+    }
+    for person in await people.with_roles(tx, members_of(Partner(account.id)), "owner", "finance"):
+        await letters.send(tx, person, "donation_request", values={"amount": facts["Amount"]}, facts=facts)
+
+
+async def receive(
+    tx: Tx, scope: Partner | Everyone, request_id: UUID, money: Money, bank_reference: str, *, noted_by: str
+) -> RequestPayment:
+    """A partner's transfer is on our bank account: donations that it covers are received, ``COVERED`` of them now.
+
+    What is more than the request is still open for, or of another currency, is held in suspense until somebody returns
+    it. ``bank_reference``: what our bank calls the transfer, 1 to 140 characters. Raises NotFound, RequestRefused.
+    """
+    if not 1 <= len(bank_reference) <= domain.MAX_BANK_REFERENCE:
+        raise RequestRefused(f"the bank's reference must have 1 to {domain.MAX_BANK_REFERENCE} characters")
+    if not money:
+        raise RequestRefused("the amount must be more than nothing")
+    held = await _lock(tx, scope, request_id)
+    if held.gathering:
+        raise RequestRefused("donations still come into the request: it has no amount yet; try again in a moment")
+    applied = domain.taken(held, money)
+    over = Money(money.minor - applied, money.currency)
+    status: PaymentStatus = "held" if over else "booked"
+    made = RequestPayment(tx.new_id(), held.id, money, applied, bank_reference, status, tx.now, noted_by)
+    if not await store.insert_payment(tx, EVERYONE, made):
+        raise RequestRefused(f"the transfer {bank_reference} was noted before")
+    transfers = books.request_paid(made.id, Money(applied, money.currency), over)
+    if applied:
+        paid = held.paid_minor + applied
+        await store.pay(tx, held, paid, domain.status_when(paid, held.money.minor))
+        transfers += await _cover(tx, replace(held, paid_minor=paid))
+    ledger.post(tx, transfers)
+    return made
+
+
+async def allocate_payment(tx: Tx, request_id: UUID) -> bool:
+    """Receive more donations that a request's money covers; whether there may be more of them."""
+    held = await _lock(tx, EVERYONE, request_id)
+    if held.covering:
+        ledger.post(tx, await _cover(tx, held))
+    return (await get(tx, EVERYONE, request_id)).covering
+
+
+async def _cover(tx: Tx, held: DonationRequest) -> list[Transfer]:
+    waiting = await donations.lock_waiting(tx, held.id, COVERED)
+    count = domain.covered(held.paid_minor - held.covered_minor, [minor for _, minor in waiting])
+    received = await donations.receive_direct(tx, [donation_id for donation_id, _ in waiting[:count]]) if count else []
+    covered = sum(one.money.minor for one in received)
+    await store.allocate_payment(tx, held, held.covered_minor + covered, more=count == COVERED)
+    return [move for one in received for move in books.request_covered(one.id, one.organisation_id, one.money)]
+
+
+async def covering(tx: Tx, limit: int) -> list[UUID]:
+    """Requests whose money covers donations that were not received yet."""
+    return await store.covering(tx, EVERYONE, limit)
+
+
+async def held_payments(tx: Tx, limit: int) -> list[RequestPayment]:
+    """Transfers of which something is over and held, oldest first."""
+    return await store.held_payments(tx, EVERYONE, limit)
+
+
+async def return_over(tx: Tx, payment_id: UUID, *, note: str, decided_by: str) -> RequestPayment:
+    """What was over of a transfer went back to the partner by bank. Raises NotFound, RequestRefused."""
+    if not 1 <= len(note) <= domain.MAX_NOTE:
+        raise RequestRefused(f"the note must have 1 to {domain.MAX_NOTE} characters")
+    if (held := await store.lock_payment(tx, EVERYONE, payment_id)) is None:
+        raise NotFound
+    if held.status != "held":
+        raise RequestRefused(f"nothing of this transfer is held: it is {held.status}")
+    await store.decide(tx, held, "returned", decided_by, note)
+    ledger.post(tx, books.over_returned(held.id, Money(held.over_minor, held.money.currency)))
+    return replace(held, status="returned")
+
+
+async def apply_over(
+    tx: Tx, payment_id: UUID, request_id: UUID, *, note: str, decided_by: str
+) -> tuple[RequestPayment, RequestPayment]:
+    """What was over of a transfer pays another request of the same partner: the transfer, and the part that does.
+
+    What is more than that request is open for stays held, of the part. Raises NotFound, RequestRefused.
+    """
+    if not 1 <= len(note) <= domain.MAX_NOTE:
+        raise RequestRefused(f"the note must have 1 to {domain.MAX_NOTE} characters")
+    whose = (await get(tx, EVERYONE, request_id)).partner_id
+    target = await _lock(tx, EVERYONE, request_id)  # before the transfer, as whoever receives one does
+    if (held := await store.lock_payment(tx, EVERYONE, payment_id)) is None:
+        raise NotFound
+    if held.status != "held":
+        raise RequestRefused(f"nothing of this transfer is held: it is {held.status}")
+    if (await get(tx, EVERYONE, held.request_id)).partner_id != whose:
+        raise RequestRefused("the request is another partner's")
+    if target.gathering:
+        raise RequestRefused("donations still come into the request: it has no amount yet; try again in a moment")
+    over = Money(held.over_minor, held.money.currency)
+    if not (applied := domain.taken(target, over)):
+        raise RequestRefused("nothing is open on the request in this currency")
+    status: PaymentStatus = "booked" if applied == over.minor else "held"
+    part = RequestPayment(
+        tx.new_id(), target.id, over, applied, held.bank_reference, status, tx.now, decided_by, applied_from=held.id
+    )
+    await store.decide(tx, held, "applied", decided_by, note)
+    if not await store.insert_payment(tx, EVERYONE, part):
+        raise LookupError(f"what was over of {held.id} was applied before")
+    transfers = books.over_applied(part.id, Money(applied, over.currency))
+    paid = target.paid_minor + applied
+    await store.pay(tx, target, paid, domain.status_when(paid, target.money.minor))
+    ledger.post(tx, transfers + await _cover(tx, replace(target, paid_minor=paid)))
+    return replace(held, status="applied"), part
+
+
+async def next_run(tx: Tx, name: str) -> datetime | None:
+    """When periods may be over whose donations nobody was asked for: the midnight (UTC) after the oldest was made.
+
+    ``name``: of the schedule, which does not run twice for one midnight.
+    """
+    oldest = await donations.oldest_unasked(tx)
+    if oldest is None:
+        return None
+    ran = await store.ran_at(tx, EVERYONE, name)
+    return domain.period_ends("day", max(oldest, ran) if ran else oldest)
+
+
+async def _lock(tx: Tx, scope: Partner | Everyone, request_id: UUID) -> DonationRequest:
+    if (held := await store.lock(tx, scope, request_id)) is None:
+        raise NotFound
+    return held

@@ -1,0 +1,246 @@
+"""SQL of donation requests and of what partners paid on them."""
+
+from datetime import datetime
+from typing import Final
+from uuid import UUID
+
+from asyncpg import Record
+
+from almoner.giving.checkout.donation_requests.domain import (
+    REQUEST,
+    DonationRequest,
+    PaymentStatus,
+    RequestPayment,
+    Status,
+    Unasked,
+)
+from almoner.kit.money import Money
+from almoner.platform.database import counters, lists
+from almoner.platform.database.transactions import Everyone, Partner, Tx
+from almoner.platform.http.paging import Page
+
+LIST: Final = "donation_request"
+_COLUMNS: Final = (
+    "id, partner_id, amount_minor, currency, donations, paid_minor, covered_minor, status, reference, made_before, "
+    "gathering, covering, created_at, due_at"
+)
+_PAYMENT: Final = (
+    "id, request_id, amount_minor, currency, applied_minor, bank_reference, status, received_at, noted_by, applied_from"
+)
+
+
+def _request(row: Record) -> DonationRequest:
+    id_, partner_id, minor, currency, *rest = row[:14]
+    return DonationRequest(id_, partner_id, Money(minor, currency), *rest)
+
+
+def _payment(row: Record) -> RequestPayment:
+    id_, request_id, minor, currency, *rest = row
+    return RequestPayment(id_, request_id, Money(minor, currency), *rest)
+
+
+async def insert(tx: Tx, partner: Partner, new: DonationRequest) -> bool:
+    """Store a new request; False when another gathers the same donations already."""
+    made = await tx.execute(
+        """
+        insert into donation_request (id, partner_id, currency, amount_minor, donations, paid_minor, covered_minor,
+                                      status, reference, made_before, gathering, covering, created_at, due_at,
+                                      status_changed_at)
+        values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $13)
+        on conflict (partner_id, currency) where gathering do nothing
+        """,
+        new.id,
+        partner.id,
+        new.money.currency,
+        new.money.minor,
+        new.donations,
+        new.paid_minor,
+        new.covered_minor,
+        new.status,
+        new.reference,
+        new.made_before,
+        new.gathering,
+        new.covering,
+        new.created_at,
+        new.due_at,
+    )
+    if made != "INSERT 0 1":
+        return False
+    await counters.add(tx, partner, LIST, 1)
+    return True
+
+
+async def lock_gathering(tx: Tx, partner: Partner, currency: str) -> DonationRequest | None:
+    """The request that donations come into now, held until the transaction ends."""
+    row = await tx.fetchrow(
+        f"""
+        select {_COLUMNS} from donation_request where partner_id = $1 and currency = $2 and gathering
+        for no key update
+        """,
+        partner.id,
+        currency,
+    )
+    return _request(row) if row else None
+
+
+async def gathering(tx: Tx, _scope: Everyone) -> list[Unasked]:
+    """Whose requests donations come into now, or did when a process died."""
+    rows = await tx.fetch("select partner_id, currency::text from donation_request where gathering order by 1, 2")
+    return [Unasked(*row) for row in rows]
+
+
+async def refill(tx: Tx, held: DonationRequest) -> None:
+    """Store what is in a held request, whether more comes in, and until when it is to be paid."""
+    await tx.execute(
+        """
+        update donation_request set amount_minor = $2, donations = $3, gathering = $4, due_at = $5 where id = $1
+        """,
+        held.id,
+        held.money.minor,
+        held.donations,
+        held.gathering,
+        held.due_at,
+    )
+
+
+async def find(tx: Tx, scope: Partner | Everyone, request_id: UUID) -> DonationRequest | None:
+    """One request."""
+    partner_id = scope.id if isinstance(scope, Partner) else None
+    row = await tx.fetchrow(
+        f"select {_COLUMNS} from donation_request where id = $1 and ($2::uuid is null or partner_id = $2)",
+        request_id,
+        partner_id,
+    )
+    return _request(row) if row else None
+
+
+async def find_by_reference(tx: Tx, _scope: Everyone, reference: str) -> UUID | None:
+    """The request that a transfer names."""
+    found: UUID | None = await tx.fetchval("select id from donation_request where reference = $1", reference)
+    return found
+
+
+async def lock(tx: Tx, scope: Partner | Everyone, request_id: UUID) -> DonationRequest | None:
+    """One request, held until the transaction ends."""
+    partner_id = scope.id if isinstance(scope, Partner) else None
+    row = await tx.fetchrow(
+        f"""
+        select {_COLUMNS} from donation_request where id = $1 and ($2::uuid is null or partner_id = $2)
+        for no key update
+        """,
+        request_id,
+        partner_id,
+    )
+    return _request(row) if row else None
+
+
+async def page(tx: Tx, partner: Partner, page_: Page) -> tuple[list[DonationRequest], int]:
+    """One page in reading order, and the exact total."""
+    rows, total = await lists.page(tx, partner, LIST, _COLUMNS, page_)
+    return [_request(row) for row in rows], total
+
+
+async def newest(tx: Tx, _scope: Everyone, status: Status | None, limit: int) -> list[DonationRequest]:
+    """The newest requests of all partners."""
+    rows = await tx.fetch(
+        f"""
+        select {_COLUMNS} from donation_request where $1::text is null or status = $1 order by id desc limit $2
+        """,
+        status,
+        limit,
+    )
+    return [_request(row) for row in rows]
+
+
+async def pay(tx: Tx, held: DonationRequest, paid_minor: int, status: Status) -> None:
+    """Note what was paid on a held request: donations that it covers have yet to be received.
+
+    Raises LookupError when its state does not allow it.
+    """
+    done = await tx.execute(
+        """
+        update donation_request set paid_minor = $2, status = $3, covering = true,
+            status_changed_at = case when status = $3 then status_changed_at else $5 end
+        where id = $1 and (status = $3 or status = any($4)) and not gathering
+        """,
+        held.id,
+        paid_minor,
+        status,
+        REQUEST.sources_of(status),
+        tx.now,
+    )
+    if done != "UPDATE 1":
+        raise LookupError(f"donation request {held.id} is {held.status}")
+
+
+async def allocate_payment(tx: Tx, held: DonationRequest, covered_minor: int, *, more: bool) -> None:
+    """Note which part of a held request was received as donations, and whether its money covers more of them."""
+    await tx.execute(
+        "update donation_request set covered_minor = $2, covering = $3 where id = $1", held.id, covered_minor, more
+    )
+
+
+async def covering(tx: Tx, _scope: Everyone, limit: int) -> list[UUID]:
+    """Requests whose money covers donations that were not received yet."""
+    rows = await tx.fetch("select id from donation_request where covering order by id limit $1", limit)
+    return [row["id"] for row in rows]
+
+
+async def insert_payment(tx: Tx, _scope: Everyone, new: RequestPayment) -> bool:
+    """Store what a transfer brought; False when this one was noted before."""
+    made = await tx.execute(
+        """
+        insert into request_payment (id, request_id, currency, amount_minor, applied_minor, over_minor, bank_reference,
+                                     status, received_at, noted_by, status_changed_at, applied_from)
+        values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $9, $11)
+        on conflict (bank_reference) where applied_from is null do nothing
+        """,
+        new.id,
+        new.request_id,
+        new.money.currency,
+        new.money.minor,
+        new.applied_minor,
+        new.over_minor,
+        new.bank_reference,
+        new.status,
+        new.received_at,
+        new.noted_by,
+        new.applied_from,
+    )
+    return made == "INSERT 0 1"
+
+
+async def lock_payment(tx: Tx, _scope: Everyone, payment_id: UUID) -> RequestPayment | None:
+    """One transfer, held until the transaction ends."""
+    row = await tx.fetchrow(f"select {_PAYMENT} from request_payment where id = $1 for no key update", payment_id)
+    return _payment(row) if row else None
+
+
+async def held_payments(tx: Tx, _scope: Everyone, limit: int) -> list[RequestPayment]:
+    """Transfers of which something is over and held, oldest first."""
+    rows = await tx.fetch(f"select {_PAYMENT} from request_payment where status = 'held' order by id limit $1", limit)
+    return [_payment(row) for row in rows]
+
+
+async def decide(tx: Tx, held: RequestPayment, status: PaymentStatus, decided_by: str, note: str) -> None:
+    """Note what became of what was over of a held transfer."""
+    await tx.execute(
+        """
+        update request_payment set status = $5, status_changed_at = $2, decided_at = $2, decided_by = $3, note = $4
+        where id = $1 and status = 'held'
+        """,
+        held.id,
+        tx.now,
+        decided_by,
+        note,
+        status,
+    )
+
+
+WAITS_SINCE: Final = "select ran_at from schedule where name = $1"
+
+
+async def ran_at(tx: Tx, _scope: Everyone, schedule: str) -> datetime | None:
+    """When a schedule last ran."""
+    found: datetime | None = await tx.fetchval(WAITS_SINCE, schedule)
+    return found

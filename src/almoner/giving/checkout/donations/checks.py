@@ -1,0 +1,77 @@
+"""What the self-check asks of donations: their payments, their history, and the 24 hours."""
+
+from typing import Final
+
+from almoner.platform.observability.selfcheck import Check
+
+checks: Final = (
+    Check(
+        "donations.paid_by_their_payments",
+        "A received donation has a payment of its own that succeeded, and such a payment its donation",
+        "Ask the provider how the payment stands; until then the donation must not be paid out",
+        """
+        select coalesce(d.id, p.donation_id)
+        from (select id, payment_id from donation where payment_id is not null) d
+        full join (select id, donation_id from payment where status = 'succeeded') p on p.id = d.payment_id
+        where d.id is distinct from p.donation_id
+        union all
+        select id from donation where type = 'hosted' and status in ('RECEIVED_PAYMENT', 'DISBURSED')
+                                      and payment_id is null
+        """,
+        "donation",
+    ),
+    Check(
+        "donations.history_ends_at_the_status",
+        "The recorded moves of a donation follow one another and end at its status",
+        "Somebody has written to the table around the service: compare the donation with its events",
+        """
+        with moves as materialized (
+            select resource_id, from_status, to_status, lag(to_status) over steps as before,
+                   lead(id) over steps is null as newest
+            from state_change where resource = 'donation' window steps as (partition by resource_id order by id)
+        )
+        select d.id from donation d left join moves m on m.resource_id = d.id and m.newest
+        where d.status <> coalesce(m.to_status, case d.type when 'hosted' then 'REQUESTED_PAYMENT' else 'ACTIVE' end)
+        union
+        select resource_id from moves where before <> from_status
+        """,
+        "donation",
+    ),
+    Check(
+        "donations.abandoned_are_cancelled",
+        "An unpaid donation is cancelled within 15 minutes after its 24 hours, a transfer after its 30 days",
+        "See that a worker runs, and look for sweep_failed in the log",
+        """
+        select id from donation
+        where status = 'REQUESTED_PAYMENT' and type = 'hosted' and (
+            (confirmed_at is null and created_at < (select at from moment) - interval '24 h 15 min')
+            or confirmed_at < (select at from moment) - interval '30 days 15 min'
+        )
+        """,
+        "donation",
+    ),
+    Check(
+        "donations.tallies_agree",
+        "What lists of donations count from, gathered or not, is what there is of each day, nonprofit and status",
+        "Totals of lists are wrong, and no money is: count the partner's donations into donation_tally anew",
+        """
+        with told as (
+            select partner_id, organisation_id, status, day, sum(n) as n from (
+                select partner_id, organisation_id, status, day, n from donation_tally
+                where organisation_id <> '00000000-0000-0000-0000-000000000000'
+                union all select partner_id, organisation_id, status, day, n from donation_tally_change
+            ) tallies group by 1, 2, 3, 4
+        ), counted as (
+            select partner_id, organisation_id, status, (created_at at time zone 'UTC')::date as day, count(*) as n
+            from donation group by 1, 2, 3, 4
+        )
+        select distinct partner_id from told full join counted using (partner_id, organisation_id, status, day)
+        where coalesce(told.n, 0) <> coalesce(counted.n, 0)
+        union
+        select partner_id from donation_tally group by partner_id, status, day
+        having sum(n) filter (where organisation_id = '00000000-0000-0000-0000-000000000000')
+            is distinct from sum(n) filter (where organisation_id <> '00000000-0000-0000-0000-000000000000')
+        """,
+        "partner",
+    ),
+)

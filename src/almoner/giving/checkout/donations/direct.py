@@ -1,0 +1,172 @@
+"""What partners do with direct donations: make them, choose another organisation, cancel them (settled 4 and 5)."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from uuid import UUID
+
+from almoner.access.partners import service as partners
+from almoner.access.partners.domain import PartnerAccount
+from almoner.giving.checkout.donations import domain, store
+from almoner.giving.checkout.donations import service as donations
+from almoner.giving.checkout.donations.domain import Donation, Donor
+from almoner.giving.checkout.users import service as users
+from almoner.giving.checkout.users.domain import User
+from almoner.giving.disbursing.verifications import service as verifications
+from almoner.giving.gift_aid.declarations import domain as giftaid_rules
+from almoner.giving.gift_aid.declarations import service as giftaid
+from almoner.kit import metadata as metadata_rules
+from almoner.kit.errors import NotFound
+from almoner.kit.money import Money
+from almoner.nonprofits.organisations import service as organisations
+from almoner.nonprofits.organisations.domain import Organisation
+from almoner.platform.database.transactions import Partner, Tx
+
+
+@dataclass(frozen=True, slots=True)
+class Wish:
+    """What a partner asks for; ids as sent."""
+
+    money: Money
+    organisation_id: str | None
+    user_id: str | None
+    gift_aid_id: str | None
+    donor: Donor
+    metadata: Mapping[str, str] | None
+
+
+async def create(tx: Tx, partner: Partner, wish: Wish) -> Donation:
+    """A new direct donation; the partner's events tell of it.
+
+    Raises UserNotFound, MissingOrganisation, InvalidMetadata, CannotAcceptDonations, WrongPartnerCurrency,
+    WrongTargetCurrency, GiftAidMissing.
+    """
+    user = await _user(tx, partner, wish.user_id)
+    organisation = await _recipient(tx, partner, wish.organisation_id, user)
+    if wish.metadata and (found := metadata_rules.problems(wish.metadata)):
+        raise domain.InvalidMetadata(*found)
+    account = await partners.get(tx, partner)
+    _ensure_accepted(wish.money.currency, account.settlement_currencies, organisation)
+    user_id = user.id if user else None
+    named = await _declaration(tx, partner, wish.gift_aid_id, user_id)
+    made = domain.active(
+        tx.new_id(),
+        partner.id,
+        organisation.id,
+        user_id,
+        wish.money,
+        wish.donor,
+        dict(wish.metadata or {}),
+        tx.now,
+        donor_shown=account.shows_donors,
+        gift_aid_id=await _gift_aid(tx, account, organisation, wish.money.currency, named, user_id, tx.now),
+    )
+    await store.insert(tx, partner, made)
+    await donations.tell(tx, domain.CREATED, made)
+    await verifications.drive(tx, partner, wish.organisation_id or "")
+    return made
+
+
+async def change_organisation(tx: Tx, partner: Partner, donation_id: UUID, organisation_id: str) -> Donation:
+    """Choose another organisation while nobody has been asked for the money.
+
+    Raises NotFound, CannotEditOrganisation, InvalidState, MissingOrganisation, CannotAcceptDonations,
+    WrongTargetCurrency, GiftAidMissing.
+    """
+    donation = await donations.lock(tx, partner, donation_id)
+    domain.ensure_movable(donation)
+    chosen = await _named(tx, partner, organisation_id)
+    domain.ensure_receivable(donation.money.currency, chosen.receives)
+    account = await partners.get(tx, partner)
+    covered, currency, made = donation.gift_aid_id, donation.money.currency, donation.created_at
+    covered = await _gift_aid(tx, account, chosen, currency, covered, donation.user_id, made)
+    await store.set_organisation(tx, partner, donation_id, chosen.id, covered)
+    await verifications.drive(tx, partner, organisation_id)
+    return await donations.get(tx, partner, donation_id)
+
+
+async def cancel(tx: Tx, partner: Partner, donation_id: UUID) -> Donation:
+    """End a donation that the partner was not asked for yet; its events tell of it. Raises NotFound, InvalidState."""
+    domain.ensure_cancellable(await donations.lock(tx, partner, donation_id))
+    cancelled = await store.cancel(tx, partner, donation_id)
+    assert cancelled is not None, "judged under the donation's lock"
+    await donations.tell(tx, domain.CANCELLED, cancelled)
+    return cancelled
+
+
+def _ensure_accepted(currency: str, settles: tuple[str, ...], organisation: Organisation) -> None:
+    if not organisation.receives:
+        raise domain.CannotAcceptDonations
+    domain.ensure_settled_in(currency, settles)
+    domain.ensure_receivable(currency, organisation.receives)
+
+
+async def _gift_aid(
+    tx: Tx,
+    account: PartnerAccount,
+    organisation: Organisation,
+    currency: str,
+    named: UUID | None,
+    user_id: UUID | None,
+    made: datetime,
+) -> UUID | None:
+    """The declaration of a gift that may have gift aid: the named one, else the user's newest that covers it.
+
+    Raises GiftAidMissing when the partner asks for one and there is none.
+    """
+    if not giftaid_rules.eligible(currency, organisation):
+        return None
+    found = named or await giftaid.covering(tx, Partner(account.id), user_id, made)
+    if found is None and account.asks_gift_aid:
+        raise domain.GiftAidMissing
+    return found
+
+
+async def _declaration(tx: Tx, partner: Partner, gift_aid_id: str | None, user_id: UUID | None) -> UUID | None:
+    """The declaration that is named: of nobody else's user, and covering a gift made now. Raises GiftAidMissing."""
+    if gift_aid_id is None:
+        return None
+    parsed = tx.ids.parse("giftaid", gift_aid_id)
+    found = await giftaid.find(tx, partner, parsed) if parsed else None
+    if found is None:
+        raise domain.GiftAidMissing(f"body.giftAidId '{gift_aid_id[:100]}' names no declaration")
+    if not found.covers(tx.now):
+        raise domain.GiftAidMissing("body.giftAidId names a declaration that does not cover this gift")
+    if found.user_id is not None and found.user_id != user_id:
+        raise domain.GiftAidMissing("body.giftAidId names a declaration of another user")
+    return found.id
+
+
+async def _user(tx: Tx, partner: Partner, user_id: str | None) -> User | None:
+    if user_id is None:
+        return None
+    found = tx.ids.parse("user", user_id)
+    try:
+        user = await users.get(tx, partner, found) if found else None
+    except NotFound:
+        user = None
+    if user is None or user.deleted_at is not None:
+        raise domain.UserNotFound(f"body.userId '{user_id[:100]}' names no user")
+    return user
+
+
+async def _recipient(tx: Tx, partner: Partner, organisation_id: str | None, user: User | None) -> Organisation:
+    """The organisation that is named, else the user's."""
+    if organisation_id is not None:
+        return await _named(tx, partner, organisation_id)
+    if user is None:
+        raise domain.MissingOrganisation("body.organisationId or body.userId is required")
+    if user.organisation_id is None:
+        raise domain.MissingOrganisation("body.organisationId is required: the user has no default organisation")
+    return await organisations.get(tx, partner, user.organisation_id)
+
+
+async def _named(tx: Tx, partner: Partner, organisation_id: str) -> Organisation:
+    found = tx.ids.parse("organisation", verifications.named(tx, organisation_id))
+    try:
+        organisation = await organisations.get(tx, partner, found) if found else None
+    except NotFound:
+        organisation = None
+    if organisation is None:
+        raise domain.MissingOrganisation(f"body.organisationId '{organisation_id[:100]}' names no organisation")
+    return organisation

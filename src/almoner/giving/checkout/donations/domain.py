@@ -1,0 +1,398 @@
+"""Donations: their states, what a donor gives, what becomes of money that arrives (spec 2.8, 3.2; settled 4, 5)."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from enum import Enum
+from typing import Final, Literal
+from uuid import UUID
+
+from almoner.giving.checkout.payments.domain import HoldReason, Payment, ProviderPayment, difference
+from almoner.giving.checkout.sessions.domain import DonationSession
+from almoner.giving.gift_aid.declarations.domain import Declarer
+from almoner.kit.errors import BadRequest
+from almoner.kit.money import Money
+from almoner.kit.records import record
+from almoner.kit.states import Lifecycle
+
+DONATION: Final = Lifecycle(
+    "donation",
+    {
+        "ACTIVE": frozenset({"REQUESTED_PAYMENT", "CANCELLED"}),
+        "REQUESTED_PAYMENT": frozenset({"RECEIVED_PAYMENT", "CANCELLED"}),  # spec 3.2
+        "RECEIVED_PAYMENT": frozenset({"DISBURSED"}),
+        "DISBURSED": frozenset({"RECEIVED_PAYMENT"}),  # settled 5: a returned payout
+    },
+)
+DonationType = Literal["direct", "hosted"]
+DonationStatus = Literal["ACTIVE", "REQUESTED_PAYMENT", "RECEIVED_PAYMENT", "DISBURSED", "CANCELLED"]
+ABANDONED_AFTER: Final = timedelta(hours=24)  # spec 3.2
+FORGOTTEN_AFTER: Final = timedelta(days=30)
+"""How long the donor of a gift that was cancelled and never paid is remembered (V6)."""
+
+CREATED: Final = "donation.created"
+PAYMENT_RECEIVED: Final = "donation.hosted.payment_received"
+PAYMENT_SUCCESSFUL: Final = "donation.payment_successful"
+CANCELLED: Final = "donation.cancelled"
+SETTLED: Final = "donation.settled"
+DISBURSED: Final = "donation.disbursed"
+PAYOUT_RETURNED: Final = "donation.payout_returned"
+REASSIGNED: Final = "donation.reassigned"
+REFUNDED: Final = "donation.refunded"
+
+
+class InvalidState(BadRequest):
+    code = "donation/invalid_state"
+    message = "The donation is in a state that does not allow this"
+
+
+class InvalidMetadata(BadRequest):
+    code = "donation/invalid_metadata"
+    message = "The metadata break the rules: at most 20 keys of up to 40 characters, values of up to 250"
+
+
+class WrongTargetCurrency(BadRequest):
+    code = "donation/wrong_target_currency"
+    message = "The organisation does not receive this currency, or the session takes another one"
+
+
+class WrongPartnerCurrency(BadRequest):
+    code = "donation/wrong_partner_currency"
+    message = "Your account does not settle in this currency"
+
+
+class GiftAidMissing(BadRequest):
+    code = "donation/gift_aid_missing"
+    message = "Your account asks for gift aid on gifts in GBP to UK charities, and no declaration covers this one"
+
+
+class MissingOrganisation(BadRequest):
+    code = "donation/missing_organisation"
+    message = "Name an organisation that there is, or a user with a default organisation"
+
+
+class UserNotFound(BadRequest):
+    code = "donation/user_not_found"
+    message = "There is no user with this id"
+
+
+class CannotEditOrganisation(BadRequest):
+    code = "donation/cannot_edit_organisation_invalid_donation_type"
+    message = "Only a direct donation is given another organisation; a hosted one is for the one on its page"
+
+
+class CannotAcceptDonations(BadRequest):
+    code = "donation/cannot_accept_donations"
+    message = "This organisation cannot accept donations now: its register no longer lists it as an active nonprofit"
+
+
+class TooManyTries(InvalidState):
+    message = "Too many cards were tried in this session; create a new one"
+
+
+@dataclass(frozen=True, slots=True)
+class Gift:
+    """What a donor gives on the hosted page: at least one minor unit, and who gives it.
+
+    ``cover_minor``: the part of the money that the donor added so that the fee does not lessen the gift. ``message``:
+    a word to the nonprofit. ``declarer``: who wants gift aid for it.
+    """
+
+    money: Money
+    first_name: str
+    last_name: str
+    email: str
+    consented: bool
+    anonymous: bool
+    cover_minor: int = 0
+    message: str | None = None
+    declarer: Declarer | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Settlement:
+    """What arrived of a gift after the provider's fee, and when."""
+
+    at: datetime
+    money: Money
+
+
+@dataclass(frozen=True, slots=True)
+class Refunded:
+    """What is back with whoever paid, all refunds together, and since when the last of it."""
+
+    at: datetime
+    money: Money
+
+
+@record
+class Donation:
+    """One donation. ``consented``: the nonprofit may contact the donor. ``disbursement_id``: the payout it is in.
+
+    ``gift_aid_id``: the declaration that covers it. ``request_id``: the donation request that asks the partner for it.
+    ``withdrawn_minor``: of refunds begun and sent, and of a dispute. ``disputed_at``: since when it is disputed.
+    ``donor_shown``: the partner's answers name the donor. ``confirmed_at``: since when a transfer is under way.
+    """
+
+    id: UUID
+    partner_id: UUID
+    organisation_id: UUID
+    user_id: UUID | None
+    type: DonationType
+    session_id: UUID | None
+    payment_id: UUID | None
+    status: DonationStatus
+    money: Money
+    first_name: str | None
+    last_name: str | None
+    email: str | None
+    consented: bool
+    anonymous: bool
+    metadata: Mapping[str, str]
+    created_at: datetime
+    cancelled_at: datetime | None
+    cover_minor: int
+    message: str | None
+    gift_aid_id: UUID | None
+    donor_shown: bool
+    settlement: Settlement | None = None
+    disbursement_id: UUID | None = None
+    disbursed_at: datetime | None = None
+    reassigned_at: datetime | None = None
+    reassigned_from: UUID | None = None
+    request_id: UUID | None = None
+    withdrawn_minor: int = 0
+    refunded: Refunded | None = None
+    disputed_at: datetime | None = None
+    confirmed_at: datetime | None = None
+
+    @property
+    def left(self) -> Money:
+        """What is not back, nor on its way. A dispute that was lost when it had been paid out is not withdrawn."""
+        refunded = self.refunded.money.minor if self.refunded else 0
+        return Money(self.money.minor - max(self.withdrawn_minor, refunded), self.money.currency)
+
+    @property
+    def owed(self) -> Money:
+        """What of a received gift is owed to its nonprofit, or was paid: gross less fee less what goes back."""
+        arrived = self.settlement.money if self.settlement else self.money
+        return Money(max(0, arrived.minor - self.withdrawn_minor), arrived.currency)
+
+
+@dataclass(frozen=True, slots=True)
+class Donor:
+    """Who gives, as a partner names them; nobody need be named."""
+
+    first_name: str | None
+    last_name: str | None
+    email: str | None
+    consented: bool
+    anonymous: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Bucket:
+    """Whose settled gifts are paid out together: of one partner, to one nonprofit, in one currency."""
+
+    partner_id: UUID
+    organisation_id: UUID
+    currency: str
+
+
+@dataclass(frozen=True, slots=True)
+class Filters:
+    """What a list of donations may be narrowed by; None: not narrowed. ``start`` inclusive, ``end`` exclusive."""
+
+    user_id: UUID | None = None
+    organisation_id: UUID | None = None
+    status: str | None = None
+    request_id: UUID | None = None
+    start: datetime | None = None
+    end: datetime | None = None
+
+
+class Standing(Enum):
+    """Where a session stands for the donor, once the provider has been asked."""
+
+    NOT_STARTED = "not_started"
+    """Nothing chosen yet, or the last try came to nothing: the form may be shown again if the session is open."""
+    DECLINED = "declined"
+    """The last try failed for good at the provider; another may begin if the session is open."""
+    AWAITED = "awaited"
+    """The donor has confirmed a bank transfer, which our bank has yet to tell of."""
+    UNDER_WAY = "under_way"
+    """The donor may still pay at the provider, or the bank is busy with it."""
+    PAID = "paid"
+    """The money is here and counts."""
+    HELD = "held"
+    """Money came that could not be counted; people look at it. The donor must not pay again."""
+
+
+@dataclass(frozen=True, slots=True)
+class SessionDonation:
+    """The donation of a session and its newest payment. ``url``: where the donor pays, while that is possible.
+
+    ``unpaid``: its provider has just said that nothing was paid and that no bank is busy with it.
+    """
+
+    standing: Standing
+    donation: Donation | None
+    url: str | None
+    unpaid: bool = False
+
+
+def standing(donation: Donation | None, payment: Payment | None) -> SessionDonation:
+    """From the rows to what the donor is to see."""
+    if donation is None or payment is None:
+        return SessionDonation(Standing.NOT_STARTED, donation, None)
+    if donation.payment_id is not None:
+        return SessionDonation(Standing.PAID, donation, None)
+    match payment.status:
+        case "held":
+            return SessionDonation(Standing.HELD, donation, None)
+        case "failed":
+            return SessionDonation(Standing.DECLINED, donation, None)
+        case "open" if donation.status == "REQUESTED_PAYMENT" and donation.confirmed_at is not None:
+            return SessionDonation(Standing.AWAITED, donation, payment.url)
+        case "starting" | "open" if donation.status == "REQUESTED_PAYMENT":
+            return SessionDonation(Standing.UNDER_WAY, donation, payment.url)
+        case _:
+            return SessionDonation(Standing.NOT_STARTED, donation, None)
+
+
+def judge(
+    session: DonationSession,
+    donation: Donation,
+    reference: str,
+    found: ProviderPayment,
+    now: datetime,
+) -> HoldReason | None:
+    """Whether money that has reached us pays the donation (None), or why it must be held (M4-M6)."""
+    if donation.payment_id is not None:
+        return HoldReason.PAID_TWICE
+    if donation.status != "REQUESTED_PAYMENT":
+        return HoldReason.DONATION_CANCELLED
+    if now >= session.grace_ends() and donation.confirmed_at is None:
+        return HoldReason.SESSION_OVER
+    return difference(donation.money, reference, found)
+
+
+def promised(
+    donation_id: UUID,
+    session: DonationSession,
+    gift: Gift,
+    now: datetime,
+    *,
+    donor_shown: bool = True,
+    gift_aid_id: UUID | None = None,
+) -> Donation:
+    """A new hosted donation; the session's metadata go with it (settled 4)."""
+    return Donation(
+        id=donation_id,
+        partner_id=session.partner_id,
+        organisation_id=session.organisation_id,
+        user_id=session.user_id,
+        type="hosted",
+        session_id=session.id,
+        payment_id=None,
+        status="REQUESTED_PAYMENT",
+        money=gift.money,
+        first_name=gift.first_name,
+        last_name=gift.last_name,
+        email=gift.email,
+        consented=gift.consented,
+        anonymous=gift.anonymous,
+        metadata=dict(session.metadata or {}),
+        created_at=now,
+        cancelled_at=None,
+        cover_minor=gift.cover_minor,
+        message=gift.message,
+        gift_aid_id=gift_aid_id,
+        donor_shown=donor_shown,
+    )
+
+
+def active(
+    donation_id: UUID,
+    partner_id: UUID,
+    organisation_id: UUID,
+    user_id: UUID | None,
+    money: Money,
+    donor: Donor,
+    metadata: Mapping[str, str],
+    now: datetime,
+    *,
+    donor_shown: bool,
+    gift_aid_id: UUID | None,
+) -> Donation:
+    """A new direct donation, that the partner has yet to be asked for."""
+    return Donation(
+        id=donation_id,
+        partner_id=partner_id,
+        organisation_id=organisation_id,
+        user_id=user_id,
+        type="direct",
+        session_id=None,
+        payment_id=None,
+        status="ACTIVE",
+        money=money,
+        first_name=donor.first_name,
+        last_name=donor.last_name,
+        email=donor.email,
+        consented=donor.consented,
+        anonymous=donor.anonymous,
+        metadata=metadata,
+        created_at=now,
+        cancelled_at=None,
+        cover_minor=0,
+        message=None,
+        gift_aid_id=gift_aid_id,
+        donor_shown=donor_shown,
+    )
+
+
+def gift_of(donation: Donation) -> Gift:
+    """What the donor gives by a hosted donation."""
+    return Gift(
+        donation.money,
+        donation.first_name or "",
+        donation.last_name or "",
+        donation.email or "",
+        donation.consented,
+        donation.anonymous,
+        donation.cover_minor,
+        donation.message,
+    )
+
+
+def ensure_receivable(currency: str, received: tuple[str, ...]) -> None:
+    """The organisation, which receives these currencies, can be given money in this one.
+
+    Raises CannotAcceptDonations when it receives none, WrongTargetCurrency.
+    """
+    if not received:
+        raise CannotAcceptDonations
+    if currency not in received:
+        raise WrongTargetCurrency(f"the organisation receives {', '.join(received)}, not {currency}")
+
+
+def ensure_settled_in(currency: str, currencies: tuple[str, ...]) -> None:
+    """A partner that settles in these currencies may be asked for this one. Raises WrongPartnerCurrency."""
+    if currency not in currencies:
+        raise WrongPartnerCurrency(f"your account settles in {', '.join(currencies)}, not {currency}")
+
+
+def ensure_cancellable(donation: Donation) -> None:
+    """A partner may cancel it (settled 5). Raises InvalidState."""
+    if donation.type != "direct" or donation.status != "ACTIVE":
+        raise InvalidState(
+            f"the donation is {donation.type} and {donation.status}: only a direct one that is ACTIVE can be cancelled"
+        )
+
+
+def ensure_movable(donation: Donation) -> None:
+    """A partner may choose another organisation. Raises CannotEditOrganisation, InvalidState."""
+    if donation.type != "direct":
+        raise CannotEditOrganisation
+    if donation.status != "ACTIVE":
+        raise InvalidState(f"the donation is {donation.status}: its organisation is chosen while it is ACTIVE")

@@ -1,0 +1,366 @@
+"""Paying: the calls to the payment provider, between transactions (architecture 3).
+
+The recovery point is the ``payment`` row: ``starting`` is committed before the provider is asked, with the key that the
+call is made with. All flows lease the payment, so that one call at a time is under way; whatever a provider shows
+goes through ``donations.apply_provider_state``, which has one effect however often and in whatever order it comes.
+"""
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, replace
+from typing import Final
+from uuid import UUID
+
+import structlog
+
+from almoner.giving.checkout.card_testing import service as brakes
+from almoner.giving.checkout.card_testing.domain import STRICT, CardTestingLimits, Learnt, Visitor
+from almoner.giving.checkout.donations import domain, service
+from almoner.giving.checkout.donations.domain import Donation, Gift, SessionDonation
+from almoner.giving.checkout.payments import service as payments
+from almoner.giving.checkout.payments.domain import (
+    BANK,
+    MAX_TRIES,
+    RETURN,
+    SETTLED,
+    NoSuchPayment,
+    NoticeRefused,
+    NotOurs,
+    Payment,
+    ProviderEvent,
+    ProviderFailure,
+    ProviderPayment,
+    ProviderStatus,
+    ProviderUnavailable,
+)
+from almoner.giving.checkout.payments.ports import Order, PaymentProvider
+from almoner.giving.checkout.sessions import service as sessions
+from almoner.giving.checkout.sessions.domain import DonationSession, SessionExpired
+from almoner.nonprofits.organisations import service as organisations
+from almoner.platform.database.transactions import Database, Partner, Tx
+from almoner.platform.jobs import leases
+from almoner.platform.jobs.leases import Done
+
+LEASED: Final = "payment"
+DEFAULT_LANGUAGE: Final = "en"
+_log: Final = structlog.get_logger("almoner.giving")
+
+
+@dataclass(frozen=True, slots=True)
+class PaymentWork:
+    """What the flows work with. ``figures``: how hard the brakes against card testing are."""
+
+    db: Database
+    provider: PaymentProvider
+    figures: CardTestingLimits = STRICT
+
+
+@dataclass(frozen=True, slots=True)
+class ProviderCall:
+    """One call to the provider. ``row`` is the leased payment; None for a question that changes nothing."""
+
+    row: UUID | None
+    make: Callable[[], Awaitable[ProviderPayment]]
+
+
+class _Asking:
+    """What all flows share: the lease's name, the call, and learning from the answer."""
+
+    name = LEASED
+
+    def __init__(self, work: PaymentWork) -> None:
+        self._provider = work.provider
+        self._figures = work.figures
+
+    async def call(self, ask: ProviderCall) -> ProviderPayment:
+        """Ask the provider. Raises ProviderUnavailable; asking again is safe."""
+        try:
+            return await ask.make()
+        except ProviderFailure as failure:
+            raise ProviderUnavailable from failure
+
+    def create(self, tx: Tx, payment: Payment, session_id: UUID) -> ProviderCall:
+        """Ask for the page of an attempt: all of it from stored rows, so that asking twice is asking once."""
+        page = f"{payment.pages_url}/give/{tx.ids.text('donationsession', session_id)}"
+        token = f"?token={tx.vault.page_token(RETURN, payment.id)}" if payment.tokened else ""
+        order = Order(
+            key=payments.key(tx, payment.id),
+            money=payment.money,
+            description=payment.description,
+            reference=payments.reference(payment.id),
+            return_url=f"{page}/return{token}",
+            cancel_url=f"{page}{token}",
+            callback_url=f"{payment.api_url}/callbacks/{payment.provider}",
+            language=payment.language,
+            tries=payment.allowed,
+        )
+        return ProviderCall(payment.id, lambda: self._provider.create(order))
+
+    def fetch(self, payment: str) -> ProviderCall:
+        """Look at a payment."""
+        return ProviderCall(None, lambda: self._provider.fetch(payment))
+
+    def cancel(self, payment: Payment, provider_payment: str) -> ProviderCall:
+        """End an attempt that is not paid."""
+        return ProviderCall(payment.id, lambda: self._provider.cancel(provider_payment))
+
+    async def learn(self, tx: Tx, found: ProviderPayment) -> None:
+        """What the brakes learn of declined cards (H6), and what it means for the donation.
+
+        The brakes first: accounts, which every gift needs, are the last that ``service.learn`` locks.
+        """
+        # Nothing is learnt while nothing has happened: on the way to the provider's page every statement counts.
+        happened = found.status is not ProviderStatus.OPEN or found.tries > 0
+        if happened and (payment := await payments.find_for(tx, self._provider.name, found)) is not None:
+            await brakes.record_payment_outcome(tx, self._figures, _learnt(payment, found))
+        await service.apply_provider_state(tx, self._provider.name, found)
+
+
+class _StartPayment(_Asking):
+    """The donor has chosen a gift and goes on to pay."""
+
+    def __init__(self, work: PaymentWork, session_id: UUID, gift: Gift, browser: Visitor | None, way: str) -> None:
+        super().__init__(work)
+        self._session_id = session_id
+        self._gift = gift
+        self._way = way
+        self._browser = browser
+        self._ended: UUID | None = None
+
+    async def prepare(self, tx: Tx) -> ProviderCall | Done[SessionDonation]:
+        """The donation and its attempt; then what the provider is to be asked, until it has given a page."""
+        session = await sessions.lock(tx, self._session_id)
+        donation = await service.live_of_session(tx, session.id)
+        payment = await payments.newest(tx, donation.id) if donation else None
+        if donation is None or payment is None or payment.status in ("failed", "cancelled"):
+            return await self._attempt(tx, session)
+        if not payment.live or donation.confirmed_at is not None:
+            return Done(domain.standing(donation, payment))
+        if tx.now >= session.grace_ends():
+            raise SessionExpired
+        if payment.provider_payment is None:
+            return self.create(tx, payment, session.id)
+        if self._gift.money == payment.money and payment.provider == self._way:
+            await service.change_donor(tx, donation, self._gift)
+            return Done(domain.standing(donation, payment))
+        session.ensure_open(tx.now)
+        if payment.provider == BANK:
+            await payments.end_transfer(tx, payment)
+            return await self._attempt(tx, session)
+        if self._ended == payment.id:
+            return Done(domain.standing(donation, payment))  # the bank is busy with it: too late to change
+        self._ended = payment.id
+        return self.cancel(payment, payment.provider_payment)
+
+    async def _attempt(self, tx: Tx, session: DonationSession) -> ProviderCall | Done[SessionDonation]:
+        donation = await service.create_donation(tx, session, self._gift)
+        if self._way == BANK:
+            return await self._transfer(tx, session, donation)
+        allowed = MAX_TRIES - await payments.tries(tx, donation.id)
+        if allowed < 1:
+            raise domain.TooManyTries
+        partner = Partner(donation.partner_id)
+        organisation = await organisations.get(tx, partner, donation.organisation_id)
+        taken = tuple(code for code in organisation.receives if code in self._provider.currencies)
+        domain.ensure_receivable(donation.money.currency, taken)
+        language, due, code = session.language or DEFAULT_LANGUAGE, session.grace_ends(), None
+        if self._browser is not None:
+            admitted, code = await brakes.check_velocity(
+                tx, self._figures, partner, session.id, self._browser, self._gift.email
+            )
+            allowed, due = min(allowed, admitted), min(due, tx.now + self._figures.open_for)
+        payment = await payments.begin(
+            tx, self._provider.name, donation.id, donation.money, organisation.shown_name, language, allowed
+        )
+        if self._browser is not None:
+            await brakes.begin(tx, partner, payment.id, self._browser, allowed, code)
+        await service.close_attempt(tx, payment, due)
+        return self.create(tx, payment, session.id)
+
+    async def _transfer(self, tx: Tx, session: DonationSession, donation: Donation) -> Done[SessionDonation]:
+        """A reference to pay under: no card is tried, but details are not given away without end either (H6)."""
+        partner = Partner(donation.partner_id)
+        organisation = await organisations.get(tx, partner, donation.organisation_id)
+        domain.ensure_receivable(donation.money.currency, organisation.receives)
+        language = session.language or DEFAULT_LANGUAGE
+        begun = await payments.begin(tx, BANK, donation.id, donation.money, organisation.shown_name, language, 1)
+        if self._browser is not None:
+            _, code = await brakes.check_velocity(
+                tx, self._figures, partner, session.id, self._browser, self._gift.email
+            )
+            await brakes.begin(tx, partner, begun.id, self._browser, 1, code)
+            await brakes.record_payment_outcome(tx, self._figures, Learnt(begun.id, 0, paid=False, ended=True))
+        page = f"{begun.pages_url}/give/{tx.ids.text('donationsession', session.id)}/transfer"
+        return Done(domain.standing(donation, await payments.await_transfer(tx, begun, page)))
+
+    async def record(self, tx: Tx, _ask: ProviderCall, found: ProviderPayment) -> None:
+        """Learn, and go on from what is known then."""
+        await self.learn(tx, found)
+
+
+class _RefreshPayment(_Asking):
+    """The donor is back, or asks how it went. ``payment_id``: the attempt that they come from, where it is known."""
+
+    def __init__(self, work: PaymentWork, session_id: UUID, payment_id: UUID | None) -> None:
+        super().__init__(work)
+        self._session_id = session_id
+        self._payment_id = payment_id
+        self._newest_asked = False
+
+    async def prepare(self, tx: Tx) -> ProviderCall | Done[SessionDonation]:
+        """Ask about an attempt that may have been paid since: theirs, though it ended for us, then the newest."""
+        known = await service.for_session(tx, self._session_id)
+        newest = await payments.newest(tx, known.donation.id) if known.donation else None
+        if self._payment_id is not None and newest is not None and newest.status not in SETTLED:
+            theirs, self._payment_id = await payments.find(tx, self._payment_id), None
+            if theirs is not None and theirs.provider_payment and theirs.provider != BANK:
+                self._newest_asked = theirs.id == newest.id
+                return self.fetch(theirs.provider_payment)
+        if newest is None or newest.provider_payment is None or not newest.live or newest.provider == BANK:
+            return Done(known)
+        self._newest_asked = True
+        return self.fetch(newest.provider_payment)
+
+    async def record(self, tx: Tx, _ask: ProviderCall, found: ProviderPayment) -> Done[SessionDonation] | None:
+        """Learn, and say where the session stands now, unless the newest attempt is yet to be asked about."""
+        await self.learn(tx, found)
+        if not self._newest_asked:
+            return None
+        known = await service.for_session(tx, self._session_id)
+        return Done(replace(known, unpaid=found.status is ProviderStatus.OPEN))
+
+
+class _HandleWebhook(_Asking):
+    """The provider has sent a notice: a hint to look (M5)."""
+
+    def __init__(self, work: PaymentWork, event: ProviderEvent) -> None:
+        super().__init__(work)
+        self._event = event
+
+    async def prepare(self, tx: Tx) -> ProviderCall | Done[None]:
+        """Look at the payment that the notice names, unless it was heard before."""
+        if await payments.known(tx, self._provider.name, self._event):
+            return Done(None)
+        return self.fetch(self._event.payment)
+
+    async def record(self, tx: Tx, _ask: ProviderCall, found: ProviderPayment) -> Done[None]:
+        """Remember the notice, and learn, in one transaction; whoever hears it at the same moment waits here."""
+        if await payments.note(tx, self._provider.name, self._event):
+            await self.learn(tx, found)
+        return Done(None)
+
+
+class _CancelPayment(_Asking):
+    """An attempt that must not be paid any more is ended at the provider; what it was before is learnt."""
+
+    def __init__(self, work: PaymentWork, payment_id: UUID) -> None:
+        super().__init__(work)
+        self._payment_id = payment_id
+        self._asked = False
+
+    async def prepare(self, tx: Tx) -> ProviderCall | Done[bool]:
+        """Cancel what is live; find out first what the provider calls it if its answer got lost."""
+        payment = await payments.find(tx, self._payment_id)
+        if payment is None or not payment.live:
+            return Done(True)
+        if payment.provider == BANK:
+            await payments.end_transfer(tx, payment)
+            return Done(True)
+        if payment.provider_payment is None:
+            return self.create(tx, payment, await service.session_of(tx, payment.donation_id))
+        if self._asked:
+            return Done(False)
+        self._asked = True
+        return self.cancel(payment, payment.provider_payment)
+
+    async def record(self, tx: Tx, _ask: ProviderCall, found: ProviderPayment) -> None:
+        """Learn, and go on."""
+        await self.learn(tx, found)
+
+
+class _RecoverPayment(_Asking):
+    """A call was never recorded: make it again with the same key."""
+
+    def __init__(self, work: PaymentWork, payment_id: UUID) -> None:
+        super().__init__(work)
+        self._payment_id = payment_id
+
+    async def prepare(self, tx: Tx) -> ProviderCall | Done[None]:
+        """Ask again for the page, or how the payment stands."""
+        payment = await payments.find(tx, self._payment_id)
+        if payment is None or not payment.live or payment.provider == BANK:
+            return Done(None)
+        if payment.provider_payment is None:
+            return self.create(tx, payment, await service.session_of(tx, payment.donation_id))
+        return self.fetch(payment.provider_payment)
+
+    async def record(self, tx: Tx, _ask: ProviderCall, found: ProviderPayment) -> Done[None]:
+        """Learn."""
+        await self.learn(tx, found)
+        return Done(None)
+
+
+def _learnt(payment: Payment, found: ProviderPayment) -> Learnt:
+    """What the brakes want to know. A card that the bank still asks about has not been declined."""
+    undecided = found.status in (ProviderStatus.SUCCEEDED, ProviderStatus.PROCESSING)
+    declined = max(found.tries - 1, 0) if undecided else max(found.tries, int(found.status is ProviderStatus.FAILED))
+    ended = found.status in (ProviderStatus.SUCCEEDED, ProviderStatus.FAILED, ProviderStatus.CANCELLED)
+    return Learnt(payment.id, declined, paid=found.status is ProviderStatus.SUCCEEDED, ended=ended)
+
+
+async def begin_payment(
+    work: PaymentWork, session_id: UUID, gift: Gift, browser: Visitor | None = None
+) -> SessionDonation:
+    """Make the session's donation and the provider's page for it; ``url`` is where the donor pays.
+
+    Without ``url`` the standing says why: PAID, HELD. A second call with the same gift gives the same page; with
+    another amount it ends the first payment and makes a new one. Raises NotFound, SessionExpired, SessionCompleted,
+    WrongTargetCurrency, CannotAcceptDonations, TooManyTries, ProviderUnavailable.
+
+    ``browser``: whose it is; the brakes may refuse it with TooSoon or CodeNeeded. None: nobody's, as in simulations.
+    """
+    return await leases.run(work.db, _StartPayment(work, session_id, gift, browser, work.provider.name))
+
+
+async def begin_transfer(
+    work: PaymentWork, session_id: UUID, gift: Gift, browser: Visitor | None = None
+) -> SessionDonation:
+    """As ``begin_payment``, by bank transfer: ``url`` is our own page of its details. A payment begun is ended."""
+    return await leases.run(work.db, _StartPayment(work, session_id, gift, browser, BANK))
+
+
+async def return_from_provider(work: PaymentWork, session_id: UUID, payment_id: UUID | None = None) -> SessionDonation:
+    """Where the session stands, after asking the provider; what a browser says on its return is not believed.
+
+    ``payment_id``: the attempt whose page the donor comes from, one of the session's; its provider is asked about it
+    even where it has ended for us.
+
+    Raises ProviderUnavailable: then ``donations.service.for_session`` tells what was known before.
+    """
+    return await leases.run(work.db, _RefreshPayment(work, session_id, payment_id))
+
+
+async def handle_provider_webhook(work: PaymentWork, event: ProviderEvent) -> bool:
+    """Act on a notice; when this returns, its effect is committed. False: it is about a payment that is not ours.
+
+    Raises NoticeRefused, ProviderUnavailable.
+    """
+    try:
+        await leases.run(work.db, _HandleWebhook(work, event))
+    except ProviderUnavailable as error:
+        if isinstance(error.__cause__, NotOurs):
+            _log.info("notice_not_ours", provider=work.provider.name, notice=event.id, type=event.type)
+            return False
+        if isinstance(error.__cause__, NoSuchPayment):
+            raise NoticeRefused("the notice names a payment that its provider does not know") from error
+        raise
+    return True
+
+
+async def end_payment(work: PaymentWork, payment_id: UUID) -> bool:
+    """End an attempt at the provider; False when it is busy there and must be asked again later."""
+    return await leases.run(work.db, _CancelPayment(work, payment_id))
+
+
+async def finish_payment(work: PaymentWork, payment_id: UUID) -> None:
+    """Finish a call that a crashed process never recorded. Raises ProviderUnavailable."""
+    await leases.run(work.db, _RecoverPayment(work, payment_id))

@@ -1,0 +1,52 @@
+"""Where providers send their notices: /callbacks/{provider}, no key, signed by the provider (M4, M5)."""
+
+from collections.abc import Awaitable, Callable
+from typing import Final
+
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import BaseRoute, Route
+
+from almoner.giving.checkout.donations import flows
+from almoner.giving.checkout.donations.flows import PaymentWork
+from almoner.kit.errors import ContentTooLarge, NotFound
+
+MAX_NOTICE: Final = 64 * 1024
+
+
+def callback_routes(
+    work: PaymentWork,
+    disputed: Callable[[str], Awaitable[None]],
+    refunded: Callable[[str, str], Awaitable[None]] | None = None,
+) -> list[BaseRoute]:
+    """The route, for wiring to mount.
+
+    ``disputed`` acts on a notice about the disputes of a provider's payment, ``refunded`` on one about a refund of it.
+    """
+
+    async def hear(request: Request) -> Response:
+        """Answer 2xx only when the notice and its effect are committed."""
+        if request.path_params["provider"] != work.provider.name:
+            raise NotFound("there is no such payment provider")
+        body = await _read(request)
+        event = work.provider.read_notice(dict(request.headers), body, work.db.deployment.clock.wall())
+        if event is not None and await flows.handle_provider_webhook(work, event):
+            # After the payment: it may be news as well.
+            match event.about:
+                case "dispute":
+                    await disputed(event.payment)
+                case "refund" if refunded is not None:
+                    await refunded(event.payment, event.refund)
+        return Response(status_code=204, headers={"Cache-Control": "no-store"})
+
+    return [Route("/callbacks/{provider}", hear, methods=["POST"])]
+
+
+async def _read(request: Request) -> bytes:
+    """The body, read no further than its limit. Raises ContentTooLarge."""
+    body = bytearray()
+    async for chunk in request.stream():
+        body += chunk
+        if len(body) > MAX_NOTICE:
+            raise ContentTooLarge("a notice has at most 64 kB")
+    return bytes(body)

@@ -1,0 +1,113 @@
+"""Endpoints of donations (settled 8)."""
+
+from typing import Annotated
+from uuid import UUID
+
+from almoner.giving.checkout.donations import direct
+from almoner.giving.checkout.donations import service as donations
+from almoner.giving.checkout.donations.domain import (
+    CannotAcceptDonations,
+    CannotEditOrganisation,
+    Donor,
+    GiftAidMissing,
+    InvalidMetadata,
+    InvalidState,
+    MissingOrganisation,
+    UserNotFound,
+    WrongPartnerCurrency,
+    WrongTargetCurrency,
+)
+from almoner.giving.checkout.donations.schemas import (
+    DonationIn,
+    DonationOut,
+    DonationPatch,
+    DonationsQuery,
+    donation_out,
+    filters_of,
+)
+from almoner.kit.money import Money
+from almoner.kit.patch import UNSET
+from almoner.platform.http.caller import SECRET
+from almoner.platform.http.calls import Call
+from almoner.platform.http.endpoints import Routes
+from almoner.platform.http.ids import PathId
+from almoner.platform.http.paging import Listing
+
+DonationId = Annotated[UUID, PathId("donation")]
+
+routes = Routes("Donations")
+
+
+@routes.get("/v1/donations", key=SECRET, scope="donations:read")
+async def list_donations(call: Call, query: DonationsQuery) -> Listing[DonationOut]:
+    """List donations, newest first."""
+    page = call.page(query)
+    rows, total = await donations.page(call.tx, call.partner, page, filters_of(call.tx, query))
+    return call.listing(page, rows, total, lambda row: donation_out(call.tx, row), lambda row: (row.id.bytes,))
+
+
+@routes.post(
+    "/v1/donations",
+    key=SECRET,
+    scope="donations:write",
+    errors=(
+        MissingOrganisation,
+        UserNotFound,
+        InvalidMetadata,
+        CannotAcceptDonations,
+        WrongPartnerCurrency,
+        WrongTargetCurrency,
+        GiftAidMissing,
+    ),
+)
+async def create_donation(call: Call, body: DonationIn) -> DonationOut:
+    """Make a direct donation: you have the money, and are asked for it with the others of the period.
+
+    It is `ACTIVE` until then, and can be cancelled or given another organisation.
+    """
+    donor = Donor(
+        body.first_name,
+        body.last_name,
+        body.email,
+        consented=body.consented_to_be_contacted_by_org == "yes",
+        anonymous=body.anonymous == "yes",
+    )
+    money = Money(body.amount, body.currency_code)
+    wish = direct.Wish(money, body.organisation_id, body.user_id, body.gift_aid_id, donor, body.metadata)
+    return donation_out(call.tx, await direct.create(call.tx, call.partner, wish))
+
+
+@routes.get("/v1/donations/{id}", key=SECRET, scope="donations:read")
+async def get_donation(call: Call, id: DonationId) -> DonationOut:
+    """Retrieve a donation."""
+    return donation_out(call.tx, await donations.get(call.tx, call.partner, id))
+
+
+@routes.patch(
+    "/v1/donations/{id}",
+    key=SECRET,
+    scope="donations:write",
+    errors=(
+        InvalidMetadata,
+        CannotEditOrganisation,
+        InvalidState,
+        MissingOrganisation,
+        CannotAcceptDonations,
+        WrongTargetCurrency,
+        GiftAidMissing,
+    ),
+)
+async def update_donation(call: Call, id: DonationId, body: DonationPatch) -> DonationOut:
+    """Change a donation's metadata, key by key, and the organisation of a direct one while it is `ACTIVE`."""
+    tx, partner = call.tx, call.partner
+    if body.organisation_id is not UNSET:
+        await direct.change_organisation(tx, partner, id, body.organisation_id)
+    if body.metadata is not UNSET:
+        await donations.change_metadata(tx, partner, id, body.metadata)
+    return donation_out(tx, await donations.get(tx, partner, id))
+
+
+@routes.post("/v1/donations/{id}/cancel", key=SECRET, scope="donations:write", errors=(InvalidState,))
+async def cancel_donation(call: Call, id: DonationId) -> DonationOut:
+    """Cancel a direct donation that is `ACTIVE`."""
+    return donation_out(call.tx, await direct.cancel(call.tx, call.partner, id))

@@ -1,0 +1,205 @@
+"""Donations on the wire (spec 2.8; settled 4)."""
+
+from typing import Annotated, Final
+
+import msgspec
+from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field
+from pydantic.config import JsonDict
+
+from almoner.giving.checkout.donations.domain import Donation, DonationStatus, DonationType, Filters
+from almoner.kit import email, money
+from almoner.kit.errors import IncorrectParams
+from almoner.kit.ids import Ids
+from almoner.kit.patch import UNSET
+from almoner.kit.text import typed
+from almoner.kit.time import iso, iso_or_none
+from almoner.platform.database.transactions import Tx
+from almoner.platform.http.ids import IdText
+from almoner.platform.http.wire import (
+    CurrencyCode,
+    DayOrMoment,
+    In,
+    Maybe,
+    Metadata,
+    MetadataPatch,
+    Out,
+    PageQuery,
+    Patch,
+    Text255,
+    WindowEnd,
+    YesNo,
+)
+
+
+def _currency(text: str) -> str:
+    if text not in money.EXPONENTS:
+        raise ValueError("must be an active ISO 4217 currency such as GBP")
+    return text
+
+
+def _email(text: str) -> str:
+    if not email.well_formed(text):
+        raise ValueError("must be an e-mail address such as ada@example.org")
+    return text
+
+
+def _typed(value: object) -> object:
+    return typed(value) if isinstance(value, str) else value
+
+
+Name = Annotated[Text255, BeforeValidator(_typed)]
+
+
+_GIFT: Final[JsonDict] = {
+    "organisationId": Ids(sandbox=True).example("organisation"),
+    "amount": 2500,
+    "currencyCode": "USD",
+    "metadata": {"campaign": "winter"},
+}
+
+
+class DonationIn(In):
+    """A new direct donation: for an organisation, or for the default organisation of a user."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [_GIFT]})
+
+    amount: Annotated[
+        int, Field(ge=1, le=money.MAX_MINOR, examples=[2500], description="In the currency's minor unit.")
+    ]
+    currency_code: Annotated[CurrencyCode, AfterValidator(_currency)]
+    organisation_id: Annotated[str, IdText("organisation")] | None = Field(
+        None, description="Without it, the default organisation of the user."
+    )
+    user_id: Annotated[str, IdText("user")] | None = None
+    first_name: Name | None = None
+    last_name: Name | None = None
+    email: Annotated[Text255, AfterValidator(_email)] | None = None
+    consented_to_be_contacted_by_org: YesNo = "no"
+    anonymous: YesNo = "no"
+    gift_aid_id: Annotated[str, IdText("giftaid")] | None = Field(
+        None, description="Without it, the newest declaration of the user that covers the gift."
+    )
+    metadata: Metadata | None = None
+
+
+class DonationsQuery(PageQuery):
+    """Filters of the list; all given ones must hold."""
+
+    user_id: Annotated[str, IdText("user")] | None = None
+    organisation_id: Annotated[str, IdText("organisation")] | None = None
+    status: DonationStatus | None = None
+    donation_request_id: Annotated[str, IdText("donationrequest")] | None = None
+    start_date: DayOrMoment | None = Field(None, description="Created then or later.")
+    end_date: WindowEnd | None = Field(None, description="Created before then.")
+
+
+def filters_of(tx: Tx, query: DonationsQuery) -> Filters:
+    """What the query narrows the list by. Raises IncorrectParams for what is no id."""
+    user_id = tx.ids.parse("user", query.user_id) if query.user_id is not None else None
+    organisation_id = tx.ids.parse("organisation", query.organisation_id) if query.organisation_id is not None else None
+    request_id = None
+    if query.donation_request_id is not None:
+        request_id = tx.ids.parse("donationrequest", query.donation_request_id)
+    reasons = []
+    if query.user_id is not None and user_id is None:
+        reasons.append("query.userId must be the id of a user")
+    if query.organisation_id is not None and organisation_id is None:
+        reasons.append("query.organisationId must be the id of an organisation")
+    if query.donation_request_id is not None and request_id is None:
+        reasons.append("query.donationRequestId must be the id of a donation request")
+    if reasons:
+        raise IncorrectParams(*reasons)
+    return Filters(user_id, organisation_id, query.status, request_id, query.start_date, query.end_date)
+
+
+class DonationPatch(Patch):
+    """Changes to a donation."""
+
+    organisation_id: Maybe[Annotated[str, IdText("organisation")]] = UNSET
+    metadata: Maybe[MetadataPatch | None] = UNSET
+
+
+class HostedOut(msgspec.Struct, frozen=True, rename="camel"):
+    """Where a hosted donation came from."""
+
+    session_id: str
+
+
+class DonationSubscriptionOut(msgspec.Struct, frozen=True, rename="camel"):
+    """``initial``: a one-off gift, or the first of a series."""
+
+    initial: bool
+
+
+class SettledAmountOut(msgspec.Struct, frozen=True, rename="camel"):
+    """What arrived after conversion, in minor units."""
+
+    amount: int
+    currency: str
+
+
+class DonationOut(Out, object_name="donation"):
+    """A donation as partners see it."""
+
+    id: str
+    user_id: str | None
+    organisation_id: str
+    type: DonationType
+    hosted: HostedOut | None
+    amount: int
+    currency_code: str
+    status: DonationStatus
+    first_name: str | None
+    last_name: str | None
+    email: str | None
+    consented_to_be_contacted_by_org: YesNo
+    anonymous: YesNo
+    gift_aid_id: str | None
+    donation_request_id: str | None
+    subscription: DonationSubscriptionOut
+    metadata: dict[str, str]
+    created_at: str
+    cancelled_at: str | None
+    settled_at: str | None
+    settled_amount: SettledAmountOut | None
+    disbursed_at: str | None
+    reassigned_at: str | None
+    reassigned_from_organisation_id: str | None
+    refunded_at: str | None
+    refunded_amount: int | None
+
+
+_ONE_OFF = DonationSubscriptionOut(initial=True)
+
+
+def donation_out(tx: Tx, donation: Donation) -> DonationOut:
+    """The answer for one donation, and the record in its events."""
+    ids, settlement, shown, refunded = tx.ids, donation.settlement, donation.donor_shown, donation.refunded
+    return DonationOut(
+        id=ids.text("donation", donation.id),
+        user_id=ids.optional("user", donation.user_id),
+        organisation_id=ids.text("organisation", donation.organisation_id),
+        type=donation.type,
+        hosted=HostedOut(ids.text("donationsession", donation.session_id)) if donation.session_id else None,
+        amount=donation.money.minor,
+        currency_code=donation.money.currency,
+        status=donation.status,
+        first_name=donation.first_name if shown else None,
+        last_name=donation.last_name if shown else None,
+        email=donation.email if shown else None,
+        consented_to_be_contacted_by_org="yes" if donation.consented else "no",
+        anonymous="yes" if donation.anonymous else "no",
+        gift_aid_id=ids.optional("giftaid", donation.gift_aid_id),
+        donation_request_id=ids.optional("donationrequest", donation.request_id),
+        subscription=_ONE_OFF,
+        metadata=dict(donation.metadata),
+        created_at=iso(donation.created_at),
+        cancelled_at=iso_or_none(donation.cancelled_at),
+        settled_at=iso(settlement.at) if settlement else None,
+        settled_amount=SettledAmountOut(settlement.money.minor, settlement.money.currency) if settlement else None,
+        disbursed_at=iso_or_none(donation.disbursed_at),
+        reassigned_at=iso_or_none(donation.reassigned_at),
+        reassigned_from_organisation_id=ids.optional("organisation", donation.reassigned_from),
+        refunded_at=iso(refunded.at) if refunded else None,
+        refunded_amount=refunded.money.minor if refunded else None,
+    )

@@ -1,0 +1,280 @@
+"""SQL of donations."""
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Any, Final
+from uuid import UUID
+
+from asyncpg import Record
+
+from almoner.giving.checkout.donations.domain import Donation, Gift, Refunded, Settlement
+from almoner.kit.money import Money
+from almoner.platform.database import counters
+from almoner.platform.database.transactions import Everyone, Partner, Tx
+
+LIST: Final = "donation"
+PLAIN: Final = (
+    "id, partner_id, organisation_id, user_id, type, session_id, payment_id, status, amount_minor, currency, "
+    "first_name, last_name, email, consented, anonymous, metadata, created_at, cancelled_at, cover_minor, message, "
+    "gift_aid_id, settled_at, settled_minor, settled_currency, disbursement_id, disbursed_at, reassigned_at, "
+    "reassigned_from, request_id, withdrawn_minor, refunded_at, refunded_minor, disputed_at, confirmed_at"
+)
+SHOWN: Final = "(select shows_donors from partner where partner.id = partner_id) as donor_shown"
+COLUMNS: Final = f"{PLAIN}, {SHOWN}"
+
+
+def donation_of(row: Record) -> Donation:
+    """From a row that begins with ``COLUMNS``."""
+    minor, currency = row[8:10]
+    settled_at, settled_minor, settled_currency = row[21:24]
+    settlement = Settlement(settled_at, Money(settled_minor, settled_currency)) if settled_at else None
+    withdrawn, refunded_at, refunded_minor, disputed_at, confirmed_at, shown = row[29:35]
+    refunded = Refunded(refunded_at, Money(refunded_minor, currency)) if refunded_at else None
+    values: list[Any] = [*row[:8], Money(minor, currency), *row[10:21], shown, settlement, *row[24:29]]
+    values += [withdrawn, refunded, disputed_at, confirmed_at]
+    return Donation(*values)
+
+
+async def insert(tx: Tx, partner: Partner, donation: Donation) -> None:
+    """Store a new donation. Raises UniqueViolationError for a second one of a session that is not cancelled."""
+    await tx.execute(
+        """
+        insert into donation (id, partner_id, organisation_id, user_id, type, session_id, status, amount_minor,
+                              currency, first_name, last_name, email, consented, anonymous, metadata, created_at,
+                              cover_minor, message, status_changed_at, gift_aid_id)
+        values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $16, $19)
+        """,
+        donation.id,
+        partner.id,
+        donation.organisation_id,
+        donation.user_id,
+        donation.type,
+        donation.session_id,
+        donation.status,
+        donation.money.minor,
+        donation.money.currency,
+        donation.first_name,
+        donation.last_name,
+        donation.email,
+        donation.consented,
+        donation.anonymous,
+        donation.metadata,
+        donation.created_at,
+        donation.cover_minor,
+        donation.message,
+        donation.gift_aid_id,
+    )
+    await counters.add(tx, partner, LIST, 1)
+
+
+async def find(tx: Tx, scope: Partner | Everyone, donation_id: UUID) -> Donation | None:
+    """One donation."""
+    partner_id = scope.id if isinstance(scope, Partner) else None
+    row = await tx.fetchrow(
+        f"select {COLUMNS} from donation where id = $2 and ($1::uuid is null or partner_id = $1)",
+        partner_id,
+        donation_id,
+    )
+    return donation_of(row) if row else None
+
+
+async def lock(tx: Tx, scope: Partner | Everyone, donation_id: UUID) -> Donation | None:
+    """One donation, held until the transaction ends."""
+    partner_id = scope.id if isinstance(scope, Partner) else None
+    row = await tx.fetchrow(
+        f"""
+        select {COLUMNS} from donation where id = $1 and ($2::uuid is null or partner_id = $2) for no key update
+        """,
+        donation_id,
+        partner_id,
+    )
+    return donation_of(row) if row else None
+
+
+async def session_of(tx: Tx, _scope: Everyone, donation_id: UUID) -> UUID | None:
+    """The session that a donation belongs to; it never changes."""
+    found: UUID | None = await tx.fetchval("select session_id from donation where id = $1", donation_id)
+    return found
+
+
+async def live_of_session(tx: Tx, _scope: Everyone, session_id: UUID) -> Donation | None:
+    """The one donation of a session that is not cancelled."""
+    row = await tx.fetchrow(
+        f"select {COLUMNS} from donation where session_id = $1 and status <> 'CANCELLED'", session_id
+    )
+    return donation_of(row) if row else None
+
+
+async def newest_of_session(tx: Tx, _scope: Everyone, session_id: UUID) -> Donation | None:
+    """The donation that decides where a session stands: the one that is not cancelled, else the newest."""
+    row = await tx.fetchrow(
+        f"""
+        select {COLUMNS} from donation where session_id = $1
+        order by status = 'CANCELLED', id desc limit 1
+        """,
+        session_id,
+    )
+    return donation_of(row) if row else None
+
+
+async def change_gift(tx: Tx, _scope: Everyone, donation_id: UUID, gift: Gift, gift_aid_id: UUID | None) -> None:
+    """What the donor gives instead, before it is paid."""
+    await tx.execute(
+        """
+        update donation set amount_minor = $2, currency = $3, first_name = $4, last_name = $5, email = $6,
+                            consented = $7, anonymous = $8, cover_minor = $9, message = $10, gift_aid_id = $11
+        where id = $1 and status = 'REQUESTED_PAYMENT'
+        """,
+        donation_id,
+        gift.money.minor,
+        gift.money.currency,
+        gift.first_name,
+        gift.last_name,
+        gift.email,
+        gift.consented,
+        gift.anonymous,
+        gift.cover_minor,
+        gift.message,
+        gift_aid_id,
+    )
+
+
+async def cancel(tx: Tx, partner: Partner, donation_id: UUID) -> Donation | None:
+    """Cancel a direct donation; None when its state does not allow it."""
+    row = await tx.fetchrow(
+        f"""
+        update donation set status = 'CANCELLED', cancelled_at = $3, status_changed_at = $3
+        where partner_id = $1 and id = $2 and type = 'direct' and status = 'ACTIVE' returning {COLUMNS}
+        """,
+        partner.id,
+        donation_id,
+        tx.now,
+    )
+    return donation_of(row) if row else None
+
+
+async def set_organisation(
+    tx: Tx, partner: Partner, donation_id: UUID, organisation_id: UUID, gift_aid_id: UUID | None
+) -> None:
+    """Whom a locked direct donation is for, while it is ACTIVE, and the declaration that covers it then."""
+    await tx.execute(
+        """
+        update donation set organisation_id = $3, gift_aid_id = $4
+        where partner_id = $1 and id = $2 and status = 'ACTIVE'
+        """,
+        partner.id,
+        donation_id,
+        organisation_id,
+        gift_aid_id,
+    )
+
+
+async def receive(tx: Tx, _scope: Everyone, donation_id: UUID, payment_id: UUID) -> Donation | None:
+    """Move a donation to RECEIVED_PAYMENT; None when its state does not allow it."""
+    # Not all of DONATION.sources_of: from DISBURSED a returned payout leads here, never a payment (settled 5).
+    row = await tx.fetchrow(
+        f"""
+        update donation set status = 'RECEIVED_PAYMENT', payment_id = $2, status_changed_at = $3
+        where id = $1 and status = 'REQUESTED_PAYMENT' returning {COLUMNS}
+        """,
+        donation_id,
+        payment_id,
+        tx.now,
+    )
+    return donation_of(row) if row else None
+
+
+async def set_metadata(tx: Tx, partner: Partner, donation_id: UUID, metadata: dict[str, str]) -> None:
+    """Store the metadata of a locked donation."""
+    await tx.execute(
+        "update donation set metadata = $3 where partner_id = $1 and id = $2", partner.id, donation_id, metadata
+    )
+
+
+async def cancel_abandoned(tx: Tx, _scope: Everyone, until: datetime, limit: int, *, awaited: bool) -> list[Donation]:
+    """Cancel up to ``limit`` unpaid hosted donations, oldest first, around those that are being worked on (S4).
+
+    ``awaited``: those whose bank transfer was confirmed by then; else those that were created by then and were not.
+    """
+    due = "confirmed_at" if awaited else "created_at"
+    which = "type = 'hosted' and confirmed_at is null" if not awaited else "confirmed_at is not null"
+    rows = await tx.fetch(
+        f"""
+        update donation set status = 'CANCELLED', cancelled_at = $2, status_changed_at = $2
+        where id in (
+            select id from donation where status = 'REQUESTED_PAYMENT' and {which} and {due} <= $1
+            order by {due} limit $3 for no key update skip locked
+        ) and status = 'REQUESTED_PAYMENT' returning {COLUMNS}
+        """,
+        until,
+        tx.now,
+        limit,
+    )
+    return sorted((donation_of(row) for row in rows), key=lambda donation: donation.id)
+
+
+async def next_abandoned(tx: Tx, _scope: Everyone) -> tuple[datetime | None, datetime | None]:
+    """When the oldest unpaid hosted donation was created; and when the oldest awaited transfer was confirmed."""
+    row = await tx.fetchrow(
+        """
+        select (select min(created_at) from donation
+                where status = 'REQUESTED_PAYMENT' and type = 'hosted' and confirmed_at is null),
+               (select min(confirmed_at) from donation where status = 'REQUESTED_PAYMENT' and confirmed_at is not null)
+        """
+    )
+    return (row[0], row[1]) if row else (None, None)
+
+
+async def confirm(tx: Tx, _scope: Everyone, donation_id: UUID) -> Donation | None:
+    """Note that the donor of a held donation says that the transfer was sent; None when it is not waited for."""
+    row = await tx.fetchrow(
+        f"""
+        update donation set confirmed_at = $2
+        where id = $1 and status = 'REQUESTED_PAYMENT' and type = 'hosted' and confirmed_at is null returning {COLUMNS}
+        """,
+        donation_id,
+        tx.now,
+    )
+    return donation_of(row) if row else None
+
+
+_FORGOTTEN: Final = """
+status = 'CANCELLED' and email is not null
+    and not exists (select from held_payment where donation_id = donation.id)
+"""
+"""Cancelled and never paid: not even money that had to be held, whose donor may have to be found."""
+
+
+async def forget(tx: Tx, _scope: Everyone, cancelled_until: datetime, limit: int) -> tuple[int, list[UUID]]:
+    """Null who wanted to give, of gifts that never came: how many, and the declarations that were theirs (V6)."""
+    rows = await tx.fetch(
+        f"""
+        with forgotten as (
+            select id, gift_aid_id from donation where {_FORGOTTEN} and cancelled_at <= $1
+            order by cancelled_at limit $2 for no key update skip locked
+        )
+        update donation set first_name = null, last_name = null, email = null, message = null, gift_aid_id = null
+        from forgotten where donation.id = forgotten.id returning forgotten.gift_aid_id
+        """,
+        cancelled_until,
+        limit,
+    )
+    return len(rows), [row["gift_aid_id"] for row in rows if row["gift_aid_id"] is not None]
+
+
+async def next_forgotten(tx: Tx, _scope: Everyone) -> datetime | None:
+    """When the oldest of them was cancelled."""
+    found: datetime | None = await tx.fetchval(f"select min(cancelled_at) from donation where {_FORGOTTEN}")
+    return found
+
+
+async def followers(tx: Tx, _: Everyone, organisation_ids: Sequence[UUID]) -> dict[UUID, set[UUID]]:
+    """The partners with a donation, cancelled or not, to each of these organisations."""
+    rows = await tx.fetch(
+        "select distinct organisation_id, partner_id from donation where organisation_id = any($1::uuid[])",
+        list(organisation_ids),
+    )
+    found: dict[UUID, set[UUID]] = {}
+    for row in rows:
+        found.setdefault(row["organisation_id"], set()).add(row["partner_id"])
+    return found

@@ -1,0 +1,252 @@
+"""SQL of lists of donations: a page is a walk along one index, its exact total is added up from tallies (P7).
+
+Identifiers begin with the millisecond of the donation's creation, so a range of moments bounds the walk as well. As in
+``platform.lists`` the statement names its number of rows and walks by row comparison: PostgreSQL keeps its plan, and
+takes the one index that has the rows in order, whatever the statistics say. Walks and counts read that index alone; the
+rows of the page are fetched last.
+"""
+
+from collections.abc import Mapping
+from datetime import UTC, date, datetime, time, timedelta
+from typing import Final, Literal
+from uuid import UUID
+
+from asyncpg import Record
+
+from almoner.giving.checkout.donations import store
+from almoner.giving.checkout.donations.domain import Donation, Filters
+from almoner.giving.checkout.donations.store import COLUMNS
+from almoner.platform.database import lists
+from almoner.platform.database.transactions import Everyone, Partner, Tx
+from almoner.platform.http.paging import Page
+
+_NAMES: Final = ("user_id", "organisation_id", "status", "request_id", "start", "end")
+_MOMENTS: Final = {"start": "(created_at >= {}) is true", "end": "(created_at < {}) is true"}
+"""As a range of moments five in a thousand would be thought to be left; nearly all are, of a range of identifiers."""
+_WALKS: Final = (
+    ("user_id", ("user_id", "partner_id")),
+    ("request_id", ("request_id", "status")),
+    ("organisation_id", ("organisation_id", "partner_id", "status")),
+    ("status", ("status", "partner_id")),
+)
+"""What an index of donations begins with; the first whose filter is there is walked, for each status if need be.
+
+No other index begins with the same column: it would look half sorted, and be preferred for its place in the table.
+"""
+_STATUSES: Final = ("ACTIVE", "REQUESTED_PAYMENT", "RECEIVED_PAYMENT", "DISBURSED", "CANCELLED")
+_PARTIAL: Final = frozenset({"request_id", "user_id"})
+_TALLIED: Final = frozenset({"organisation_id", "status", "start", "end"})
+_ALL: Final = UUID(int=0)
+_LEAST: Final = f"'{UUID(int=0)}'::uuid"
+_GREATEST: Final = f"'{UUID(int=2**128 - 1)}'::uuid"
+_DAY: Final = timedelta(days=1)
+_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+_DRIFT: Final = """
+select coalesce(max(id_drift(id, created_at)), 1000) as ms from donation
+where partner_id = {} and id_drift(id, created_at) > 1000
+"""
+"""How far a donation's identifier may be from its moment: the widest of the few that are off by more than a second."""
+
+
+class _Arguments:
+    """The values of a statement, and the placeholder of each."""
+
+    def __init__(self) -> None:
+        self.values: list[object] = []
+
+    def __call__(self, value: object) -> str:
+        self.values.append(value)
+        return f"${len(self.values)}"
+
+
+async def page(tx: Tx, partner: Partner, page_: Page, filters: Filters) -> tuple[list[Donation], int]:
+    """One page in reading order and the exact total, in one statement."""
+    if filters == Filters():
+        rows, total = await lists.page(tx, partner, store.LIST, COLUMNS, page_)
+    else:
+        rows, total = await _narrowed(tx, partner, page_, filters)
+    return [store.donation_of(row) for row in rows], total
+
+
+async def _narrowed(tx: Tx, partner: Partner, page: Page, filters: Filters) -> tuple[list[Record], int]:
+    given = {name: value for name in _NAMES if (value := getattr(filters, name)) is not None}
+    put = _Arguments()
+    mine = put(partner.id)
+    total = _tallied(put, mine, filters) if given.keys() <= _TALLIED else _counted(put, mine, given)
+    drift = f"with drift as materialized ({_DRIFT.format(mine)})" if given.keys() & {"start", "end"} else ""
+    order = "desc" if page.reads_down else "asc"
+    rows = await tx.fetch(
+        f"""
+        {drift} select {COLUMNS}, total from ({total}) counted
+        left join lateral (
+            select {COLUMNS} from ({_walk(put, mine, page, given)}) picked (one) join donation on donation.id = one
+        ) listed on true
+        order by id {order}
+        """,
+        *put.values,
+    )
+    return [row for row in rows if row[0] is not None], rows[0]["total"]
+
+
+def _keys(given: Mapping[str, object]) -> tuple[str, ...]:
+    """The columns of the index to walk, but for the identifier."""
+    return next((keys for name, keys in _WALKS if name in given), ("partner_id",))
+
+
+def _each(given: Mapping[str, object]) -> list[Mapping[str, object]]:
+    """The ranges of the index that what is given comes to."""
+    if "status" in given or "status" not in _keys(given):
+        return [given]
+    return [{**given, "status": status} for status in _STATUSES]
+
+
+def _walk(put: _Arguments, mine: str, page: Page, given: Mapping[str, object]) -> str:
+    walks = [_along(put, mine, page, one) for one in _each(given)]
+    if len(walks) == 1:
+        return walks[0]
+    together = " union all ".join(f"({walk})" for walk in walks)
+    order = "desc" if page.reads_down else "asc"
+    return f"select id from ({together}) walked order by id {order} limit {page.limit}"
+
+
+def _along(put: _Arguments, mine: str, page: Page, given: Mapping[str, object]) -> str:
+    """What is given, as a range of the one index that has it in order."""
+    low, high = _bounds(put, given)
+    if page.after_id is not None and page.reads_down:
+        high = f"least({high}, {put(page.after_id)}::uuid)"
+    elif page.after_id is not None:
+        low = f"greatest({low}, {put(page.after_id)}::uuid)"
+    keys = _keys(given)
+    values = [mine if key == "partner_id" else put(given[key]) for key in keys]
+    columns, order = (*keys, "id"), "desc" if page.reads_down else "asc"
+    ranged = [
+        f"({', '.join(columns)}) > ({', '.join([*values, low])})",
+        f"({', '.join(columns)}) < ({', '.join([*values, high])})",
+    ]
+    where = " and ".join([*ranged, *_others(put, mine, given)])
+    ordered = ", ".join(f"{column} {order}" for column in columns)
+    return f"select id from donation where {where} order by {ordered} limit {page.limit}"
+
+
+def _counts(put: _Arguments, mine: str, given: Mapping[str, object]) -> list[str]:
+    """The numbers that come to what is given: any order does, and equality tells how few they are."""
+    counts, keys = [], _keys(given)
+    if "partner_id" in keys:
+        low, high = _bounds(put, given)
+        known = [f"{key} = {put(given[key])}" for key in keys if key in given]
+        unknown = [f"{key} in {_STATUSES}" for key in keys if key not in {*given, "partner_id"}]
+        same = [f"partner_id = {mine}", *known, *unknown, f"id > {low}", f"id < {high}"]
+        counts.append(" and ".join([*same, *_others(put, mine, given)]))
+    else:  # an identifier by itself would lead to the primary key, and to everybody's donations
+        for one in _each(given):
+            low, high = _bounds(put, one)
+            request, status = (put(one[key]) for key in keys)
+            within = f"(status, id) > ({status}, {low}) and (status, id) < ({status}, {high})"
+            counts.append(" and ".join([f"request_id = {request}", within, *_others(put, mine, one)]))
+    return [f"(select count(*) from donation where {where})" for where in counts]
+
+
+def _others(put: _Arguments, mine: str, given: Mapping[str, object]) -> list[str]:
+    """What the index does not go by, in words that lead to no other index: an average tells nothing of this one."""
+    keys = _keys(given)
+    return [
+        *(f"{key} is not null" for key in keys if key in _PARTIAL),
+        *([] if "partner_id" in keys else [f"partner_id is not distinct from {mine}"]),
+        *(
+            _MOMENTS[name].format(put(value)) if name in _MOMENTS else f"{name} is not distinct from {put(value)}"
+            for name, value in given.items()
+            if name not in keys
+        ),
+    ]
+
+
+def _bounds(put: _Arguments, given: Mapping[str, object]) -> tuple[str, str]:
+    """Between which identifiers the rows are, without both."""
+    low, high = _LEAST, _GREATEST
+    if isinstance(start := given.get("start"), datetime):
+        low = f"least_id({put(_ms(start))}::bigint - (select ms from drift))"
+    if isinstance(end := given.get("end"), datetime):
+        high = f"least_id({put(_ms(end) + 1)}::bigint + (select ms from drift))"
+    return low, high
+
+
+def _ms(moment: datetime) -> int:
+    return (moment - _EPOCH) // timedelta(milliseconds=1)
+
+
+def _counted(put: _Arguments, mine: str, given: Mapping[str, object]) -> str:
+    """Of one user's or one request's donations: counted as they are."""
+    return f"select {' + '.join(_counts(put, mine, given))} as total"
+
+
+def _tallied(put: _Arguments, mine: str, filters: Filters) -> str:
+    """Added up by whole days; what they are too many or too few by at the ends of the range is counted."""
+    whole, parts = _days(filters.start, filters.end)
+    kept = {name: value for name in ("organisation_id", "status") if (value := getattr(filters, name)) is not None}
+    sums = ["select 0::bigint as n"]
+    if whole is not None:
+        first, last = whole
+        days = [*([f"day >= {put(first.date())}"] if first else []), *([f"day < {put(last.date())}"] if last else [])]
+        same = [f"{name} = {put(value)}" for name, value in kept.items()]
+        tally = [] if "organisation_id" in kept else [f"organisation_id = {put(_ALL)}"]
+        for table, conditions in (("donation_tally", tally), ("donation_tally_change", [])):
+            where = " and ".join([f"partner_id = {mine}", *conditions, *same, *days])
+            sums.append(f"select sum(n) from {table} where {where}")
+    for sign, since, until in parts:
+        counts = _counts(put, mine, {**kept, "start": since, "end": until})
+        sums += [f"select {sign} {count}" for count in counts]
+    return f"select coalesce(sum(n), 0)::bigint as total from ({' union all '.join(sums)}) added"
+
+
+_Whole = tuple[datetime | None, datetime | None]
+_Part = tuple[Literal["+", "-"], datetime, datetime]
+
+
+def _days(start: datetime | None, end: datetime | None) -> tuple[_Whole | None, list[_Part]]:
+    """The days (UTC) that a range comes nearest to, None without any, and the parts to add and to take off."""
+    start, end = (moment.astimezone(UTC) if moment else None for moment in (start, end))
+    if start and end and start >= end:
+        return None, []
+    first, last = (_nearest(moment) if moment else None for moment in (start, end))
+    if start and end and first == last:
+        return None, [("+", start, end)]
+    parts: list[_Part] = []
+    if start and first:
+        parts.append(("+", start, first) if start < first else ("-", first, start))
+    if end and last:
+        parts.append(("+", last, end) if last < end else ("-", end, last))
+    return (first, last), [part for part in parts if part[1] < part[2]]
+
+
+def _nearest(moment: datetime) -> datetime:
+    """The nearest beginning of a day: less than half a day's donations are counted."""
+    day = datetime.combine(moment.date(), time(), UTC)
+    return day + _DAY if moment - day > _DAY / 2 and moment.date() < date.max else day
+
+
+GATHER: Final = f"""
+with taken as (
+    delete from donation_tally_change where id in (
+        select id from donation_tally_change order by id limit $1
+    ) returning partner_id, organisation_id, status, day, n
+), added as (
+    insert into donation_tally (partner_id, organisation_id, status, day, n)
+    select partner_id, organisation_id, status, day, n from (
+        select partner_id, organisation_id, status, day, sum(n) as n from taken group by 1, 2, 3, 4
+        union all
+        select partner_id, '{_ALL}'::uuid, status, day, sum(n) from taken group by 1, 2, 3, 4
+    ) moved order by 1, 2, 3, 4
+    on conflict (partner_id, organisation_id, status, day) do update set n = donation_tally.n + excluded.n
+)
+select count(*) from taken
+"""
+
+
+async def refresh_list_totals(tx: Tx, _scope: Everyone, limit: int) -> int:
+    """Bring changes into the tallies; how many rows of them there were. The caller is the only one."""
+    return int(await tx.fetchval(GATHER, limit))
+
+
+async def has_stale_totals(tx: Tx, _scope: Everyone) -> bool:
+    """Whether there are changes that are in no tally."""
+    return bool(await tx.fetchval("select exists (select from donation_tally_change)"))

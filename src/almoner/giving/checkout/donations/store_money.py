@@ -1,0 +1,183 @@
+"""SQL of what becomes of a donation's money after it was received: settled, paid out, returned, given to another."""
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Final
+from uuid import UUID
+
+from almoner.giving.checkout.donations.domain import Bucket, Donation
+from almoner.giving.checkout.donations.store import COLUMNS, PLAIN, SHOWN, donation_of
+from almoner.kit.money import Money
+from almoner.platform.database.transactions import Everyone, Partner, Tx
+
+# The update's own table has the same columns: each is named with it.
+_RETURNED: Final = ", ".join([*(f"d.{column}" for column in PLAIN.split(", ")), SHOWN])
+
+LOCK: Final = f"select {COLUMNS} from donation where id = any($1::uuid[]) order by id for no key update"
+
+
+async def lock_all(tx: Tx, _scope: Everyone, donation_ids: Sequence[UUID]) -> list[Donation]:
+    """These donations, in one order, held until the transaction ends."""
+    return [donation_of(row) for row in await tx.fetch(LOCK, sorted(donation_ids))]
+
+
+async def settle(tx: Tx, _scope: Everyone, donation_ids: Sequence[UUID], nets: Sequence[Money]) -> list[Donation]:
+    """Note what arrived of each; those that are not waiting for it are left out."""
+    rows = await tx.fetch(
+        f"""
+        update donation d set settled_at = $4, settled_minor = given.minor, settled_currency = given.currency
+        from unnest($1::uuid[], $2::bigint[], $3::text[]) as given (donation_id, minor, currency)
+        where d.id = given.donation_id and d.status = 'RECEIVED_PAYMENT' and d.settled_at is null
+        returning {_RETURNED}
+        """,
+        donation_ids,
+        [net.minor for net in nets],
+        [net.currency for net in nets],
+        tx.now,
+    )
+    return sorted((donation_of(row) for row in rows), key=lambda donation: donation.id)
+
+
+PAYABLE: Final = """
+settled_at is not null and disbursement_id is null and disputed_at is null and withdrawn_minor = refunded_minor
+    and (withdrawn_minor = 0 or withdrawn_minor < settled_minor)
+"""
+"""Not on its way back, not disputed, and something left; as the index ``donation_payable`` has it."""
+
+OWED: Final = "greatest(0, settled_minor - withdrawn_minor)"
+"""Of a settled one, in minor units."""
+
+BUCKETS: Final = f"""
+select distinct partner_id, organisation_id, settled_currency from donation where {PAYABLE} order by 1, 2, 3
+"""
+
+
+async def unpaid_balances(tx: Tx, _scope: Everyone) -> list[Bucket]:
+    """Of which partners, nonprofits and currencies there are settled donations in no payout."""
+    return [Bucket(*row) for row in await tx.fetch(BUCKETS)]
+
+
+BUCKETS_OF: Final = f"""
+select distinct partner_id, organisation_id, settled_currency from donation
+where partner_id = $1 and organisation_id = $2 and {PAYABLE} order by 3
+"""
+
+
+async def loose_buckets_of(tx: Tx, partner: Partner, organisation_id: UUID) -> list[Bucket]:
+    """As ``loose_buckets``, of one partner and nonprofit."""
+    return [Bucket(*row) for row in await tx.fetch(BUCKETS_OF, partner.id, organisation_id)]
+
+
+LOOSE: Final = f"""
+select coalesce((
+    select {OWED} <= $4 from donation
+    where partner_id = $1 and organisation_id = $2 and settled_currency = $3 and {PAYABLE} order by id limit 1
+), false)
+"""
+
+
+async def has_loose(tx: Tx, partner: Partner, bucket: Bucket, room: int) -> bool:
+    """Whether a bucket has settled donations in no payout, and the oldest of them comes to no more than ``room``."""
+    return bool(await tx.fetchval(LOOSE, partner.id, bucket.organisation_id, bucket.currency, room))
+
+
+COLLECT: Final = f"""
+with oldest as (
+    select id, {OWED} as minor from donation
+    where partner_id = $1 and organisation_id = $2 and settled_currency = $3 and {PAYABLE}
+    order by id limit $5 for no key update skip locked
+), chosen as (
+    select id from (select id, sum(minor) over (order by id) as up_to from oldest) running where up_to <= $6
+), taken as (
+    update donation d set disbursement_id = $4 from chosen where d.id = chosen.id returning {OWED} as minor
+)
+select count(*)::int as donations, coalesce(sum(minor), 0)::bigint as minor from taken
+"""
+
+
+async def collect(
+    tx: Tx, partner: Partner, bucket: Bucket, disbursement_id: UUID, limit: int, room: int
+) -> tuple[int, int]:
+    """Put the oldest settled donations of a bucket into its payout: how many, and their sum, at most ``room``.
+
+    The payout is held; donations that somebody else holds are stepped around.
+    """
+    row = await tx.fetchrow(COLLECT, partner.id, bucket.organisation_id, bucket.currency, disbursement_id, limit, room)
+    return (row["donations"], row["minor"]) if row else (0, 0)
+
+
+async def release(tx: Tx, _scope: Everyone, donation_id: UUID) -> None:
+    """Take one donation out of its payout."""
+    await tx.execute("update donation set disbursement_id = null where id = $1", donation_id)
+
+
+PAY_OUT: Final = f"""
+update donation d set status = 'DISBURSED', disbursed_at = $2, status_changed_at = $2
+where id in (
+    select id from donation where disbursement_id = $1 and status = 'RECEIVED_PAYMENT'
+    order by id limit $3 for no key update
+) returning {_RETURNED}
+"""
+
+
+async def pay_out(tx: Tx, _scope: Everyone, disbursement_id: UUID, limit: int) -> list[Donation]:
+    """Move donations of a payout that was paid to DISBURSED."""
+    rows = await tx.fetch(PAY_OUT, disbursement_id, tx.now, limit)
+    return sorted((donation_of(row) for row in rows), key=lambda donation: donation.id)
+
+
+TAKE_BACK: Final = f"""
+with chosen as materialized (
+    select id, {OWED} as minor from donation where disbursement_id = $1
+    order by status, id limit $3 for no key update
+), kept as (
+    insert into returned_gift (disbursement_id, donation_id, amount_minor) select $1, id, minor from chosen
+)
+update donation d
+set status = 'RECEIVED_PAYMENT', disbursed_at = null, disbursement_id = null, status_changed_at = $2
+from chosen where d.id = chosen.id returning {_RETURNED}
+"""
+
+
+async def revert_donations(tx: Tx, _scope: Everyone, disbursement_id: UUID, limit: int) -> list[Donation]:
+    """Move donations of a payout that came back to RECEIVED_PAYMENT, in no payout."""
+    rows = await tx.fetch(TAKE_BACK, disbursement_id, tx.now, limit)
+    return sorted((donation_of(row) for row in rows), key=lambda donation: donation.id)
+
+
+IN_PAYOUT: Final = f"""
+select {COLUMNS} from donation
+where id in (
+    select id from donation where disbursement_id = $1
+    union all select donation_id from returned_gift where disbursement_id = $1
+) and ($2::uuid is null or id > $2)
+order by id limit $3
+"""
+
+
+async def in_payout(tx: Tx, _scope: Everyone, disbursement_id: UUID, after: UUID | None, limit: int) -> list[Donation]:
+    """Donations that are, or were when it came back, in a payout: by creation, after one of them."""
+    return [donation_of(row) for row in await tx.fetch(IN_PAYOUT, disbursement_id, after, limit)]
+
+
+async def reassign(tx: Tx, _scope: Everyone, donation_id: UUID, organisation_id: UUID) -> Donation | None:
+    """Give a received donation to another nonprofit, without gift aid; None when its state does not allow it."""
+    row = await tx.fetchrow(
+        f"""
+        update donation d set reassigned_from = organisation_id, organisation_id = $2, reassigned_at = $3,
+            gift_aid_id = null
+        where id = $1 and status = 'RECEIVED_PAYMENT' and disbursement_id is null and disputed_at is null
+        returning {_RETURNED}
+        """,
+        donation_id,
+        organisation_id,
+        tx.now,
+    )
+    return donation_of(row) if row else None
+
+
+async def uncover(tx: Tx, _scope: Everyone, declaration_id: UUID, since: datetime) -> None:
+    """Take a declaration off the donations made from a moment on."""
+    await tx.execute(
+        "update donation set gift_aid_id = null where gift_aid_id = $1 and created_at >= $2", declaration_id, since
+    )

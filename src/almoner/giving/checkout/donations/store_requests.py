@@ -1,0 +1,101 @@
+"""SQL of direct donations that partners are asked for, and that their money covers."""
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Final
+from uuid import UUID
+
+from almoner.giving.checkout.donations.domain import Donation
+from almoner.giving.checkout.donations.store import PLAIN, SHOWN, donation_of
+from almoner.platform.database.transactions import Everyone, Partner, Tx
+
+_RETURNED: Final = ", ".join([*(f"d.{column}" for column in PLAIN.split(", ")), SHOWN])
+
+UNASKED: Final = """
+with recursive unasked (partner_id, currency) as (
+    (select partner_id, currency from donation where status = 'ACTIVE' order by partner_id, currency limit 1)
+    union all
+    select later.partner_id, later.currency from unasked u cross join lateral (
+        select partner_id, currency from donation
+        where status = 'ACTIVE' and (partner_id, currency) > (u.partner_id, u.currency)
+        order by partner_id, currency limit 1
+    ) later
+)
+select partner_id, currency::text from unasked order by 1, 2
+"""
+"""One index probe for each, however many donations they have."""
+
+
+async def uninvoiced(tx: Tx, _scope: Everyone) -> list[tuple[UUID, str]]:
+    """Which partners have donations, in which currencies, that they were not asked for."""
+    return [(row[0], row[1]) for row in await tx.fetch(UNASKED)]
+
+
+async def oldest_unasked(tx: Tx, _scope: Everyone) -> datetime | None:
+    """When the oldest donation was made that nobody was asked for."""
+    found: datetime | None = await tx.fetchval("select min(created_at) from donation where status = 'ACTIVE'")
+    return found
+
+
+SUM: Final = """
+select coalesce(sum(amount_minor), 0) from donation
+where partner_id = $1 and currency = $2 and status = 'ACTIVE' and created_at < $3
+"""
+
+
+async def sum_unasked(tx: Tx, partner: Partner, currency: str, made_before: datetime) -> int:
+    """What the partner's donations of a currency come to that were made before then, in minor units."""
+    return int(await tx.fetchval(SUM, partner.id, currency, made_before))
+
+
+ASK: Final = """
+with oldest as (
+    select id, amount_minor from donation
+    where partner_id = $1 and currency = $2 and status = 'ACTIVE' and created_at < $3
+    order by id limit $5 for no key update
+), chosen as (
+    select id from (select id, sum(amount_minor) over (order by id) as up_to from oldest) running where up_to <= $7
+), asked as (
+    update donation d set status = 'REQUESTED_PAYMENT', request_id = $4, status_changed_at = $6
+    from chosen where d.id = chosen.id and d.status = 'ACTIVE' returning d.amount_minor
+)
+select count(*)::int as donations, coalesce(sum(amount_minor), 0)::bigint as minor,
+       count(*) < (select count(*) from oldest) as is_full
+from asked
+"""
+
+
+async def ask(
+    tx: Tx, partner: Partner, currency: str, made_before: datetime, request_id: UUID, limit: int, room: int
+) -> tuple[int, int, bool]:
+    """Put the oldest donations into a request that the caller holds, as many as come to no more than ``room``.
+
+    How many, their sum in minor units, and whether the next one is too much for this request.
+    """
+    row = await tx.fetchrow(ASK, partner.id, currency, made_before, request_id, limit, tx.now, room)
+    return (row["donations"], row["minor"], row["is_full"]) if row else (0, 0, False)
+
+
+WAITING: Final = """
+select id, amount_minor from donation where request_id = $1 and status = 'REQUESTED_PAYMENT'
+order by id limit $2 for no key update
+"""
+
+
+async def lock_waiting(tx: Tx, _scope: Everyone, request_id: UUID, limit: int) -> list[tuple[UUID, int]]:
+    """The oldest donations of a request that no money covers yet, with their amounts; held."""
+    return [(row["id"], row["amount_minor"]) for row in await tx.fetch(WAITING, request_id, limit)]
+
+
+async def receive(tx: Tx, _scope: Everyone, donation_ids: Sequence[UUID]) -> list[Donation]:
+    """Move held donations to RECEIVED_PAYMENT; the money is on our account, so that they are settled as well."""
+    rows = await tx.fetch(
+        f"""
+        update donation d set status = 'RECEIVED_PAYMENT', status_changed_at = $2,
+            settled_at = $2, settled_minor = amount_minor, settled_currency = currency
+        where id = any($1::uuid[]) and type = 'direct' and status = 'REQUESTED_PAYMENT' returning {_RETURNED}
+        """,
+        donation_ids,
+        tx.now,
+    )
+    return sorted((donation_of(row) for row in rows), key=lambda donation: donation.id)

@@ -1,0 +1,44 @@
+"""A cookie that tells one browser from another for a day, for the brakes against card testing (H6).
+
+It is random and signed, says nothing of whoever uses the browser, and is kept by us as a keyed hash alone.
+"""
+
+import os
+from base64 import urlsafe_b64decode, urlsafe_b64encode
+from typing import Final
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from almoner.giving.checkout.card_testing import service as brakes
+from almoner.giving.checkout.card_testing.domain import DAY, Visitor
+from almoner.platform.crypto import Vault
+
+_COOKIE: Final = "__Host-device"
+_PURPOSE: Final = "device"
+_RANDOM_BYTES: Final = 16
+
+
+def ensure(request: Request, response: Response, vault: Vault) -> None:
+    """Give the cookie to a browser that has none."""
+    if _find(request, vault) is not None:
+        return
+    random = os.urandom(_RANDOM_BYTES)
+    value = urlsafe_b64encode(random + vault.sign(_PURPOSE, random)).decode()
+    seconds = int(DAY.total_seconds())
+    response.set_cookie(_COOKIE, value, max_age=seconds, path="/", secure=True, httponly=True, samesite="lax")
+
+
+def visitor(request: Request, vault: Vault) -> Visitor:
+    """Whose browser asks, as the brakes know it."""
+    return brakes.visitor(vault, request.client.host if request.client else "", _find(request, vault))
+
+
+def _find(request: Request, vault: Vault) -> bytes | None:
+    """The random part of the cookie, None without one that we signed."""
+    try:
+        raw = urlsafe_b64decode(request.cookies.get(_COOKIE, ""))
+    except ValueError:
+        return None
+    random, signature = raw[:_RANDOM_BYTES], raw[_RANDOM_BYTES:]
+    return random if vault.verify(_PURPOSE, random, signature) else None

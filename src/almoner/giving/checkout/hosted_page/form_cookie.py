@@ -1,0 +1,58 @@
+"""What a donor typed, kept sealed in the donor's own browser until the gift is made, so that nobody types it twice.
+
+It never comes from the database: a link that was passed on shows nothing of whoever used it before.
+"""
+
+import zlib
+from base64 import urlsafe_b64decode, urlsafe_b64encode
+from typing import Final
+from uuid import UUID
+
+import msgspec
+from starlette.requests import Request
+from starlette.responses import Response
+
+from almoner.giving.checkout.hosted_page.schemas import TypedGift
+from almoner.platform.crypto import SealBroken, Vault
+
+_CONTEXT: Final = "give:keepsake"
+_PART: Final = 3_700
+"""Characters of one cookie: with name and attributes below the 4,096 that browsers keep.
+
+Two parts hold the longest names, address and message that a form takes, in any script.
+"""
+
+
+def keep(response: Response, vault: Vault, session: UUID, name: str, typed: TypedGift, *, seconds: int) -> None:
+    """Put what was typed into the cookies of the session; ``name`` is its id in addresses."""
+    plain = zlib.compress(msgspec.json.encode(typed), 9)
+    sealed = urlsafe_b64encode(vault.seal(plain, context=_CONTEXT, binding=session.bytes)).decode()
+    for cookie, part in zip(_cookies(name), (sealed[:_PART], sealed[_PART:]), strict=True):
+        if part:
+            response.set_cookie(cookie, part, max_age=seconds, path="/", secure=True, httponly=True, samesite="lax")
+        else:
+            _take_away(response, cookie)
+
+
+def recall(request: Request, vault: Vault, session: UUID, name: str) -> TypedGift | None:
+    """What was typed in this browser, or None."""
+    sealed = "".join(request.cookies.get(cookie, "") for cookie in _cookies(name))
+    try:
+        plain = vault.open(urlsafe_b64decode(sealed), context=_CONTEXT, binding=session.bytes)
+        return msgspec.json.decode(zlib.decompress(plain), type=TypedGift)
+    except (ValueError, SealBroken, zlib.error, msgspec.DecodeError):
+        return None
+
+
+def forget(response: Response, name: str) -> None:
+    """Take the cookies away: the gift is made."""
+    for cookie in _cookies(name):
+        _take_away(response, cookie)
+
+
+def _take_away(response: Response, cookie: str) -> None:
+    response.delete_cookie(cookie, path="/", secure=True, httponly=True, samesite="lax")
+
+
+def _cookies(name: str) -> tuple[str, str]:
+    return f"__Host-gift-{name}", f"__Host-gift-{name}-more"

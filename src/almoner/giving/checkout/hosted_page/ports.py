@@ -1,0 +1,34 @@
+"""What the page needs of the gift's own flows, which talk to the payment provider. Wiring puts it together."""
+
+from collections.abc import Awaitable, Callable, Collection, Mapping
+from dataclasses import dataclass, field
+from uuid import UUID
+
+from almoner.giving.checkout.bank_transfers.domain import PayTo
+from almoner.giving.checkout.card_testing.domain import Visitor
+from almoner.giving.checkout.donations.domain import Gift, SessionDonation
+from almoner.giving.checkout.payments.domain import Tariff
+from almoner.kit.money import EXPONENTS
+
+
+@dataclass(frozen=True, slots=True)
+class Checkout:
+    """Paying for the gift of a session.
+
+    ``origin``: scheme, host and port of the provider's pages. ``begin`` promises the gift and opens its payment;
+    ``url`` of what it answers is the provider's page. It raises SessionExpired, SessionCompleted, TooManyTries,
+    TooSoon, CodeNeeded and ServiceUnavailable. ``come_back`` asks the provider, also about the attempt that it is
+    given, and says where the session stands; it raises ServiceUnavailable. ``tariff``: what the provider keeps of a
+    payment. ``currencies``: what it takes.
+
+    ``accounts``: our own by currency. ``transfer``: as ``begin``, by bank transfer to one of them; ``url`` is our own
+    page of its details.
+    """
+
+    origin: str
+    tariff: Tariff
+    begin: Callable[[UUID, Gift, Visitor], Awaitable[SessionDonation]]
+    come_back: Callable[[UUID, UUID | None], Awaitable[SessionDonation]]
+    currencies: Collection[str] = tuple(EXPONENTS)
+    transfer: Callable[[UUID, Gift, Visitor], Awaitable[SessionDonation]] | None = None
+    accounts: Mapping[str, PayTo] = field(default_factory=dict)

@@ -1,0 +1,164 @@
+"""The donor's form: what was typed, and the gift it makes or every problem at once."""
+
+import re
+from collections.abc import Mapping
+from typing import Final
+
+import msgspec
+from babel import Locale
+
+from almoner.giving.checkout.donations.domain import Gift
+from almoner.giving.checkout.hosted_page.domain import Amounts
+from almoner.giving.checkout.payments.domain import Tariff
+from almoner.giving.gift_aid.declarations.domain import HOME, Declarer
+from almoner.kit import email
+from almoner.kit.money import Money
+from almoner.kit.text import typed
+from almoner.platform.pages import numbers
+from almoner.platform.pages.numbers import Unreadable
+
+MAX_LENGTH: Final = 255  # spec 2.8, as every name and address of the interface
+MAX_MESSAGE: Final = 500
+AID_FIELDS: Final = {"title": 20, "house": 40, "road": 80, "city": 60, "postcode": 10}
+"""What gift aid asks for besides the name, with the most characters: a claim takes no more of most of them."""
+_POSTCODE: Final = re.compile(r"[A-Z]{1,2}[0-9][A-Z0-9]? ?[0-9][A-Z]{2}", re.ASCII)
+OTHER: Final = "other"
+TRANSFER: Final = "transfer"
+"""The way to pay that takes no card, and of which nobody keeps a fee."""
+
+_UNREADABLE: Final = {
+    Unreadable.EMPTY: "give.problem.amount.missing",
+    Unreadable.NOT_A_NUMBER: "give.problem.amount.not_a_number",
+    Unreadable.TOO_MANY_DECIMALS: "give.problem.amount.too_many_decimals",
+    Unreadable.TOO_LARGE: "give.problem.amount.too_large",
+}
+
+Problems = dict[str, str]
+"""Field id to the catalogue key of what is wrong with it, in the order of the page."""
+
+
+class TypedGift(msgspec.Struct, frozen=True):
+    """The form as posted: trimmed, without control characters, otherwise untouched.
+
+    ``amount`` is a suggested amount in minor units, or ``other`` for the one typed in ``typed``.
+    """
+
+    amount: str = ""
+    typed: str = ""
+    first_name: str = ""
+    last_name: str = ""
+    email: str = ""
+    anonymous: bool = False
+    contact: bool = False
+    cover: bool = False
+    message: str = ""
+    gift_aid: bool = False
+    title: str = ""
+    house: str = ""
+    road: str = ""
+    city: str = ""
+    postcode: str = ""
+    way: str = ""
+
+    @classmethod
+    def posted(cls, form: Mapping[str, object]) -> "TypedGift":
+        """From the posted fields."""
+        return cls(
+            amount=_clean(form.get("amount")),
+            typed=_clean(form.get("typed")),
+            first_name=_clean(form.get("first_name")),
+            last_name=_clean(form.get("last_name")),
+            email=_clean(form.get("email")),
+            anonymous=form.get("anonymous") == "yes",
+            contact=form.get("contact") == "yes",
+            cover=form.get("cover") == "yes",
+            message=_clean(form.get("message"), lines=True),
+            gift_aid=form.get("gift_aid") == "yes",
+            title=_clean(form.get("title")),
+            house=_clean(form.get("house")),
+            road=_clean(form.get("road")),
+            city=_clean(form.get("city")),
+            postcode=_clean(form.get("postcode")).upper(),
+            way=TRANSFER if form.get("way") == TRANSFER else "",
+        )
+
+    def read(self, amounts: Amounts, locale: Locale, tariff: Tariff, *, aid: bool = False) -> Gift | Problems:
+        """The gift, or what is wrong. A donor who covers the fee pays what leaves the gift whole after it.
+
+        ``aid``: the page offers gift aid; where it does not, nothing that was typed for it counts.
+        """
+        problems: Problems = {}
+        minor = self._minor(amounts, locale)
+        if isinstance(minor, str):
+            problems[self._amount_field(amounts)] = minor
+        problems |= self._donor_problems()
+        if len(self.message) > MAX_MESSAGE:
+            problems["message"] = "give.problem.message.too_long"
+        if declares := aid and self.gift_aid:
+            problems |= self._aid_problems()
+        if problems or isinstance(minor, str):
+            return problems
+        gift = Money(minor, amounts.currency)
+        total = tariff.covering(gift) if self.cover and self.way != TRANSFER else gift
+        return Gift(
+            money=total,
+            first_name=self.first_name,
+            last_name=self.last_name,
+            email=self.email,
+            consented=self.contact,
+            anonymous=self.anonymous,
+            cover_minor=(total - gift).minor,
+            message=self.message or None,
+            declarer=self._declarer() if declares else None,
+        )
+
+    def _donor_problems(self) -> Problems:
+        problems: Problems = {}
+        for field, value in (("first_name", self.first_name), ("last_name", self.last_name)):
+            if not value:
+                problems[field] = f"give.problem.{field}.missing"
+            elif len(value) > MAX_LENGTH:
+                problems[field] = f"give.problem.{field}.too_long"
+        if not self.email:
+            problems["email"] = "give.problem.email.missing"
+        elif len(self.email) > MAX_LENGTH:
+            problems["email"] = "give.problem.email.too_long"
+        elif not email.well_formed(self.email):
+            problems["email"] = "give.problem.email.wrong"
+        return problems
+
+    def _aid_problems(self) -> Problems:
+        problems: Problems = {}
+        for field, most in AID_FIELDS.items():
+            value = getattr(self, field)
+            if not value:
+                problems[field] = f"give.problem.{field}.missing"
+            elif len(value) > most:
+                problems[field] = "give.problem.giftaid.too_long"
+        if "postcode" not in problems and not _POSTCODE.fullmatch(self.postcode):
+            problems["postcode"] = "give.problem.postcode.wrong"
+        return problems
+
+    def _declarer(self) -> Declarer:
+        return Declarer(
+            self.title, self.first_name, self.last_name, self.house, self.road, self.city, HOME, self.postcode
+        )
+
+    def _minor(self, amounts: Amounts, locale: Locale) -> int | str:
+        if self.amount in map(str, amounts.suggested):
+            return int(self.amount)
+        if self.amount not in ("", OTHER):
+            return "give.problem.amount.missing"
+        minor = numbers.amount(self.typed, amounts.currency, locale)
+        if isinstance(minor, Unreadable):
+            return _UNREADABLE[minor]
+        if minor < amounts.least:
+            return "give.problem.amount.too_small"
+        return minor if minor <= amounts.most else "give.problem.amount.too_large"
+
+    def _amount_field(self, amounts: Amounts) -> str:
+        return "typed" if self.amount == OTHER or self.typed else f"amount-{amounts.suggested[0]}"
+
+
+def _clean(value: object, *, lines: bool = False) -> str:
+    return typed(value, lines=lines) if isinstance(value, str) else ""

@@ -1,0 +1,160 @@
+"""What the page shows of a session and its nonprofit, and the choice of language and currency (settled 4)."""
+
+from collections.abc import Collection
+from dataclasses import dataclass, replace
+from datetime import date
+from typing import Final
+from uuid import UUID
+
+from babel import Locale
+
+from almoner.access.partners import service as partners
+from almoner.access.partners.domain import PartnerAccount
+from almoner.giving.checkout.donations import service as donations
+from almoner.giving.checkout.donations.domain import SessionDonation
+from almoner.giving.checkout.payments import service as payments
+from almoner.giving.checkout.payments.domain import MAX_TRIES
+from almoner.giving.checkout.sessions import service as sessions
+from almoner.giving.checkout.sessions.domain import DonationSession
+from almoner.giving.gift_aid.declarations import domain as giftaid
+from almoner.kit import language as languages
+from almoner.nonprofits.organisations import service as organisations
+from almoner.nonprofits.organisations.domain import Organisation
+from almoner.nonprofits.registries import domain as registries_domain
+from almoner.nonprofits.registries import service as registries
+from almoner.platform.database.transactions import Partner, Tx
+from almoner.platform.pages import formats
+from almoner.platform.pages.translations import FALLBACK, Catalogues
+
+FALLBACK_CURRENCY: Final = "USD"
+
+
+@dataclass(frozen=True, slots=True)
+class Cause:
+    """The nonprofit as the page and the receipt show it. ``number`` as its register's readers write it.
+
+    ``logo``: an address on the page's own origin.
+    """
+
+    name: str
+    city: str | None
+    state: str | None
+    country_code: str
+    register: str
+    number: str
+    receives: tuple[str, ...]
+    logo: str | None = None
+
+    @property
+    def monogram(self) -> str:
+        """One or two letters to stand for the name."""
+        words = [word for word in self.name.split() if word[0].isalpha()] or [self.name]
+        return "".join(word[0] for word in words[:2]).upper()
+
+    def place(self, locale: Locale) -> str:
+        """``Washington, DC, United States`` with the country in the reader's language."""
+        city = self.city.title() if self.city and self.city.isupper() else self.city  # registers write in capitals
+        return ", ".join(part for part in (city, self.state, formats.country(self.country_code, locale)) if part)
+
+
+@dataclass(frozen=True, slots=True)
+class Giving:
+    """A session with its nonprofit and where its donation stands. ``status`` is true at the moment of reading (S3).
+
+    ``exhausted``: as many cards were tried as one session takes (H6). ``partner``: whose donor it is.
+    """
+
+    session: DonationSession
+    partner: PartnerAccount
+    status: str
+    cause: Cause
+    gift: SessionDonation
+    exhausted: bool
+
+    @property
+    def offers_gift_aid(self) -> bool:
+        """Whether the gift may have gift aid: sterling, for a charity of the United Kingdom."""
+        cause_ = self.cause
+        return (
+            self.session.currency == giftaid.CURRENCY
+            and cause_.country_code == giftaid.COUNTRY
+            and bool(cause_.receives)
+        )
+
+
+async def load(tx: Tx, session_id: UUID) -> Giving:
+    """All that the page shows. Raises NotFound."""
+    session = await sessions.for_page(tx, session_id)
+    gift = await donations.for_session(tx, session.id)
+    tries = await payments.tries(tx, gift.donation.id) if gift.donation else 0
+    partner = await partners.get(tx, Partner(session.partner_id))
+    return Giving(session, partner, session.status_at(tx.now), await cause(tx, session), gift, tries >= MAX_TRIES)
+
+
+async def pays(tx: Tx, session_id: UUID, payment_id: UUID) -> bool:
+    """Whether an attempt is one of the session's."""
+    payment = await payments.find(tx, payment_id)
+    return payment is not None and await donations.session_of(tx, payment.donation_id) == session_id
+
+
+def taking(giving: Giving, currencies: Collection[str]) -> Giving:
+    """As a payment provider lets it be: the nonprofit receives no currency that the provider does not take."""
+    received = tuple(code for code in giving.cause.receives if code in currencies)
+    return replace(giving, cause=replace(giving.cause, receives=received))
+
+
+async def cause(tx: Tx, session: DonationSession) -> Cause:
+    """The nonprofit of a session. Raises NotFound."""
+    return await cause_of(tx, Partner(session.partner_id), session.organisation_id)
+
+
+async def cause_of(tx: Tx, partner: Partner, organisation_id: UUID) -> Cause:
+    """A nonprofit as donors are shown it. Raises NotFound."""
+    organisation = await organisations.get(tx, partner, organisation_id)
+    registry = await registries.get(tx, organisation.registry_id)
+    return Cause(
+        name=organisation.shown_name,
+        city=organisation.city,
+        state=organisation.state,
+        country_code=organisation.country_code,
+        register=_register(registry.english_name, registry.code),
+        number=_number(organisation),
+        receives=organisation.receives,
+        logo=f"/media/{organisation.logo}" if organisation.logo else None,
+    )
+
+
+def chosen(giving: Giving, accept_language: str | None, catalogues: Catalogues, today: date) -> Giving:
+    """Language and currency where nobody has chosen (settled 4).
+
+    The donor's language if it is offered, else English; the currency of the donor's region if the nonprofit receives
+    it, else US dollar.
+    """
+    session = giving.session
+    language = session.language or languages.negotiate(accept_language, catalogues.offered) or FALLBACK
+    currency = session.currency or _currency(giving.cause, accept_language, today)
+    return replace(giving, session=replace(session, language=language, currency=currency))
+
+
+async def settle(tx: Tx, giving: Giving) -> Giving:
+    """Keep what ``chosen`` chose, unless another visit was first: then that one's choice holds."""
+    session = giving.session
+    if session.language is None or session.currency is None:
+        raise ValueError("choose before settling")
+    return replace(giving, session=await sessions.settle_choice(tx, session.id, session.language, session.currency))
+
+
+def _currency(cause_: Cause, accept_language: str | None, today: date) -> str:
+    for tag in languages.preferences(accept_language):
+        if (region := languages.region(tag)) is not None:
+            currency = formats.currency_of_region(region, today)
+            return currency if currency in cause_.receives else FALLBACK_CURRENCY
+    return FALLBACK_CURRENCY
+
+
+def _register(name: str, code: str) -> str:
+    return f"{name} ({code})" if code != name else name
+
+
+def _number(organisation: Organisation) -> str:
+    return registries_domain.written(organisation.registry_code, organisation.registry_number)

@@ -1,0 +1,25 @@
+"""What the self-check asks of payments and their postings (M3, M4)."""
+
+from typing import Final
+
+from almoner.platform.observability.selfcheck import Check
+
+checks: Final = (
+    Check(
+        "payments.received_are_posted",
+        "A payment that succeeded is posted, for its amount, from its provider; and no such posting has no payment",
+        "Stop payouts; compare the payment at its provider with the ledger, and put the difference right by a person",
+        """
+        select coalesce(p.id::text, 'posting of ' || t.owner_id)
+        from (select * from payment where status = 'succeeded') p
+        full join (
+            select t.owner_id, t.amount_minor, d.key as debit, c.kind as credit, c.currency
+            from ledger_transfer t
+            join ledger_account d on d.id = t.debit_account join ledger_account c on c.id = t.credit_account
+            where t.kind = 'payment_received'
+        ) t on t.owner_id = p.id
+        where (t.amount_minor, t.debit, t.credit) is distinct from
+              (p.amount_minor, 'provider_clearing:' || p.currency || ':' || p.provider, 'donation_liability')
+        """,
+    ),
+)

@@ -1,0 +1,92 @@
+"""What giving needs of a payment provider. Implementations are adapters; one contract test runs on all of them."""
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Protocol
+
+from almoner.giving.checkout.payments.domain import (
+    ProviderDispute,
+    ProviderEvent,
+    ProviderPayment,
+    ProviderRefund,
+    Tariff,
+)
+from almoner.kit.money import Money
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """What we ask a provider to collect. ``key`` makes asking twice the same as asking once (I6).
+
+    ``tries``: how many cards the provider may take before the payment fails (H6).
+    """
+
+    key: str
+    money: Money
+    description: str
+    reference: str
+    return_url: str
+    cancel_url: str
+    callback_url: str
+    language: str
+    tries: int
+
+
+class PaymentProvider(Protocol):
+    """A payment provider with hosted payment pages."""
+
+    @property
+    def name(self) -> str:
+        """As stored with each payment and used in the address of its notices."""
+        ...
+
+    @property
+    def origin(self) -> str:
+        """Scheme, host and port of its pages, for the page rules about where forms may lead."""
+        ...
+
+    @property
+    def tariff(self) -> Tariff:
+        """What it keeps of each payment."""
+        ...
+
+    @property
+    def currencies(self) -> Collection[str]:
+        """Those in which it takes every amount exactly, to the minor unit."""
+        ...
+
+    async def create(self, order: Order) -> ProviderPayment:
+        """A new open payment, or the one made earlier with this key. Raises ProviderFailure."""
+        ...
+
+    async def fetch(self, payment: str) -> ProviderPayment:
+        """The payment as it stands, by any name that the provider has for it. Raises NoSuchPayment, ProviderFailure."""
+        ...
+
+    async def cancel(self, payment: str) -> ProviderPayment:
+        """End a payment that is not paid; one that has ended is shown as it ended. Raises as ``fetch``."""
+        ...
+
+    async def refund(self, payment: str, key: str, money: Money) -> ProviderRefund:
+        """Send money of a paid payment back to whoever paid, or show the refund made earlier with this key.
+
+        Raises NoSuchPayment, RefundRefused, ProviderFailure.
+        """
+        ...
+
+    async def disputes(self, payment: str) -> list[ProviderDispute]:
+        """What the payment's donor disputed, ended or not, oldest first; an inquiry that draws no money is none.
+
+        Raises NoSuchPayment, ProviderFailure.
+        """
+        ...
+
+    def read_notice(self, headers: Mapping[str, str], body: bytes, at: datetime) -> ProviderEvent | None:
+        """A notice whose signature is right and not older than five minutes at ``at`` (real time).
+
+        ``about`` of the event: "dispute" means look at the payment's disputes, "refund" at the refund that it names,
+        "payment" at the payment.
+        None: it is about nothing that matters here. ``headers``: lower-case names. Raises NoticeRefused.
+        """
+        ...

@@ -1,0 +1,169 @@
+"""SQL of payments and of providers' notices, reached by donation or by provider, never by a key."""
+
+from collections.abc import Sequence
+from uuid import UUID
+
+from asyncpg import Record
+
+from almoner.giving.checkout.payments.domain import LIVE, PAYMENT, Payment, ProviderEvent, ProviderPayment
+from almoner.kit.money import Money
+from almoner.platform.database.transactions import Everyone, Tx
+
+_COLUMNS = (
+    "id, donation_id, provider, provider_payment, url, status, amount_minor, currency, description, language, "
+    "tries, created_at, allowed, pages_url, api_url, tokened"
+)
+
+
+def _payment(row: Record) -> Payment:
+    return Payment(
+        row["id"],
+        row["donation_id"],
+        row["provider"],
+        row["provider_payment"],
+        row["url"],
+        row["status"],
+        Money(row["amount_minor"], row["currency"]),
+        row["description"],
+        row["language"],
+        row["tries"],
+        row["created_at"],
+        row["allowed"],
+        row["pages_url"],
+        row["api_url"],
+        tokened=row["tokened"],
+    )
+
+
+async def insert(tx: Tx, _scope: Everyone, payment: Payment) -> None:
+    """Store a new attempt; one that is not live any more must have been found for every earlier one."""
+    await tx.execute(
+        """
+        insert into payment (id, donation_id, provider, status, amount_minor, currency, description, language,
+                             tries, created_at, status_changed_at, allowed, pages_url, api_url, tokened)
+        values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $10, $11, $12, $13, $14)
+        """,
+        payment.id,
+        payment.donation_id,
+        payment.provider,
+        payment.status,
+        payment.money.minor,
+        payment.money.currency,
+        payment.description,
+        payment.language,
+        payment.tries,
+        payment.created_at,
+        payment.allowed,
+        payment.pages_url,
+        payment.api_url,
+        payment.tokened,
+    )
+
+
+async def find(tx: Tx, _scope: Everyone, payment_id: UUID) -> Payment | None:
+    """One attempt."""
+    row = await tx.fetchrow(f"select {_COLUMNS} from payment where id = $1", payment_id)
+    return _payment(row) if row else None
+
+
+async def lock(tx: Tx, _scope: Everyone, payment_id: UUID) -> Payment | None:
+    """One attempt, held until the transaction ends."""
+    row = await tx.fetchrow(f"select {_COLUMNS} from payment where id = $1 for no key update", payment_id)
+    return _payment(row) if row else None
+
+
+async def find_at_provider(tx: Tx, _scope: Everyone, provider: str, provider_payment: str) -> Payment | None:
+    """The attempt that the provider knows by this id."""
+    row = await tx.fetchrow(
+        f"select {_COLUMNS} from payment where provider = $1 and provider_payment = $2", provider, provider_payment
+    )
+    return _payment(row) if row else None
+
+
+async def at_provider(tx: Tx, _scope: Everyone, provider: str, provider_payments: Sequence[str]) -> list[Payment]:
+    """The attempts that the provider knows by these ids."""
+    rows = await tx.fetch(
+        f"select {_COLUMNS} from payment where provider = $1 and provider_payment = any($2)",
+        provider,
+        provider_payments,
+    )
+    return [_payment(row) for row in rows]
+
+
+async def newest(tx: Tx, _scope: Everyone, donation_id: UUID) -> Payment | None:
+    """The attempt of a donation that decides where it stands: held money first, then the newest."""
+    row = await tx.fetchrow(
+        f"select {_COLUMNS} from payment where donation_id = $1 order by status = 'held' desc, id desc limit 1",
+        donation_id,
+    )
+    return _payment(row) if row else None
+
+
+async def tries(tx: Tx, _scope: Everyone, donation_id: UUID) -> int:
+    """How many times a card was tried for a donation; a payment that failed was tried at least once."""
+    return int(
+        await tx.fetchval(
+            """
+            select coalesce(sum(greatest(tries, (status = 'failed')::int)), 0) from payment where donation_id = $1
+            """,
+            donation_id,
+        )
+    )
+
+
+async def advance(tx: Tx, _scope: Everyone, payment_id: UUID, target: str, found: ProviderPayment) -> bool:
+    """Move an attempt, and note what the provider shows of it; False when its state does not allow the move."""
+    return bool(
+        await tx.fetchval(
+            """
+            update payment
+            set status = $2, provider_payment = coalesce(provider_payment, $4), url = coalesce(url, $5), tries = $6,
+                status_changed_at = $7
+            where id = $1 and status = any($3) returning true
+            """,
+            payment_id,
+            target,
+            PAYMENT.sources_of(target),
+            found.id,
+            found.url,
+            found.tries,
+            tx.now,
+        )
+    )
+
+
+async def note_tries(tx: Tx, _scope: Everyone, payment_id: UUID, tries_: int) -> None:
+    """Note how many cards were tried on an attempt, in whichever order it is told."""
+    await tx.execute("update payment set tries = $2 where id = $1 and tries < $2", payment_id, tries_)
+
+
+async def live_of(tx: Tx, _scope: Everyone, donation_ids: list[UUID]) -> list[UUID]:
+    """The attempts of these donations that the donor may still pay."""
+    rows = await tx.fetch("select id from payment where donation_id = any($1) and status = any($2)", donation_ids, LIVE)
+    return [row["id"] for row in rows]
+
+
+async def note_event(tx: Tx, _scope: Everyone, provider: str, event: ProviderEvent) -> bool:
+    """Keep a notice; False when it was kept before."""
+    return bool(
+        await tx.fetchval(
+            """
+            insert into provider_event (provider, provider_event, type, provider_payment, received_at)
+            values ($1, $2, $3, $4, $5) on conflict on constraint provider_event_once do nothing returning true
+            """,
+            provider,
+            event.id,
+            event.type,
+            event.payment,
+            tx.now,
+        )
+    )
+
+
+async def event_known(tx: Tx, _scope: Everyone, provider: str, event_id: str) -> bool:
+    """Whether a notice was kept before."""
+    return bool(
+        await tx.fetchval(
+            "select exists (select from provider_event where provider = $1 and provider_event = $2)", provider, event_id
+        )
+    )

@@ -1,0 +1,8 @@
+"""Background work of donation sessions: recording expiries that have passed (S4)."""
+
+from typing import Final
+
+from almoner.giving.checkout.sessions import service
+from almoner.platform.jobs.background_tasks import Schedule
+
+schedules: Final = (Schedule("sessions.expire", service.next_due, service.expire),)

@@ -1,0 +1,57 @@
+"""Endpoints of donation sessions (spec 4.8; settled 8)."""
+
+from typing import Annotated
+from uuid import UUID
+
+from almoner.giving.checkout.sessions import service as sessions
+from almoner.giving.checkout.sessions.domain import (
+    CannotAcceptDonations,
+    InvalidMetadata,
+    OrganisationNotFound,
+    UserNotFound,
+)
+from almoner.giving.checkout.sessions.schemas import (
+    DonationSessionIn,
+    DonationSessionOut,
+    DonationSessionsQuery,
+    session_out,
+)
+from almoner.platform.http.caller import SECRET
+from almoner.platform.http.calls import Call
+from almoner.platform.http.endpoints import Routes
+from almoner.platform.http.ids import PathId
+from almoner.platform.http.paging import Listing
+
+SessionId = Annotated[UUID, PathId("donationsession")]
+
+routes = Routes("Donation sessions")
+
+
+@routes.get("/v1/donation-sessions", key=SECRET, scope="donation_sessions:read")
+async def list_donation_sessions(call: Call, query: DonationSessionsQuery) -> Listing[DonationSessionOut]:
+    """List donation sessions."""
+    page = call.page(query)
+    rows, total = await sessions.page(call.tx, call.partner, page)
+    return call.listing(page, rows, total, lambda row: session_out(call.tx, row), lambda row: (row.id.bytes,))
+
+
+@routes.post(
+    "/v1/donation-sessions",
+    key=SECRET,
+    scope="donation_sessions:write",
+    tx="single",
+    errors=(OrganisationNotFound, UserNotFound, InvalidMetadata, CannotAcceptDonations),
+)
+async def create_donation_session(call: Call, body: DonationSessionIn) -> DonationSessionOut:
+    """Create a donation session: a hosted page, open for 24 hours, on which one donor gives to one organisation."""
+    wish = sessions.Wish(
+        body.organisation_id, body.user_id, body.success_url, body.currency, body.language, body.metadata
+    )
+    assert call.claim is not None, "every POST with a key has a claim"
+    return await sessions.create(call.tx, call.claim, call.trace, wish)
+
+
+@routes.get("/v1/donation-sessions/{id}", key=SECRET, scope="donation_sessions:read")
+async def get_donation_session(call: Call, id: SessionId) -> DonationSessionOut:
+    """Retrieve a donation session."""
+    return session_out(call.tx, await sessions.get(call.tx, call.partner, id))

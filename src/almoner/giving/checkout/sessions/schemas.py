@@ -1,0 +1,93 @@
+"""Donation sessions on the wire (spec 2.7, 4.8; settled 4)."""
+
+from typing import Annotated
+
+import msgspec
+from pydantic import AfterValidator, Field
+
+from almoner.giving.checkout.sessions.domain import PAGE, DonationSession, SessionStatus
+from almoner.kit import money
+from almoner.kit.time import iso
+from almoner.platform.database.transactions import Tx
+from almoner.platform.http.ids import IdText
+from almoner.platform.http.texts import BrowserAddress, LanguageTag
+from almoner.platform.http.wire import CurrencyCode, In, Metadata, Out, PageQuery
+from almoner.platform.outbound import addresses
+
+
+def _currency(text: str) -> str:
+    if text not in money.EXPONENTS:
+        raise ValueError("must be an active ISO 4217 currency such as GBP")
+    return text
+
+
+SuccessUrl = Annotated[
+    BrowserAddress,
+    Field(
+        max_length=addresses.MAX_LENGTH,
+        description="Where the donor is sent after giving; https. Without it a success screen is shown.",
+        examples=["https://shop.example/thanks"],
+    ),
+]
+Language = Annotated[
+    LanguageTag,
+    Field(
+        max_length=35,
+        description="RFC 5646; one that is not offered falls back to the nearest, then English.",
+        examples=["en"],
+    ),
+]
+Currency = Annotated[CurrencyCode, AfterValidator(_currency)]
+
+
+class DonationSessionsQuery(PageQuery):
+    """Donation sessions have no filters."""
+
+
+class DonationSessionIn(In):
+    """A new session."""
+
+    organisation_id: Annotated[str, IdText("organisation")]
+    user_id: Annotated[str, IdText("user")] | None = None
+    success_url: SuccessUrl | None = None
+    currency: Currency | None = None
+    language: Language | None = None
+    metadata: Metadata | None = None
+
+
+class DonationSessionOut(Out, object_name="donation_session"):
+    """A session as partners see it. Send the donor to ``url``."""
+
+    id: str
+    status: SessionStatus
+    organisation_id: str
+    user_id: str | None
+    language: str | None
+    currency: str | None
+    success_url: str | None
+    url: Annotated[
+        str,
+        msgspec.Meta(
+            description="The hosted page.", examples=["https://give.example.org/give?token=AZDyxFoufMOaSx0uP0BRYg"]
+        ),
+    ]
+    metadata: dict[str, str] | None
+    created_at: str
+    expires_at: str
+
+
+def session_out(tx: Tx, session: DonationSession) -> DonationSessionOut:
+    """The answer for one session, its status true at the moment of reading (S3)."""
+    return DonationSessionOut(
+        id=tx.ids.text("donationsession", session.id),
+        status=session.status_at(tx.now),
+        organisation_id=tx.ids.text("organisation", session.organisation_id),
+        user_id=tx.ids.optional("user", session.user_id),
+        language=session.language,
+        currency=session.currency,
+        success_url=session.success_url,
+        url=f"{tx.links.pages}/give?token={tx.vault.page_token(PAGE, session.id)}",
+        metadata=None if session.metadata is None else dict(session.metadata),
+        created_at=iso(session.created_at),
+        expires_at=iso(session.expires_at),
+    )

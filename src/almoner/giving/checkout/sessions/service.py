@@ -1,0 +1,179 @@
+"""What can be done with donation sessions."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from functools import cache
+from typing import Final
+from uuid import UUID
+
+from asyncpg import Record
+
+from almoner.giving.checkout.sessions import domain, schemas, store, triggers
+from almoner.giving.checkout.sessions.domain import DonationSession, NewSession
+from almoner.giving.checkout.sessions.schemas import DonationSessionOut
+from almoner.kit import metadata as metadata_rules
+from almoner.kit.errors import IncorrectParams, NotFound
+from almoner.nonprofits.countries.domain import COUNTRIES
+from almoner.nonprofits.organisations.domain import WORLD_CURRENCIES
+from almoner.platform.audit.log import Trace
+from almoner.platform.database.transactions import EVERYONE, Partner, Tx
+from almoner.platform.http.paging import Page
+from almoner.platform.http.texts import ANY_PORT
+from almoner.platform.http.wire import envelope
+from almoner.platform.idempotency import Claim
+from almoner.platform.outbound import addresses
+
+BATCH: Final = 1000  # S4
+
+
+@dataclass(frozen=True, slots=True)
+class Wish:
+    """What a partner asks for; ids as sent."""
+
+    organisation_id: str
+    user_id: str | None
+    success_url: str | None
+    currency: str | None
+    language: str | None
+    metadata: Mapping[str, str] | None
+
+
+async def create(tx: Tx, claim: Claim, trace: Trace, wish: Wish) -> DonationSessionOut:
+    """A new session for the claim's partner, in one statement: ``tx`` is a single one.
+
+    Raises OrganisationNotFound, UserNotFound, InvalidMetadata, CannotAcceptDonations, IncorrectParams, and what
+    ``Claim.settle`` raises.
+    """
+    organisation_id, user_id, host = _checked(tx, wish)
+    session = DonationSession(
+        tx.new_id(),
+        claim.partner.id,
+        organisation_id,
+        user_id,
+        "open",
+        wish.language,
+        wish.currency,
+        wish.success_url,
+        wish.metadata,
+        tx.now,
+        tx.now + domain.LIFETIME,
+    )
+    new = NewSession(session, host, wish.currency in WORLD_CURRENCIES, _countries_with(wish.currency))
+    answer = schemas.session_out(tx, session)
+    body = envelope(answer) if claim.key_hash else b""
+    entry = trace.values(tx, answer.id)
+    outcome = await store.create(tx, claim.partner, claim.parameters(tx, body), entry, new)
+    claim.settle(tx, outcome)
+    if not outcome["made"]:
+        _refuse(outcome, wish)
+    return answer
+
+
+def _checked(tx: Tx, wish: Wish) -> tuple[UUID, UUID | None, str | None]:
+    """Organisation, user and host of the address to return to; what can be said without the database."""
+    sandbox = tx.deployment.sandbox
+    named = triggers.without_suffix(wish.organisation_id) if sandbox else wish.organisation_id
+    if (organisation_id := tx.ids.parse("organisation", named)) is None:
+        raise domain.OrganisationNotFound(_names_nothing("organisationId", wish.organisation_id, "organisation"))
+    user_id = None if wish.user_id is None else tx.ids.parse("user", wish.user_id)
+    if wish.user_id is not None and user_id is None:
+        raise domain.UserNotFound(_names_nothing("userId", wish.user_id, "user"))
+    if wish.metadata and (found := metadata_rules.problems(wish.metadata)):
+        raise domain.InvalidMetadata(*found)
+    if wish.success_url is None:
+        return organisation_id, user_id, None
+    target = addresses.read(wish.success_url, ANY_PORT)
+    if target.loopback and not sandbox:
+        raise IncorrectParams("body.successUrl must have a public address")
+    return organisation_id, user_id, target.host
+
+
+def _refuse(outcome: Record, wish: Wish) -> None:
+    """Say why nothing was made."""
+    if outcome["receives"] is None:
+        raise domain.OrganisationNotFound(_names_nothing("organisationId", wish.organisation_id, "organisation"))
+    if not outcome["user_known"]:
+        raise domain.UserNotFound(_names_nothing("userId", str(wish.user_id), "user"))
+    if not outcome["receives"]:
+        raise domain.CannotAcceptDonations
+    reasons = []
+    if not outcome["takes_currency"]:
+        reasons.append(f"body.currency {wish.currency} is not one that this organisation receives")
+    if not outcome["host_allowed"]:
+        reasons.append("body.successUrl must name a host that is registered for your account")
+    raise IncorrectParams(*reasons)
+
+
+def _names_nothing(field: str, value: str, what: str) -> str:
+    return f"body.{field} '{value[:100]}' names no {what}"
+
+
+@cache
+def _countries_with(currency: str | None) -> tuple[str, ...]:
+    return tuple(code for code, country in COUNTRIES.items() if currency and country.currency == currency)
+
+
+async def get(tx: Tx, partner: Partner, session_id: UUID) -> DonationSession:
+    """One session. Raises NotFound."""
+    return _found(await store.find(tx, partner, session_id))
+
+
+def record(tx: Tx, session: DonationSession) -> DonationSessionOut:
+    """The session as partners see it."""
+    return schemas.session_out(tx, session)
+
+
+async def page(tx: Tx, partner: Partner, page_: Page) -> tuple[list[DonationSession], int]:
+    """One page and the exact total."""
+    return await store.page(tx, partner, page_)
+
+
+async def has_open(tx: Tx, partner: Partner, user_id: UUID) -> bool:
+    """Whether a user has a session that is open at this moment."""
+    return await store.has_open(tx, partner, user_id)
+
+
+async def for_page(tx: Tx, session_id: UUID) -> DonationSession:
+    """The session that a page's token opens. Raises NotFound."""
+    return _found(await store.find(tx, EVERYONE, session_id))
+
+
+async def lock(tx: Tx, session_id: UUID) -> DonationSession:
+    """The session, held until the transaction ends. Raises NotFound."""
+    return _found(await store.lock(tx, EVERYONE, session_id))
+
+
+async def settle_choice(tx: Tx, session_id: UUID, language: str, currency: str) -> DonationSession:
+    """Fix language and currency where neither the partner nor an earlier visit did (settled 4). Raises NotFound."""
+    return _found(await store.settle_choice(tx, EVERYONE, session_id, language, currency))
+
+
+async def complete(tx: Tx, session: DonationSession, donation_id: UUID) -> None:
+    """A donation was made with the session, which the caller has locked."""
+    if not await store.complete(tx, EVERYONE, session.id, donation_id):
+        raise domain.SessionCompleted
+
+
+async def complete_by(tx: Tx, session: DonationSession, donation_id: UUID) -> None:
+    """A donation counts that a person has accepted: it completes the session, or takes the place of a cancelled one."""
+    if session.stored_status != "completed":
+        await complete(tx, session, donation_id)
+    else:
+        await store.name(tx, EVERYONE, session.id, donation_id)
+
+
+async def expire(tx: Tx, limit: int = BATCH) -> int:
+    """Record expiries that have passed; how many. Nothing depends on it: reading tells the truth at once (S3)."""
+    return await store.expire(tx, EVERYONE, limit)
+
+
+async def next_due(tx: Tx) -> datetime | None:
+    """When the next open session expires."""
+    return await store.next_expiry(tx, EVERYONE)
+
+
+def _found(session: DonationSession | None) -> DonationSession:
+    if session is None:
+        raise NotFound
+    return session

@@ -1,0 +1,185 @@
+"""SQL of donation sessions. Creating one is the hot path: a single statement that checks, writes and counts."""
+
+from datetime import datetime
+from typing import Final
+from uuid import UUID
+
+from asyncpg import Record
+
+from almoner.giving.checkout.sessions.domain import SESSION, DonationSession, NewSession
+from almoner.platform import idempotency
+from almoner.platform.database import counters, lists
+from almoner.platform.database.transactions import Everyone, Partner, Tx
+from almoner.platform.http.paging import Page
+
+LIST: Final = "donation_session"
+_COLUMNS: Final = (
+    "id, partner_id, organisation_id, user_id, status, language, currency, success_url, metadata, created_at, "
+    "expires_at"
+)
+
+
+def _session(row: Record) -> DonationSession:
+    return DonationSession(*row[:11])
+
+
+CREATE: Final = f"""
+with {idempotency.CLAIM},
+organisation_seen as (
+    -- as organisations.domain.can_receive and receivable_currencies decide it, of the record that answers for the body
+    select id, active and 'nonprofit' = any(types) as receives,
+           $25::text is null or $30::boolean or country_code = any($31::text[]) as takes_currency
+    from organisation
+    where id = coalesce((select same_as from organisation where id = $22), $22)
+        and (partner_id is null or partner_id = $1)
+),
+user_seen as (select from giving_user where partner_id = $1 and id = $23 and deleted_at is null),
+host_seen as (
+    select $29::text is null or redirect_hosts is null or $29 = any(redirect_hosts) as allowed
+    from partner where id = $1
+),
+made as (
+    insert into donation_session (id, partner_id, organisation_id, user_id, status, language, currency, success_url,
+                                  metadata, created_at, expires_at, status_changed_at)
+    select $21, $1, organisation_seen.id, $23::uuid, 'open', $24::text, $25, $26::text, $27::jsonb, $7,
+        $28::timestamptz, $7
+    from free, organisation_seen, host_seen
+    where receives and takes_currency and allowed and ($23 is null or exists (select from user_seen))
+    returning 1
+),
+{idempotency.KEEP},
+{idempotency.AUDIT},
+counted as ({counters.BUMP.format(source=f"select $1, '{LIST}', $32::smallint, 1 from made")})
+select exists (select from made) as made,
+       (select receives from organisation_seen) as receives,
+       (select takes_currency from organisation_seen) as takes_currency,
+       (select allowed from host_seen) as host_allowed,
+       $23 is null or exists (select from user_seen) as user_known,
+       {idempotency.OUTCOME}
+"""
+
+
+async def create(
+    tx: Tx, _partner: Partner, claim: tuple[object, ...], entry: tuple[object, ...], new: NewSession
+) -> Record:
+    """Check, create, keep the answer, audit and count in one statement. The row says what was found and made."""
+    session = new.session
+    row = await tx.fetchrow(
+        CREATE,
+        *claim,
+        *entry,
+        session.id,
+        session.organisation_id,
+        session.user_id,
+        session.language,
+        session.currency,
+        session.success_url,
+        session.metadata,
+        session.expires_at,
+        new.success_host,
+        new.world_currency,
+        new.own_countries,
+        counters.slot(),
+    )
+    assert row is not None
+    return row
+
+
+async def find(tx: Tx, scope: Partner | Everyone, session_id: UUID) -> DonationSession | None:
+    """One session."""
+    if isinstance(scope, Partner):
+        sql = f"select {_COLUMNS} from donation_session where partner_id = $1 and id = $2"
+        row = await tx.fetchrow(sql, scope.id, session_id)
+    else:
+        row = await tx.fetchrow(f"select {_COLUMNS} from donation_session where id = $1", session_id)
+    return _session(row) if row else None
+
+
+async def lock(tx: Tx, _scope: Everyone, session_id: UUID) -> DonationSession | None:
+    """One session, held until the transaction ends. Whoever needs its donation too locks the session first."""
+    row = await tx.fetchrow(f"select {_COLUMNS} from donation_session where id = $1 for no key update", session_id)
+    return _session(row) if row else None
+
+
+HAS_OPEN: Final = """
+select exists (
+    select from donation_session where partner_id = $1 and user_id = $2 and status = 'open' and expires_at > $3
+)
+"""
+
+
+async def has_open(tx: Tx, partner: Partner, user_id: UUID) -> bool:
+    """Whether a user has a session that is open now."""
+    return bool(await tx.fetchval(HAS_OPEN, partner.id, user_id, tx.now))
+
+
+async def page(tx: Tx, partner: Partner, page_: Page) -> tuple[list[DonationSession], int]:
+    """One page in reading order, and the exact total."""
+    rows, total = await lists.page(tx, partner, LIST, _COLUMNS, page_)
+    return [_session(row) for row in rows], total
+
+
+async def settle_choice(
+    tx: Tx, _scope: Everyone, session_id: UUID, language: str, currency: str
+) -> DonationSession | None:
+    """Fill what nobody has chosen yet; what was chosen stays."""
+    row = await tx.fetchrow(
+        f"""
+        update donation_session set language = coalesce(language, $2), currency = coalesce(currency, $3)
+        where id = $1 returning {_COLUMNS}
+        """,
+        session_id,
+        language,
+        currency,
+    )
+    return _session(row) if row else None
+
+
+async def complete(tx: Tx, _scope: Everyone, session_id: UUID, donation_id: UUID) -> bool:
+    """Move a session to completed by its donation; False when its state does not allow it."""
+    return bool(
+        await tx.fetchval(
+            """
+            update donation_session set status = 'completed', donation_id = $2, status_changed_at = $3
+            where id = $1 and status = any($4) returning true
+            """,
+            session_id,
+            donation_id,
+            tx.now,
+            SESSION.sources_of("completed"),
+        )
+    )
+
+
+async def name(tx: Tx, _scope: Everyone, session_id: UUID, donation_id: UUID) -> None:
+    """Another donation is the one of a completed session."""
+    await tx.execute(
+        "update donation_session set donation_id = $2 where id = $1 and status = 'completed' and donation_id <> $2",
+        session_id,
+        donation_id,
+    )
+
+
+async def expire(tx: Tx, _scope: Everyone, limit: int) -> int:
+    """Record the expiry of up to ``limit`` sessions, oldest first, around those that are being worked on (S4)."""
+    return int(
+        await tx.fetchval(
+            """
+            with due as (
+                select id from donation_session where status = 'open' and expires_at <= $1
+                order by expires_at limit $2 for no key update skip locked
+            ), expired as (
+                update donation_session set status = 'expired', status_changed_at = $1
+                from due where donation_session.id = due.id returning 1
+            ) select count(*) from expired
+            """,
+            tx.now,
+            limit,
+        )
+    )
+
+
+async def next_expiry(tx: Tx, _scope: Everyone) -> datetime | None:
+    """When the next open session expires, or should have."""
+    found: datetime | None = await tx.fetchval("select min(expires_at) from donation_session where status = 'open'")
+    return found

@@ -1,0 +1,57 @@
+"""Users on the wire (settled 4)."""
+
+from datetime import datetime
+from typing import Annotated
+from uuid import UUID
+
+from almoner.giving.checkout.users.domain import User
+from almoner.kit.time import iso, iso_or_none
+from almoner.platform.database.transactions import Tx
+from almoner.platform.http.ids import IdText
+from almoner.platform.http.wire import In, Out
+
+
+class UserIn(In):
+    """A new user: an empty body, nothing personal is kept."""
+
+
+class UserOrganisationIn(In):
+    """The default organisation of a user's gifts."""
+
+    organisation_id: Annotated[str, IdText("organisation")]
+
+
+class UserOut(Out, object_name="user"):
+    """A user as partners see it."""
+
+    id: str
+    organisation_id: str | None
+    created_at: str
+    deleted_at: str | None
+
+
+class UserOrganisationOut(Out, object_name="user"):
+    """The answer to a change of a user's default organisation."""
+
+    user_id: str
+    organisation_id: str
+    timestamp: str
+
+
+def user_out(tx: Tx, user: User) -> UserOut:
+    """The answer for one user."""
+    return UserOut(
+        id=tx.ids.text("user", user.id),
+        organisation_id=tx.ids.optional("organisation", user.organisation_id),
+        created_at=iso(user.created_at),
+        deleted_at=iso_or_none(user.deleted_at),
+    )
+
+
+def user_organisation_out(tx: Tx, user_id: UUID, organisation_id: UUID, at: datetime) -> UserOrganisationOut:
+    """The answer for a changed default organisation."""
+    return UserOrganisationOut(
+        user_id=tx.ids.text("user", user_id),
+        organisation_id=tx.ids.text("organisation", organisation_id),
+        timestamp=iso(at),
+    )

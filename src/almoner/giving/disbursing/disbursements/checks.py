@@ -1,0 +1,166 @@
+"""What the self-check asks of payouts: their postings, what is on its way, and what is owed (M3)."""
+
+from typing import Final
+
+from almoner.platform.observability.selfcheck import Check
+
+_ADVICE: Final = "Stop payouts, compare this one with the bank's statement, and put the difference right by a person"
+
+checks: Final = (
+    Check(
+        "payouts.states_are_posted",
+        "A payout has the postings of its state, for its amount and nonprofit; and no such posting has no payout",
+        _ADVICE,
+        """
+        select coalesce(p.id || ' ' || p.kind, 'posting of ' || t.owner_id || ' ' || t.kind) from (
+            select d.id, move.kind, d.amount_minor, d.currency || ':' || d.organisation_id as whose
+            from disbursement d cross join lateral (values
+                ('payout_sent', d.sent_at is not null),
+                ('payout_paid', d.paid_at is not null),
+                ('payout_returned', d.status = 'RETURNED' and d.paid_at is not null),
+                ('payout_undone', d.status = 'RETURNED')
+            ) as move (kind, happened)
+            where move.happened
+        ) p full join (
+            select t.owner_id, t.kind, t.amount_minor, a.currency || ':' || a.organisation_id as whose
+            from ledger_transfer t join ledger_account a
+                on a.id = case t.kind when 'payout_returned' then t.credit_account else t.debit_account end
+            where t.kind in ('payout_sent', 'payout_paid', 'payout_returned', 'payout_undone')
+        ) t on t.owner_id = p.id and t.kind = p.kind
+        where (p.amount_minor, p.whose) is distinct from (t.amount_minor, t.whose)
+        """,
+    ),
+    Check(
+        "payouts.transit_closes",
+        "What is on its way to a nonprofit is its payouts that are sent and not confirmed",
+        _ADVICE,
+        """
+        select key from ledger_account a left join (
+            select organisation_id, currency, sum(amount_minor) as minor
+            from disbursement where status = 'SENT' group by 1, 2
+        ) d using (organisation_id, currency)
+        where a.kind = 'payout_in_transit' and credits_minor - debits_minor <> coalesce(d.minor, 0)
+        """,
+    ),
+    Check(
+        "payouts.liability_is_owed",
+        "What we owe a nonprofit is its gifts that are in no payout on its way: settled ones less the fee",
+        _ADVICE,
+        """
+        select key from ledger_account a full join (
+            select g.organisation_id, g.currency, sum(
+                greatest(0, coalesce(g.settled_minor, g.amount_minor) - g.withdrawn_minor)) as minor
+            from donation g left join disbursement d on d.id = g.disbursement_id
+            where g.status in ('RECEIVED_PAYMENT', 'DISBURSED')
+              and (d.id is null or d.status in ('PENDING', 'RETURNED')) group by 1, 2
+        ) g on a.kind = 'donation_liability' and g.organisation_id = a.organisation_id and g.currency = a.currency
+        where (a.kind = 'donation_liability' or a.id is null)
+          and coalesce(credits_minor - debits_minor, 0) <> coalesce(g.minor, 0)
+        """,
+    ),
+    Check(
+        "payouts.sums_of_donations",
+        "A payout is the sum of its donations, and they stand as it does",
+        _ADVICE,
+        """
+        select p.id from disbursement p left join (
+            select disbursement_id, count(*) as n, sum(greatest(0, settled_minor - withdrawn_minor)) as minor,
+                   bool_or(status = 'DISBURSED') as paid,
+                   bool_and(status = 'DISBURSED') as all_paid
+            from donation where disbursement_id is not null group by 1
+        ) g on g.disbursement_id = p.id
+        where not p.moving and case p.status
+            when 'RETURNED' then g.n is not null
+            else (coalesce(g.n, 0), coalesce(g.minor, 0)) <> (p.donations, p.amount_minor)
+                 or (p.status = 'PAID' and not coalesce(g.all_paid, true))
+                 or (p.status <> 'PAID' and coalesce(g.paid, false)) end
+        """,
+        "disbursement",
+    ),
+    Check(
+        "payouts.settled_are_collected",
+        "A settled donation is in a payout within 15 minutes, unless nothing is owed of it or it goes back",
+        "See that a worker runs, and look for dead payouts.collect jobs; `almoner payouts run` collects, too",
+        """
+        select id from donation
+        where settled_at is not null and disbursement_id is null and disputed_at is null
+          and withdrawn_minor = refunded_minor and (withdrawn_minor = 0 or withdrawn_minor < settled_minor)
+          and greatest(settled_at, reassigned_at, refunded_at, status_changed_at)
+              < (select at from moment) - interval '15 min'
+          and not exists (  -- the open one cannot hold the oldest of them: they go into the next
+              select from disbursement full_
+              where full_.partner_id = donation.partner_id and full_.organisation_id = donation.organisation_id
+                and full_.currency = donation.settled_currency and full_.status = 'PENDING'
+                and full_.amount_minor > 9007199254740991 - (
+                    select settled_minor - withdrawn_minor from donation oldest
+                    where partner_id = full_.partner_id and organisation_id = full_.organisation_id
+                      and settled_currency = full_.currency and settled_at is not null and disbursement_id is null
+                      and disputed_at is null and withdrawn_minor = refunded_minor
+                      and (withdrawn_minor = 0 or withdrawn_minor < settled_minor)
+                    order by id limit 1)
+          )
+        """,
+        "donation",
+    ),
+    Check(
+        "payouts.sent_are_confirmed",
+        "A payout that was sent is confirmed or returned within 5 days",
+        "Look for it by its end-to-end id at the bank, then `almoner payouts confirm` or `return` it",
+        """
+        select id from disbursement
+        where status = 'SENT' and sent_at < (select at from moment) - interval '5 days'
+        """,
+        "disbursement",
+    ),
+    Check(
+        "payouts.returned_gifts_are_known",
+        "What was in a returned payout is kept, to its number and sum; and of no other payout",
+        _ADVICE,
+        """
+        select d.id from disbursement d left join (
+            select disbursement_id, count(*) as n, sum(amount_minor) as minor from returned_gift group by 1
+        ) kept on kept.disbursement_id = d.id
+        where not d.moving and (coalesce(kept.n, 0), coalesce(kept.minor, 0)) is distinct from
+              case d.status when 'RETURNED' then (d.donations::bigint, d.amount_minor::numeric)
+                            else (0::bigint, 0::numeric) end
+        """,
+        "disbursement",
+    ),
+    Check(
+        "payouts.were_verified",
+        "A payout was sent to an organisation that had been approved by then",
+        "Hold the organisation (`almoner payouts hold`), and find out who sent this payout and how",
+        """
+        select d.id from disbursement d
+        where d.sent_at is not null and not exists (
+            select from monetary_donation_verification v join state_change s
+                on s.resource_id = v.id and s.resource = 'monetary_donation_verification'
+            where v.partner_id = d.partner_id and v.organisation_id = d.organisation_id
+              and s.to_status = 'approved' and s.changed_at <= d.sent_at
+        )
+        """,
+        "disbursement",
+    ),
+    Check(
+        "payouts.donations_follow",
+        "The donations of a payout follow its status within 15 minutes",
+        "See that a worker runs, and look for sweep_failed in the log",
+        """
+        select id from disbursement
+        where moving and status_changed_at < (select at from moment) - interval '15 min'
+        """,
+        "disbursement",
+    ),
+    Check(
+        "payouts.held_by_rule_are_young",
+        "What a rule holds back since the bank contradicts itself, or took money back, is looked at within 5 days",
+        "See why with `almoner payouts holds`, ask the bank, put it right, and release the organisation",
+        """
+        select organisation_id from (
+            select distinct on (organisation_id, partner_id) * from payout_hold
+            order by organisation_id, partner_id, n desc
+        ) newest where held and decided_by = 'rule' and decided_at < (select at from moment) - interval '5 days'
+        """,
+        "organisation",
+    ),
+)

@@ -1,0 +1,228 @@
+"""Payouts: their states, and why settled gifts wait (settled 4 and 5); pure."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+from typing import Final, Literal
+from uuid import UUID
+
+from almoner.giving.checkout.donations.domain import Bucket, Donation
+from almoner.giving.checkout.hosted_page.domain import amounts
+from almoner.giving.disbursing.verifications.domain import Standing
+from almoner.kit.ids import encode
+from almoner.kit.money import Money
+from almoner.kit.states import Lifecycle
+
+DISBURSEMENT: Final = Lifecycle(
+    "disbursement",
+    {
+        "PENDING": frozenset({"SENT"}),
+        "SENT": frozenset({"PAID", "RETURNED"}),
+        "PAID": frozenset({"RETURNED"}),  # settled 5: a returned payout
+    },
+)
+Status = Literal["PENDING", "SENT", "PAID", "RETURNED"]
+LEFT: Final = "our bank's statement has its transfer, and no return: import the one in which it came back"
+MAX_REASON_LENGTH: Final = 500
+MAX_NOTE_LENGTH: Final = 2000
+
+
+class WaitingReason(StrEnum):
+    """Why a payout waits."""
+
+    ON_HOLD = "on_hold"
+    VERIFICATION_MISSING = Standing.MISSING.value
+    VERIFICATION_PENDING = Standing.PENDING.value
+    VERIFICATION_REJECTED = Standing.REJECTED.value
+    VERIFICATION_EXPIRED = Standing.EXPIRED.value
+    ORGANISATION_INACTIVE = "organisation_inactive"
+    BELOW_THRESHOLD = "below_threshold"
+
+    @property
+    def sentence(self) -> str:
+        """For people."""
+        return _SENTENCES[self]
+
+
+_SENTENCES: Final = {
+    WaitingReason.ON_HOLD: "people are looking into it and hold payouts to the organisation back",
+    WaitingReason.VERIFICATION_MISSING: "the organisation has no monetary donation verification",
+    WaitingReason.VERIFICATION_PENDING: "the organisation's monetary donation verification is pending",
+    WaitingReason.VERIFICATION_REJECTED: "the organisation's monetary donation verification was rejected",
+    WaitingReason.VERIFICATION_EXPIRED: "the organisation's monetary donation verification has expired",
+    WaitingReason.ORGANISATION_INACTIVE: "its register no longer lists the organisation as active",
+    WaitingReason.BELOW_THRESHOLD: "the amount is below the least payout",
+}
+
+
+class PayoutRefused(Exception):
+    """What was asked of a payout cannot be done; the message says why."""
+
+
+class JustMoved(PayoutRefused):
+    """Somebody else has put the donation into another payout meanwhile: what was asked may be asked again."""
+
+
+class TakesTwo(PayoutRefused):
+    """More than one person may say alone that it was paid."""
+
+
+class HeldByTheSame(PayoutRefused):
+    """Who stopped payouts to a nonprofit does not let them go alone."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rules:
+    """``least_gifts``: the least payout in multiples of the currency's least gift; 0 pays out every amount."""
+
+    least_gifts: int = 0
+
+    def least(self, currency: str) -> int:
+        """The least payout in minor units."""
+        return max(1, self.least_gifts * amounts(currency).least)
+
+
+@dataclass(frozen=True, slots=True)
+class Disbursement:
+    """One payout. ``waiting_reason``: of a PENDING one that the next run does not send.
+
+    ``donations``: how many; ``moving``: some of them have yet to follow its status.
+    """
+
+    id: UUID
+    partner_id: UUID
+    organisation_id: UUID
+    money: Money
+    donations: int
+    status: Status
+    waiting_reason: WaitingReason | None
+    end_to_end_id: str
+    created_at: datetime
+    ready_at: datetime | None
+    sent_at: datetime | None
+    paid_at: datetime | None
+    returned_at: datetime | None
+    return_reason: str | None
+    moving: bool
+
+    @property
+    def bucket(self) -> Bucket:
+        """Whose gifts it pays out."""
+        return Bucket(self.partner_id, self.organisation_id, self.money.currency)
+
+
+@dataclass(frozen=True, slots=True)
+class Hold:
+    """A decision that a nonprofit is not paid (``held``), or is again; the newest one counts.
+
+    ``partner_id`` None: whatever partner the gifts are of. ``second_by``: who looked as well.
+    """
+
+    partner_id: UUID | None
+    organisation_id: UUID
+    held: bool
+    note: str
+    decided_by: str
+    decided_at: datetime
+    second_by: str | None = None
+    second_note: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Confirmation:
+    """People say that the bank has paid a payout. ``alone_minor``: up to this one of them may say so.
+
+    ``second``: who looked as well, and their note.
+    """
+
+    by: str
+    alone_minor: int = 0
+    note: str | None = None
+    second: tuple[str, str] | None = None
+
+
+BY_RUN: Final = Confirmation("sandbox")
+"""In the sandbox the run itself confirms: there is no bank."""
+
+
+@dataclass(frozen=True, slots=True)
+class Filters:
+    """What a list may be narrowed by; None: not narrowed."""
+
+    organisation_id: UUID | None = None
+    status: Status | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Sums:
+    """Payouts of one currency added up."""
+
+    payouts: int
+    donations: int
+    minor: int  # of many partners, so that it may be more than any amount
+    currency: str
+
+    def plus(self, payout: Disbursement) -> "Sums":
+        """With one more."""
+        return Sums(self.payouts + 1, self.donations + payout.donations, self.minor + payout.money.minor, self.currency)
+
+
+def opened(disbursement_id: UUID, bucket: Bucket, now: datetime) -> Disbursement:
+    """A new bucket, with nothing in it yet."""
+    return Disbursement(
+        id=disbursement_id,
+        partner_id=bucket.partner_id,
+        organisation_id=bucket.organisation_id,
+        money=Money(0, bucket.currency),
+        donations=0,
+        status="PENDING",
+        waiting_reason=WaitingReason.BELOW_THRESHOLD,
+        end_to_end_id=end_to_end_id(disbursement_id),
+        created_at=now,
+        ready_at=None,
+        sent_at=None,
+        paid_at=None,
+        returned_at=None,
+        return_reason=None,
+        moving=False,
+    )
+
+
+def end_to_end_id(disbursement_id: UUID) -> str:
+    """What goes with the transfer from bank to bank: 26 characters, those of the identifier."""
+    return encode(disbursement_id)
+
+
+def hold_reason(standing: Standing, *, held: bool, active: bool, money: Money, least: int) -> WaitingReason | None:
+    """Why the next run does not send a bucket, None when it does.
+
+    ``held``: an officer holds it back. ``active``: its register lists the organisation. What only people here can
+    change is told first, then what a register can, then what the organisation can, then what more gifts will.
+    """
+    if held:
+        return WaitingReason.ON_HOLD
+    if not active:
+        return WaitingReason.ORGANISATION_INACTIVE
+    if standing is not Standing.APPROVED:
+        return WaitingReason(standing.value)
+    if money.minor < least:
+        return WaitingReason.BELOW_THRESHOLD
+    return None
+
+
+@dataclass(frozen=True, slots=True)
+class TakenOff:
+    """What of a gift does not reach its nonprofit, in minor units: what the provider kept, what of the rest went back.
+
+    The fee is below zero where more arrived than was given.
+    """
+
+    fee_minor: int
+    back_minor: int
+
+
+def taken_off(donation: Donation) -> TakenOff:
+    """Between what was given and what is paid out."""
+    given = donation.money.minor
+    arrived = donation.settlement.money.minor if donation.settlement else given
+    return TakenOff(given - arrived, arrived - donation.owed.minor)

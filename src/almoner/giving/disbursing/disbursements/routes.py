@@ -1,0 +1,39 @@
+"""Endpoints of payouts (settled 8)."""
+
+from typing import Annotated
+from uuid import UUID
+
+from almoner.giving.disbursing.disbursements import service as payouts
+from almoner.giving.disbursing.disbursements.schemas import (
+    DisbursementOut,
+    DisbursementsQuery,
+    disbursement_out,
+    filters_of,
+)
+from almoner.platform.http.caller import SECRET
+from almoner.platform.http.calls import Call
+from almoner.platform.http.endpoints import Routes
+from almoner.platform.http.ids import PathId
+from almoner.platform.http.paging import Listing
+
+DisbursementId = Annotated[UUID, PathId("disbursement")]
+
+routes = Routes("Disbursements")
+
+
+@routes.get("/v1/disbursements", key=SECRET, scope="disbursements:read")
+async def list_disbursements(call: Call, query: DisbursementsQuery) -> Listing[DisbursementOut]:
+    """List payouts to nonprofits, newest first.
+
+    A `PENDING` payout is what is owed to a nonprofit in one currency and not sent yet: its amount grows with each
+    donation that settles.
+    """
+    page = call.page(query)
+    rows, total = await payouts.page(call.tx, call.partner, page, filters_of(call.tx, query))
+    return call.listing(page, rows, total, lambda row: disbursement_out(call.tx, row), lambda row: (row.id.bytes,))
+
+
+@routes.get("/v1/disbursements/{id}", key=SECRET, scope="disbursements:read")
+async def get_disbursement(call: Call, id: DisbursementId) -> DisbursementOut:
+    """Retrieve a payout to a nonprofit."""
+    return disbursement_out(call.tx, await payouts.get(call.tx, call.partner, id))

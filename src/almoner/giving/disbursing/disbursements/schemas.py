@@ -1,0 +1,55 @@
+"""Payouts on the wire (settled 4)."""
+
+from typing import Annotated
+
+from almoner.giving.disbursing.disbursements.domain import Disbursement, Filters, Status, WaitingReason
+from almoner.kit.errors import IncorrectParams
+from almoner.kit.time import iso, iso_or_none
+from almoner.platform.database.transactions import Tx
+from almoner.platform.http.ids import IdText
+from almoner.platform.http.wire import Out, PageQuery
+
+
+class DisbursementsQuery(PageQuery):
+    """Filters of the list; all given ones must hold."""
+
+    organisation_id: Annotated[str, IdText("organisation")] | None = None
+    status: Status | None = None
+
+
+def filters_of(tx: Tx, query: DisbursementsQuery) -> Filters:
+    """What the query narrows the list by. Raises IncorrectParams for what is no id."""
+    if query.organisation_id is None:
+        return Filters(None, query.status)
+    if (organisation_id := tx.ids.parse("organisation", query.organisation_id)) is None:
+        raise IncorrectParams("query.organisationId must be the id of an organisation")
+    return Filters(organisation_id, query.status)
+
+
+class DisbursementOut(Out, object_name="disbursement"):
+    """A payout to a nonprofit. While ``PENDING``, ``waitingReason`` says why the next run does not send it."""
+
+    id: str
+    organisation_id: str
+    amount: int
+    currency_code: str
+    status: Status
+    waiting_reason: WaitingReason | None
+    end_to_end_id: str
+    created_at: str
+    paid_at: str | None
+
+
+def disbursement_out(tx: Tx, disbursement: Disbursement) -> DisbursementOut:
+    """The answer for one payout."""
+    return DisbursementOut(
+        id=tx.ids.text("disbursement", disbursement.id),
+        organisation_id=tx.ids.text("organisation", disbursement.organisation_id),
+        amount=disbursement.money.minor,
+        currency_code=disbursement.money.currency,
+        status=disbursement.status,
+        waiting_reason=disbursement.waiting_reason,
+        end_to_end_id=disbursement.end_to_end_id,
+        created_at=iso(disbursement.created_at),
+        paid_at=iso_or_none(disbursement.paid_at),
+    )

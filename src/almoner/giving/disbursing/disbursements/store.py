@@ -1,0 +1,350 @@
+"""SQL of payouts."""
+
+from datetime import datetime
+from typing import Final
+from uuid import UUID
+
+from asyncpg import Record
+
+from almoner.giving.checkout.donations.domain import Bucket
+from almoner.giving.disbursing.disbursements.domain import (
+    DISBURSEMENT,
+    Confirmation,
+    Disbursement,
+    Filters,
+    Hold,
+    Status,
+    WaitingReason,
+)
+from almoner.kit.money import Money
+from almoner.platform.database.transactions import Everyone, Partner, Tx
+from almoner.platform.http.paging import Page
+
+_COLUMNS: Final = (
+    "id, partner_id, organisation_id, amount_minor, currency, donations, status, waiting_reason, end_to_end_id, "
+    "created_at, ready_at, sent_at, paid_at, returned_at, return_reason, moving"
+)
+
+
+def _disbursement(row: Record) -> Disbursement:
+    id_, partner_id, organisation_id, minor, currency, donations, status, waiting, *rest = row[:16]
+    reason = WaitingReason(waiting) if waiting else None
+    return Disbursement(id_, partner_id, organisation_id, Money(minor, currency), donations, status, reason, *rest)
+
+
+async def insert(tx: Tx, partner: Partner, new: Disbursement) -> None:
+    """Store a new bucket; when there is an open one already, nothing happens."""
+    await tx.execute(
+        """
+        insert into disbursement (id, partner_id, organisation_id, currency, amount_minor, donations, status,
+                                  waiting_reason, end_to_end_id, created_at, status_changed_at)
+        values ($1, $2, $3, $4, $5, $6, 'PENDING', $7, $8, $9, $9)
+        on conflict (partner_id, organisation_id, currency) where status = 'PENDING' do nothing
+        """,
+        new.id,
+        partner.id,
+        new.organisation_id,
+        new.money.currency,
+        new.money.minor,
+        new.donations,
+        new.waiting_reason,
+        new.end_to_end_id,
+        new.created_at,
+    )
+
+
+async def find(tx: Tx, scope: Partner | Everyone, disbursement_id: UUID) -> Disbursement | None:
+    """One payout; an empty bucket is nothing to a partner."""
+    partner_id = scope.id if isinstance(scope, Partner) else None
+    row = await tx.fetchrow(
+        f"""
+        select {_COLUMNS} from disbursement
+        where id = $1 and ($2::uuid is null or (partner_id = $2 and donations > 0))
+        """,
+        disbursement_id,
+        partner_id,
+    )
+    return _disbursement(row) if row else None
+
+
+async def lock(tx: Tx, scope: Partner | Everyone, disbursement_id: UUID) -> Disbursement | None:
+    """One payout, held until the transaction ends."""
+    partner_id = scope.id if isinstance(scope, Partner) else None
+    row = await tx.fetchrow(
+        f"""
+        select {_COLUMNS} from disbursement where id = $1 and ($2::uuid is null or partner_id = $2) for no key update
+        """,
+        disbursement_id,
+        partner_id,
+    )
+    return _disbursement(row) if row else None
+
+
+OPEN: Final = f"""
+select {_COLUMNS} from disbursement
+where partner_id = $1 and organisation_id = $2 and currency = $3 and status = 'PENDING'
+"""
+
+
+async def find_open(tx: Tx, partner: Partner, bucket: Bucket) -> Disbursement | None:
+    """The bucket that gifts come into now."""
+    row = await tx.fetchrow(OPEN, partner.id, bucket.organisation_id, bucket.currency)
+    return _disbursement(row) if row else None
+
+
+async def lock_open(tx: Tx, partner: Partner, bucket: Bucket) -> Disbursement | None:
+    """The bucket that gifts come into now, held until the transaction ends."""
+    row = await tx.fetchrow(f"{OPEN} for no key update", partner.id, bucket.organisation_id, bucket.currency)
+    return _disbursement(row) if row else None
+
+
+async def open_of(tx: Tx, partner: Partner, organisation_id: UUID) -> list[Bucket]:
+    """The buckets of a nonprofit that gifts come into now."""
+    rows = await tx.fetch(
+        """
+        select partner_id, organisation_id, currency from disbursement
+        where partner_id = $1 and organisation_id = $2 and status = 'PENDING' order by currency
+        """,
+        partner.id,
+        organisation_id,
+    )
+    return [Bucket(*row) for row in rows]
+
+
+async def refill(tx: Tx, held: Disbursement) -> None:
+    """Store what is in a held bucket, and why it waits."""
+    await tx.execute(
+        """
+        update disbursement set amount_minor = $2, donations = $3, waiting_reason = $4, ready_at = $5 where id = $1
+        """,
+        held.id,
+        held.money.minor,
+        held.donations,
+        held.waiting_reason,
+        held.ready_at,
+    )
+
+
+async def advance(tx: Tx, held: Disbursement, target: Status, return_reason: str | None = None) -> bool:
+    """Move a payout; False when its state does not allow it. Its donations have yet to follow."""
+    return bool(
+        await tx.fetchval(
+            """
+            update disbursement
+            set status = $2, status_changed_at = $4, moving = $2 <> 'SENT', return_reason = $5,
+                sent_at = case $2 when 'SENT' then $4 else sent_at end,
+                paid_at = case $2 when 'PAID' then $4 else paid_at end,
+                returned_at = case $2 when 'RETURNED' then $4 else returned_at end
+            where id = $1 and status = any($3) returning true
+            """,
+            held.id,
+            target,
+            DISBURSEMENT.sources_of(target),
+            tx.now,
+            return_reason,
+        )
+    )
+
+
+async def insert_confirmation(tx: Tx, _scope: Everyone, held: Disbursement, said: Confirmation) -> None:
+    """Keep who says that it was paid. Raises CheckViolationError when it takes two."""
+    await tx.execute(
+        """
+        insert into payout_confirmation (
+            disbursement_id, amount_minor, alone_minor, confirmed_by, note, second_by, second_note, confirmed_at
+        ) values ($1, $2, $3, $4, $5, $6, $7, $8)
+        """,
+        held.id,
+        held.money.minor,
+        said.alone_minor,
+        said.by,
+        said.note,
+        *(said.second or (None, None)),
+        tx.now,
+    )
+
+
+async def arrive(tx: Tx, _scope: Everyone, disbursement_id: UUID) -> None:
+    """All donations of a payout have followed its status."""
+    await tx.execute("update disbursement set moving = false where id = $1", disbursement_id)
+
+
+WAITS_SINCE: Final = """
+select greatest(waits.since, (select ran_at from schedule where name = $1)) from (
+    select least(
+        (select created_at from disbursement where status = 'PENDING' and donations > 0 order by id limit 1),
+        (select sent_at from disbursement where status = 'SENT' order by id limit 1)
+    ) as since
+) waits where waits.since is not null
+"""
+MOVING: Final = "select id from disbursement where moving order by id limit $1"
+WITH_STATUS: Final = """
+select id from disbursement where status = $1 and ($2::uuid is null or id > $2) order by id limit $3
+"""
+
+
+async def waits_since(tx: Tx, _scope: Everyone, schedule: str) -> datetime | None:
+    """Since when something has waited to be sent or confirmed, or was last looked at by a schedule, if later."""
+    found: datetime | None = await tx.fetchval(WAITS_SINCE, schedule)
+    return found
+
+
+async def moving(tx: Tx, _scope: Everyone, limit: int) -> list[UUID]:
+    """Payouts whose donations have yet to follow."""
+    return [row["id"] for row in await tx.fetch(MOVING, limit)]
+
+
+async def with_status(tx: Tx, _scope: Everyone, status: Status, after: UUID | None, limit: int) -> list[UUID]:
+    """Payouts of a status, by creation, after one of them."""
+    return [row["id"] for row in await tx.fetch(WITH_STATUS, status, after, limit)]
+
+
+async def page(tx: Tx, partner: Partner, page_: Page, filters: Filters) -> tuple[list[Disbursement], int]:
+    """One page of the partner's payouts in reading order, and the exact total, from one snapshot (P7).
+
+    Empty buckets, whose gifts were all reassigned, are left out.
+    """
+    comparison, order = ("<", "desc") if page_.reads_down else (">", "asc")
+    after = f"id {comparison} $2" if page_.after_id else "$2::uuid is null"
+    of = "organisation_id = $4" if filters.organisation_id else "$4::uuid is null"
+    is_in = "status = $5" if filters.status else "$5::text is null"
+    rows = await tx.fetch(
+        f"""
+        select {_COLUMNS}, total from (
+            select count(*) as total from disbursement where partner_id = $1 and donations > 0 and {of} and {is_in}
+        ) counted
+        left join lateral (
+            select {_COLUMNS} from disbursement
+            where partner_id = $1 and donations > 0 and {of} and {is_in} and {after}
+            order by id {order} limit $3
+        ) listed on true
+        order by id {order}
+        """,
+        partner.id,
+        page_.after_id,
+        page_.limit,
+        filters.organisation_id,
+        filters.status,
+    )
+    return [_disbursement(row) for row in rows if row["id"] is not None], rows[0]["total"]
+
+
+async def newest(tx: Tx, _scope: Everyone, status: Status | None, limit: int) -> list[Disbursement]:
+    """The newest payouts of all partners that hold something."""
+    rows = await tx.fetch(
+        f"""
+        select {_COLUMNS} from disbursement where donations > 0 and ($1::text is null or status = $1)
+        order by id desc limit $2
+        """,
+        status,
+        limit,
+    )
+    return [_disbursement(row) for row in rows]
+
+
+async def returned_at(tx: Tx, partner: Partner, donation_id: UUID) -> datetime | None:
+    """When the last payout that held a donation came back."""
+    found: datetime | None = await tx.fetchval(
+        """
+        select max(d.returned_at) from returned_gift g join disbursement d on d.id = g.disbursement_id
+        where g.donation_id = $2 and d.partner_id = $1
+        """,
+        partner.id,
+        donation_id,
+    )
+    return found
+
+
+async def insert_hold(tx: Tx, _scope: Everyone, decided: Hold) -> None:
+    """Keep who decided that a nonprofit is not paid, or is again, and why."""
+    await tx.execute(
+        """
+        insert into payout_hold (
+            partner_id, organisation_id, held, note, decided_by, decided_at, second_by, second_note
+        ) values ($1, $2, $3, $4, $5, $6, $7, $8)
+        """,
+        decided.partner_id,
+        decided.organisation_id,
+        decided.held,
+        decided.note,
+        decided.decided_by,
+        decided.decided_at,
+        decided.second_by,
+        decided.second_note,
+    )
+
+
+async def was_held_for(tx: Tx, _scope: Everyone, organisation_id: UUID, name: str) -> bool:
+    """Whether a rule has ever held a nonprofit for what is named so."""
+    return bool(
+        await tx.fetchval(
+            "select exists (select from payout_hold where organisation_id = $1 and held and position($2 in note) > 0)",
+            organisation_id,
+            name,
+        )
+    )
+
+
+async def has_left(tx: Tx, _scope: Everyone, disbursement_id: UUID) -> bool:
+    """Whether a line of our bank is the transfer of a payout, and none is its return."""
+    return bool(
+        await tx.fetchval(
+            """
+            select exists (select from bank_line where disbursement_id = $1 and matched_as = 'payout')
+               and not exists (select from bank_line where disbursement_id = $1 and matched_as = 'payout_return')
+            """,
+            disbursement_id,
+        )
+    )
+
+
+async def lock_holds(tx: Tx, _scope: Everyone, organisation_id: UUID) -> None:
+    """Let nobody else hold or release payouts to a nonprofit until the transaction ends."""
+    await tx.execute(
+        "select pg_advisory_xact_lock(hashtextextended('payout_hold ' || $1::uuid::text, 0))", organisation_id
+    )
+
+
+SENT: Final = f"""
+select {_COLUMNS} from disbursement
+where status = 'SENT' and currency = $1 and ($2::uuid is null or id > $2) order by id limit $3
+"""
+
+
+async def sent(tx: Tx, _scope: Everyone, currency: str, after: UUID | None, limit: int) -> list[Disbursement]:
+    """Payouts of a currency that are SENT, by creation, after one of them."""
+    return [_disbursement(row) for row in await tx.fetch(SENT, currency, after, limit)]
+
+
+async def is_held(tx: Tx, partner: Partner, organisation_id: UUID) -> bool:
+    """Whether payouts of a partner's gifts to a nonprofit are held back."""
+    return bool(await tx.fetchval("select payout_is_held($1, $2)", partner.id, organisation_id))
+
+
+async def holds(tx: Tx, _scope: Everyone, organisation_id: UUID | None = None) -> list[Hold]:
+    """The holds that stand, oldest first; of one nonprofit or of all."""
+    of = "organisation_id = $1" if organisation_id else "$1::uuid is null"
+    rows = await tx.fetch(
+        f"""
+        select partner_id, organisation_id, held, note, decided_by, decided_at from (
+            select distinct on (organisation_id, partner_id) * from payout_hold
+            where {of} order by organisation_id, partner_id, n desc
+        ) newest where held order by n
+        """,
+        organisation_id,
+    )
+    return [Hold(*row) for row in rows]
+
+
+async def lock_all_open(tx: Tx, scope: Partner | Everyone, organisation_id: UUID) -> list[Disbursement]:
+    """The open buckets of a nonprofit, in one order, held until the transaction ends."""
+    rows = await tx.fetch(
+        f"""
+        select {_COLUMNS} from disbursement
+        where organisation_id = $1 and status = 'PENDING' and ($2::uuid is null or partner_id = $2)
+        order by id for no key update
+        """,
+        organisation_id,
+        scope.id if isinstance(scope, Partner) else None,
+    )
+    return [_disbursement(row) for row in rows]

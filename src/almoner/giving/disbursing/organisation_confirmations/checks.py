@@ -1,0 +1,22 @@
+"""What the self-check asks of what nonprofits say."""
+
+from typing import Final
+
+from almoner.platform.observability.selfcheck import Check
+
+checks: Final = (
+    Check(
+        "confirmations.end_their_check",
+        "What a nonprofit has answered is noted of the verification that it was asked about, with the same outcome",
+        "Ask the nonprofit anew (`almoner verifications ask`), and find out who wrote the answer and how",
+        """
+        select c.id::text from monetary_donation_confirmation c
+        where c.answer is not null and not exists (
+            select from monetary_donation_finding f
+            where f.verification_id = c.verification_id and f.type = 'organisation_confirmation'
+              and f.seen_at = c.answered_at
+              and f.outcome = case c.answer when 'confirmed' then 'succeeded' else 'failed' end
+        )
+        """,
+    ),
+)

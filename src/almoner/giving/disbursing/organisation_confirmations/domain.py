@@ -1,0 +1,161 @@
+"""What a nonprofit is asked about the gifts for it, how often, and until when its answer counts; pure."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Final, Literal
+from uuid import UUID
+
+from almoner.giving.disbursing.verifications.domain import Verification
+
+Answer = Literal["confirmed", "declined"]
+State = Literal["open", "confirmed", "account_missing", "declined", "closed"]
+"""What the page says. ``account_missing``: confirmed, and only the account is still to come from the nonprofit."""
+
+CHECK: Final = "organisation_confirmation"
+MAX_LENGTH: Final = 255
+FORGOTTEN_AFTER: Final = timedelta(days=30)
+"""An address, once the question is over; a name, once the verification has ended."""
+
+MINUTE: Final = timedelta(minutes=1)
+DAY: Final = timedelta(days=1)
+MAILS_A_DAY: Final = 5
+MAILS_IN_ALL: Final = 20
+MAILS_TO_ONE_ADDRESS: Final = 20
+"""A day, whatever it is asked about: nobody can have a mailbox filled."""
+SANDBOX_MAILS: Final = 20
+"""So many times as many: integrators test with one address, and its mails leave no sandbox by themselves."""
+
+_LANGUAGES: Final[Mapping[str, str]] = {
+    "ARE": "ar", "AUT": "de", "BEL": "nl", "BRA": "pt-BR", "CHE": "de", "DEU": "de", "EGY": "ar", "ESP": "es",
+    "FRA": "fr", "ISR": "he", "ITA": "it", "JOR": "ar", "JPN": "ja", "LBN": "ar", "LUX": "fr", "MAR": "ar",
+    "MEX": "es", "NLD": "nl", "POL": "pl", "PRT": "pt-BR", "SAU": "ar", "UKR": "uk", "ARG": "es", "CHL": "es",
+    "COL": "es", "PER": "es",
+}  # fmt: skip
+
+
+def language_of(country: str) -> str:
+    """What a nonprofit of a country (three letters) is written to in unless somebody says otherwise."""
+    return _LANGUAGES.get(country, "en")
+
+
+@dataclass(frozen=True, slots=True)
+class Contact:
+    """Where a nonprofit is asked, and where that is known from."""
+
+    email: str
+    source: str
+
+
+@dataclass(frozen=True, slots=True)
+class Account:
+    """An approved account of the nonprofit, as people may read it."""
+
+    id: UUID
+    currency: str
+    holder: str
+    shown: str
+
+
+@dataclass(frozen=True, slots=True)
+class Confirmation:
+    """One question. ``expires_at``: when the round of the verification ends that it was asked in.
+
+    ``email``, ``name``, ``role``: None also once they were forgotten. ``withdrawn``: another address was asked.
+    """
+
+    id: UUID
+    verification_id: UUID
+    email: str | None
+    source: str
+    language: str
+    asked_by: str
+    asked_at: datetime
+    expires_at: datetime
+    withdrawn: bool
+    answer: Answer | None
+    name: str | None
+    role: str | None
+    answered_at: datetime | None
+
+    def state(self, verification: Verification) -> State:
+        """What its page says, with the verification as it is now."""
+        if self.answer == "confirmed" and verification.live:
+            waits = verification.status == "pending" and verification.checks["bank_details"] == "pending"
+            return "account_missing" if waits else "confirmed"
+        if self.answer == "declined":
+            return "declined"
+        return "open" if self.asks(verification) else "closed"
+
+    def asks(self, verification: Verification) -> bool:
+        """Whether an answer counts: nobody has answered, and the round in which it was asked goes on."""
+        return (
+            self.answer is None
+            and not self.withdrawn
+            and verification.status == "pending"
+            and verification.checks["organisation_confirmation"] == "pending"
+            and verification.expires_at == self.expires_at
+        )
+
+
+def question(
+    id_: UUID, verification_id: UUID, contact: Contact, language: str, by: str, now: datetime, until: datetime
+) -> Confirmation:
+    """A new one, which nobody has answered."""
+    return Confirmation(
+        id=id_,
+        verification_id=verification_id,
+        email=contact.email,
+        source=contact.source,
+        language=language,
+        asked_by=by,
+        asked_at=now,
+        expires_at=until,
+        withdrawn=False,
+        answer=None,
+        name=None,
+        role=None,
+        answered_at=None,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """What a nonprofit sees. ``seen``: the fingerprint of what it answers to."""
+
+    confirmation: Confirmation
+    verification: Verification
+    partner: str
+    organisation: str
+    accounts: Sequence[Account]
+    seen: bytes
+
+    @property
+    def state(self) -> State:
+        """How it stands."""
+        return self.confirmation.state(self.verification)
+
+
+class Changed(Exception):
+    """What the page showed is not so any more: another account, another name."""
+
+
+def may_send(sent: Sequence[datetime], reached: int, at: datetime, *, sandbox: bool) -> bool:
+    """Whether one more mail may go out at this (real) time.
+
+    ``sent``: when the earlier ones of this question did; ``reached``: how many went to the address within a day.
+    """
+    times = SANDBOX_MAILS if sandbox else 1
+    recent = [moment for moment in sent if moment > at - DAY]
+    return (
+        reached < MAILS_TO_ONE_ADDRESS * times
+        and len(sent) < MAILS_IN_ALL
+        and len(recent) < MAILS_A_DAY
+        and all(moment <= at - MINUTE for moment in recent)
+    )
+
+
+def problems(name: str, role: str) -> dict[str, str]:
+    """What is wrong with what was typed, as keys of the catalogues."""
+    wrong = {"name": not 1 <= len(name) <= MAX_LENGTH, "role": not 1 <= len(role) <= MAX_LENGTH}
+    return {field: f"payee.problem.{field}" for field, is_wrong in wrong.items() if is_wrong}

@@ -1,0 +1,101 @@
+"""The hosted page on which a nonprofit says whether it wants the gifts, and who says so."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Final
+
+from starlette.requests import Request
+from starlette.responses import RedirectResponse, Response
+
+from almoner.giving.disbursing.organisation_confirmations import domain, service
+from almoner.giving.disbursing.organisation_confirmations.domain import Changed, Page
+from almoner.giving.disbursing.verifications.domain import InvalidState
+from almoner.kit.text import one_line
+from almoner.platform.audit import log as audit
+from almoner.platform.audit.log import Actor
+from almoner.platform.database.transactions import Database, Tx
+from almoner.platform.pages.error_handling import kindly
+from almoner.platform.pages.headers import NO_PAGE
+from almoner.platform.pages.link_sessions import Visit
+from almoner.platform.pages.linked import LinkedPages
+from almoner.platform.pages.rendering import Pages
+
+TEMPLATES: Final = Path(__file__).parent / "templates"
+PURPOSE: Final = "payee"
+"""Of the tokens in the links, and the path that they open."""
+_ENDED: Final = {"confirmed": (200, "check"), "account_missing": (200, "check"), "declined": (200, "check")}
+_OVER: Final = (410, "clock")
+
+
+class ConfirmationPages(LinkedPages):
+    """The pages of nonprofits that are asked."""
+
+    def __init__(self, db: Database, pages: Pages) -> None:
+        super().__init__(db, pages, PURPOSE, "payeeconfirmation")
+
+    @kindly
+    async def show(self, request: Request) -> Response:
+        """The question with two buttons, or what became of it."""
+        confirmation_id, visit = self._visited(request)
+        async with self._db.read() as tx:
+            return self._page(await service.opened(tx, confirmation_id), visit)
+
+    @kindly
+    async def submit(self, request: Request) -> Response:
+        """Yes or no, by whom."""
+        confirmation_id, visit = self._visited(request)
+        form = await self._posted(request, visit)
+        given = None if form is None else service.answer_of(form.get("answer"))
+        async with self._db.write() as tx:
+            if form is None or given is None:
+                page = await service.opened(tx, confirmation_id)
+                return self._page(page, visit, status=403, notice="give.again")
+            typed = {field: one_line(str(form.get(field, ""))).strip() for field in ("name", "role")}
+            page = await service.opened(tx, confirmation_id)
+            if page.state == "open" and (problems := domain.problems(**typed)):
+                return self._page(page, visit, typed, status=422, problems=problems)
+            try:
+                answered = await service.answer(tx, confirmation_id, given, **typed, seen=str(form.get("seen", "")))
+            except Changed:
+                return self._page(page, visit, typed, status=409, notice="payee.changed")
+            except InvalidState:
+                return self._page(await service.opened(tx, confirmation_id), visit)
+            await self._record(tx, request, answered)
+        return RedirectResponse(request.url.path, 303, NO_PAGE)
+
+    async def _record(self, tx: Tx, request: Request, answered: Page) -> None:
+        name = self._ids.text("monetarydonationverification", answered.verification.id)
+        address = request.client.host if request.client else None
+        actor = Actor("system", "nonprofit")
+        partner = answered.verification.partner_id
+        await audit.record(tx, partner, actor, "verification.answered", name, address=address)
+
+    def _page(
+        self,
+        page: Page,
+        visit: Visit,
+        typed: Mapping[str, str] | None = None,
+        *,
+        status: int = 200,
+        notice: str | None = None,
+        problems: Mapping[str, str] | None = None,
+    ) -> Response:
+        language = self.pages.language(page.confirmation.language)
+        if page.state != "open":
+            ended, icon = _ENDED.get(page.state, _OVER)
+            return self.pages.message(f"payee.{page.state}", language, status=ended, icon=icon)
+        facts: dict[str, Any] = {
+            "partner": page.partner,
+            "organisation": page.organisation,
+            "accounts": page.accounts,
+            "seen": page.seen.hex(),
+            "until": page.confirmation.expires_at,
+            "typed": {"name": "", "role": "", **(typed or {})},
+        }
+        shown: dict[str, Any] = {
+            "notice": notice,
+            "problems": problems or {},
+            "csrf": visit.csrf,
+            "action": self._action(page.confirmation.id),
+        }
+        return self.pages.page("payee.html", language, status=status, **facts, **shown)

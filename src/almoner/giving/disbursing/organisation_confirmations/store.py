@@ -1,0 +1,159 @@
+"""SQL of what nonprofits are asked, and of the mails that ask them."""
+
+from datetime import datetime
+from typing import Final
+from uuid import UUID
+
+from asyncpg import Record
+
+from almoner.giving.disbursing.organisation_confirmations.domain import Answer, Confirmation
+from almoner.platform.database.transactions import Everyone, Tx
+
+_COLUMNS: Final = (
+    "id, verification_id, email, source, language, asked_by, asked_at, expires_at, withdrawn, answer, name, role, "
+    "answered_at"
+)
+
+
+def _confirmation(row: Record) -> Confirmation:
+    return Confirmation(*row[:13])
+
+
+async def insert(tx: Tx, _scope: Everyone, new: Confirmation) -> None:
+    """Store a question in place of one that nobody has answered; its verification is held."""
+    await tx.execute(
+        "update monetary_donation_confirmation set withdrawn = true "
+        "where verification_id = $1 and answer is null and not withdrawn",
+        new.verification_id,
+    )
+    await tx.execute(
+        """
+        insert into monetary_donation_confirmation (
+            id, verification_id, email, source, language, asked_by, asked_at, expires_at
+        ) values ($1, $2, $3, $4, $5, $6, $7, $8)
+        """,
+        new.id,
+        new.verification_id,
+        new.email,
+        new.source,
+        new.language,
+        new.asked_by,
+        new.asked_at,
+        new.expires_at,
+    )
+
+
+async def find(tx: Tx, _scope: Everyone, confirmation_id: UUID) -> Confirmation | None:
+    """One question; it changes under its verification's lock only."""
+    row = await tx.fetchrow(f"select {_COLUMNS} from monetary_donation_confirmation where id = $1", confirmation_id)
+    return _confirmation(row) if row else None
+
+
+async def of(tx: Tx, _scope: Everyone, verification_id: UUID) -> list[Confirmation]:
+    """All questions about a verification, oldest first."""
+    rows = await tx.fetch(
+        f"select {_COLUMNS} from monetary_donation_confirmation where verification_id = $1 order by id",
+        verification_id,
+    )
+    return [_confirmation(row) for row in rows]
+
+
+async def answer(
+    tx: Tx, _scope: Everyone, confirmation_id: UUID, given: Answer, name: str, role: str, shown: bytes
+) -> bool:
+    """Store the answer, once."""
+    return bool(
+        await tx.fetchval(
+            """
+            update monetary_donation_confirmation
+            set answer = $2, name = $3, role = $4, shown = $5, answered_at = $6
+            where id = $1 and answer is null and not withdrawn returning true
+            """,
+            confirmation_id,
+            given,
+            name,
+            role,
+            shown,
+            tx.now,
+        )
+    )
+
+
+async def insert_mail(tx: Tx, _scope: Everyone, confirmation_id: UUID, email_hash: bytes) -> UUID:
+    """Store a mail that is to be sent; its id."""
+    made = tx.new_id()
+    await tx.execute(
+        """
+        insert into monetary_donation_confirmation_mail (id, confirmation_id, email_hash, sent_at)
+        values ($1, $2, $3, $4)
+        """,
+        made,
+        confirmation_id,
+        email_hash,
+        tx.wall,
+    )
+    return made
+
+
+async def sent(tx: Tx, _scope: Everyone, confirmation_id: UUID) -> list[datetime]:
+    """When mails of a question were sent, in real time."""
+    rows = await tx.fetch(
+        "select sent_at from monetary_donation_confirmation_mail where confirmation_id = $1", confirmation_id
+    )
+    return [row["sent_at"] for row in rows]
+
+
+REACHED: Final = """
+select count(*) from monetary_donation_confirmation_mail where email_hash = $1 and sent_at > $2
+"""
+
+
+async def reached(tx: Tx, _scope: Everyone, email_hash: bytes, since: datetime) -> int:
+    """How often an address was written to; until the transaction ends nobody else asks this."""
+    lock = int.from_bytes(email_hash[:8], signed=True)
+    await tx.fetchval("select pg_advisory_xact_lock($1)", lock)
+    found: int = await tx.fetchval(REACHED, email_hash, since)
+    return found
+
+
+async def of_mail(tx: Tx, _scope: Everyone, mail_id: UUID) -> Confirmation | None:
+    """What a mail asks."""
+    found = await tx.fetchval("select confirmation_id from monetary_donation_confirmation_mail where id = $1", mail_id)
+    return await find(tx, _scope, found) if found else None
+
+
+NEXT_FORGOTTEN: Final = """
+select min(coalesce(answered_at, expires_at)) from monetary_donation_confirmation where email is not null
+"""
+
+
+async def next_forgotten(tx: Tx, _scope: Everyone) -> datetime | None:
+    """When the first question that we know the address of was over."""
+    found: datetime | None = await tx.fetchval(NEXT_FORGOTTEN)
+    return found
+
+
+async def forget(tx: Tx, _scope: Everyone, over_until: datetime, limit: int) -> int:
+    """Forget the addresses of questions that were over until then; how many."""
+    rows = await tx.fetch(
+        """
+        with old as (
+            select id from monetary_donation_confirmation
+            where email is not null and coalesce(answered_at, expires_at) <= $1
+            order by coalesce(answered_at, expires_at) limit $2 for no key update skip locked
+        )
+        update monetary_donation_confirmation c set email = null from old where c.id = old.id returning c.id
+        """,
+        over_until,
+        limit,
+    )
+    return len(rows)
+
+
+async def forget_names(tx: Tx, _scope: Everyone, verification_id: UUID) -> None:
+    """Forget who answered about a verification."""
+    await tx.execute(
+        "update monetary_donation_confirmation set name = null, role = null "
+        "where verification_id = $1 and name is not null",
+        verification_id,
+    )

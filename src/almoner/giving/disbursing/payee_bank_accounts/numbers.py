@@ -1,0 +1,123 @@
+"""Numbers of bank accounts as people type them: each by the rules of its country, all problems at once.
+
+IBAN and BIC are checked by schwifty (lengths and check digits of each country), United States and New Zealand numbers
+by python-stdnum; sort codes, BSB and transit numbers have no check digit of their own, so only their form is.
+"""
+
+import re
+import warnings
+from collections.abc import Mapping
+from typing import Final
+
+from almoner.giving.disbursing.payee_bank_accounts.domain import Numbers, PayeeRefused, Scheme, in_sepa
+
+NEEDED: Final[Mapping[Scheme, tuple[str, ...]]] = {
+    "iban": ("iban",),
+    "gb": ("sort_code", "account"),
+    "us": ("routing", "account"),
+    "au": ("bsb", "account"),
+    "nz": ("account",),
+    "ca": ("institution", "transit", "account"),
+}
+"""What an account of each kind is made of."""
+_FORMS: Final = {
+    "sort_code": (r"\d{6}", "6 digits"),
+    "bsb": (r"\d{6}", "6 digits"),
+    "institution": (r"\d{3}", "3 digits"),
+    "transit": (r"\d{5}", "5 digits"),
+    ("gb", "account"): (r"\d{8}", "8 digits"),
+    ("us", "account"): (r"\d{4,17}", "4 to 17 digits"),
+    ("au", "account"): (r"[0-9A-Z]{4,9}", "4 to 9 digits or letters"),
+    ("ca", "account"): (r"\d{7,12}", "7 to 12 digits"),
+}
+_BETWEEN: Final = re.compile(r"[\s.\-‐-―]+")
+
+
+def read(given: Mapping[str, str | None]) -> Numbers:
+    """An account from what was typed, under the names of ``NEEDED`` and ``bic``. Raises PayeeRefused."""
+    typed = {name: _BETWEEN.sub("", value).upper() for name, value in given.items() if value}
+    bic = typed.pop("bic", None)
+    scheme = _scheme(set(typed))
+    if scheme == "nz":
+        typed["account"] = _of_new_zealand(given["account"] or "")
+    found = [_kinds()] if scheme is None else []
+    found += [problem for name, value in typed.items() if scheme and (problem := _problem(scheme, name, value))]
+    if bic and (problem := _wrong_bic(bic)):
+        found.append(problem)
+    if scheme == "iban" and not bic and not found and not in_sepa(scheme, typed["iban"]):
+        found.append(f"bic is required: banks of {typed['iban'][:2]} are not reached by an IBAN alone")
+    if found or scheme is None:
+        raise PayeeRefused("; ".join(found))
+    account = typed["iban"] if scheme == "iban" else typed["account"]
+    bank = "".join(typed[name] for name in NEEDED[scheme] if name not in {"iban", "account"})
+    return Numbers(scheme, account, bank or None, bic)
+
+
+def same(known: Numbers, typed: str) -> bool:
+    """Whether somebody typed the number of an account that is known: its bank's number first, in one line."""
+    if known.scheme == "nz":
+        return _of_new_zealand(typed) == known.account
+    return _BETWEEN.sub("", typed).upper() == (known.bank or "") + known.account
+
+
+def _scheme(names: set[str]) -> Scheme | None:
+    return next((scheme for scheme, needed in NEEDED.items() if names == set(needed)), None)
+
+
+def _kinds() -> str:
+    kinds = " / ".join(" and ".join(name.replace("_", " ") for name in needed) for needed in NEEDED.values())
+    return f"give the numbers of one kind of account: {kinds}"
+
+
+def _problem(scheme: Scheme, name: str, value: str) -> str | None:
+    if name == "iban":
+        return _wrong_iban(value)
+    if name == "routing":
+        from stdnum.us import rtn  # on first use
+
+        right = rtn.is_valid(value) and not _blank(value)
+        return None if right else "routing is no routing number: 9 digits with their check digit"
+    if scheme == "nz":
+        from stdnum.nz import bankaccount  # on first use
+
+        return None if bankaccount.is_valid(value) else "account is no New Zealand account number"
+    pattern, form = _FORMS.get(name) or _FORMS[scheme, name]
+    if not re.fullmatch(pattern, value, re.ASCII):
+        return f"{name.replace('_', ' ')} must have {form}"
+    return f"{name.replace('_', ' ')} must not be zeros alone" if _blank(value) else None
+
+
+def _blank(value: str) -> bool:
+    """Zeros alone pass the check digits that forms are tried out with."""
+    return not value.strip("0")
+
+
+def _of_new_zealand(value: str) -> str:
+    """Its parts may lack zeros in front, which their separators tell."""
+    from stdnum.nz import bankaccount  # on first use
+
+    return str(bankaccount.compact(value))
+
+
+def _wrong_iban(value: str) -> str | None:
+    from schwifty import IBAN  # on first use: 20 MB
+    from schwifty.exceptions import NationalChecksumNotVerified, SchwiftyException
+
+    try:
+        with warnings.catch_warnings():  # of Hungary and Sweden: the check digits of the IBAN itself have to do
+            warnings.simplefilter("ignore", NationalChecksumNotVerified)
+            IBAN(value, validate_bban=True)
+    except SchwiftyException as wrong:
+        return f"iban is not valid: {wrong}"
+    return None
+
+
+def _wrong_bic(value: str) -> str | None:
+    from schwifty import BIC  # on first use: 20 MB
+    from schwifty.exceptions import SchwiftyException
+
+    try:
+        BIC(value)
+    except SchwiftyException as wrong:
+        return f"bic is not valid: {wrong}"
+    return None

@@ -1,0 +1,159 @@
+"""Looking at a verification: what its register and the watch lists say, what follows, and what is other than before."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from datetime import timedelta
+from typing import Final
+from uuid import UUID
+
+from almoner.giving.disbursing.verifications import findings, store, store_findings, transitions
+from almoner.giving.disbursing.verifications.domain import FLAGGED, CheckType, InvalidState, Outcome, Verification
+from almoner.giving.disbursing.verifications.findings import COUNTING, RENEWED, Finding
+from almoner.giving.disbursing.verifications.ports import Accounts, KnownAccount, Screening
+from almoner.nonprofits.organisations import service as organisations
+from almoner.nonprofits.organisations.domain import Organisation
+from almoner.platform.database.transactions import EVERYONE, Partner, Tx
+from almoner.platform.events import outbox
+from almoner.screening.screenings import service as screenings
+from almoner.screening.screenings.domain import Match, ScreenedSubject
+
+_SOON: Final = timedelta(days=1)
+"""Nobody tells of data that are new and say the same."""
+ACCOUNTS: Final = "accounts of nonprofits"
+"""The source of what is known of an account."""
+
+
+async def look(tx: Tx, screening: Screening, accounts: Accounts, verification_id: UUID) -> Verification:
+    """Ask register and lists about a pending or approved one; a second look finds nothing new. Raises NotFound.
+
+    An account that was approved before counts. The lists decide last: whom they name by then counts, and not whom they
+    named when it began.
+    """
+    held = await transitions.hold(tx, EVERYONE, verification_id)
+    if not held.live:
+        return held
+    organisation = await organisations.get(tx, Partner(held.partner_id), held.organisation_id)
+    records = [organisation, *await organisations.joined(tx, organisation.id)]
+    results = await screening.look(tx, records, held.partner_id)
+    listed = findings.registration(organisation, tx.now, tx.deployment.greatest_age)
+    screened = findings.compliance(results, tx.ids, tx.now)
+    for finding in (listed, screened):
+        await note(tx, held, finding)
+    expired = await store_findings.has_expired(tx, EVERYONE, held.id)
+    await store_findings.set_look(tx, EVERYONE, held.id, tx.now + (_SOON if expired else RENEWED))
+    waits = held.status == "pending" and held.checks["bank_details"] == "pending" and listed.outcome != "failed"
+    known = await accounts(tx, organisation.id) if waits else None
+    ended = _ended(held, listed, screened, known)
+    if known is not None and ("bank_details", "succeeded") in ended:
+        await account_seen(tx, held, known)
+    return await transitions.end_checks(tx, held, ended) if ended else held
+
+
+def _ended(
+    held: Verification, listed: Finding, screened: Finding, known: KnownAccount | None
+) -> list[tuple[CheckType, Outcome]]:
+    """The checks that end by what was seen."""
+    if held.status != "pending":
+        return []
+    ended: list[tuple[CheckType, Outcome]] = []
+    remaining = set(held.remaining)
+    if "registration" in remaining and listed.outcome != "unclear":
+        ended.append(("registration", listed.outcome))
+        remaining.discard("registration")
+        if listed.outcome == "failed":
+            return ended
+    if "compliance" in remaining and screened.outcome == "failed":
+        return [*ended, ("compliance", "failed")]
+    if known is not None:
+        ended.append(("bank_details", "succeeded"))
+        remaining.discard("bank_details")
+    if screened.outcome == "succeeded" and remaining == {"compliance"}:
+        ended.append(("compliance", "succeeded"))
+    return ended
+
+
+async def listed(tx: Tx, held: Verification) -> tuple[Organisation, Finding]:
+    """What the register says of it now, noted."""
+    organisation = await organisations.get(tx, Partner(held.partner_id), held.organisation_id)
+    finding = findings.registration(organisation, tx.now, tx.deployment.greatest_age)
+    await note(tx, held, finding)
+    return organisation, finding
+
+
+async def note(tx: Tx, held: Verification, finding: Finding) -> None:
+    """Keep what was seen if it is news, and raise a flag where a check has succeeded on other grounds."""
+    before = await store_findings.newest(tx, EVERYONE, held.id, finding.check)
+    fresh = before is not None and (before.finding.expires_at is None or before.finding.expires_at > tx.now)
+    if before is not None and fresh and before.finding.says_as(finding):
+        return
+    made = await store_findings.insert(tx, held.id, finding)
+    if not held.live or held.checks[finding.check] != "succeeded":
+        return
+    kinds = list(findings.raised(before.finding if before else None, finding))
+    for kind in kinds:
+        await store_findings.raise_flag(tx, held.id, made, kind)
+    gone = finding.outcome == "succeeded" and await store_findings.end_expired(tx, EVERYONE, held.id, finding.check)
+    if kinds or gone:
+        await tell_payouts(tx, held)
+
+
+async def note_decision(
+    tx: Tx,
+    held: Verification,
+    check: CheckType,
+    outcome: Outcome,
+    by: str,
+    grounds: Mapping[str, object] | None = None,
+) -> None:
+    """Keep that somebody ended a check, and what was known then: only what comes later is news."""
+    before = await store_findings.newest(tx, EVERYONE, held.id, check)
+    facts = {**(before.finding.facts if before else {}), **(grounds or {})}
+    if check == "compliance":
+        facts["matches"] = findings.known(await known_matches(tx, held), tx.ids)
+    of_data = before.finding.data_as_of if before else None
+    await store_findings.insert(tx, held.id, Finding(check, outcome, by, "decided", facts, of_data, None))
+
+
+async def known_matches(tx: Tx, held: Verification) -> list[Match]:
+    """The matches of its nonprofit as they are known now, in all of its records."""
+    others = await organisations.joined(tx, held.organisation_id)
+    whos = [
+        ScreenedSubject("organisation", one, held.partner_id) for one in (held.organisation_id, *(o.id for o in others))
+    ]
+    return [match for who in whos for match in (await screenings.result(tx, who)).matches]
+
+
+async def account_seen(tx: Tx, held: Verification, known: KnownAccount) -> None:
+    """Keep that a held one's nonprofit has an approved account; one in quite another name, or denied, is flagged."""
+    kinds = list(findings.raised_by(known))
+    finding = Finding("bank_details", "succeeded", ACCOUNTS, None, {**known.facts, "account": known.account})
+    made = await store_findings.insert(tx, held.id, replace(finding, reason=", ".join(kinds) or None))
+    for kind in kinds:
+        await store_findings.raise_flag(tx, held.id, made, kind)
+    if kinds:
+        await tell_payouts(tx, held)
+
+
+async def ensure_clear(tx: Tx, held: Verification) -> None:
+    """No watch list names its nonprofit as far as is known. Raises InvalidState.
+
+    A person says first whose a match is; nobody takes upon themselves what is confirmed of sanctions and the like.
+    """
+    known = await known_matches(tx, held)
+    waiting = sorted(tx.ids.text("screeningmatch", one.id) for one in known if one.waits)
+    if waiting:
+        raise InvalidState(f"a watch list may name the organisation: decide about {', '.join(waiting)} first")
+    if any(one.decision == "confirmed" and one.category in COUNTING for one in known):
+        raise InvalidState("a watch list of sanctions, warnings or hate speech names the organisation: it is not paid")
+
+
+async def tell_payouts(tx: Tx, held: Verification) -> None:
+    """Payouts of the partner to the nonprofit have to look whether they wait."""
+    told = {"organisationId": tx.ids.text("organisation", held.organisation_id)}
+    await outbox.emit(tx, held.partner_id, FLAGGED, told)
+
+
+async def follow(tx: Tx, organisation_ids: list[UUID]) -> None:
+    """Something else is known of nonprofits: have their pending and approved verifications looked at."""
+    for verification_id, _, _ in await store.live_of(tx, EVERYONE, organisation_ids):
+        await transitions.enqueue_check(tx, verification_id)

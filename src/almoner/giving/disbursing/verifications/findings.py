@@ -1,0 +1,188 @@
+"""What was seen of a check, what follows from it by rule, and what has changed since a check succeeded; pure.
+
+Sources that nobody has verified, or whose data are too old, decide nothing by themselves; nor does a match with a watch
+list before a person has said whose it is.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from typing import Final, Literal
+from uuid import UUID
+
+from almoner.giving.disbursing.verifications.domain import CheckType
+from almoner.giving.disbursing.verifications.ports import KnownAccount
+from almoner.kit.ids import Ids
+from almoner.kit.states import Lifecycle
+from almoner.nonprofits.organisations.domain import Organisation
+from almoner.screening.screenings.domain import Match, Result
+from almoner.screening.watchlists.domain import Category
+
+Seen = Literal["succeeded", "failed", "unclear"]
+FlagKind = Literal[
+    "register_removed",
+    "register_renamed",
+    "new_match",
+    "payee_changed",
+    "holder_differs",
+    "account_denied",
+    "evidence_expired",
+]
+FlagStatus = Literal["open", "lifted", "gone"]
+
+RENEWED: Final = timedelta(days=90)
+"""So long what registers and lists said counts; then they are asked again."""
+COUNTING: Final[frozenset[Category]] = frozenset(("sanction", "warning", "hateSpeech"))
+"""Categories in which a confirmed match fails the check, as monitoring has it unless told otherwise (settled 4)."""
+NEEDED: Final[Category] = "sanction"
+"""Without a list of it nobody is found clear."""
+
+_NO_EVIDENCE: Final = frozenset(("unverified_source", "stale_data", "no_list_loaded"))
+
+FLAG: Final = Lifecycle("monetary_donation_flag", {"open": frozenset({"lifted", "gone"})})
+SENTENCES: Final[Mapping[FlagKind, str]] = {
+    "register_removed": "its register no longer lists it as active",
+    "register_renamed": "its register has another name for it",
+    "new_match": "a watch list may name it",
+    "payee_changed": "another account is to take the place of its account",
+    "holder_differs": "the holder of its account is not named as the register names it",
+    "account_denied": "it says that the account is not its own",
+    "evidence_expired": "what a check rested on counts no more, and nothing new is known",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """What was seen of a check. ``source``: where, or who said so. ``expires_at``: until when that counts."""
+
+    check: CheckType
+    outcome: Seen
+    source: str
+    reason: str | None = None
+    facts: Mapping[str, object] = field(default_factory=dict)
+    data_as_of: datetime | None = None
+    expires_at: datetime | None = None
+
+    def says_as(self, other: "Finding") -> bool:
+        """Whether the two say the same, of whichever data."""
+        return (self.outcome, self.reason, _told(self)) == (other.outcome, other.reason, _told(other))
+
+
+@dataclass(frozen=True, slots=True)
+class Noted:
+    """A finding as it is kept."""
+
+    id: UUID
+    finding: Finding
+    seen_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """Somebody has looked at a flag."""
+
+    by: str
+    note: str
+    at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Flag:
+    """Something is other than it was when a check succeeded. ``facts``: of the finding that raised it."""
+
+    id: UUID
+    verification_id: UUID
+    kind: FlagKind
+    status: FlagStatus
+    facts: Mapping[str, object]
+    raised_at: datetime
+    first: Look | None
+    second: Look | None
+
+    @property
+    def sentence(self) -> str:
+        """For people."""
+        return SENTENCES[self.kind]
+
+
+def registration(organisation: Organisation, now: datetime, greatest_age: timedelta | None) -> Finding:
+    """What its register says. A body that no list has was let in by a reviewer, and counts as its record says."""
+    lister = next(iter(organisation.sources), None)
+    doubt = None
+    if lister is not None:
+        doubt = "unverified_source" if lister.unverified else None
+        doubt = doubt or ("stale_data" if lister.stale(now, greatest_age) else None)
+    active = organisation.active and organisation.succeeded_by is None
+    facts = {
+        "name": organisation.name,
+        "number": organisation.registry_number,
+        "active": active,
+        "inactiveReason": "merged" if organisation.active and not active else organisation.inactive_reason,
+    }
+    outcome: Seen = "unclear" if doubt else "succeeded" if active else "failed"
+    reason = doubt or (None if active else str(facts["inactiveReason"]))
+    source = lister.registry_name if lister else organisation.registry_name
+    return Finding("registration", outcome, source, reason, facts, organisation.data_as_of, now + RENEWED)
+
+
+def compliance(results: Sequence[Result], ids: Ids, now: datetime) -> Finding:
+    """What the watch lists say of all records of a body."""
+    lists = sorted({f"{version.code} {version.version}" for result in results for version in result.covering})
+    found = [match for result in results for match in result.matches]
+    facts = {"lists": lists, "matches": known(found, ids)}
+    outcome, reason = _judged(results, found)
+    return Finding("compliance", outcome, "watch lists", reason, facts, None, now + RENEWED)
+
+
+def _judged(results: Sequence[Result], found: Sequence[Match]) -> tuple[Seen, str | None]:
+    if any(match.decision == "confirmed" and match.category in COUNTING for match in found):
+        return "failed", "match_confirmed"
+    if any(match.decision == "open" for match in found):
+        return "unclear", "match_open"
+    if any(match.decision == "confirmed" for match in found):
+        return "unclear", "match_confirmed"
+    if not results or any(result.status(NEEDED) is None for result in results):
+        return "unclear", "no_list_loaded"
+    return "succeeded", None
+
+
+def known(matches: Iterable[Match], ids: Ids) -> dict[str, str]:
+    """What people have decided of each match, by its id."""
+    return {ids.text("screeningmatch", match.id): match.decision for match in matches}
+
+
+def raised(before: Finding | None, now: Finding) -> Iterator[FlagKind]:
+    """What is other than when the check succeeded; ``before``: what was seen last, None if nobody noted it.
+
+    Where a person decided without evidence nothing has expired.
+    """
+    if before and (before.outcome, before.reason) == ("succeeded", None) and now.reason in _NO_EVIDENCE:
+        yield "evidence_expired"
+    if now.check == "registration":
+        was = before.facts if before else {"active": True}
+        if was.get("active", True) and not now.facts.get("active"):
+            yield "register_removed"
+        if was.get("name", now.facts.get("name")) != now.facts.get("name"):
+            yield "register_renamed"
+    elif now.check == "compliance":
+        seen = _matches(before) if before else {}
+        told = ((match, decision) for match, decision in _matches(now).items() if decision != "cleared")
+        if any(seen.get(match) not in (decision, "confirmed") for match, decision in told):
+            yield "new_match"
+
+
+def raised_by(account: KnownAccount) -> Iterator[FlagKind]:
+    """What is odd of an account that a check rests on."""
+    if account.differs:
+        yield "holder_differs"
+    if account.denied:
+        yield "account_denied"
+
+
+def _matches(finding: Finding) -> Mapping[str, str]:
+    found = finding.facts.get("matches")
+    return found if isinstance(found, Mapping) else {}
+
+
+def _told(finding: Finding) -> dict[str, object]:
+    return {name: value for name, value in finding.facts.items() if name != "lists"}

@@ -1,0 +1,74 @@
+"""Endpoints of monetary donation verifications (settled 8)."""
+
+from typing import Annotated
+from uuid import UUID
+
+from almoner.giving.disbursing.verifications import service as verifications
+from almoner.giving.disbursing.verifications.domain import InvalidMetadata, InvalidState, OrganisationNotFound
+from almoner.giving.disbursing.verifications.schemas import (
+    MonetaryDonationVerificationIn,
+    MonetaryDonationVerificationOut,
+    MonetaryDonationVerificationPatch,
+    MonetaryDonationVerificationsQuery,
+    filters_of,
+    verification_out,
+)
+from almoner.kit.patch import UNSET
+from almoner.platform.http.caller import SECRET
+from almoner.platform.http.calls import Call
+from almoner.platform.http.endpoints import Routes
+from almoner.platform.http.ids import PathId
+from almoner.platform.http.paging import Listing
+
+VerificationId = Annotated[UUID, PathId("monetarydonationverification")]
+
+routes = Routes("Monetary donation verifications")
+
+
+@routes.get("/v1/monetary-donation-verifications", key=SECRET, scope="monetary_donation_verifications:read")
+async def list_monetary_donation_verifications(
+    call: Call, query: MonetaryDonationVerificationsQuery
+) -> Listing[MonetaryDonationVerificationOut]:
+    """List monetary donation verifications, newest first."""
+    page = call.page(query)
+    rows, total = await verifications.page(call.tx, call.partner, page, filters_of(call.tx, query))
+    return call.listing(page, rows, total, lambda row: verification_out(call.tx, row), lambda row: (row.id.bytes,))
+
+
+@routes.post(
+    "/v1/monetary-donation-verifications",
+    key=SECRET,
+    scope="monetary_donation_verifications:write",
+    errors=(OrganisationNotFound, InvalidMetadata, InvalidState),
+)
+async def create_monetary_donation_verification(
+    call: Call, body: MonetaryDonationVerificationIn
+) -> MonetaryDonationVerificationOut:
+    """Have it checked that an organisation may be paid what was given for it.
+
+    It is pending for 30 days. An organisation has at most one that is pending or approved.
+    """
+    made = await verifications.create(call.tx, call.partner, body.organisation_id, body.metadata)
+    return verification_out(call.tx, made)
+
+
+@routes.get("/v1/monetary-donation-verifications/{id}", key=SECRET, scope="monetary_donation_verifications:read")
+async def get_monetary_donation_verification(call: Call, id: VerificationId) -> MonetaryDonationVerificationOut:
+    """Retrieve a monetary donation verification."""
+    return verification_out(call.tx, await verifications.get(call.tx, call.partner, id))
+
+
+@routes.patch(
+    "/v1/monetary-donation-verifications/{id}",
+    key=SECRET,
+    scope="monetary_donation_verifications:write",
+    errors=(InvalidMetadata,),
+)
+async def update_monetary_donation_verification(
+    call: Call, id: VerificationId, body: MonetaryDonationVerificationPatch
+) -> MonetaryDonationVerificationOut:
+    """Change a monetary donation verification's metadata, key by key."""
+    if body.metadata is UNSET:
+        return verification_out(call.tx, await verifications.get(call.tx, call.partner, id))
+    changed = await verifications.change_metadata(call.tx, call.partner, id, body.metadata)
+    return verification_out(call.tx, changed)

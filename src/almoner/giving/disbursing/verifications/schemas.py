@@ -1,0 +1,104 @@
+"""Monetary donation verifications on the wire (spec 2.10; settled 4)."""
+
+from typing import Annotated, Final
+
+import msgspec
+from pydantic import Field
+
+from almoner.giving.disbursing.verifications.domain import (
+    CHECKS,
+    CheckStatus,
+    CheckType,
+    Filters,
+    RejectionReason,
+    Verification,
+    VerificationStatus,
+)
+from almoner.kit.errors import IncorrectParams
+from almoner.kit.patch import UNSET
+from almoner.kit.time import iso, iso_or_none
+from almoner.platform.database.transactions import Tx
+from almoner.platform.http.ids import IdText
+from almoner.platform.http.wire import In, Maybe, Metadata, MetadataPatch, Out, PageQuery, Patch
+
+
+class MonetaryDonationVerificationsQuery(PageQuery):
+    """Filters of the list; all given ones must hold."""
+
+    organisation_id: Annotated[str, IdText("organisation")] | None = None
+    status: VerificationStatus | None = Field(None, description="As it is at the moment of asking.")
+
+
+def filters_of(tx: Tx, query: MonetaryDonationVerificationsQuery) -> Filters:
+    """What the query narrows the list by. Raises IncorrectParams for what is no id."""
+    if query.organisation_id is None:
+        return Filters(None, query.status)
+    organisation_id = tx.ids.parse("organisation", query.organisation_id)
+    if organisation_id is None:
+        raise IncorrectParams("query.organisationId must be the id of an organisation")
+    return Filters(organisation_id, query.status)
+
+
+class MonetaryDonationVerificationIn(In):
+    """A new verification."""
+
+    organisation_id: Annotated[str, IdText("organisation")]
+    metadata: Metadata | None = None
+
+
+class MonetaryDonationVerificationPatch(Patch):
+    """Changes to a verification."""
+
+    metadata: Maybe[MetadataPatch | None] = UNSET
+
+
+class MonetaryDonationVerificationStatusOut(msgspec.Struct, frozen=True, rename="camel"):
+    """Where the verification stands, and whether the organisation is to act next."""
+
+    type: VerificationStatus
+    awaiting_answer_from_organisation: bool
+
+
+class MonetaryDonationCheckOut(msgspec.Struct, frozen=True, rename="camel"):
+    """One check."""
+
+    type: CheckType
+    status: CheckStatus
+
+
+_WAITING: Final = {"type": "pending", "awaitingAnswerFromOrganisation": True}
+_CHECKED: Final = [{"type": check, "status": "succeeded" if check == "registration" else "pending"} for check in CHECKS]
+_EXPIRES: Final = "2026-12-21T09:30:00.000Z"
+
+
+class MonetaryDonationVerificationOut(Out, object_name="monetary_donation_verification"):
+    """A monetary donation verification as partners see it."""
+
+    id: str
+    organisation_id: str
+    status: Annotated[MonetaryDonationVerificationStatusOut, msgspec.Meta(examples=[_WAITING])]
+    checks: Annotated[list[MonetaryDonationCheckOut], msgspec.Meta(description="All four.", examples=[_CHECKED])]
+    rejection_reason_code: RejectionReason | None
+    metadata: dict[str, str] | None
+    created_at: str
+    updated_at: str
+    expires_at: Annotated[
+        str | None, msgspec.Meta(description="Pending until then; null once it was decided.", examples=[_EXPIRES])
+    ]
+    processed_at: str | None
+
+
+def verification_out(tx: Tx, verification: Verification) -> MonetaryDonationVerificationOut:
+    """The answer for one verification that is true at this moment, and the record in its events."""
+    return MonetaryDonationVerificationOut(
+        id=tx.ids.text("monetarydonationverification", verification.id),
+        organisation_id=tx.ids.text("organisation", verification.organisation_id),
+        status=MonetaryDonationVerificationStatusOut(verification.status, verification.awaits_answer),
+        checks=[MonetaryDonationCheckOut(check, verification.checks[check]) for check in CHECKS],
+        rejection_reason_code=verification.rejection_reason,
+        metadata=None if verification.metadata is None else dict(verification.metadata),
+        created_at=iso(verification.created_at),
+        updated_at=iso(verification.updated_at),
+        expires_at=iso_or_none(verification.expires_at),
+        processed_at=iso_or_none(verification.processed_at),
+    )

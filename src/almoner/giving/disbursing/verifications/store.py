@@ -1,0 +1,291 @@
+"""SQL of monetary donation verifications, their checks and decisions."""
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Final
+from uuid import UUID
+
+from asyncpg import Record
+
+from almoner.giving.disbursing.verifications.domain import (
+    VERIFICATION,
+    CheckType,
+    Decided,
+    Evidence,
+    Filters,
+    Verification,
+)
+from almoner.platform.database.transactions import Everyone, Partner, Tx
+from almoner.platform.http.paging import Page
+
+_COLUMNS: Final = (
+    "id, partner_id, organisation_id, status, checks, rejection_reason, metadata, created_at, updated_at, expires_at, "
+    "processed_at, called"
+)
+_FROM: Final = f"""
+select {_COLUMNS} from monetary_donation_verification v
+cross join lateral (
+    select jsonb_object_agg(type, c.status) as checks from monetary_donation_check c where verification_id = v.id
+) made
+"""
+
+# A status is true at the moment of reading, $1, whether or not an expiry has been recorded (S3).
+_IS_NOW: Final = {
+    None: "$1::timestamptz is not null",
+    "pending": "status = 'pending' and expires_at > $1",
+    "approved": "status = 'approved' and $1::timestamptz is not null",
+    "rejected": "status = 'rejected' and $1::timestamptz is not null",
+    "expired": "(status = 'expired' or status = 'pending' and expires_at <= $1)",
+}
+
+
+def _verification(row: Record) -> Verification:
+    return Verification(*row[:12])
+
+
+async def insert(tx: Tx, partner: Partner, new: Verification) -> bool:
+    """Store a new verification with its checks; False when the organisation has one that is pending or approved."""
+    made = await tx.fetchval(
+        """
+        insert into monetary_donation_verification (id, partner_id, organisation_id, status, metadata, created_at,
+                                                    updated_at, expires_at, status_changed_at, called)
+        values ($1, $2, $3, $4, $5, $6, $6, $7, $6, $8)
+        on conflict (partner_id, organisation_id) where status in ('pending', 'approved') do nothing returning true
+        """,
+        new.id,
+        partner.id,
+        new.organisation_id,
+        new.status,
+        new.metadata,
+        new.created_at,
+        new.expires_at,
+        new.called,
+    )
+    if made:
+        await tx.execute(
+            """
+            insert into monetary_donation_check (id, verification_id, type, status, status_changed_at)
+            select id, $4, type, status, $5 from unnest($1::uuid[], $2::text[], $3::text[]) as given (id, type, status)
+            """,
+            [tx.new_id() for _ in new.checks],
+            list(new.checks),
+            list(new.checks.values()),
+            new.id,
+            new.created_at,
+        )
+    return bool(made)
+
+
+async def find(tx: Tx, scope: Partner | Everyone, verification_id: UUID) -> Verification | None:
+    """One verification."""
+    partner_id = scope.id if isinstance(scope, Partner) else None
+    row = await tx.fetchrow(
+        f"{_FROM} where v.id = $1 and ($2::uuid is null or partner_id = $2)", verification_id, partner_id
+    )
+    return _verification(row) if row else None
+
+
+async def lock(tx: Tx, scope: Partner | Everyone, verification_id: UUID) -> Verification | None:
+    """One verification, held until the transaction ends. Its checks move under this lock only."""
+    partner_id = scope.id if isinstance(scope, Partner) else None
+    # Locked by a statement of its own: the next one must see the checks that the last holder moved.
+    held = await tx.fetchval(
+        """
+        select id from monetary_donation_verification where id = $1 and ($2::uuid is null or partner_id = $2)
+        for no key update
+        """,
+        verification_id,
+        partner_id,
+    )
+    return await find(tx, scope, verification_id) if held else None
+
+
+async def lock_due(tx: Tx, _scope: Everyone, limit: int) -> list[Verification]:
+    """Pending ones whose moment has passed, oldest first, held, around those that are being worked on (S4)."""
+    held = await tx.fetch(
+        """
+        select id from monetary_donation_verification where status = 'pending' and expires_at <= $1
+        order by expires_at limit $2 for no key update skip locked
+        """,
+        tx.now,
+        limit,
+    )
+    rows = await tx.fetch(f"{_FROM} where v.id = any($1::uuid[]) order by expires_at", [row["id"] for row in held])
+    return [_verification(row) for row in rows]
+
+
+async def find_live(tx: Tx, partner: Partner, organisation_id: UUID) -> UUID | None:
+    """The organisation's verification that is pending or approved, or is stored so because its expiry is not."""
+    found: UUID | None = await tx.fetchval(
+        """
+        select id from monetary_donation_verification
+        where partner_id = $1 and organisation_id = $2 and status in ('pending', 'approved')
+        """,
+        partner.id,
+        organisation_id,
+    )
+    return found
+
+
+async def live_of(tx: Tx, _scope: Everyone, organisation_ids: Sequence[UUID]) -> list[tuple[UUID, UUID, UUID]]:
+    """Pending and approved ones of any record of these bodies, whosever: (id, partner, organisation)."""
+    rows = await tx.fetch(
+        """
+        with answering as materialized (
+            select distinct coalesce(same_as, id) as id from organisation where id = any($1::uuid[])
+        )
+        select id, partner_id, organisation_id from monetary_donation_verification
+        where status in ('pending', 'approved') and organisation_id in (
+            select id from answering union all select o.id from answering a join organisation o on o.same_as = a.id
+        )
+        order by id
+        """,
+        organisation_ids,
+    )
+    return [(row[0], row[1], row[2]) for row in rows]
+
+
+async def adopt(tx: Tx, verification: Verification) -> None:
+    """The partner asks for a held one that was begun when money came."""
+    await tx.execute(
+        "update monetary_donation_verification set called = true, metadata = $2, updated_at = $3 where id = $1",
+        verification.id,
+        verification.metadata,
+        verification.updated_at,
+    )
+
+
+async def of_organisations(tx: Tx, partner: Partner, organisation_ids: Sequence[UUID]) -> list[Verification]:
+    """All verifications of these organisations."""
+    rows = await tx.fetch(
+        f"{_FROM} where partner_id = $1 and organisation_id = any($2::uuid[])", partner.id, organisation_ids
+    )
+    return [_verification(row) for row in rows]
+
+
+async def page(tx: Tx, partner: Partner, page_: Page, filters: Filters) -> tuple[list[Verification], int]:
+    """One page in reading order and the exact total, from one snapshot (P7)."""
+    comparison, order = ("<", "desc") if page_.reads_down else (">", "asc")
+    after = f"id {comparison} $3" if page_.after_id else "$3::uuid is null"
+    of = "organisation_id = $4" if filters.organisation_id else "$4::uuid is null"
+    is_now = _IS_NOW[filters.status]
+    rows = await tx.fetch(
+        f"""
+        select {_COLUMNS}, total from (
+            select count(*) as total from monetary_donation_verification where partner_id = $2 and {of} and {is_now}
+        ) counted
+        left join lateral ({_FROM} where partner_id = $2 and {of} and {is_now} and {after} order by id {order} limit $5)
+            listed on true
+        order by id {order}
+        """,
+        tx.now,
+        partner.id,
+        page_.after_id,
+        filters.organisation_id,
+        page_.limit,
+    )
+    return [_verification(row) for row in rows if row[0] is not None], rows[0]["total"]
+
+
+async def newest(tx: Tx, scope: Partner | Everyone, filters: Filters, limit: int) -> list[Verification]:
+    """The newest ones, for officers."""
+    whose = "partner_id = $2" if isinstance(scope, Partner) else "$2::uuid is null"
+    is_now = _IS_NOW[filters.status]
+    rows = await tx.fetch(
+        f"{_FROM} where {is_now} and {whose} order by id desc limit $3",
+        tx.now,
+        scope.id if isinstance(scope, Partner) else None,
+        limit,
+    )
+    return [_verification(row) for row in rows]
+
+
+async def move(tx: Tx, verification: Verification) -> bool:
+    """Store a locked verification's new state; False when the lifecycle has no arrow to it from the stored one."""
+    return bool(
+        await tx.fetchval(
+            """
+            update monetary_donation_verification
+            set status = $2, rejection_reason = $3, expires_at = $4, processed_at = $5, updated_at = $6,
+                status_changed_at = $7
+            where id = $1 and status = any($8) returning true
+            """,
+            verification.id,
+            verification.status,
+            verification.rejection_reason,
+            verification.expires_at,
+            verification.processed_at,
+            verification.updated_at,
+            tx.now,
+            VERIFICATION.sources_of(verification.status),
+        )
+    )
+
+
+async def move_checks(tx: Tx, verification: Verification, checks: Sequence[CheckType]) -> None:
+    """Store what these checks of a locked verification are now, and that it was changed."""
+    await tx.execute(
+        """
+        with moved as (
+            update monetary_donation_check c set status = given.status, status_changed_at = $4
+            from unnest($2::text[], $3::text[]) as given (type, status)
+            where c.verification_id = $1 and c.type = given.type and c.status <> given.status
+        )
+        update monetary_donation_verification set updated_at = $5 where id = $1
+        """,
+        verification.id,
+        checks,
+        [verification.checks[check] for check in checks],
+        tx.now,
+        verification.updated_at,
+    )
+
+
+async def set_metadata(tx: Tx, verification: Verification) -> None:
+    """Store the metadata of a locked verification."""
+    await tx.execute(
+        "update monetary_donation_verification set metadata = $2, updated_at = $3 where id = $1",
+        verification.id,
+        verification.metadata,
+        verification.updated_at,
+    )
+
+
+async def next_expiry(tx: Tx, _scope: Everyone) -> datetime | None:
+    """When the next pending one expires, or should have."""
+    found: datetime | None = await tx.fetchval(
+        "select min(expires_at) from monetary_donation_verification where status = 'pending'"
+    )
+    return found
+
+
+async def insert_decision(tx: Tx, verification: Verification, decided: Decided) -> None:
+    """Keep who decided what, and why."""
+    await tx.execute(
+        """
+        insert into monetary_donation_decision (
+            id, verification_id, decision, reason, note, decided_by, decided_at, second_by, second_note
+        ) values ($1, $2, $3, $4, $5, $6, $7, $8, $9)
+        """,
+        tx.new_id(),
+        verification.id,
+        decided.decision,
+        decided.reason,
+        decided.evidence.note,
+        decided.evidence.decided_by,
+        decided.at,
+        decided.evidence.second_by,
+        decided.evidence.second_note,
+    )
+
+
+async def decisions(tx: Tx, _scope: Everyone, verification_id: UUID) -> list[Decided]:
+    """What was decided about one, oldest first."""
+    rows = await tx.fetch(
+        """
+        select decision, reason, decided_by, note, decided_at, second_by, second_note
+        from monetary_donation_decision where verification_id = $1 order by id
+        """,
+        verification_id,
+    )
+    return [Decided(row[0], row[1], Evidence(row[2], row[3], row[5], row[6]), row[4]) for row in rows]

@@ -1,0 +1,222 @@
+"""SQL of what was seen of checks, and of flags."""
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Final
+from uuid import UUID
+
+from asyncpg import Record
+
+from almoner.giving.disbursing.verifications.domain import CheckType
+from almoner.giving.disbursing.verifications.findings import Finding, Flag, FlagKind, FlagStatus, Look, Noted
+from almoner.platform.database.transactions import Everyone, Tx
+
+_FINDING: Final = "f.id, f.type, f.outcome, f.source, f.reason, f.facts, f.data_as_of, f.expires_at, f.seen_at"
+
+
+def _noted(row: Record) -> Noted:
+    return Noted(row[0], Finding(*row[1:8]), row[8])
+
+
+async def insert(tx: Tx, verification_id: UUID, finding: Finding) -> UUID:
+    """Keep what was seen; its id."""
+    made = tx.new_id()
+    await tx.execute(
+        """
+        insert into monetary_donation_finding (
+            id, verification_id, type, outcome, source, reason, facts, data_as_of, expires_at, seen_at
+        ) values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
+        """,
+        made,
+        verification_id,
+        finding.check,
+        finding.outcome,
+        finding.source,
+        finding.reason,
+        dict(finding.facts),
+        finding.data_as_of,
+        finding.expires_at,
+        tx.now,
+    )
+    return made
+
+
+NEWEST: Final = f"""
+select {_FINDING} from monetary_donation_finding f where verification_id = $1 and type = $2 order by id desc limit 1
+"""
+
+
+async def newest(tx: Tx, _scope: Everyone, verification_id: UUID, check: CheckType) -> Noted | None:
+    """What was seen last of a check."""
+    row = await tx.fetchrow(NEWEST, verification_id, check)
+    return _noted(row) if row else None
+
+
+async def of(tx: Tx, _scope: Everyone, verification_id: UUID) -> list[Noted]:
+    """All that was seen, oldest first."""
+    rows = await tx.fetch(
+        f"select {_FINDING} from monetary_donation_finding f where verification_id = $1 order by id", verification_id
+    )
+    return [_noted(row) for row in rows]
+
+
+async def set_look(tx: Tx, _scope: Everyone, verification_id: UUID, at: datetime) -> None:
+    """When registers and lists have to be asked again."""
+    await tx.execute("update monetary_donation_verification set look_again_at = $2 where id = $1", verification_id, at)
+
+
+NEXT_LOOK: Final = """
+select min(look_again_at) from monetary_donation_verification
+where status in ('pending', 'approved') and look_again_at is not null
+"""
+
+
+async def next_look(tx: Tx, _scope: Everyone) -> datetime | None:
+    """When the next one has to be looked at again."""
+    found: datetime | None = await tx.fetchval(NEXT_LOOK)
+    return found
+
+
+async def take_looks(tx: Tx, _scope: Everyone, until: datetime, limit: int) -> list[UUID]:
+    """Those that are due, each once: they are due again at ``until`` unless a look says when."""
+    rows = await tx.fetch(
+        """
+        with due as (
+            select id from monetary_donation_verification
+            where status in ('pending', 'approved') and look_again_at <= $1
+            order by look_again_at limit $2 for no key update skip locked
+        )
+        update monetary_donation_verification v set look_again_at = $3 from due where v.id = due.id returning v.id
+        """,
+        tx.now,
+        limit,
+        until,
+    )
+    return [row["id"] for row in rows]
+
+
+_FLAG: Final = """
+select g.id, g.verification_id, g.kind, g.status, f.facts, g.raised_at, g.first_by, g.first_note, g.first_at,
+       g.second_by, g.second_note, g.second_at
+from monetary_donation_flag g join monetary_donation_finding f on f.id = g.finding_id
+"""
+
+
+def _flag(row: Record) -> Flag:
+    first, second = (Look(*row[at : at + 3]) if row[at] else None for at in (6, 9))
+    id_, verification_id, kind, status, facts, raised_at = row[:6]
+    return Flag(id_, verification_id, kind, status, facts, raised_at, first, second)
+
+
+async def raise_flag(tx: Tx, verification_id: UUID, finding_id: UUID, kind: FlagKind) -> None:
+    """Keep a new flag."""
+    await tx.execute(
+        """
+        insert into monetary_donation_flag (
+            id, verification_id, finding_id, kind, status, raised_at, status_changed_at
+        ) values ($1, $2, $3, $4, 'open', $5, $5)
+        """,
+        tx.new_id(),
+        verification_id,
+        finding_id,
+        kind,
+        tx.now,
+    )
+
+
+async def has_expired(tx: Tx, _scope: Everyone, verification_id: UUID) -> bool:
+    """Whether what some check of a verification rested on counts no more."""
+    return bool(
+        await tx.fetchval(
+            "select exists (select from monetary_donation_flag where verification_id = $1 and status = 'open' "
+            "and kind = 'evidence_expired')",
+            verification_id,
+        )
+    )
+
+
+async def end_expired(tx: Tx, _scope: Everyone, verification_id: UUID, check: CheckType) -> bool:
+    """There is evidence of a check again: flags that there was none are gone; whether there were any."""
+    ended = await tx.execute(
+        """
+        update monetary_donation_flag g
+        set status = 'gone', status_changed_at = $3, first_by = coalesce(first_by, 'rule'),
+            first_note = coalesce(first_note, 'there is evidence again'), first_at = coalesce(first_at, $3)
+        from monetary_donation_finding f
+        where f.id = g.finding_id and f.type = $2 and g.verification_id = $1 and g.kind = 'evidence_expired'
+          and g.status = 'open'
+        """,
+        verification_id,
+        check,
+        tx.now,
+    )
+    return ended != "UPDATE 0"
+
+
+async def flags(tx: Tx, _scope: Everyone, verification_id: UUID) -> list[Flag]:
+    """All of a verification, oldest first."""
+    rows = await tx.fetch(f"{_FLAG} where g.verification_id = $1 order by g.id", verification_id)
+    return [_flag(row) for row in rows]
+
+
+async def with_status(tx: Tx, _scope: Everyone, status: FlagStatus, limit: int) -> list[Flag]:
+    """Flags of all verifications, newest first."""
+    rows = await tx.fetch(f"{_FLAG} where g.status = $1 order by g.id desc limit $2", status, limit)
+    return [_flag(row) for row in rows]
+
+
+PENDING: Final = """
+select count(*), min(expires_at) from monetary_donation_verification where status = 'pending' and expires_at > $1
+"""
+OPEN: Final = """
+select count(*), min(f.raised_at) from monetary_donation_flag f
+join monetary_donation_verification v on v.id = f.verification_id
+where f.status = 'open' and v.status in ('pending', 'approved')
+"""
+
+
+async def waiting(tx: Tx, _scope: Everyone) -> Mapping[str, tuple[int, datetime | None]]:
+    """How many verifications and flags wait; when the first verification expires, and the first flag was raised."""
+    [pending], [flagged] = await tx.fetch(PENDING, tx.now), await tx.fetch(OPEN)
+    return {"verification": (pending[0], pending[1]), "flag": (flagged[0], flagged[1])}
+
+
+async def find_flag(tx: Tx, _scope: Everyone, flag_id: UUID) -> Flag | None:
+    """One flag."""
+    row = await tx.fetchrow(f"{_FLAG} where g.id = $1", flag_id)
+    return _flag(row) if row else None
+
+
+async def open_about(tx: Tx, _scope: Everyone, kind: FlagKind, verification_id: UUID, account: str) -> list[Flag]:
+    """Open flags about an account; they change under their verification's lock only."""
+    rows = await tx.fetch(
+        f"{_FLAG} where g.verification_id = $1 and g.status = 'open' and g.kind = $2 and f.facts ->> 'account' = $3 "
+        "order by g.id",
+        verification_id,
+        kind,
+        account,
+    )
+    return [_flag(row) for row in rows]
+
+
+async def look_at_flag(tx: Tx, flag: Flag, status: FlagStatus) -> None:
+    """Store the looks of a held flag, and what it is with them."""
+    first, second = flag.first, flag.second
+    assert first is not None, "somebody has looked"
+    await tx.execute(
+        """
+        update monetary_donation_flag
+        set first_by = $2, first_note = $3, first_at = $4, second_by = $5, second_note = $6, second_at = $7,
+            status = $8, status_changed_at = $9
+        where id = $1
+        """,
+        flag.id,
+        first.by,
+        first.note,
+        first.at,
+        second.by if second else None,
+        second.note if second else None,
+        second.at if second else None,
+        status,
+        tx.now,
+    )

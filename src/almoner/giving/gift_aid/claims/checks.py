@@ -1,0 +1,80 @@
+"""What the self-check asks of gift aid claims: nothing is claimed that is no gift, and what went back adds up."""
+
+from typing import Final
+
+from almoner.giving.gift_aid.claims.store import STANDING
+from almoner.platform.observability.selfcheck import Check
+
+_ADVICE: Final = "Send nothing to HMRC for this charity until a person has compared the claim with its gifts"
+
+checks: Final = (
+    Check(
+        "gift_aid_claims.are_sums_of_gifts",
+        "A claim is the sum of its gifts, on as many lines as it says, and takes off what its deductions say",
+        _ADVICE,
+        """
+        select q.id from gift_aid_claim q
+        left join (
+            select claim_id, count(*) as donations, max(line) as lines, sum(amount_minor) as minor
+            from gift_aid_claimed group by 1
+        ) c on c.claim_id = q.id
+        left join (select claim_id, sum(amount_minor) as minor from gift_aid_deduction group by 1) d
+            on d.claim_id = q.id
+        where (q.donations, q.lines, q.amount_minor, q.deducted_minor)
+              is distinct from (c.donations, c.lines, c.minor, coalesce(d.minor, 0))
+        """,
+        "giftaidclaim",
+    ),
+    Check(
+        "gift_aid_claims.live_while_they_stand",
+        "A gift is claimed for while its claim stands and something of it is left, and then alone",
+        _ADVICE,
+        """
+        select c.donation_id from gift_aid_claimed c join gift_aid_claim q on q.id = c.claim_id
+        where c.live <> (q.status in ('drafted', 'submitted', 'paid') and c.adjusted_minor < c.amount_minor)
+        """,
+        "donation",
+    ),
+    Check(
+        "gift_aid_claims.adjustments_add_up",
+        "What has to go back of a claimed gift is the sum of its adjustments",
+        _ADVICE,
+        """
+        select c.donation_id from gift_aid_claimed c
+        left join (
+            select claim_id, donation_id, sum(amount_minor) as minor from gift_aid_adjustment group by 1, 2
+        ) a using (claim_id, donation_id)
+        where c.adjusted_minor <> coalesce(a.minor, 0)
+        """,
+        "donation",
+    ),
+    Check(
+        "gift_aid_claims.deductions_add_up",
+        "What was taken off for an adjustment is the sum of what claims that still stand took off",
+        _ADVICE,
+        """
+        select a.donation_id from gift_aid_adjustment a
+        left join (
+            select d.adjustment_id, sum(d.amount_minor) as minor
+            from gift_aid_deduction d join gift_aid_claim q on q.id = d.claim_id
+            where q.status in ('drafted', 'submitted', 'paid') group by 1
+        ) d on d.adjustment_id = a.id
+        where a.deducted_minor <> coalesce(d.minor, 0)
+        """,
+        "donation",
+    ),
+    Check(
+        "gift_aid_claims.are_adjusted",
+        "What stands for less than was claimed is noted to go back within 15 minutes",
+        "See that a worker runs and look for dead claims.adjust jobs; the next draft of the charity notes it as well",
+        f"""
+        select c.donation_id
+        from gift_aid_claimed c join gift_aid_claim q on q.id = c.claim_id join donation d on d.id = c.donation_id
+        left join gift_aid_declaration g on g.id = c.declaration_id
+        where c.live and q.status in ('submitted', 'paid') and c.amount_minor - c.adjusted_minor > {STANDING}
+          and greatest(q.status_changed_at, d.refunded_at, d.reassigned_at, g.deleted_at)
+              < (select at from moment) - interval '15 min'
+        """,
+        "donation",
+    ),
+)

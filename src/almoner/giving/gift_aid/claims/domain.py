@@ -1,0 +1,240 @@
+"""Gift aid claims: their states, what may be claimed when, how much, and what goes back; pure.
+
+After HMRC's guidance notes for charities, chapter 3, and its pages "Claiming Gift Aid as a charity or CASC" and
+"Schedule spreadsheet to claim back tax on Gift Aid donations" (gov.uk).
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, timedelta
+from typing import Final, Literal
+from uuid import UUID
+
+from almoner.giving.gift_aid.declarations.domain import Declarer
+from almoner.kit.states import Lifecycle
+
+CLAIM: Final = Lifecycle(
+    "gift_aid_claim",
+    {
+        "drafted": frozenset({"submitted", "withdrawn"}),
+        "submitted": frozenset({"paid", "rejected"}),
+    },
+)
+Status = Literal["drafted", "submitted", "paid", "rejected", "withdrawn"]
+Ended = Literal["rejected", "withdrawn"]
+Reason = Literal["refunded", "reassigned", "cancelled"]
+"""Why a claimed gift is one no more: refunded or lost in a dispute, another's, without its declaration."""
+SENT: Final = frozenset({"submitted", "paid"})
+"""The states of a claim that HMRC has."""
+YEARS: Final = 4
+"""A claim is made within four years after the end of the accounting year in which the gift was made."""
+MAX_GIFTS: Final = 10_000
+"""Of one claim; what is more waits for the next."""
+MAX_REFERENCE: Final = 140
+MAX_NOTE: Final = 2000
+_SUMMER: Final = timedelta(hours=1)
+
+
+class ClaimRefused(Exception):
+    """What was asked of a gift aid claim cannot be done; the message says why."""
+
+
+@dataclass(frozen=True, slots=True)
+class YearEnd:
+    """The last day of a charity's accounting year. A trust's is that of the tax year; a company has its own."""
+
+    month: int = 4
+    day: int = 5
+
+    def of(self, day: date) -> date:
+        """The end of the accounting year that a day is in."""
+        end = date(day.year, self.month, self.day)
+        return end if day <= end else date(day.year + 1, self.month, self.day)
+
+    def last_claim(self, day: date) -> date:
+        """Until when a gift of a day can be claimed for."""
+        end = self.of(day)
+        return end.replace(year=end.year + YEARS)
+
+    def first_claimable(self, today: date) -> datetime:
+        """From when on gifts can be claimed for today, in London: 23:00 UTC of the day before, where it is summer."""
+        end = self.of(today)
+        first = datetime(end.year - YEARS - 1, end.month, end.day, tzinfo=UTC) + timedelta(days=1)
+        before = first - _SUMMER
+        return before if london_day(before) == first.date() else first
+
+
+TAX_YEAR: Final = YearEnd()
+
+
+def year_end(text: str) -> YearEnd:
+    """``12-31``. Raises ValueError for what is no day of every year."""
+    month, dash, day = text.partition("-")
+    if not (dash and month.isascii() and month.isdigit() and day.isascii() and day.isdigit()):
+        raise ValueError("must be a month and a day, such as 12-31")
+    try:
+        found = date(2001, int(month), int(day))
+    except ValueError as error:
+        raise ValueError("must be a day of every year, such as 12-31") from error
+    return YearEnd(found.month, found.day)
+
+
+@dataclass(frozen=True, slots=True)
+class Gift:
+    """A gift that may be claimed for: what is left of it, and who declared."""
+
+    donation_id: UUID
+    declaration_id: UUID
+    made_at: datetime
+    minor: int
+    declarer: Declarer
+
+    @property
+    def day(self) -> date:
+        """When it was made, as HMRC reckons."""
+        return london_day(self.made_at)
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """A charity's claim. ``deducted_minor``: gifts of earlier claims that are gifts no more. ``reference``: HMRC's."""
+
+    id: UUID
+    organisation_id: UUID
+    made_before: datetime
+    status: Status
+    donations: int
+    lines: int
+    minor: int
+    deducted_minor: int
+    drafted_at: datetime
+    drafted_by: str
+    reference: str | None = None
+    paid_minor: int | None = None
+    note: str | None = None
+
+    @property
+    def tax_minor(self) -> int:
+        """What is claimed for its gifts."""
+        return tax(self.minor)
+
+    @property
+    def adjustment_minor(self) -> int:
+        """What HMRC's form asks for as overclaimed before."""
+        return min(overclaimed(self.deducted_minor), self.tax_minor)
+
+    @property
+    def due_minor(self) -> int:
+        """What HMRC is to pay."""
+        return self.tax_minor - self.adjustment_minor
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A gift in a claim, and the line of the schedule that it is on."""
+
+    donation_id: UUID
+    declaration_id: UUID
+    line: int
+    minor: int
+
+
+@dataclass(frozen=True, slots=True)
+class Listed:
+    """A gift in a claim with what its line of the schedule says."""
+
+    line: int
+    gift: Gift
+
+
+@dataclass(frozen=True, slots=True)
+class Claimed:
+    """A gift that is claimed for. ``standing_minor``: what could be claimed for it now, by the same charity."""
+
+    claim_id: UUID
+    donation_id: UUID
+    minor: int
+    adjusted_minor: int
+    standing_minor: int
+    reason: Reason
+
+    @property
+    def over_minor(self) -> int:
+        """What has yet to go back."""
+        return max(0, self.minor - self.adjusted_minor - self.standing_minor)
+
+
+@dataclass(frozen=True, slots=True)
+class Adjustment:
+    """A gift of a claim that is no gift any more, or a smaller one. ``left_minor``: what no later claim took off."""
+
+    id: UUID
+    claim_id: UUID
+    donation_id: UUID
+    minor: int
+    left_minor: int
+    reason: Reason
+    made_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class LeftOut:
+    """A gift that HMRC would not take, and all that is wrong with it. It says nothing of the donor."""
+
+    donation_id: UUID
+    problems: tuple[str, ...]
+
+    @property
+    def told(self) -> str:
+        """All of it in a sentence."""
+        return "; ".join(self.problems)
+
+
+@dataclass(frozen=True, slots=True)
+class Drafted:
+    """What came of drafting. ``claim``: None when there is nothing to claim. ``waiting``: gifts for the next claim.
+
+    ``expired``: gifts that nobody claimed for in time.
+    """
+
+    claim: Claim | None
+    left_out: tuple[LeftOut, ...]
+    waiting: int
+    expired: int
+
+
+def tax(minor: int) -> int:
+    """The basic rate's tax on gifts, in pence: 20 of 80, so a quarter; the part of a penny is nobody's."""
+    return minor // 4
+
+
+def pounds(minor: int) -> str:
+    """``1,234.50 GBP``."""
+    return f"{minor // 100:,}.{minor % 100:02} GBP"
+
+
+def overclaimed(minor: int) -> int:
+    """The tax to go back on gifts, in pence; a part of a penny goes back whole."""
+    return -(-minor // 4)
+
+
+def deductions(left: Iterable[tuple[UUID, int]], most: int) -> list[tuple[UUID, int]]:
+    """What a claim of ``most`` takes off, the oldest first: HMRC takes no claim that comes to less than nothing."""
+    found = []
+    for adjustment_id, minor in left:
+        taken = min(minor, most)
+        if taken:
+            found.append((adjustment_id, taken))
+        most -= taken
+    return found
+
+
+def london_day(moment: datetime) -> date:
+    """The day in London, which is an hour ahead from the last Sunday of March until that of October, 01:00 UTC."""
+    begins, ends = _last_sunday(moment, 3), _last_sunday(moment, 10)
+    return (moment + _SUMMER if begins <= moment < ends else moment).date()
+
+
+def _last_sunday(moment: datetime, month: int) -> datetime:
+    last = moment.replace(month=month, day=31, hour=1, minute=0, second=0, microsecond=0)
+    return last - timedelta(days=(last.weekday() + 1) % 7)

@@ -1,0 +1,50 @@
+"""A gift was refunded or given to another organisation: a job looks whether something of a claim has to go back."""
+
+from collections.abc import Mapping, Sequence
+from typing import Final
+from uuid import UUID
+
+import msgspec
+
+from almoner.giving.checkout.donations.domain import REASSIGNED, REFUNDED
+from almoner.giving.gift_aid.claims import service
+from almoner.giving.gift_aid.declarations.domain import CURRENCY
+from almoner.platform.database.transactions import Tx
+from almoner.platform.events.outbox import Event, Reaction
+from almoner.platform.jobs import queue
+from almoner.platform.jobs.background_tasks import Handler, Work
+from almoner.platform.jobs.queue import Done, Job, NewJob, Result
+
+ADJUST: Final = "claims.adjust"
+
+
+class _Changed(msgspec.Struct):
+    """What is read of the event's donation."""
+
+    id: str
+    currency_code: str = msgspec.field(name="currencyCode")
+
+
+async def on_change(tx: Tx, events: Sequence[Event]) -> None:
+    """Enqueue a look at each gift in sterling."""
+    jobs = []
+    for event in events:
+        changed = msgspec.convert(event.record(), _Changed)
+        donation_id = tx.ids.parse("donation", changed.id)
+        if donation_id is not None and changed.currency_code == CURRENCY:
+            jobs.append(NewJob(ADJUST, {"donation": str(donation_id)}))
+    if jobs:
+        await queue.enqueue_all(tx, jobs)
+
+
+reactions: Final = (Reaction(REFUNDED, on_change), Reaction(REASSIGNED, on_change))
+
+
+async def adjust(work: Work, job: Job) -> Result:
+    """Note what has to go back to HMRC, once."""
+    async with work.db.write() as tx:
+        await service.adjust(tx, UUID(job.payload["donation"]))
+    return Done()
+
+
+handlers: Final[Mapping[str, Handler]] = {ADJUST: adjust}

@@ -1,0 +1,223 @@
+"""What can be done with gift aid claims.
+
+A charity has one draft at a time. Its gifts are claimed for from the draft on, until it is withdrawn or rejected; the
+rows of the database see to it that none is claimed for twice. What was claimed too much is found by comparing what was
+claimed with what the gift stands for now, so that it does not matter who tells of a change, how often, and in which
+order. It goes back once HMRC has paid for the gift: off the next claim of the same charity.
+"""
+
+from dataclasses import replace
+from datetime import datetime
+from typing import Final
+from uuid import UUID
+
+from asyncpg import UniqueViolationError
+
+from almoner.giving.checkout.donations import service as donations
+from almoner.giving.gift_aid.claims import domain, schedule, store
+from almoner.giving.gift_aid.claims.domain import Adjustment, Claim, ClaimRefused, Drafted, Entry, Gift, YearEnd
+from almoner.giving.gift_aid.declarations.domain import CURRENCY, Declaration, eligible
+from almoner.kit.errors import NotFound
+from almoner.nonprofits.organisations import service as organisations
+from almoner.platform.database.transactions import EVERYONE, Tx
+
+ID: Final = "giftaidclaim"
+BATCH: Final = 2000
+"""Gifts that are looked at in one statement."""
+
+
+async def get(tx: Tx, claim_id: UUID) -> Claim:
+    """One claim. Raises NotFound."""
+    if (found := await store.find(tx, EVERYONE, claim_id)) is None:
+        raise NotFound
+    return found
+
+
+async def newest(tx: Tx, organisation_id: UUID | None, limit: int) -> list[Claim]:
+    """The newest claims, of one charity or of all."""
+    return await store.newest(tx, EVERYONE, organisation_id, limit)
+
+
+async def adjustments(tx: Tx, organisation_id: UUID | None, limit: int) -> list[Adjustment]:
+    """The newest adjustments, of one charity or of all."""
+    return await store.newest_adjustments(tx, EVERYONE, organisation_id, limit)
+
+
+async def draft(
+    tx: Tx, organisation_id: UUID, made_before: datetime, *, year: YearEnd, together: bool, by: str
+) -> Drafted:
+    """A draft of what a charity can claim for gifts made before a moment, the oldest first.
+
+    Gifts that HMRC would not take are left out and told, with all that is wrong with them; they are looked at anew by
+    the next draft. ``together``: gifts of at most 20 pounds share lines without names. Raises NotFound, ClaimRefused.
+    """
+    await _charity(tx, organisation_id)
+    if made_before > tx.now:
+        raise ClaimRefused("gifts can be claimed for once they are made: --before is still to come")
+    for donation_id in await store.over_of(tx, EVERYONE, organisation_id):
+        await adjust(tx, donation_id)
+    today = domain.london_day(tx.now)
+    since = year.first_claimable(today)
+    expired = await store.count_expired(tx, EVERYONE, organisation_id, since)
+    gifts, more = await _gifts(tx, organisation_id, since, made_before)
+    made = schedule.make(gifts, today, year, together=together)
+    drafted = Drafted(None, made.left_out, made.waiting + more, expired)
+    if not made.listed:
+        return drafted
+    minor = sum(one.gift.minor for one in made.listed)
+    left = await store.lock_left(tx, EVERYONE, organisation_id)
+    taken = domain.deductions([(one.id, one.left_minor) for one in left], minor)
+    claim = Claim(
+        id=tx.new_id(),
+        organisation_id=organisation_id,
+        made_before=made_before,
+        status="drafted",
+        donations=len(made.listed),
+        lines=made.lines,
+        minor=minor,
+        deducted_minor=sum(part for _, part in taken),
+        drafted_at=tx.now,
+        drafted_by=by,
+    )
+    if not await store.insert(tx, claim):
+        raise ClaimRefused(
+            "the charity has a draft: submit it or withdraw it first, see `almoner gift-aid claims list`"
+        )
+    entries = [Entry(one.gift.donation_id, one.gift.declaration_id, one.line, one.gift.minor) for one in made.listed]
+    try:
+        await store.insert_entries(tx, claim.id, entries)
+    except UniqueViolationError as taken_before:
+        raise ClaimRefused("another charity claims for one of the gifts since just now: try again") from taken_before
+    if taken:
+        await store.deduct(tx, claim.id, taken)
+    return replace(drafted, claim=claim)
+
+
+async def _gifts(tx: Tx, organisation_id: UUID, since: datetime, made_before: datetime) -> tuple[list[Gift], int]:
+    """The oldest gifts that fit into a claim, with those before them that HMRC would not take; and how many follow.
+
+    However many it would not take, there is a way past them.
+    """
+    found: list[Gift] = []
+    fit, after = 0, (since, UUID(int=0))
+    while batch := await store.claimable(tx, EVERYONE, organisation_id, after, made_before, BATCH):
+        for place, gift in enumerate(batch):
+            if fit == domain.MAX_GIFTS:
+                return found, len(batch) - place
+            fit += schedule.taken(gift.declarer)[0] is not None
+            found.append(gift)
+        after = (batch[-1].made_at, batch[-1].donation_id)
+    return found, 0
+
+
+async def _charity(tx: Tx, organisation_id: UUID) -> None:
+    organisation = await organisations.get(tx, EVERYONE, organisation_id)
+    if not eligible(CURRENCY, organisation):
+        raise ClaimRefused(f"{organisation.name} is no charity of the United Kingdom: it cannot claim gift aid")
+
+
+async def written(tx: Tx, claim_id: UUID) -> str:
+    """HMRC's schedule of a claim, as CSV. Raises NotFound; ClaimRefused for a draft that says too much by now."""
+    tx.deployment.identity.ensure_active()
+    claim = await get(tx, claim_id)
+    if claim.status == "drafted" and (over := await store.over(tx, EVERYONE, claim_id)):
+        raise ClaimRefused(
+            f"{len(over):,} of its gifts were refunded, given to another organisation or lost their declaration since: "
+            "withdraw the draft, and draft it anew"
+        )
+    return schedule.written(await store.listed(tx, EVERYONE, claim_id))
+
+
+async def submit(tx: Tx, claim_id: UUID, reference: str, *, by: str) -> Claim:
+    """HMRC has the claim, under its reference. What has changed since it was drafted is adjusted.
+
+    Raises NotFound, ClaimRefused.
+    """
+    if not 1 <= len(reference) <= domain.MAX_REFERENCE:
+        raise ClaimRefused(f"HMRC's reference must have 1 to {domain.MAX_REFERENCE} characters")
+    claim = await _lock(tx, claim_id)
+    if not await store.advance(tx, claim, "submitted", by=by, reference=reference):
+        raise _refused(claim, "submitted")
+    for donation_id in await store.over(tx, EVERYONE, claim_id):
+        await adjust(tx, donation_id)
+    return replace(claim, status="submitted", reference=reference)
+
+
+async def pay(tx: Tx, claim_id: UUID, minor: int | None, *, note: str | None, by: str) -> Claim:
+    """HMRC has paid it to the charity: what is due, or with a note that says why, so much.
+
+    Raises NotFound, ClaimRefused.
+    """
+    claim = await _lock(tx, claim_id)
+    paid_minor = claim.due_minor if minor is None else minor
+    if paid_minor != claim.due_minor and not note:
+        raise ClaimRefused(
+            f"{domain.pounds(claim.due_minor)} is due: say by --note why HMRC paid {domain.pounds(paid_minor)}"
+        )
+    if not await store.advance(tx, claim, "paid", by=by, paid_minor=paid_minor, note=_noted(note)):
+        raise _refused(claim, "paid")
+    return replace(claim, status="paid", paid_minor=paid_minor, note=note)
+
+
+async def reject(tx: Tx, claim_id: UUID, note: str, *, by: str) -> Claim:
+    """HMRC has refused it: its gifts can be claimed for anew. Raises NotFound, ClaimRefused."""
+    return await _end(tx, claim_id, "rejected", note, by)
+
+
+async def withdraw(tx: Tx, claim_id: UUID, note: str, *, by: str) -> Claim:
+    """A draft that nobody sent comes to nothing: its gifts can be claimed for anew. Raises NotFound, ClaimRefused."""
+    return await _end(tx, claim_id, "withdrawn", note, by)
+
+
+async def _end(tx: Tx, claim_id: UUID, target: domain.Ended, note: str, by: str) -> Claim:
+    claim = await _lock(tx, claim_id)
+    if not note:
+        raise ClaimRefused("a note says why")
+    if not await store.advance(tx, claim, target, by=by, note=_noted(note)):
+        raise _refused(claim, target)
+    await store.let_go(tx, claim)
+    return replace(claim, status=target, note=note)
+
+
+async def _lock(tx: Tx, claim_id: UUID) -> Claim:
+    if (claim := await store.lock(tx, EVERYONE, claim_id)) is None:
+        raise NotFound
+    return claim
+
+
+def _noted(note: str | None) -> str | None:
+    if note is not None and len(note) > domain.MAX_NOTE:
+        raise ClaimRefused(f"a note has at most {domain.MAX_NOTE} characters")
+    return note or None
+
+
+def _refused(claim: Claim, target: str) -> ClaimRefused:
+    return ClaimRefused(f"the claim is {claim.status}: it cannot be {target}")
+
+
+async def adjust(tx: Tx, donation_id: UUID) -> Adjustment | None:
+    """Note what has to go back of a gift that was claimed for and stands for less now; None when nothing has to.
+
+    The claim is held first, then its gift, so that a claim on its way to HMRC is waited for.
+    """
+    claim = await store.lock_claim_of(tx, EVERYONE, donation_id)
+    if claim is None or claim.status not in domain.SENT:
+        return None  # a draft is looked at when it is submitted
+    claimed = await store.find_claimed(tx, EVERYONE, claim.id, donation_id)
+    if claimed is None or not claimed.over_minor:
+        return None
+    over = claimed.over_minor
+    made = Adjustment(tx.new_id(), claimed.claim_id, donation_id, over, over, claimed.reason, tx.now)
+    await store.adjust(tx, made)
+    return made
+
+
+async def cancel_declaration(tx: Tx, declaration_id: UUID, cancelled_from: datetime | None) -> Declaration:
+    """Note that a donor has cancelled a declaration, and what was claimed by it too much.
+
+    Raises NotFound, GiftAidRefused.
+    """
+    cancelled = await donations.cancel_gift_aid(tx, declaration_id, cancelled_from)
+    for donation_id in await store.claimed_by(tx, EVERYONE, declaration_id):
+        await adjust(tx, donation_id)
+    return cancelled

@@ -1,0 +1,333 @@
+"""SQL of gift aid claims. They belong to a charity, whichever partners its gifts came by."""
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Final
+from uuid import UUID
+
+from asyncpg import Record
+
+from almoner.giving.gift_aid.claims.domain import CLAIM, Adjustment, Claim, Claimed, Entry, Gift, Listed, Status
+from almoner.giving.gift_aid.declarations.domain import Declarer
+from almoner.platform.database.transactions import Everyone, Tx
+
+_COLUMNS: Final = (
+    "id, organisation_id, made_before, status, donations, lines, amount_minor, deducted_minor, drafted_at, drafted_by, "
+    "reference, paid_minor, note"
+)
+_DECLARER: Final = (
+    "g.title, g.first_name, g.last_name, g.building_name_number, g.road_name, g.city, g.country, g.postcode"
+)
+
+
+def _claim(row: Record) -> Claim:
+    return Claim(*row)
+
+
+async def insert(tx: Tx, new: Claim) -> bool:
+    """Store a draft; False while the charity has another one."""
+    return bool(
+        await tx.fetchval(
+            """
+            insert into gift_aid_claim (id, organisation_id, made_before, status, donations, lines, amount_minor,
+                                        deducted_minor, drafted_at, drafted_by, status_changed_at)
+            values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $9)
+            on conflict (organisation_id) where status = 'drafted' do nothing returning true
+            """,
+            new.id,
+            new.organisation_id,
+            new.made_before,
+            new.status,
+            new.donations,
+            new.lines,
+            new.minor,
+            new.deducted_minor,
+            new.drafted_at,
+            new.drafted_by,
+        )
+    )
+
+
+async def insert_entries(tx: Tx, claim_id: UUID, entries: Sequence[Entry]) -> None:
+    """The gifts of a new draft. Raises UniqueViolationError for one that is claimed for."""
+    await tx.execute(
+        """
+        insert into gift_aid_claimed (claim_id, donation_id, declaration_id, line, amount_minor)
+        select $1, * from unnest($2::uuid[], $3::uuid[], $4::int[], $5::bigint[])
+        """,
+        claim_id,
+        [one.donation_id for one in entries],
+        [one.declaration_id for one in entries],
+        [one.line for one in entries],
+        [one.minor for one in entries],
+    )
+
+
+_LEFT: Final = "d.amount_minor - d.refunded_minor"
+# What is on its way back may be refused yet, and nothing is claimed for a gift twice.
+_RESTS: Final = "d.disputed_at is null and d.withdrawn_minor <= d.refunded_minor"
+# As the guard of a donation asks (`donation_gift_aid_holds`): a declaration may be cancelled after a gift got it.
+_HOLDS: Final = (
+    "(d.created_at >= g.covers_from and (g.covers_to is null or d.created_at < g.covers_to) "
+    "and (g.cancelled_from is null or d.created_at < g.cancelled_from))"
+)
+
+CLAIMABLE: Final = f"""
+select d.id, d.gift_aid_id, d.created_at, {_LEFT} as minor, {_DECLARER}
+from donation d join gift_aid_declaration g on g.id = d.gift_aid_id
+where d.organisation_id = $1 and (d.created_at, d.id) > ($2, $3) and d.created_at < $4
+  and d.status in ('RECEIVED_PAYMENT', 'DISBURSED') and {_LEFT} > 0 and {_RESTS} and {_HOLDS}
+  and not exists (select from gift_aid_claimed c where c.donation_id = d.id and c.live)
+order by d.created_at, d.id limit $5
+"""
+
+
+async def claimable(
+    tx: Tx, _scope: Everyone, organisation_id: UUID, after: tuple[datetime, UUID], made_before: datetime, limit: int
+) -> list[Gift]:
+    """Gifts of a charity that nothing is claimed for, the oldest first after one, but those that may go back."""
+    rows = await tx.fetch(CLAIMABLE, organisation_id, *after, made_before, limit)
+    return [Gift(row[0], row[1], row[2], row["minor"], Declarer(*list(row)[4:])) for row in rows]
+
+
+EXPIRED: Final = f"""
+select count(*) from donation d join gift_aid_declaration g on g.id = d.gift_aid_id
+where d.organisation_id = $1 and d.created_at < $2 and d.gift_aid_id is not null
+  and d.status in ('RECEIVED_PAYMENT', 'DISBURSED') and {_LEFT} > 0 and {_HOLDS}
+  and not exists (select from gift_aid_claimed c where c.donation_id = d.id and c.live)
+"""
+
+
+async def count_expired(tx: Tx, _scope: Everyone, organisation_id: UUID, made_before: datetime) -> int:
+    """How many gifts of a charity were never claimed for in time."""
+    return int(await tx.fetchval(EXPIRED, organisation_id, made_before))
+
+
+async def find(tx: Tx, _scope: Everyone, claim_id: UUID) -> Claim | None:
+    """One claim."""
+    row = await tx.fetchrow(f"select {_COLUMNS} from gift_aid_claim where id = $1", claim_id)
+    return _claim(row) if row else None
+
+
+async def lock(tx: Tx, _scope: Everyone, claim_id: UUID) -> Claim | None:
+    """One claim, held until the transaction ends."""
+    row = await tx.fetchrow(f"select {_COLUMNS} from gift_aid_claim where id = $1 for no key update", claim_id)
+    return _claim(row) if row else None
+
+
+async def newest(tx: Tx, _scope: Everyone, organisation_id: UUID | None, limit: int) -> list[Claim]:
+    """The newest claims, of one charity or of all."""
+    rows = await tx.fetch(
+        f"""
+        select {_COLUMNS} from gift_aid_claim where $1::uuid is null or organisation_id = $1
+        order by id desc limit $2
+        """,
+        organisation_id,
+        limit,
+    )
+    return [_claim(row) for row in rows]
+
+
+async def advance(
+    tx: Tx,
+    claim: Claim,
+    target: Status,
+    *,
+    by: str,
+    reference: str | None = None,
+    paid_minor: int | None = None,
+    note: str | None = None,
+) -> bool:
+    """Move a held claim on; False when it may not go there."""
+    return bool(
+        await tx.fetchval(
+            """
+            update gift_aid_claim
+            set status = $2, status_changed_at = $4, decided_by = $5, reference = coalesce($6, reference),
+                paid_minor = $7, note = coalesce($8, note)
+            where id = $1 and status = any($3) returning true
+            """,
+            claim.id,
+            target,
+            CLAIM.sources_of(target),
+            tx.now,
+            by,
+            reference,
+            paid_minor,
+            note,
+        )
+    )
+
+
+async def let_go(tx: Tx, claim: Claim) -> None:
+    """Its gifts can be claimed for anew, and what it took off is still to be taken off."""
+    await tx.execute("update gift_aid_claimed set live = false where claim_id = $1 and live", claim.id)
+    await tx.execute(
+        """
+        update gift_aid_adjustment a set deducted_minor = a.deducted_minor - d.amount_minor
+        from gift_aid_deduction d where d.claim_id = $1 and a.id = d.adjustment_id
+        """,
+        claim.id,
+    )
+
+
+LISTED: Final = f"""
+select c.line, d.id, c.declaration_id, d.created_at, c.amount_minor as minor, {_DECLARER}
+from gift_aid_claimed c join donation d on d.id = c.donation_id join gift_aid_declaration g on g.id = c.declaration_id
+where c.claim_id = $1 order by c.line, d.created_at, d.id
+"""
+
+
+async def listed(tx: Tx, _scope: Everyone, claim_id: UUID) -> list[Listed]:
+    """The gifts of a claim, by the lines of its schedule."""
+    rows = await tx.fetch(LISTED, claim_id)
+    return [Listed(row[0], Gift(row[1], row[2], row[3], row["minor"], Declarer(*list(row)[5:]))) for row in rows]
+
+
+STANDING: Final = f"""
+case when d.organisation_id = q.organisation_id and d.gift_aid_id is not null and {_HOLDS}
+          and d.status in ('RECEIVED_PAYMENT', 'DISBURSED')
+     then d.amount_minor - d.refunded_minor else 0 end
+"""
+"""A gift stands for what is left of it, while it is this charity's and its declaration covers it."""
+_REASON: Final = f"""
+case when d.organisation_id <> q.organisation_id then 'reassigned'
+     when d.gift_aid_id is null or not {_HOLDS} then 'cancelled' else 'refunded' end
+"""
+_CLAIMED: Final = (
+    f"c.claim_id, c.donation_id, c.amount_minor, c.adjusted_minor, {STANDING} as standing, {_REASON} as reason"
+)
+_GIFTS: Final = """
+gift_aid_claimed c join gift_aid_claim q on q.id = c.claim_id join donation d on d.id = c.donation_id
+left join gift_aid_declaration g on g.id = d.gift_aid_id
+"""
+
+LOCK_CLAIM_OF: Final = f"""
+select {_COLUMNS} from gift_aid_claim
+where id = (select claim_id from gift_aid_claimed where donation_id = $1 and live) for no key update
+"""
+
+
+async def lock_claim_of(tx: Tx, _scope: Everyone, donation_id: UUID) -> Claim | None:
+    """The claim that a gift is in, held until the transaction ends."""
+    row = await tx.fetchrow(LOCK_CLAIM_OF, donation_id)
+    return _claim(row) if row else None
+
+
+CLAIMED: Final = f"select {_CLAIMED} from {_GIFTS} where c.claim_id = $1 and c.donation_id = $2 and c.live"
+
+
+async def find_claimed(tx: Tx, _scope: Everyone, claim_id: UUID, donation_id: UUID) -> Claimed | None:
+    """A gift of a claim that the caller holds."""
+    row = await tx.fetchrow(CLAIMED, claim_id, donation_id)
+    return Claimed(*row) if row else None
+
+
+OVER: Final = f"""
+select c.donation_id from {_GIFTS}
+where c.claim_id = $1 and c.live and c.amount_minor - c.adjusted_minor > {STANDING} order by c.donation_id
+"""
+
+
+async def over(tx: Tx, _scope: Everyone, claim_id: UUID) -> list[UUID]:
+    """The gifts of a claim that stand for less now than was claimed."""
+    return [row[0] for row in await tx.fetch(OVER, claim_id)]
+
+
+OVER_OF: Final = f"""
+select c.donation_id from {_GIFTS}
+where q.organisation_id = $1 and q.status in ('submitted', 'paid') and c.live
+  and c.amount_minor - c.adjusted_minor > {STANDING} order by c.donation_id
+"""
+
+
+async def over_of(tx: Tx, _scope: Everyone, organisation_id: UUID) -> list[UUID]:
+    """The gifts of all claims of a charity that stand for less now than was claimed."""
+    return [row[0] for row in await tx.fetch(OVER_OF, organisation_id)]
+
+
+CLAIMED_BY: Final = """
+select donation_id from gift_aid_claimed where declaration_id = $1 and live order by donation_id
+"""
+
+
+async def claimed_by(tx: Tx, _scope: Everyone, declaration_id: UUID) -> list[UUID]:
+    """The gifts that are claimed for by a declaration."""
+    return [row[0] for row in await tx.fetch(CLAIMED_BY, declaration_id)]
+
+
+async def adjust(tx: Tx, new: Adjustment) -> None:
+    """Note what has to go back of a gift that the caller holds; with nothing of it left, it is claimed for no more."""
+    await tx.execute(
+        """
+        insert into gift_aid_adjustment (id, claim_id, donation_id, amount_minor, reason, made_at)
+        values ($1, $2, $3, $4, $5, $6)
+        """,
+        new.id,
+        new.claim_id,
+        new.donation_id,
+        new.minor,
+        new.reason,
+        new.made_at,
+    )
+    await tx.execute(
+        """
+        update gift_aid_claimed
+        set adjusted_minor = adjusted_minor + $3, live = adjusted_minor + $3 < amount_minor
+        where claim_id = $1 and donation_id = $2
+        """,
+        new.claim_id,
+        new.donation_id,
+        new.minor,
+    )
+
+
+_ADJUSTMENT: Final = (
+    "a.id, a.claim_id, a.donation_id, a.amount_minor, a.amount_minor - a.deducted_minor, a.reason, a.made_at"
+)
+
+LOCK_LEFT: Final = f"""
+select {_ADJUSTMENT} from gift_aid_adjustment a join gift_aid_claim q on q.id = a.claim_id
+where q.organisation_id = $1 and q.status = 'paid' and a.deducted_minor < a.amount_minor
+order by a.id for no key update of a
+"""
+
+
+async def lock_left(tx: Tx, _scope: Everyone, organisation_id: UUID) -> list[Adjustment]:
+    """What HMRC paid a charity for and has to have back, the oldest first, held until the transaction ends."""
+    return [Adjustment(*row) for row in await tx.fetch(LOCK_LEFT, organisation_id)]
+
+
+async def newest_adjustments(tx: Tx, _scope: Everyone, organisation_id: UUID | None, limit: int) -> list[Adjustment]:
+    """The newest adjustments, of one charity or of all."""
+    rows = await tx.fetch(
+        f"""
+        select {_ADJUSTMENT} from gift_aid_adjustment a join gift_aid_claim q on q.id = a.claim_id
+        where $1::uuid is null or q.organisation_id = $1 order by a.id desc limit $2
+        """,
+        organisation_id,
+        limit,
+    )
+    return [Adjustment(*row) for row in rows]
+
+
+async def deduct(tx: Tx, claim_id: UUID, taken: Sequence[tuple[UUID, int]]) -> None:
+    """Take parts of adjustments, which the caller holds, off a claim."""
+    ids, minors = [one for one, _ in taken], [minor for _, minor in taken]
+    await tx.execute(
+        """
+        insert into gift_aid_deduction (claim_id, adjustment_id, amount_minor)
+        select $1, * from unnest($2::uuid[], $3::bigint[])
+        """,
+        claim_id,
+        ids,
+        minors,
+    )
+    await tx.execute(
+        """
+        update gift_aid_adjustment a set deducted_minor = a.deducted_minor + t.minor
+        from unnest($1::uuid[], $2::bigint[]) as t (id, minor) where a.id = t.id
+        """,
+        ids,
+        minors,
+    )

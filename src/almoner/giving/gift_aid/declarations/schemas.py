@@ -1,0 +1,105 @@
+"""Gift aid declarations on the wire (settled 4)."""
+
+from typing import Annotated
+
+import msgspec
+from pydantic import BeforeValidator, Field
+
+from almoner.giving.gift_aid.declarations.domain import Declaration, Declarer
+from almoner.kit.text import typed
+from almoner.kit.time import iso, iso_or_none
+from almoner.platform.database.transactions import Tx
+from almoner.platform.http.ids import IdText
+from almoner.platform.http.wire import DayOrMoment, In, Out, Text255
+
+
+def _typed(value: object) -> object:
+    return typed(value) if isinstance(value, str) else value
+
+
+Line = Annotated[Text255, BeforeValidator(_typed)]
+
+
+class GiftAidIn(In):
+    """A declaration of a UK taxpayer. Who declares has read and accepted the statement of HMRC."""
+
+    title: Line
+    first_name: Line | None = None
+    last_name: Line
+    building_name_number: Line
+    road_name: Line
+    city: Line
+    country: Line
+    postcode: Line
+    user_id: Annotated[str, IdText("user")] | None = Field(
+        None, description="With a publishable key it counts only while a donation session of the user is open."
+    )
+    covers_from: DayOrMoment | None = Field(
+        None, description="The first gift that it covers: at most four years ago, which is also the default."
+    )
+    covers_to: DayOrMoment | None = Field(None, description="It covers gifts made before then; none: for good.")
+
+    @property
+    def declarer(self) -> Declarer:
+        """Who declares."""
+        return Declarer(
+            self.title,
+            self.first_name,
+            self.last_name,
+            self.building_name_number,
+            self.road_name,
+            self.city,
+            self.country,
+            self.postcode,
+        )
+
+
+class GiftAidOut(Out, object_name="gift_aid"):
+    """A declaration. With a publishable key only ``id`` and ``createdAt`` are told."""
+
+    id: str
+    created_at: str
+    user_id: str | msgspec.UnsetType | None = msgspec.UNSET
+    title: str | msgspec.UnsetType = msgspec.UNSET
+    first_name: str | msgspec.UnsetType | None = msgspec.UNSET
+    last_name: str | msgspec.UnsetType = msgspec.UNSET
+    building_name_number: str | msgspec.UnsetType = msgspec.UNSET
+    road_name: str | msgspec.UnsetType = msgspec.UNSET
+    city: str | msgspec.UnsetType = msgspec.UNSET
+    country: str | msgspec.UnsetType = msgspec.UNSET
+    postcode: str | msgspec.UnsetType = msgspec.UNSET
+    covers_from: str | msgspec.UnsetType = msgspec.UNSET
+    covers_to: str | msgspec.UnsetType | None = msgspec.UNSET
+    deleted_at: str | msgspec.UnsetType | None = msgspec.UNSET
+
+
+class HasGiftAidOut(Out, object_name="gift_aid"):
+    """The newest declaration of a user."""
+
+    id: str
+
+
+def gift_aid_out(tx: Tx, declaration: Declaration) -> GiftAidOut:
+    """The answer for one declaration to who may know it."""
+    declarer = declaration.declarer
+    return GiftAidOut(
+        id=tx.ids.text("giftaid", declaration.id),
+        created_at=iso(declaration.created_at),
+        user_id=tx.ids.optional("user", declaration.user_id),
+        title=declarer.title,
+        first_name=declarer.first_name,
+        last_name=declarer.last_name,
+        building_name_number=declarer.building_name_number,
+        road_name=declarer.road_name,
+        city=declarer.city,
+        country=declarer.country,
+        postcode=declarer.postcode,
+        covers_from=iso(declaration.covers_from),
+        covers_to=iso_or_none(declaration.covers_to),
+        deleted_at=iso_or_none(declaration.deleted_at),
+    )
+
+
+def gift_aid_made(tx: Tx, declaration: Declaration) -> GiftAidOut:
+    """The answer to who may not: that it was made."""
+    return GiftAidOut(id=tx.ids.text("giftaid", declaration.id), created_at=iso(declaration.created_at))

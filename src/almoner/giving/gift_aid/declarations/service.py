@@ -1,0 +1,127 @@
+"""What can be done with gift aid declarations, and which one covers a gift."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import datetime
+from uuid import UUID
+
+from almoner.giving.checkout.sessions import service as sessions
+from almoner.giving.checkout.users import service as users
+from almoner.giving.gift_aid.declarations import domain, store
+from almoner.giving.gift_aid.declarations.domain import Declaration, Declarer, GiftAidRefused
+from almoner.kit.errors import IncorrectParams, NotFound
+from almoner.platform.database.transactions import EVERYONE, Partner, Tx
+
+
+async def declare(
+    tx: Tx,
+    partner: Partner,
+    declarer: Declarer,
+    *,
+    user_id: str | None,
+    covers_from: datetime | None = None,
+    covers_to: datetime | None = None,
+    trusted: bool,
+) -> Declaration:
+    """A new declaration: from now on and for the past four years, unless it says otherwise.
+
+    ``user_id`` as sent. ``trusted``: by a secret key. With a publishable one the user counts only while one of its
+    donation sessions is open, and whatever else was sent as a user is left out without a word: nobody learns who there
+    is. Raises UserNotFound, IncorrectParams.
+    """
+    begins = covers_from or domain.earliest(tx.now)
+    if found := domain.problems(begins, covers_to, tx.now):
+        raise IncorrectParams(*found)
+    whose = await (_user if trusted else _user_with_session)(tx, partner, user_id)
+    made = Declaration(tx.new_id(), partner.id, whose, declarer, begins, covers_to, None, tx.now, None)
+    await store.insert(tx, partner, made)
+    return made
+
+
+async def _user(tx: Tx, partner: Partner, user_id: str | None) -> UUID | None:
+    if user_id is None:
+        return None
+    found = tx.ids.parse("user", user_id)
+    try:
+        user = await users.get(tx, partner, found) if found else None
+    except NotFound:
+        user = None
+    if user is None or user.deleted_at is not None:
+        raise domain.UserNotFound(f"body.userId '{user_id[:100]}' names no user")
+    return user.id
+
+
+async def _user_with_session(tx: Tx, partner: Partner, user_id: str | None) -> UUID | None:
+    found = tx.ids.parse("user", user_id) if user_id else None
+    return found if found and await sessions.has_open(tx, partner, found) else None
+
+
+async def find(tx: Tx, partner: Partner, declaration_id: UUID) -> Declaration | None:
+    """One declaration of the partner. Nobody cancels it until the transaction ends: a new gift may bear it."""
+    return await store.share(tx, partner, declaration_id)
+
+
+async def newest_of(tx: Tx, partner: Partner, user_id: UUID) -> UUID:
+    """The newest declaration of a user that is not cancelled. Raises NotFound."""
+    await users.get(tx, partner, user_id)
+    if (found := await store.newest(tx, partner, user_id)) is None:
+        raise NotFound("the user has no gift aid declaration")
+    return found
+
+
+async def covering(
+    tx: Tx, partner: Partner, user_id: UUID | None, moment: datetime, current: UUID | None = None
+) -> UUID | None:
+    """The newest declaration of a user that covers a gift made at a moment; ``current``: what the gift bears.
+
+    Nobody cancels another one until the transaction ends. Who cancels the current one holds it before its gifts, which
+    the caller may hold, so that is left to them: they take it off all of its gifts.
+    """
+    if user_id is None:
+        return None
+    while (found := domain.covering(await store.of_user(tx, partner, user_id), moment)) is not None:
+        if found.id == current:
+            return current
+        held = await store.share(tx, partner, found.id)
+        if held is not None and held.covers(moment):
+            return held.id
+    return None
+
+
+async def declare_for(tx: Tx, partner: Partner, declarer: Declarer, made: datetime, current: UUID | None) -> UUID:
+    """The declaration for the one gift made at a moment: the current one while it says the same, else a new one."""
+    known = await store.find(tx, partner, current) if current else None
+    if known is not None and known.declarer == declarer and known.covers(made):
+        return known.id
+    new = domain.for_one_gift(tx.new_id(), partner.id, declarer, made, tx.now)
+    await store.insert(tx, partner, new)
+    return new.id
+
+
+async def again(tx: Tx, partner: Partner, user_id: UUID | None, made: datetime, before: UUID | None) -> UUID | None:
+    """What covers a gift that is promised once more: what was declared for it alone, else what its user declared."""
+    known = await store.find(tx, partner, before) if before else None
+    if known is not None and known.user_id is None and known.deleted_at is None:
+        return await declare_for(tx, partner, known.declarer, made, None)
+    return await covering(tx, partner, user_id, made)
+
+
+async def forget(tx: Tx, declaration_ids: Sequence[UUID]) -> None:
+    """Forget who declared for gifts that never came, where no gift is left that needs it (V6)."""
+    await store.forget(tx, EVERYONE, declaration_ids)
+
+
+async def cancel(tx: Tx, declaration_id: UUID, cancelled_from: datetime | None = None) -> Declaration:
+    """Note that the donor has cancelled it: of gifts made from now on, or from a moment on, it holds no more.
+
+    Raises NotFound; GiftAidRefused when it was cancelled before, or the moment is still to come.
+    """
+    if (held := await store.lock(tx, EVERYONE, declaration_id)) is None:
+        raise NotFound
+    if held.deleted_at is not None:
+        raise GiftAidRefused(f"the declaration was cancelled on {held.deleted_at:%Y-%m-%d}")
+    ends = cancelled_from or tx.now
+    if ends > tx.now:
+        raise GiftAidRefused("a declaration cannot be cancelled from a day that is still to come")
+    await store.cancel(tx, EVERYONE, declaration_id, ends)
+    return replace(held, cancelled_from=ends, deleted_at=tx.now)

@@ -1,0 +1,118 @@
+"""SQL of gift aid declarations."""
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Final
+from uuid import UUID
+
+from asyncpg import Record
+
+from almoner.giving.gift_aid.declarations.domain import Declaration, Declarer
+from almoner.platform.database.transactions import Everyone, Partner, Tx
+
+_COLUMNS: Final = (
+    "id, partner_id, user_id, title, first_name, last_name, building_name_number, road_name, city, country, postcode, "
+    "covers_from, covers_to, cancelled_from, created_at, deleted_at"
+)
+
+
+def _declaration(row: Record) -> Declaration:
+    id_, partner_id, user_id, *rest = row
+    return Declaration(id_, partner_id, user_id, Declarer(*rest[:8]), *rest[8:])
+
+
+async def insert(tx: Tx, partner: Partner, new: Declaration) -> None:
+    """Store a new declaration."""
+    declarer = new.declarer
+    await tx.execute(
+        """
+        insert into gift_aid_declaration (id, partner_id, user_id, title, first_name, last_name, building_name_number,
+                                          road_name, city, country, postcode, covers_from, covers_to, created_at)
+        values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)
+        """,
+        new.id,
+        partner.id,
+        new.user_id,
+        declarer.title,
+        declarer.first_name,
+        declarer.last_name,
+        declarer.building_name_number,
+        declarer.road_name,
+        declarer.city,
+        declarer.country,
+        declarer.postcode,
+        new.covers_from,
+        new.covers_to,
+        new.created_at,
+    )
+
+
+async def find(tx: Tx, partner: Partner, declaration_id: UUID) -> Declaration | None:
+    """One declaration of the partner."""
+    row = await tx.fetchrow(
+        f"select {_COLUMNS} from gift_aid_declaration where partner_id = $1 and id = $2", partner.id, declaration_id
+    )
+    return _declaration(row) if row else None
+
+
+async def share(tx: Tx, partner: Partner, declaration_id: UUID) -> Declaration | None:
+    """One declaration of the partner, which nobody changes until the transaction ends."""
+    row = await tx.fetchrow(
+        f"select {_COLUMNS} from gift_aid_declaration where partner_id = $1 and id = $2 for share",
+        partner.id,
+        declaration_id,
+    )
+    return _declaration(row) if row else None
+
+
+async def lock(tx: Tx, _scope: Everyone, declaration_id: UUID) -> Declaration | None:
+    """One declaration, held until the transaction ends."""
+    row = await tx.fetchrow(
+        f"select {_COLUMNS} from gift_aid_declaration where id = $1 for no key update", declaration_id
+    )
+    return _declaration(row) if row else None
+
+
+async def of_user(tx: Tx, partner: Partner, user_id: UUID) -> list[Declaration]:
+    """A user's declarations, cancelled ones too, newest first."""
+    rows = await tx.fetch(
+        f"select {_COLUMNS} from gift_aid_declaration where partner_id = $1 and user_id = $2 order by id desc",
+        partner.id,
+        user_id,
+    )
+    return [_declaration(row) for row in rows]
+
+
+async def newest(tx: Tx, partner: Partner, user_id: UUID) -> UUID | None:
+    """The newest declaration of a user that is not cancelled."""
+    found: UUID | None = await tx.fetchval(
+        """
+        select id from gift_aid_declaration where partner_id = $1 and user_id = $2 and deleted_at is null
+        order by id desc limit 1
+        """,
+        partner.id,
+        user_id,
+    )
+    return found
+
+
+async def cancel(tx: Tx, _scope: Everyone, declaration_id: UUID, cancelled_from: datetime) -> None:
+    """Note that a held declaration holds no more, from a moment on."""
+    await tx.execute(
+        "update gift_aid_declaration set cancelled_from = $2, deleted_at = $3 where id = $1 and deleted_at is null",
+        declaration_id,
+        cancelled_from,
+        tx.now,
+    )
+
+
+async def forget(tx: Tx, _scope: Everyone, declaration_ids: Sequence[UUID]) -> None:
+    """Delete those that were made for one gift and that no gift refers to."""
+    await tx.execute(
+        """
+        delete from gift_aid_declaration d
+        where id = any($1::uuid[]) and user_id is null and covers_to = covers_from + interval '1 millisecond'
+          and not exists (select from donation where gift_aid_id = d.id)
+        """,
+        declaration_ids,
+    )

@@ -1,0 +1,238 @@
+"""Gives audit entries their place in the chain of their scope, right after their commit (V8).
+
+The hash of an entry covers the hash of the one before it, so that none can be changed, taken out, put in or moved
+without breaking the rest. Writers never wait for a place: what has none is found by its missing sequence. Any number of
+chainers may run: each takes scopes whose chain no other holds, so there is one at a time for each scope.
+"""
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from hashlib import sha256
+from time import monotonic
+from typing import Final
+from uuid import UUID
+
+from asyncpg import Record
+
+from almoner.platform.audit import heads as audit_heads
+from almoner.platform.audit import log as audit
+from almoner.platform.audit.heads import End
+from almoner.platform.crypto import Vault
+from almoner.platform.database.transactions import Database, Tx
+from almoner.platform.jobs.queue import BY_INDEX
+from almoner.platform.jobs.wakeup import wait_for_work
+from almoner.platform.observability.failures import TROUBLE, UNAVAILABLE, failure
+from almoner.platform.observability.telemetry import Telemetry
+
+GENESIS: Final = bytes(32)
+"""The hash before the first entry."""
+COLUMNS: Final = f"n, {audit.COLUMNS}"
+
+_FIRST: Final = UUID(int=0)
+_SCOPES: Final = 64
+_ENTRIES_OF_SCOPE: Final = 500
+_LOOK_SECONDS: Final = 0.5  # many at once: small batches would cost the requests more
+_REST_SECONDS: Final = 5.0
+
+# The planner's picture of what waits is out of date: after a burst it would read and sort all of it for each batch.
+IN_ORDER: Final = f"{BY_INDEX}; set local enable_bitmapscan = off; set local enable_sort = off"
+
+WAITING: Final = """
+with recursive waiting (scope) as (
+    (select scope from audit_entry where sequence is null and scope >= $1 order by scope, n limit 1)
+    union all
+    select (
+        select e.scope from audit_entry e where e.sequence is null and e.scope > w.scope order by e.scope, e.n limit 1
+    ) from waiting w where w.scope is not null
+)
+select scope from waiting where scope is not null limit $2
+"""
+"""Scopes from $1 on with entries that have no place: one index probe for each, however many entries they have."""
+
+TURNS: Final = """
+select scope, last_sequence, last_hash from audit_chain where scope = any($1::uuid[])
+order by scope for no key update skip locked
+"""
+
+BEGIN: Final = """
+with made as (
+    insert into audit_chain (scope, last_sequence, last_hash, seal)
+    select * from unnest($1::uuid[], $2::bigint[], $3::bytea[], $4::bytea[]) as t (scope, sequence, hash, seal)
+    where not exists (select from audit_chain c where c.scope = t.scope)
+    order by scope on conflict do nothing returning 1
+) select count(*) from made
+"""
+"""Begin the chains of scopes without one; one that another chainer holds is not touched, so not waited for."""
+
+TAKE: Final = f"""
+select {COLUMNS} from unnest($1::uuid[]) as turn (scope_)
+cross join lateral (
+    select {COLUMNS} from audit_entry where scope = turn.scope_ and sequence is null order by n limit $2
+) e
+"""
+
+LINK: Final = """
+with linked as (
+    update audit_entry e set sequence = t.sequence, hash = t.hash
+    from unnest($1::uuid[], $2::bigint[], $3::bigint[], $4::bytea[]) as t (scope, n, sequence, hash)
+    where e.scope = t.scope and e.n = t.n and e.sequence is null returning 1
+), moved as (
+    update audit_chain c set last_sequence = t.sequence, last_hash = t.hash, seal = t.seal
+    from unnest($5::uuid[], $6::bigint[], $7::bytea[], $8::bytea[]) as t (scope, sequence, hash, seal)
+    where c.scope = t.scope returning 1
+)
+select (select count(*) from linked) as linked, (select count(*) from moved) as moved
+"""
+
+
+def link(previous: bytes, sequence: int, n: int, seal: bytes, body: bytes) -> bytes:
+    """The hash of an entry: SHA-256 of the previous hash, its place, its order of writing, its seal and itself."""
+    return sha256(previous + sequence.to_bytes(8) + n.to_bytes(8) + seal + body).digest()
+
+
+class Chainer:
+    """``batch`` chains what waits, up to a limit; ``run`` goes on until told to stop."""
+
+    def __init__(self, db: Database, telemetry: Telemetry) -> None:
+        self._db = db
+        self._telemetry = telemetry
+        self._from = _FIRST
+        self._resting: dict[UUID, float] = {}
+
+    async def batch(self) -> int:
+        """How many entries were given their place. 0: none waits, or another chainer has them."""
+        scopes = await self._look()
+        if not scopes:
+            return 0
+        try:
+            return await self._chain(scopes)
+        except Exception as error:  # noqa: BLE001 (whatever is wrong with one scope holds up no other)
+            self._tell(error)
+        linked = 0
+        for scope in scopes:
+            try:
+                linked += await self._chain([scope])
+            except Exception as error:  # noqa: BLE001 (as above)
+                self._tell(error, scope=str(scope))
+                self._resting[scope] = monotonic() + _REST_SECONDS
+        return linked
+
+    async def _look(self) -> list[UUID]:
+        """Start after the scope where the last look ended, so that all have their turn."""
+        now = monotonic()
+        self._resting = {scope: until for scope, until in self._resting.items() if until > now}
+        async with self._db.read() as tx:
+            found = [row["scope"] for row in await tx.fetch(WAITING, self._from, _SCOPES)]
+            if not found and self._from != _FIRST:
+                found = [row["scope"] for row in await tx.fetch(WAITING, _FIRST, _SCOPES)]
+        self._from = UUID(int=found[-1].int + 1) if len(found) == _SCOPES else _FIRST
+        return [scope for scope in found if scope not in self._resting]
+
+    async def _chain(self, scopes: Sequence[UUID]) -> int:
+        async with self._db.write() as tx:
+            await tx.execute(IN_ORDER)
+            # The ends are locked by a statement of their own: the next one must see what the last holder linked.
+            ends = await _turns(tx, scopes)
+            rows = await tx.fetch(TAKE, list(ends), _ENTRIES_OF_SCOPE)
+            if rows:
+                await _link(tx, ends, rows)
+        return len(rows)
+
+    def _tell(self, error: Exception, **fields: object) -> None:
+        """Log what went wrong. A database that is away is nobody's failure: raised again."""
+        if isinstance(error, UNAVAILABLE):
+            raise error
+        self._telemetry.log("audit_chain_failed", self._db.deployment.clock.wall(), **failure(error), **fields)
+
+    async def run(self, stop: asyncio.Event) -> None:
+        """Chain until ``stop`` is set: within half a second after a commit."""
+        while not stop.is_set():
+            linked = 0
+            try:
+                linked = await self.batch()
+            except TROUBLE as error:
+                self._telemetry.log("audit_chain_waits", self._db.deployment.clock.wall(), **failure(error))
+            if linked < _ENTRIES_OF_SCOPE:
+                await wait_for_work(stop, _LOOK_SECONDS)
+
+
+async def _turns(tx: Tx, scopes: Sequence[UUID]) -> dict[UUID, End]:
+    """The ends of those chains that nobody else holds, locked; a scope's first entry begins one."""
+    rows = await tx.fetch(TURNS, scopes)
+    if len(rows) < len(scopes):
+        ends = [End(scope, 0, GENESIS) for scope in scopes]
+        if await tx.fetchval(BEGIN, *_columns(tx.vault, ends)):
+            rows = await tx.fetch(TURNS, scopes)
+    return {row["scope"]: End(*row) for row in rows}
+
+
+async def _link(tx: Tx, ends: dict[UUID, End], rows: Sequence[Record]) -> None:
+    """Give the entries their places, in order of writing within each scope; a chain that begins is signed at once."""
+    begun = [end for end in ends.values() if end.sequence == 0]
+    moved: dict[UUID, End] = {}
+    places: list[tuple[UUID, int, int, bytes]] = []
+    for row in rows:
+        end = ends[row["scope"]]
+        end.sequence += 1
+        end.hash = link(end.hash, end.sequence, row["n"], row["seal"], audit.entry(row).body())
+        moved[end.scope] = end
+        places.append((end.scope, row["n"], end.sequence, end.hash))
+    done = await tx.fetchrow(LINK, *zip(*places, strict=True), *_columns(tx.vault, list(moved.values())))
+    assert done is not None
+    if (done["linked"], done["moved"]) != (len(places), len(moved)):
+        raise RuntimeError(f"{done['linked']} of {len(places)} audit entries were there to be linked")
+    if first := [end for end in begun if end.sequence]:
+        await audit_heads.sign_ends(tx, first)
+
+
+def _columns(vault: Vault, ends: Sequence[End]) -> tuple[list[UUID], list[int], list[bytes], list[bytes]]:
+    return (
+        [end.scope for end in ends],
+        [end.sequence for end in ends],
+        [end.hash for end in ends],
+        [end.seal(vault) for end in ends],
+    )
+
+
+async def waited(tx: Tx) -> float:
+    """For how many seconds an entry has waited for its place; 0 when none does."""
+    oldest: datetime | None = await tx.fetchval(
+        f"""
+        select min(e.at) from ({WAITING}) w cross join lateral (
+            select at from audit_entry where scope = w.scope and sequence is null order by n limit 1
+        ) e
+        """,
+        _FIRST,
+        _SCOPES,
+    )
+    return 0.0 if oldest is None else max(0.0, (tx.now - oldest).total_seconds())
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """How far a chain has come: its last place, and the last head that was signed, if any."""
+
+    sequence: int
+    signed_sequence: int | None
+    signed_hash: str | None
+    signed_at: datetime | None
+
+
+async def standing(tx: Tx, scope: UUID) -> Standing:
+    """How far the chain of a scope has come."""
+    row = await tx.fetchrow(
+        """
+        select coalesce(c.last_sequence, 0) as sequence, h.sequence as signed_sequence, encode(h.hash, 'hex') as hash,
+               h.signed_at
+        from (select) as once
+        left join audit_chain c on c.scope = $1
+        left join lateral (
+            select sequence, hash, signed_at from audit_head where scope = $1 order by sequence desc limit 1
+        ) h on true
+        """,
+        scope,
+    )
+    assert row is not None
+    return Standing(*row)

@@ -1,0 +1,260 @@
+"""Signed heads of the audit chains, kept outside the database as well (V8).
+
+Whoever owns the database and the keys of the service could make a whole chain anew, and whoever owns the database alone
+could put an end back that once was. So the head of each chain is signed (Ed25519) with its first entry, and every five
+minutes in which it moved, and exported at once: a line of JSON, appended to a file for each scope in a folder that an
+administrator puts on another store. A chain that no longer leads to a head that was exported has been tampered with.
+"""
+
+import asyncio
+import os
+from base64 import b64decode, b64encode
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from functools import partial
+from itertools import groupby
+from pathlib import Path
+from typing import Final
+from uuid import UUID
+
+import msgspec
+from cryptography.exceptions import InvalidSignature
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
+
+from almoner.kit.ids import Ids
+from almoner.platform.audit import log as audit
+from almoner.platform.audit.log import DEPLOYMENT
+from almoner.platform.crypto import Vault
+from almoner.platform.database.transactions import Tx
+from almoner.platform.jobs.background_tasks import Schedule
+
+SUFFIX: Final = ".jsonl"
+_DEPLOYMENT_NAME: Final = "deployment"
+_BATCH: Final = 500
+_EVERY: Final = timedelta(minutes=5)  # what is younger than the last exported head can be cut off unseen
+
+
+@dataclass(slots=True)
+class End:
+    """The last place that was given in the chain of a scope."""
+
+    scope: UUID
+    sequence: int
+    hash: bytes
+
+    def seal(self, vault: Vault) -> bytes:
+        """What shows that the service wrote it: whoever only has the database can make up no end."""
+        return vault.keyed_hash("audit-chain", self.scope.bytes + self.sequence.to_bytes(8) + self.hash)
+
+
+class Line(msgspec.Struct, rename="camel"):
+    """A head as it is exported. ``signature`` is that of ``message``, in base64."""
+
+    scope: str
+    sequence: int
+    hash: str
+    signed_at: str
+    signature: str
+
+    def message(self) -> bytes:
+        """What is signed: a text of one line, made of the other fields."""
+        return f"almoner audit head 1 {self.scope} {self.sequence} {self.hash} {self.signed_at}".encode()
+
+
+_lines = msgspec.json.Decoder(Line)
+
+
+@dataclass(frozen=True, slots=True)
+class Head:
+    """The place and the hash of a chain's last entry at a moment; ``exported``: it was put into the folder."""
+
+    scope: UUID
+    sequence: int
+    hash: bytes
+    signed_at: datetime
+    signature: bytes
+    exported: bool = True
+
+    def line(self, ids: Ids) -> Line:
+        """As it is exported."""
+        hash_, signature = self.hash.hex(), b64encode(self.signature).decode()
+        return Line(name(ids, self.scope), self.sequence, hash_, self.signed_at.isoformat(), signature)
+
+    def genuine(self, ids: Ids, key: Ed25519PublicKey) -> bool:
+        """Whether the service signed it."""
+        try:
+            key.verify(self.signature, self.line(ids).message())
+        except InvalidSignature:
+            return False
+        return True
+
+
+class NotExported(Exception):
+    """The folder of heads could not be written to. No OSError: those tell that the database is away."""
+
+
+class UnreadableHeads(Exception):
+    """A file of heads holds something else."""
+
+
+def name(ids: Ids, scope: UUID) -> str:
+    """What a scope is called outside: the id of its partner, or ``deployment``."""
+    return _DEPLOYMENT_NAME if scope == DEPLOYMENT else ids.text("partner", scope)
+
+
+def scope_of(ids: Ids, name_: str) -> UUID | None:
+    """The scope of that name."""
+    return DEPLOYMENT if name_ == _DEPLOYMENT_NAME else ids.parse("partner", name_)
+
+
+def signing_key(vault: Vault) -> Ed25519PrivateKey:
+    """The key of this deployment, derived from its master key."""
+    return vault.signing_key("audit-head")
+
+
+MOVED: Final = """
+select c.scope, c.last_sequence, c.last_hash, c.seal, signed.sequence as signed
+from audit_chain c cross join lateral (
+    select coalesce(max(sequence), 0) as sequence from audit_head h where h.scope = c.scope
+) signed
+where c.last_sequence > signed.sequence
+"""
+"""Chains with entries after their last signed head."""
+
+
+async def next_signing(tx: Tx) -> datetime | None:
+    """When the first entry was written that no signed head covers yet."""
+    moment: datetime | None = await tx.fetchval(
+        f"""
+        select min(e.at) from ({MOVED}) moved
+        join audit_entry e on e.scope = moved.scope and e.sequence = moved.signed + 1
+        """
+    )
+    return moment
+
+
+async def sign(tx: Tx, limit: int = 1000) -> int:
+    """Sign the heads of chains that moved; how many. An end that the service did not write is never signed."""
+    rows = await tx.fetch(f"{MOVED} order by scope limit $1", limit)
+    ends = [(End(row["scope"], row["last_sequence"], row["last_hash"]), row["seal"]) for row in rows]
+    genuine = [end for end, seal in ends if end.seal(tx.vault) == seal]
+    await sign_ends(tx, genuine)
+    return len(genuine)
+
+
+async def sign_ends(tx: Tx, ends: Iterable[End]) -> None:
+    """Sign ends that the service made."""
+    key = signing_key(tx.vault)
+    signed = []
+    for end in ends:
+        head = Head(end.scope, end.sequence, end.hash, tx.now, b"")
+        signed.append((end.scope, end.sequence, end.hash, tx.now, key.sign(head.line(tx.ids).message())))
+    await tx.executemany(
+        "insert into audit_head (scope, sequence, hash, signed_at, signature) values ($1, $2, $3, $4, $5) "
+        "on conflict do nothing",
+        signed,
+    )
+
+
+async def next_export(tx: Tx) -> datetime | None:
+    """When the first head was signed that is not in the folder."""
+    moment: datetime | None = await tx.fetchval("select min(signed_at) from audit_head where exported_at is null")
+    return moment
+
+
+async def export(tx: Tx, folder: Path) -> int:
+    """Append heads to the files of their scopes; how many. Raises NotExported: they are tried until they are there.
+
+    A head is marked after its line is on the disk: what fails in between writes the line once more, which says the
+    same. A copy that was not released leaves the folder to the deployment that it was copied from.
+    """
+    if not tx.deployment.identity.active:
+        return 0
+    rows = await tx.fetch(
+        "select scope, sequence, hash, signed_at, signature from audit_head where exported_at is null "
+        "order by scope, sequence limit $1 for no key update skip locked",
+        _BATCH,
+    )
+    heads = [Head(*row) for row in rows]
+    try:
+        await asyncio.to_thread(append, folder, tx.ids, heads)
+    except OSError as error:
+        raise NotExported(
+            f"Signed heads cannot be written to {folder} ({error}): see docs/runbooks/audit.md"
+        ) from error
+    await tx.executemany(
+        "update audit_head set exported_at = $3 where scope = $1 and sequence = $2",
+        [(head.scope, head.sequence, tx.now) for head in heads],
+    )
+    return len(heads)
+
+
+def append(folder: Path, ids: Ids, heads: Sequence[Head]) -> None:
+    """Write heads, ordered by scope, to the files of the folder, down to the disk."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for scope, of_scope in groupby(heads, key=lambda head: head.scope):
+        lines = b"".join(msgspec.json.encode(head.line(ids)) + b"\n" for head in of_scope)
+        with (folder / (name(ids, scope) + SUFFIX)).open("a+b") as file:
+            _drop_torn_line(file.fileno())
+            file.write(lines)
+            file.flush()
+            os.fsync(file.fileno())
+
+
+def _drop_torn_line(number: int) -> None:
+    """A line that a crash cut off was never marked as written: it comes again."""
+    size = os.fstat(number).st_size
+    tail = os.pread(number, 1024, max(0, size - 1024))
+    if tail and not tail.endswith(b"\n"):
+        os.ftruncate(number, size - (len(tail) - tail.rfind(b"\n") - 1))
+
+
+def read(folder: Path, ids: Ids, scope: UUID) -> list[Head]:
+    """The heads of a scope that were exported, by their place; none without a file. Raises UnreadableHeads, OSError."""
+    file = folder / (name(ids, scope) + SUFFIX)
+    found: set[Head] = set()
+    try:
+        with file.open("rb") as lines:
+            for number, line in enumerate(lines, start=1):
+                found.add(_head(ids, line, f"{file}, line {number}"))
+    except FileNotFoundError:
+        return []
+    return sorted(found, key=lambda head: head.sequence)
+
+
+def _head(ids: Ids, text: bytes, where: str) -> Head:
+    try:
+        line = _lines.decode(text)
+        scope = scope_of(ids, line.scope)
+        if scope is None:
+            raise ValueError(line.scope)
+        moment = datetime.fromisoformat(line.signed_at)
+        return Head(scope, line.sequence, bytes.fromhex(line.hash), moment, b64decode(line.signature))
+    except (msgspec.MsgspecError, ValueError) as error:
+        raise UnreadableHeads(f"{where} is no signed head") from error
+
+
+def scopes(folder: Path, ids: Ids) -> Iterable[UUID]:
+    """The scopes that the folder has heads of."""
+    found = (scope_of(ids, file.name.removesuffix(SUFFIX)) for file in folder.glob(f"*{SUFFIX}"))
+    return [scope for scope in found if scope is not None]
+
+
+async def table(tx: Tx, scope: UUID) -> list[Head]:
+    """The heads of a scope that the database has, by their place."""
+    rows = await tx.fetch(
+        "select scope, sequence, hash, signed_at, signature, exported_at is not null from audit_head "
+        "where scope = $1 order by sequence",
+        scope,
+    )
+    return [Head(*row) for row in rows]
+
+
+def schedules(folder: Path) -> tuple[Schedule, ...]:
+    """Sign every five minutes what has moved, export at once what was signed, forget addresses."""
+    return (
+        Schedule("audit.sign", next_signing, sign, every=_EVERY),
+        Schedule("audit.export", next_export, partial(export, folder=folder)),
+        Schedule("audit.forget", audit.next_forgotten, audit.forget, every=timedelta(days=1)),
+    )

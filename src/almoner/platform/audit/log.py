@@ -1,0 +1,267 @@
+"""The audit log: who did what, when, from where (V8).
+
+``record`` writes an entry in the transaction of what it tells of, so that neither is there without the other. No
+writer waits for another: an entry gets its place in the chain of its scope right after the commit
+(``platform.audit_chain``). Nothing of an entry is ever changed, but for its network address, which is personal and
+forgotten after a year; what is sealed and chained is a keyed digest of it.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any, Final, Literal
+from uuid import UUID
+
+import msgspec
+from asyncpg import Record
+
+from almoner.platform.crypto import Vault
+from almoner.platform.database.transactions import Tx
+
+Kind = Literal["key", "member", "operator", "machine", "system"]
+Details = Mapping[str, str | int | bool | Sequence[str] | None]
+
+DEPLOYMENT: Final = UUID(int=0)
+"""The scope of what concerns no single partner."""
+
+ADDRESS_KEPT: Final = timedelta(days=365)
+
+_encode = msgspec.json.Encoder(order="sorted").encode
+
+
+@dataclass(frozen=True, slots=True)
+class Actor:
+    """Who did it. ``id``: ``apikey_...``, ``member_...``, ``operator_...``, a machine's account, a duty's name."""
+
+    kind: Kind
+    id: str
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One entry as it is written. ``at``: business time. ``details``: no personal data and no secret."""
+
+    id: UUID
+    scope: UUID
+    at: datetime
+    actor: Actor
+    action: str
+    subject: str
+    address: str | None
+    address_digest: bytes | None
+    request_id: str | None
+    details: Details | None
+
+    def body(self) -> bytes:
+        """What is sealed and chained."""
+        return body_of(
+            self.id,
+            self.scope,
+            self.at,
+            self.actor.kind,
+            self.actor.id,
+            self.action,
+            self.subject,
+            self.address_digest,
+            self.request_id,
+            self.details,
+        )
+
+
+def body_of(*written: object) -> bytes:
+    """A JSON array of all that is written of an entry in the order of ``COLUMNS``, but for its address and its seal."""
+    return _encode(written)
+
+
+def address_digest(vault: Vault, entry: UUID, address: str) -> bytes:
+    """What stands for a network address: useless without the vault, and different in each entry."""
+    return vault.keyed_hash("audit-address", entry.bytes + address.encode())
+
+
+def encrypt(vault: Vault, body: bytes) -> bytes:
+    """What only the service can make: an entry that was put into the table by other hands has none."""
+    return vault.keyed_hash("audit-entry", body)
+
+
+@dataclass(frozen=True, slots=True)
+class Trace:
+    """What the entries of one request have in common: whose affair, who, what, from where."""
+
+    scope: UUID
+    actor: Actor
+    action: str
+    address: str | None = None
+    request_id: str | None = None
+
+    def values(self, tx: Tx, subject: str, details: Details | None = None) -> tuple[object, ...]:
+        """The values of ``COLUMNS`` for a new entry."""
+        entry_id, address, vault = tx.new_id(), self.address or None, tx.vault
+        digest = address_digest(vault, entry_id, address) if address else None
+        who_and_what = (self.actor.kind, self.actor.id, self.action, subject)
+        body = body_of(entry_id, self.scope, tx.now, *who_and_what, digest, self.request_id, details)
+        about = (address, digest, self.request_id, details, encrypt(vault, body))
+        return (entry_id, self.scope, tx.now, *who_and_what, *about)
+
+
+COLUMNS: Final = (
+    "id, scope, at, actor_kind, actor_id, action, subject, address, address_digest, request_id, details, seal"
+)
+
+
+def insert(first: int, source: str = "") -> str:
+    """SQL that writes an entry for each row of ``source``; its parameters are ``Trace.values``, from ``$first`` on."""
+    parameters = ", ".join(f"${number}" for number in range(first, first + COLUMNS.count(",") + 1))
+    return f"insert into audit_entry ({COLUMNS}) select {parameters} {source}"
+
+
+_INSERT: Final = insert(1)
+
+
+async def record(
+    tx: Tx,
+    scope: UUID,
+    actor: Actor,
+    action: str,
+    subject: str,
+    *,
+    address: str | None = None,
+    request_id: str | None = None,
+    details: Details | None = None,
+) -> None:
+    """Write one entry in the caller's transaction.
+
+    ``scope``: the partner whose affair it is, or ``DEPLOYMENT``. ``action``: a dotted name (``member.invited``) or an
+    operation (``createCategory``). ``subject``: the text id of what it was done to. ``address``: the caller's network
+    address, never put into ``details``, which hold no personal data and no secret.
+    """
+    await append(tx, Trace(scope, actor, action, address, request_id).values(tx, subject, details))
+
+
+async def append(tx: Tx, values: tuple[object, ...]) -> None:
+    """Write one entry, given as ``Trace.values``."""
+    await tx.execute(_INSERT, *values)
+
+
+def entry(row: Record) -> Entry:
+    """From a row with the columns ``COLUMNS``."""
+    return Entry(
+        row["id"],
+        row["scope"],
+        row["at"],
+        Actor(row["actor_kind"], row["actor_id"]),
+        row["action"],
+        row["subject"],
+        row["address"],
+        row["address_digest"],
+        row["request_id"],
+        row["details"],
+    )
+
+
+async def page(
+    tx: Tx,
+    scope: UUID,
+    before: UUID | None = None,
+    limit: int = 50,
+    *,
+    actor: str | None = None,
+    action: str | None = None,
+) -> list[Entry]:
+    """The newest entries of a scope, newest first; ``before``: the id of the last one seen.
+
+    ``actor``: the id of who did it; ``action``: its name. None: whoever, whatever.
+    """
+    given = [value for value in (actor, action) if value is not None]
+    sql = page_sql(by_actor=actor is not None, by_action=action is not None)
+    return [entry(row) for row in await tx.fetch(sql, scope, before or _LAST, limit, *given)]
+
+
+def page_sql(*, by_actor: bool, by_action: bool) -> str:
+    """A statement of its own for each filter: a plan for all of them at once would read the whole log."""
+    conditions = [*(["actor_id"] if by_actor else []), *(["action"] if by_action else [])]
+    wanted = "".join(f" and {column} = ${number}" for number, column in enumerate(conditions, 4))
+    return f"select {COLUMNS} from audit_entry where scope = $1 and id < $2{wanted} order by id desc limit $3"
+
+
+_LAST: Final = UUID(int=2**128 - 1)
+
+
+async def count(tx: Tx, scope: UUID, actions: Sequence[str], since: datetime, most: int) -> int:
+    """How often something was done in a scope after a moment; who asks only needs to know up to ``most``."""
+    found: int = await tx.fetchval(
+        """
+        select count(*) from unnest($2::text[]) as wanted (action) cross join lateral (
+            select at from audit_entry e where e.scope = $1 and e.action = wanted.action order by id desc limit $4
+        ) latest where latest.at > $3
+        """,
+        scope,
+        actions,
+        since,
+        most,
+    )
+    return found
+
+
+ABOUT_PERSON: Final = f"""
+select {COLUMNS} from audit_entry
+where scope = $1 and subject = $2 and subject ~ '(^|_)(member|operator)_' order by id desc limit $3
+"""
+
+
+async def about_person(tx: Tx, scope: UUID, person: str, limit: int = 50) -> list[Entry]:
+    """What was done to a member or operator, by whomever, newest first. ``person``: the text id."""
+    return [entry(row) for row in await tx.fetch(ABOUT_PERSON, scope, person, limit)]
+
+
+async def next_forgotten(tx: Tx) -> datetime | None:
+    """When the first network address that is not forgotten has been kept for a year."""
+    oldest: datetime | None = await tx.fetchval(f"select min(least(at, signed_at)) from ({_OLDEST}) oldest")
+    return None if oldest is None else oldest + ADDRESS_KEPT
+
+
+_OLDEST: Final = """
+select c.scope, c.forgotten, e.at, h.signed_at from audit_chain c cross join lateral (
+    select at from audit_entry where scope = c.scope and sequence > c.forgotten order by sequence limit 1
+) e cross join lateral (
+    select min(signed_at) as signed_at from (
+        select signed_at from audit_head where scope = c.scope and sequence > c.forgotten order by sequence limit 3
+    ) next
+) h
+"""
+"""Each chain's first entry whose address may be there, and when it was signed: two index probes, no index on addresses.
+
+What a head covers is as old as the head, whatever the clock said that wrote it; three, for the clock that signed.
+"""
+
+_FORGET: Final = f"""
+with turn as materialized (
+    select scope, forgotten, (
+        select max(sequence) from (
+            select sequence, signed_at from audit_head h where h.scope = c.scope and h.sequence > c.forgotten
+            order by sequence limit 3
+        ) next where signed_at <= $1
+    ) as covered
+    from audit_chain c where scope in (select scope from ({_OLDEST}) oldest where least(at, signed_at) <= $1)
+    order by scope for no key update
+), old as materialized (
+    select taken.scope, taken.id, taken.sequence from turn cross join lateral (
+        select *, bool_and(at <= $1 or coalesce(sequence <= turn.covered, false)) over (order by sequence) as unbroken
+        from (
+            select scope, id, sequence, at from audit_entry
+            where scope = turn.scope and sequence > turn.forgotten order by sequence limit $2
+        ) first
+    ) taken where taken.unbroken limit $2
+), gone as (
+    update audit_entry e set address = null from old where e.scope = old.scope and e.id = old.id and address is not null
+), noted as (
+    update audit_chain c set forgotten = done.sequence
+    from (select scope, max(sequence) as sequence from old group by scope) done where c.scope = done.scope
+)
+select count(*) from old
+"""
+
+
+async def forget(tx: Tx, limit: int = 1000) -> int:
+    """Sweep: forget network addresses after a year, entry by entry; how many entries were dealt with."""
+    dealt_with: Any = await tx.fetchval(_FORGET, tx.now - ADDRESS_KEPT, limit)
+    return int(dealt_with)

@@ -1,0 +1,232 @@
+"""Proves that an audit chain is as it was written, or names the first entry that is not (V8).
+
+Each entry has its seal, which only the service makes, and its hash, which covers its place and all before it; the chain
+has its sealed end and its signed heads, in the database and outside. Reads page by page: a long log needs no memory.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+from uuid import UUID
+
+from asyncpg import Record
+
+from almoner.platform.audit import heads as audit_heads
+from almoner.platform.audit import log as audit
+from almoner.platform.audit.chain import COLUMNS, GENESIS, IN_ORDER, link
+from almoner.platform.audit.heads import End, Head, UnreadableHeads
+from almoner.platform.database.transactions import Database, Tx
+
+Report = Callable[[int], None]
+"""Hears after each page how many entries of the scope were looked at."""
+
+_PAGE: Final = 5000
+
+SCOPES: Final = """
+with recursive found (scope) as (
+    (select scope from audit_entry order by scope limit 1)
+    union all
+    select (select e.scope from audit_entry e where e.scope > f.scope order by e.scope limit 1)
+    from found f where f.scope is not null
+)
+select scope from found where scope is not null
+union select scope from audit_chain union select scope from audit_head order by 1
+"""
+
+PLACED: Final = f"""
+select {COLUMNS}, sequence, hash from audit_entry where scope = $1 and sequence > $2 order by sequence limit $3
+"""
+
+WAITING: Final = f"""
+select {COLUMNS} from audit_entry where scope = $1 and sequence is null and n > $2 order by n limit $3
+"""
+
+TWICE: Final = """
+select id, action, max(sequence) as sequence from audit_entry where scope = $1
+group by id, action having count(*) > 1 limit 1
+"""
+"""Only without its primary key: a copy of an entry has a good seal."""
+
+
+class Broken(Exception):
+    """The chain is not as it was written. ``sequence``: the first place that is wrong, when it is about one."""
+
+    def __init__(self, sequence: int | None, what: str) -> None:
+        super().__init__(what if sequence is None else f"entry {sequence:,}: {what}")
+        self.sequence = sequence
+
+
+@dataclass(slots=True)
+class Proof:
+    """What was seen of one scope. ``waiting``: entries that have no place yet; ``broken``: None when all is well."""
+
+    scope: UUID
+    entries: int = 0
+    head: bytes = GENESIS
+    heads: int = 0
+    waiting: int = 0
+    broken: Broken | None = None
+
+
+async def scopes(db: Database, folder: Path | None) -> list[UUID]:
+    """Every scope that has entries, a chain or heads."""
+    async with db.read() as tx:
+        found = [row["scope"] for row in await tx.fetch(SCOPES)]
+    if folder is not None:
+        found += [scope for scope in audit_heads.scopes(folder, db.deployment.ids) if scope not in found]
+    return found
+
+
+async def prove(
+    db: Database, scope: UUID, folder: Path | None = None, report: Report | None = None, *, begun: bool = False
+) -> Proof:
+    """Go through one chain from its first entry.
+
+    ``folder``: where its heads were exported to. ``begun``: it must be there, whatever the database says.
+    """
+    walk = _Walk(db, scope)
+    try:
+        await walk.from_the_beginning(folder, report)
+        if begun and not walk.proof.entries:
+            raise Broken(None, "the whole chain is gone, or it was never begun")
+    except Broken as broken:
+        walk.proof.broken = broken
+    except UnreadableHeads as unreadable:
+        walk.proof.broken = Broken(None, str(unreadable))
+    return walk.proof
+
+
+class _Walk:
+    """Along one chain. Beside it entries may be written and chained: what counts is what was there when it began."""
+
+    def __init__(self, db: Database, scope: UUID) -> None:
+        self.proof = Proof(scope)
+        self._db = db
+        self._vault = db.deployment.vault
+        self._now = db.deployment.clock.now()
+        self._heads: list[Head] = []
+        self._aged = 0
+
+    async def from_the_beginning(self, folder: Path | None, report: Report | None) -> None:
+        """Look at everything. Raises Broken."""
+        proof = self.proof
+        async with self._db.read() as tx:
+            begun = await self._end(tx)
+        self._heads = await self._known_heads(folder)  # after the end: what was chained by then is signed by now
+        proof.heads = len(self._heads)
+        old = [head.sequence for head in self._heads if head.signed_at + audit.ADDRESS_KEPT <= self._now]
+        self._aged = max(old, default=0)
+        if begun is not None and begun.sequence and not self._heads:
+            raise Broken(None, "the signed heads are gone: the first entry of a chain is signed with it")
+        while rows := await self._page(PLACED, proof.entries):
+            for row in rows:
+                self._placed(row, begun)
+            if report:
+                report(proof.entries)
+        async with self._db.read() as tx:
+            self._ends(begun, await self._end(tx))
+        last = 0
+        while rows := await self._page(WAITING, last):
+            for row in rows:
+                self._written(row, None)
+            proof.waiting += len(rows)
+            last = rows[-1]["n"]
+        async with self._db.read() as tx:
+            if copied := await tx.fetchrow(TWICE, proof.scope):
+                raise Broken(copied["sequence"], f"inserted: a copy of another ({copied['action']}, {copied['id']})")
+
+    async def _page(self, sql: str, after: int) -> Sequence[Record]:
+        async with self._db.snapshot() as tx:
+            await tx.execute(IN_ORDER)
+            return await tx.fetch(sql, self.proof.scope, after, _PAGE)
+
+    async def _end(self, tx: Tx) -> End | None:
+        """The end of the chain, as the service sealed it."""
+        row = await tx.fetchrow(
+            "select scope, last_sequence, last_hash, seal from audit_chain where scope = $1", self.proof.scope
+        )
+        if row is None:
+            return None
+        end = End(row["scope"], row["last_sequence"], row["last_hash"])
+        if end.seal(self._vault) != row["seal"]:
+            raise Broken(None, f"the end of the chain (entry {end.sequence:,}) was edited")
+        return end
+
+    def _placed(self, row: Record, begun: End | None) -> None:
+        """The next entry of the chain."""
+        proof, sequence = self.proof, row["sequence"]
+        expected = proof.entries + 1
+        if sequence != expected:
+            raise Broken(expected, f"deleted, up to entry {sequence - 1:,}" if sequence > expected else "inserted")
+        body = self._written(row, sequence)
+        proof.head = link(proof.head, sequence, row["n"], row["seal"], body)
+        if proof.head != row["hash"]:
+            raise Broken(sequence, "reordered: it was written at another place, or the one before it was exchanged")
+        proof.entries = sequence
+        if begun is not None and sequence == begun.sequence and begun.hash != proof.head:
+            raise Broken(sequence, "the end of the chain was another one")
+        while self._heads and self._heads[0].sequence == sequence:
+            signed = self._heads.pop(0)
+            if signed.hash != proof.head:
+                raise Broken(sequence, f"not what was signed at {signed.signed_at:%Y-%m-%d %H:%M}: made anew")
+
+    def _written(self, row: Record, sequence: int | None) -> bytes:
+        """The body of an entry that the service wrote, with nothing about it changed since."""
+        entry = audit.entry(row)
+        body = entry.body()
+        if audit.encrypt(self._vault, body) != row["seal"]:
+            raise Broken(sequence, f"edited or inserted ({entry.action}, {entry.id})")
+        if entry.address is not None:
+            if audit.address_digest(self._vault, entry.id, entry.address) != entry.address_digest:
+                raise Broken(sequence, f"its address was edited ({entry.action}, {entry.id})")
+        elif (
+            entry.address_digest is not None
+            and (sequence or self._aged + 1) > self._aged
+            and entry.at + audit.ADDRESS_KEPT > self._now
+        ):
+            raise Broken(sequence, f"its address was erased before its year was over ({entry.action}, {entry.id})")
+        return body
+
+    def _ends(self, begun: End | None, now: End | None) -> None:
+        """The chain reaches as far as the service and the signed heads say."""
+        entries = self.proof.entries
+        if self._heads:
+            signed = self._heads[-1]
+            raise Broken(
+                entries + 1,
+                f"truncated: entry {signed.sequence:,} was signed at {signed.signed_at:%Y-%m-%d %H:%M}",
+            )
+        if now is None and entries:
+            raise Broken(None, "the end of the chain is gone")
+        if begun is not None and entries < begun.sequence:
+            raise Broken(entries + 1, f"deleted, up to entry {begun.sequence:,}, which was the last")
+        if now is not None and entries > now.sequence:
+            raise Broken(now.sequence + 1, "inserted after the end of the chain")
+
+    async def _known_heads(self, folder: Path | None) -> list[Head]:
+        """The signed heads, by their place. What was exported is in the folder, and what is there is in the table.
+
+        Heads may be signed and exported while we look: the table is read before and after the folder.
+        """
+        scope, ids = self.proof.scope, self._db.deployment.ids
+        key = audit_heads.signing_key(self._vault).public_key()
+        async with self._db.read() as tx:
+            kept = await audit_heads.table(tx, scope)
+        exported = [] if folder is None else audit_heads.read(folder, ids, scope)
+        async with self._db.read() as tx:
+            kept_now = await audit_heads.table(tx, scope)
+        for head in (*kept_now, *exported):
+            if head.scope != scope or not head.genuine(ids, key):
+                raise Broken(head.sequence, "its head is not one that this service signed")
+        if folder is not None:
+            _same(kept, exported, f"in {folder}")
+            _same(exported, kept_now, "in the database")
+        return kept_now
+
+
+def _same(known: Sequence[Head], there: Sequence[Head], where: str) -> None:
+    found = {(head.sequence, head.hash) for head in there}
+    for head in known:
+        if head.exported and (head.sequence, head.hash) not in found:
+            raise Broken(head.sequence, f"its head, signed at {head.signed_at:%Y-%m-%d %H:%M}, is not {where}")

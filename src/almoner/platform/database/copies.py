@@ -1,0 +1,303 @@
+"""Tells a database that was copied, restored or taken back in time from the one that goes on.
+
+One row says which deployment the database is and on which server it was last seen. A dump is told by the transaction
+that wrote the row, which is no longer the one that PostgreSQL says of it; another server or database by its number.
+Copies of files and points in time keep all that: a generation is raised here and then in the storage of documents, so
+that a database that is behind does not know what lies there (decision 0073).
+
+The storage is given what the database has had for a while: a stand-by that lost the last moments knows it, too.
+"""
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Final
+from urllib.parse import parse_qs, urlsplit
+from uuid import UUID, uuid4
+
+from asyncpg import Record
+
+from almoner.platform.database.identity import UNMARKED, Copy, mark_of
+from almoner.platform.database.postgres import EMBEDDED
+from almoner.platform.database.transactions import Database, Tx
+from almoner.platform.files.storage import Marks, StorageAway
+
+RECENT: Final = 64
+RAISE: Final = timedelta(seconds=5)
+HESITATION: Final = timedelta(seconds=12)
+"""How long a promoted server is quiet while nobody else raises; more than twice ``RAISE``."""
+
+PATIENCE_SECONDS: Final = 2.0
+"""For the storage."""
+
+_FAR: Final = 1 << 40
+_MOST_PLACES: Final = 64
+
+
+@dataclass(frozen=True, slots=True)
+class Server:
+    """The server as it is now. ``recovered_to``: it was told to stop its recovery at a point in time."""
+
+    system_identifier: int
+    database_oid: int
+    started_at: datetime
+    timeline: int
+    place: str
+    recovered_to: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Generation:
+    """What lies in the storage under the deployment's name: a number and its random value, and since when."""
+
+    number: int
+    value: UUID
+    at: datetime
+
+    def encoded(self) -> bytes:
+        """As it lies there."""
+        return f"{self.number} {self.value} {self.at.isoformat()}\n".encode()
+
+    @classmethod
+    def of(cls, content: bytes) -> "Generation":
+        """What lies there; an unreadable one counts as one that nobody knows."""
+        try:
+            number, value, at = content.decode().split()
+            return cls(int(number), UUID(value), datetime.fromisoformat(at))
+        except ValueError:
+            return cls(_FAR << 1, uuid4(), datetime.max.replace(tzinfo=UTC))
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """The row. ``intact``: PostgreSQL says that it was written by the transaction that it names."""
+
+    id: UUID
+    owns: Sequence[str]
+    generation: int
+    recent: Sequence[UUID]
+    raised_at: datetime
+    written_by: int
+    system_identifier: int
+    database_oid: int
+    server_started_at: datetime
+    timeline: int
+    places: Sequence[str]
+    claimed_at: datetime
+    copied_at: datetime | None
+    copied: str | None
+    intact: bool
+
+    def lives_on(self, server: Server) -> bool:
+        """Whether it was claimed on this server, and nothing says that it is a copy."""
+        return self.intact and self.copied is None and self.server_started_at == server.started_at
+
+    def is_established(self, server: Server, wall: datetime) -> bool:
+        """Whether a process of it acts on this server, and has for long enough: any other is the copy."""
+        acts = wall - self.raised_at < 3 * RAISE and wall - self.claimed_at >= HESITATION
+        return acts and self.lives_on(server)
+
+    def generations(self, back: int) -> Generation:
+        """The newest, or one of those before it."""
+        return Generation(self.generation - back, self.recent[-1 - back], self.raised_at)
+
+    def knows(self, outside: Generation) -> bool:
+        """Whether what lies in the storage is its own, or older than what it remembers."""
+        back = self.generation - outside.number
+        if back < 0:
+            return False
+        return back >= len(self.recent) or self.recent[-1 - back] == outside.value
+
+
+GOES_ON: Final = frozenset({"unclaimed", "same", "restarted", "promoted"})
+"""How a database that goes on stands to its row; any other verdict says why it is taken for a copy."""
+ELSEWHERE: Final = "its files were copied: its server was reached at another address or lay in another folder"
+"""Told again at each look, since the server may be known by an address that only another process uses."""
+
+
+def judge(claim: Claim | None, server: Server, outside: Generation | None, others: Sequence[str]) -> str:
+    """What follows from the row, from the server and from what lies in the storage. ``others``: names found there."""
+    if claim is None:
+        return "its storage of documents belongs to another deployment" if others else "unclaimed"
+    if claim.copied is not None and claim.copied != ELSEWHERE:
+        return claim.copied
+    if not claim.intact:
+        return "it was restored from a dump"
+    if claim.system_identifier != server.system_identifier:
+        return "it is on another server than the one that it was on"
+    if claim.database_oid != server.database_oid:
+        return "it was copied from another database of its server"
+    if outside is not None and not claim.knows(outside):
+        return "its storage of documents knows a later state than it has"
+    if claim.server_started_at == server.started_at:
+        return "same"
+    if server.timeline != claim.timeline:
+        return "it was taken back to a point in time" if server.recovered_to else "promoted"
+    return "restarted" if server.place in claim.places else ELSEWHERE
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What was found of a database. ``away``: why the storage could not be read."""
+
+    claim: Claim | None
+    server: Server
+    outside: Generation | None
+    verdict: str
+    away: Exception | None
+
+
+async def examine(db: Database, marks: Marks, address: str) -> Found:
+    """Judge a database, without changing anything."""
+    async with db.read() as tx:
+        claim = await find(tx)
+    outside, others, away = await _outside(marks, claim)
+    async with db.read() as tx:  # after the storage: what lies there was in the database before
+        claim, server = await find(tx), await server_of(tx, address)
+        wall = tx.wall
+    verdict = judge(claim, server, outside, others)
+    if claim is not None and claim.is_established(server, wall):
+        verdict = "same"
+    return Found(claim, server, outside, verdict, away)
+
+
+async def _outside(marks: Marks, claim: Claim | None) -> tuple[Generation | None, list[str], Exception | None]:
+    try:
+        async with asyncio.timeout(PATIENCE_SECONDS):
+            if claim is None:
+                return None, await marks.mark_names(), None
+            content = await marks.read_mark(str(claim.id))
+    except (StorageAway, TimeoutError) as error:
+        return None, [], error
+    return None if content is None else Generation.of(content), [], None
+
+
+async def peek(db: Database, marks: Marks, dsn: str) -> Found:
+    """Judge a database for a command, which claims and raises nothing, and have its identity say so."""
+    found = await examine(db, marks, address_of(dsn))
+    if found.verdict not in GOES_ON:
+        since = found.claim.copied_at if found.claim is not None else None
+        db.deployment.identity.copy = Copy(found.verdict, since or db.deployment.clock.wall())
+    elif found.claim is not None:
+        db.deployment.identity.adopt(found.claim.id, found.claim.owns)
+    return found
+
+
+async def release(tx: Tx, found: Found, *, takes_over: bool) -> Claim:
+    """Make a copy a deployment of its own. ``takes_over``: what the former one stored is its own, too."""
+    kept = list(found.claim.owns) if found.claim is not None and takes_over else []
+    await tx.execute("delete from deployment")
+    claim = await insert(tx, found.server, kept)
+    assert claim is not None
+    return claim
+
+
+async def end_former(marks: Marks, former: Claim, outside: Generation | None) -> None:
+    """Let the deployment that was taken over find, wherever it is started, that it is behind. Raises StorageAway."""
+    number = max(former.generation, outside.number if outside else 0) + _FAR
+    await marks.write_mark(str(former.id), Generation(number, uuid4(), former.raised_at).encoded())
+
+
+def address_of(dsn: str) -> str:
+    """Where a server is reached, without the role, its password and the database."""
+    parts = urlsplit(dsn)
+    given = parse_qs(parts.query)
+    return ",".join([parts.netloc.rpartition("@")[2], *given.get("host", []), *given.get("port", [])])
+
+
+_COLUMNS: Final = (
+    "id, owns, generation, recent, raised_at, written_by, system_identifier, database_oid, server_started_at, "
+    "timeline, places, claimed_at, copied_at, copied"
+)
+_CLAIM: Final = f"select {_COLUMNS}, xmin::text::bigint = written_by % 4294967296 as intact from deployment"
+
+
+async def find(tx: Tx) -> Claim | None:
+    """The row; None: nobody has claimed the database."""
+    row = await tx.fetchrow(_CLAIM)
+    return None if row is None else _read(row)
+
+
+def _read(row: Record) -> Claim:
+    return Claim(**row)
+
+
+async def server_of(tx: Tx, address: str) -> Server:
+    """The server behind a transaction."""
+    row = await tx.fetchrow(
+        """
+        select (select system_identifier from pg_control_system()) as system_identifier,
+               (select oid::bigint from pg_database where datname = current_database()) as database_oid,
+               pg_postmaster_start_time() as started_at,
+               ('x' || left(pg_walfile_name(pg_current_wal_lsn()), 8))::bit(32)::bigint as timeline,
+               current_setting('cluster_name') as name,
+               concat(current_setting('recovery_target'), current_setting('recovery_target_lsn'),
+                      current_setting('recovery_target_name'), current_setting('recovery_target_time'),
+                      current_setting('recovery_target_xid')) <> '' as recovered_to
+        """
+    )
+    assert row is not None
+    given = dict(row)
+    name = given.pop("name")
+    return Server(place=name if name.startswith(EMBEDDED) else address, **given)
+
+
+async def insert(tx: Tx, server: Server, owns: Sequence[str] = (UNMARKED,)) -> Claim | None:
+    """Claim a database that nobody has claimed; None: somebody has, meanwhile."""
+    deployment = uuid4()
+    row = await tx.fetchrow(
+        f"""
+        insert into deployment (id, owns, generation, recent, raised_at, written_by, system_identifier,
+                                     database_oid, server_started_at, timeline, places, claimed_at)
+        values ($1, $2, 1, array[$3::uuid], $4, pg_current_xact_id()::text::bigint, $5, $6, $7, $8, array[$9::text], $4)
+        on conflict do nothing
+        returning {_COLUMNS}, true as intact
+        """,
+        deployment,
+        [*owns, mark_of(deployment)],
+        uuid4(),
+        tx.wall,
+        server.system_identifier,
+        server.database_oid,
+        server.started_at,
+        server.timeline,
+        server.place,
+    )
+    return None if row is None else _read(row)
+
+
+async def raise_(tx: Tx, claim: Claim, server: Server) -> Claim | None:
+    """Raise the generation; None: another process has done so since it was read."""
+    kept = [place for place in claim.places if place != server.place] if claim.timeline == server.timeline else []
+    row = await tx.fetchrow(
+        f"""
+        update deployment set generation = generation + 1, recent = ($2::uuid[] || $3::uuid), raised_at = $4,
+            written_by = pg_current_xact_id()::text::bigint, server_started_at = $5, timeline = $6, places = $7,
+            claimed_at = case when server_started_at = $5 then claimed_at else $4 end, copied = null, copied_at = null
+        where written_by = $1
+        returning {_COLUMNS}, true as intact
+        """,
+        claim.written_by,
+        list(claim.recent[1 - RECENT :]),
+        uuid4(),
+        tx.wall,
+        server.started_at,
+        server.timeline,
+        [*kept[1 - _MOST_PLACES :], server.place],
+    )
+    return None if row is None else _read(row)
+
+
+async def note_copy(tx: Tx, claim: Claim, why: str) -> None:
+    """Keep what was found: it stays a copy until somebody releases it."""
+    await tx.execute(
+        """
+        update deployment set copied = $2, copied_at = coalesce(copied_at, $3),
+            written_by = pg_current_xact_id()::text::bigint
+        where written_by = $1
+        """,
+        claim.written_by,
+        why,
+        tx.wall,
+    )

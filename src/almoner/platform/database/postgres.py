@@ -1,0 +1,398 @@
+"""The embedded PostgreSQL server: started, shared by the processes of one data folder, and stopped by the last of them.
+
+It survives ``kill -9`` of its starter (the next process attaches to it) and of itself (the next start recovers). It
+listens on a socket in a folder of its own only, never on the network. Figures behind this: architecture 2.
+"""
+
+import asyncio
+import fcntl
+import hashlib
+import logging
+import os
+import secrets
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import quote, urlencode
+
+from almoner.platform.database.programs import (
+    Account,
+    DatabaseUnavailable,
+    NoRoom,
+    Programs,
+    cause_in,
+    open_to_all,
+    unavailable,
+)
+from almoner.platform.jobs.wakeup import wait_for_work
+from almoner.platform.observability import memory
+from almoner.platform.observability.os_processes import has_ended, process_column
+
+SUPERUSER = "postgres"
+_log = logging.getLogger("almoner.postgres")
+_SHELTER = Path("/var/lib/almoner")
+_SOCKET_PATH_LIMIT = 80  # a socket's address is limited to about 104 bytes, its file name takes 18
+_FREE_BYTES_NEEDED = 300 * 1024 * 1024
+_START_SECONDS, _STOP_SECONDS = 60.0, 30.0
+_POLL_SECONDS = 0.02
+_KEEP_SECONDS, _TRIES = 0.5, 3
+_BUILTIN_LOCALE_SINCE = 17
+EMBEDDED = "almoner "
+"""Begins the name of an embedded server; the rest says which files it is on, and is another for copies of them."""
+_OPTIONS = {
+    "listen_addresses": "",
+    "unix_socket_permissions": "0700",
+    "max_connections": "100",
+    "max_wal_size": "1GB",  # what a load of millions writes is checkpointed every minute or so, not every second
+    "timezone": "UTC",
+    "log_timezone": "UTC",
+    "jit": "off",
+}
+_MEBIBYTE = 2**20
+_BUFFERS_SHARE, _LEAST_BUFFERS, _MOST_BUFFERS = 8, 64 * _MEBIBYTE, 1024 * _MEBIBYTE
+_MOST_CACHED = 4096 * _MEBIBYTE
+
+
+def buffers(usable: int) -> int:
+    """Bytes of pages that the server holds itself, of so much memory: enough for the search of millions where it is.
+
+    They are taken as pages are read, so that a small database takes little.
+    """
+    return min(max(usable // _BUFFERS_SHARE, _LEAST_BUFFERS), _MOST_BUFFERS)
+
+
+def cached(usable: int) -> int:
+    """Bytes of files that the server may take the system to hold, of so much memory; at most what it takes by itself.
+
+    A start reads the records of bodies into memory where there is so much room.
+    """
+    return min(usable // 2, _MOST_CACHED)
+
+
+@dataclass(frozen=True, slots=True)
+class Server:
+    """A running server. ``home`` is the folder that holds the cluster and what belongs to it."""
+
+    home: Path
+    sockets: Path
+    password: str
+
+    def url(self, role: str, password: str, database: str) -> str:
+        """The address for a role, in the form that asyncpg and libpq read."""
+        where = urlencode({"host": str(self.sockets), "port": "5432"})
+        return f"postgresql://{quote(role)}:{quote(password)}@/{quote(database)}?{where}"
+
+    def superuser_url(self, database: str = "postgres") -> str:
+        """The address for the superuser, which creates roles and databases."""
+        return self.url(SUPERUSER, self.password, database)
+
+
+@contextmanager
+def running(data_dir: Path, programs_folder: Path | None = None) -> Iterator[Server]:
+    """A server on the cluster of ``data_dir``, created when there is none.
+
+    Any number of processes may be inside at once; the last one to leave stops the server. Raises DatabaseUnavailable.
+    """
+    try:
+        cluster = Cluster.place(data_dir, programs_folder)
+        users = cluster.enter()
+    except OSError as error:
+        raise unavailable(data_dir, f"{error.strerror}: {error.filename}") from error
+    try:
+        yield cluster.server()
+    finally:
+        cluster.leave(users)
+
+
+async def keep(data_dir: Path, programs_folder: Path | None, stop: asyncio.Event) -> None:
+    """Start the server of ``running`` again whenever it has ended, until ``stop``; as soon as there is room, at that.
+
+    Raises DatabaseUnavailable when it does not start again.
+    """
+    cluster = await asyncio.to_thread(Cluster.place, data_dir, programs_folder)
+    sockets = cluster.server().sockets
+    tries = 0
+    while not stop.is_set():
+        try:
+            if await asyncio.to_thread(cluster.revive, sockets):
+                _log.warning("The embedded PostgreSQL had ended and was started again")
+            tries = 0
+        except NoRoom as error:
+            _log.error(str(error))
+        except DatabaseUnavailable:
+            tries += 1
+            if tries == _TRIES:
+                raise
+        await wait_for_work(stop, _KEEP_SECONDS)
+
+
+def retire(data_dir: Path, programs_folder: Path | None = None) -> Path:
+    """Stop a server that was left behind, before its files are removed; gives their folder.
+
+    Raises DatabaseUnavailable while a process uses the server.
+    """
+    cluster = Cluster.place(data_dir, programs_folder)
+    cluster.retire()
+    return cluster.home
+
+
+@contextmanager
+def exclusive(folder: Path) -> Iterator[None]:
+    """What processes that start beside each other in a folder do one after the other. Not reentrant."""
+    handle = os.open(folder / "postgres.lock", os.O_RDWR | os.O_CREAT, 0o600)
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(handle)
+
+
+def home_of(data_dir: Path) -> Path:
+    """The folder of the cluster: the data folder, or a shelter where root's helper account cannot reach that."""
+    data_dir = data_dir.resolve()
+    data_dir.mkdir(parents=True, exist_ok=True)
+    if Account.current().reaches(data_dir):
+        return data_dir
+    home = _SHELTER / hashlib.sha256(os.fsencode(data_dir)).hexdigest()[:16]
+    home.mkdir(parents=True, exist_ok=True)
+    open_to_all(_SHELTER, home)
+    return home
+
+
+@dataclass(frozen=True, slots=True)
+class Cluster:
+    """The files of one server."""
+
+    home: Path
+    programs: Programs
+    account: Account
+
+    @classmethod
+    def place(cls, data_dir: Path, programs_folder: Path | None) -> "Cluster":
+        """Find folders, programs and account. Raises DatabaseUnavailable."""
+        account = Account.current()
+        home = home_of(data_dir)
+        with exclusive(home):
+            return cls(home, Programs.find(programs_folder).within_reach(account, home), account)
+
+    @property
+    def data(self) -> Path:
+        """PostgreSQL's own folder; its form depends on the major version."""
+        return self.home / f"pg{self.programs.major}"
+
+    @property
+    def log(self) -> Path:
+        """What the server said."""
+        return self.home / "postgres.log"
+
+    def enter(self) -> int:
+        """Start the server, or attach to the running one; gives the handle that says that it is in use."""
+        with exclusive(self.home):
+            self._start()
+            users = os.open(self.home / "postgres.users", os.O_RDWR | os.O_CREAT, 0o600)
+            fcntl.flock(users, fcntl.LOCK_SH)
+            return users
+
+    def revive(self, sockets: Path) -> bool:
+        """Start the server if it has ended; whether it had. Whoever uses it finds it in ``sockets``, or not at all."""
+        if self._pid() is not None and self._sockets() == sockets:
+            return False
+        with exclusive(self.home):
+            ended = self._pid() is None
+            self._start()
+            if self._sockets() != sockets:
+                raise DatabaseUnavailable(f"The embedded PostgreSQL is no longer in {sockets}: start Almoner again.")
+            return ended
+
+    def leave(self, users: int) -> None:
+        """Stop the server unless another process uses it."""
+        with exclusive(self.home), suppress(BlockingIOError):
+            try:
+                fcntl.flock(users, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                self._stop()
+            finally:
+                os.close(users)
+
+    def retire(self) -> None:
+        """Stop a server that nobody uses. Raises DatabaseUnavailable when somebody does."""
+        with exclusive(self.home):
+            users = os.open(self.home / "postgres.users", os.O_RDWR | os.O_CREAT, 0o600)
+            try:
+                fcntl.flock(users, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                self._stop()
+            except BlockingIOError:
+                raise DatabaseUnavailable(f"Almoner is running on {self.home}: stop it first, with Ctrl-C.") from None
+            finally:
+                os.close(users)
+
+    def server(self) -> Server:
+        """How to reach the running server."""
+        return Server(self.home, self._sockets(), self._password_file().read_text())
+
+    def _start(self) -> None:
+        pid = self._pid()
+        if pid is None:
+            if not self.data.exists():
+                self._create()
+            self._forget_ended()
+            self._launch()
+        elif not _until(lambda: self._ready(pid), _START_SECONDS):
+            raise DatabaseUnavailable(f"The PostgreSQL server with process number {pid} does not get ready: end it.")
+
+    def _stop(self) -> None:
+        """Stop the server as its documentation says: SIGINT is its fast shutdown, without losing a commit."""
+        pid = self._pid()
+        if pid is None:
+            return
+        sockets = self._sockets()
+        for ask in (signal.SIGINT, signal.SIGQUIT):
+            with suppress(ProcessLookupError):
+                os.kill(pid, ask)
+            if _until(lambda: has_ended(pid), _STOP_SECONDS):
+                break
+        shutil.rmtree(sockets, ignore_errors=True)
+
+    def _create(self) -> None:
+        if (free := shutil.disk_usage(self.home).free) < _FREE_BYTES_NEEDED:
+            raise unavailable(self.home, f"{free // 2**20} MB are free")
+        unfinished = self.home / f"{self.data.name}.unfinished"
+        shutil.rmtree(unfinished, ignore_errors=True)
+        unfinished.mkdir(mode=0o700)
+        self.account.own(unfinished)
+        password = self._password_file()
+        password.touch(mode=0o600)
+        password.write_text(secrets.token_urlsafe(24))
+        self.account.own(password)
+        command: list[str | Path] = [self.programs.folder / "initdb", "--pgdata", unfinished, "--encoding=UTF8"]
+        command += ["--username", SUPERUSER, "--pwfile", password, "--auth=scram-sha-256"]
+        # Order by code point, and letters of every script known: pg_trgm asks the C library, the rest the provider.
+        command += ["--locale=C", f"--lc-ctype={'UTF-8' if sys.platform == 'darwin' else 'C.UTF-8'}"]
+        if self.programs.major >= _BUILTIN_LOCALE_SINCE:
+            command += ["--locale-provider=builtin", "--builtin-locale=C.UTF-8"]
+        made = subprocess.run(command, capture_output=True, text=True, check=False, **self.account.popen())
+        if made.returncode != 0:
+            shutil.rmtree(unfinished, ignore_errors=True)
+            raise unavailable(self.home, cause_in(made.stderr))
+        unfinished.rename(self.data)
+
+    def _launch(self) -> None:
+        sockets = self._socket_folder()
+        deadline = time.monotonic() + _START_SECONDS
+        while (said := self._try(sockets, deadline - time.monotonic())) is not None:
+            # The children of a killed server need a moment to notice; PostgreSQL rightly waits for them.
+            if "is still in use" not in said or time.monotonic() > deadline:
+                shutil.rmtree(sockets, ignore_errors=True)
+                raise unavailable(self.home, cause_in(said))
+            time.sleep(10 * _POLL_SECONDS)
+
+    def _socket_folder(self) -> Path:
+        """The same at each start, so that its users find the server again; unless somebody else took the name."""
+        name = f"almoner-{hashlib.sha256(os.fsencode(self.home)).hexdigest()[:8]}"
+        folder = _short_folder() / name
+        with suppress(FileNotFoundError):
+            if folder.lstat().st_uid in {os.geteuid(), self.account.uid}:
+                shutil.rmtree(folder, ignore_errors=True)
+        try:
+            folder.mkdir(mode=0o700)
+        except FileExistsError:
+            folder = Path(tempfile.mkdtemp(prefix="almoner-", dir=_short_folder()))
+        self.account.own(folder)
+        return folder
+
+    def _try(self, sockets: Path, seconds: float) -> str | None:
+        """Start the server; what it said when it did not get ready."""
+        program: list[str | Path] = [self.programs.folder / "postgres", "-D", self.data, "-k", sockets, "-p", "5432"]
+        usable = memory.usable()
+        held = {
+            "cluster_name": f"{EMBEDDED}{_made(self.data)}",
+            "shared_buffers": f"{buffers(usable) // _MEBIBYTE}MB",
+            "effective_cache_size": f"{cached(usable) // _MEBIBYTE}MB",
+        }
+        options = [f"--{name}={value}" for name, value in (_OPTIONS | held).items()]
+        with self.log.open("ab") as log:
+            before = log.tell()
+            process = subprocess.Popen(
+                [*program, *options], stdin=subprocess.DEVNULL, stdout=log, stderr=log, **self.account.popen()
+            )
+        _until(lambda: process.poll() is not None or self._ready(process.pid), seconds)
+        if process.poll() is None and self._ready(process.pid):
+            process.returncode = 0  # it outlives us: without this the interpreter warns of a child left behind
+            return None
+        process.kill()
+        process.wait()
+        return self.log.read_bytes()[before:].decode(errors="replace")
+
+    def _forget_ended(self) -> None:
+        """Let PostgreSQL see that the killed server is dead, even when a zombie or a stranger has its number.
+
+        The file stays, since PostgreSQL finds the dead server's children through it; our own number, that of the
+        parent, it does not take for a server.
+        """
+        with suppress(FileNotFoundError, IndexError):
+            shutil.rmtree(self._sockets(), ignore_errors=True)
+            with (self.data / "postmaster.pid").open("r+") as file:
+                lines = file.read().splitlines(keepends=True)
+                file.seek(0)
+                file.writelines([f"{os.getpid()}\n", *lines[1:]])
+                file.truncate()
+
+    def _state(self) -> list[str]:
+        """The lines of postmaster.pid: pid, folder, start, port, socket folder, address, memory key, status."""
+        return (self.data / "postmaster.pid").read_text().splitlines()
+
+    def _pid(self) -> int | None:
+        """The process number of the live server of this cluster."""
+        try:
+            pid = int(self._state()[0])
+        except (FileNotFoundError, IndexError, ValueError):
+            return None
+        return None if has_ended(pid) or not _serves(pid, self.data) else pid
+
+    def _ready(self, pid: int) -> bool:
+        with suppress(FileNotFoundError):
+            state = self._state()
+            return len(state) > 7 and state[0] == str(pid) and state[7].strip() == "ready"
+        return False
+
+    def _sockets(self) -> Path:
+        return Path(self._state()[4])
+
+    def _password_file(self) -> Path:
+        return self.home / f"{self.data.name}.password"
+
+
+def _serves(pid: int, data: Path) -> bool:
+    """Whether the process is a server of this cluster and not a stranger that was given its number."""
+    return str(data) in process_column(pid, "args")
+
+
+def _made(folder: Path) -> str:
+    """Which folder it is, wherever it is moved to: its number, and when it was made where the system knows that."""
+    status = folder.stat()
+    birth: float | None = getattr(status, "st_birthtime", None)
+    if birth is None and (program := shutil.which("stat")):  # Python cannot be asked on Linux
+        asked = subprocess.run([program, "-c", "%W", folder], capture_output=True, text=True, check=False)
+        birth = float(asked.stdout) if asked.stdout.strip().isdigit() else None
+    return f"{status.st_ino}.{birth or 0:.0f}"
+
+
+def _until(true: Callable[[], bool], seconds: float) -> bool:
+    deadline = time.monotonic() + seconds
+    while not true():
+        if time.monotonic() > deadline:
+            return False
+        time.sleep(_POLL_SECONDS)
+    return True
+
+
+def _short_folder() -> Path:
+    folder = Path(tempfile.gettempdir())
+    short = len(os.fsencode(folder)) < _SOCKET_PATH_LIMIT
+    return folder if short else Path("/tmp")  # noqa: S108 (short everywhere)

@@ -1,0 +1,1 @@
+"""Domain events: the outbox, their numbers, and the reactions to them."""

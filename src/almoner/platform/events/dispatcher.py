@@ -1,0 +1,254 @@
+"""Gives events their numbers and hands them to the reactions, right after their commit (settled 7, architecture 5).
+
+Writers never wait for a number. Any number of dispatchers may run: each takes partners whose counter no other holds, so
+there is one at a time per partner. What is undispatched is found by its missing number, not by a position in the order
+of writing, so an event that is committed late is never skipped (P3).
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+from time import monotonic
+from typing import Final, TypeVar
+from uuid import UUID
+
+from almoner.platform.database.transactions import Database, Tx
+from almoner.platform.events.held_reactions import held
+from almoner.platform.events.outbox import BELL, COLUMNS, Event, Reaction, event
+from almoner.platform.jobs import queue
+from almoner.platform.jobs.queue import BY_INDEX
+from almoner.platform.jobs.wakeup import Pace, heard
+from almoner.platform.observability.failures import TROUBLE, UNAVAILABLE, failure
+from almoner.platform.observability.telemetry import Telemetry
+
+K = TypeVar("K", UUID, int)
+_Dispatch = Callable[[Sequence[K]], Awaitable[int]]
+
+_PARTNERS: Final = 64
+_EVENTS_OF_PARTNER: Final = 250
+_INTERNAL_EVENTS: Final = 250
+_REST_SECONDS: Final = 1.0
+_NOBODY: Final = UUID(int=0)
+
+WAITING: Final = """
+with recursive waiting (partner_id) as (
+    (select partner_id from event where sequence is null and partner_id > $1 order by partner_id, n limit 1)
+    union all
+    select (
+        select e.partner_id from event e where e.sequence is null and e.partner_id > w.partner_id
+        order by e.partner_id, e.n limit 1
+    ) from waiting w where w.partner_id is not null
+)
+(select partner_id, null::bigint as n from waiting where partner_id is not null limit $2)
+union all
+(select null, n from internal_event where n <> all($3::bigint[]) order by n limit $4)
+"""
+"""Partners with undispatched events, after $1: one index probe for each, however many events they have. And internal
+events, but for $3.
+"""
+
+TURNS: Final = """
+select partner_id, last_sequence from event_counter where partner_id = any($1::uuid[])
+order by partner_id for no key update skip locked
+"""
+
+COUNTERS: Final = """
+with made as (
+    insert into event_counter (partner_id, last_sequence)
+    select p, 0 from unnest($1::uuid[]) as p where not exists (select from event_counter c where c.partner_id = p)
+    order by p on conflict do nothing returning 1
+) select count(*) from made
+"""
+"""Begin counting for partners without a counter; one that another dispatcher counts with is not touched, so not waited
+for."""
+
+NUMBER: Final = f"""
+with taken as materialized (
+    select e.partner_id, e.id, t.last_sequence + row_number() over (partition by e.partner_id order by e.n) as sequence
+    from unnest($1::uuid[], $2::bigint[]) as t (partner_id, last_sequence)
+    cross join lateral (
+        select partner_id, id, n from event where partner_id = t.partner_id and sequence is null order by n limit $3
+    ) e
+), counted as (
+    update event_counter c set last_sequence = t.top
+    from (select partner_id, max(sequence) as top from taken group by partner_id) t where c.partner_id = t.partner_id
+), numbered as (
+    update event set sequence = taken.sequence from taken
+    where event.partner_id = taken.partner_id and event.id = taken.id
+    returning event.{COLUMNS.replace(", ", ", event.")}
+)
+select {COLUMNS} from numbered order by partner_id, sequence
+"""
+
+DRAIN: Final = """
+with gone as (
+    delete from internal_event
+    where n in (select n from internal_event where n = any($1::bigint[]) order by n for update skip locked)
+    returning n, id, partner_id, type, payload, created_at
+)
+select id, partner_id, type, payload, created_at, null::bigint as sequence from gone order by n
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class _Waiting:
+    """What a look at the outbox found: partners with events to number, and internal events by their ``n``."""
+
+    partners: list[UUID]
+    internal: list[int]
+
+
+class Dispatcher:
+    """Numbers events and runs reactions. ``batch`` does one round, ``run`` goes on until told to stop."""
+
+    def __init__(self, db: Database, reactions: Sequence[Reaction], telemetry: Telemetry) -> None:
+        self._db = db
+        self._reactions = reactions
+        self._telemetry = telemetry
+        self._after = _NOBODY
+        self._resting: dict[UUID | int, float] = {}
+
+    async def batch(self) -> int:
+        """Dispatch what waits, up to a limit; how many events. 0: nothing waits, or another dispatcher has it."""
+        waiting = await self._look()
+        dispatched = 0
+        if waiting.internal:
+            dispatched += await self._careful(self._drain, self._drain, waiting.internal)
+        if waiting.partners:
+            dispatched += await self._careful(self._number, self._number_alone, waiting.partners)
+        return dispatched
+
+    async def _look(self) -> _Waiting:
+        """Start after the partner where the last look ended, so that all have their turn."""
+        now = monotonic()
+        self._resting = {what: until for what, until in self._resting.items() if until > now}
+        resting = [what for what in self._resting if isinstance(what, int)]
+        async with self._db.read() as tx:
+            rows = await tx.fetch(WAITING, self._after, _PARTNERS, resting, _INTERNAL_EVENTS)
+            if not rows and self._after != _NOBODY:
+                rows = await tx.fetch(WAITING, _NOBODY, _PARTNERS, resting, _INTERNAL_EVENTS)
+        partners = [row["partner_id"] for row in rows if row["partner_id"] is not None]
+        self._after = partners[-1] if len(partners) == _PARTNERS else _NOBODY
+        return _Waiting(
+            [partner for partner in partners if partner not in self._resting],
+            [row["n"] for row in rows if row["n"] is not None],
+        )
+
+    async def _careful(self, dispatch: _Dispatch[K], alone: _Dispatch[K], waiting: Sequence[K]) -> int:
+        """All at once; after a failure one by one, so that only what cannot be handed over stays behind, and rests."""
+        try:
+            return await dispatch(waiting)
+        except Exception as error:  # noqa: BLE001 (a reaction may raise anything)
+            self._tell(error)
+        dispatched = 0
+        for one in waiting:
+            try:
+                dispatched += await alone([one])
+            except Exception as error:  # noqa: BLE001 (as above)
+                self._tell(error, waiting=str(one))
+                self._resting[one] = monotonic() + _REST_SECONDS
+        return dispatched
+
+    async def _number(self, partners: Sequence[UUID]) -> int:
+        async with self._db.write() as tx:
+            await tx.execute(BY_INDEX)
+            events = await _numbered(tx, partners)
+            await self._react(tx, events)
+        return len(events)
+
+    async def _number_alone(self, partners: Sequence[UUID]) -> int:
+        """As ``_number``, and a reaction that fails on an event is left to a job: no event waits for it."""
+        async with self._db.write() as tx:
+            await tx.execute(BY_INDEX)
+            events = await _numbered(tx, partners)
+            for reaction in self._reactions:
+                await queue.enqueue_all(
+                    tx, [held(reaction, event) for event in await self._failed(tx, reaction, events)]
+                )
+        return len(events)
+
+    async def _failed(self, tx: Tx, reaction: Reaction, events: Sequence[Event]) -> list[Event]:
+        """Have it react to all at once, else to each; the events on which it fails."""
+        concerned = [happened for happened in events if reaction.concerns(happened)]
+        if not concerned or await self._reacts(tx, reaction, concerned):
+            return []
+        return [one for one in concerned if not await self._reacts(tx, reaction, [one], on=str(one.id))]
+
+    async def _reacts(self, tx: Tx, reaction: Reaction, events: Sequence[Event], **fields: object) -> bool:
+        try:
+            async with tx.savepoint():
+                await reaction.react(tx, events)
+        except Exception as error:  # noqa: BLE001 (a reaction may raise anything)
+            self._tell(error, reaction=reaction.name, **fields)
+            return False
+        return True
+
+    async def _drain(self, internal: Sequence[int]) -> int:
+        async with self._db.write() as tx:
+            await tx.execute(BY_INDEX)
+            events = [event(row) for row in await tx.fetch(DRAIN, internal)]
+            await self._react(tx, events)
+        return len(events)
+
+    async def _react(self, tx: Tx, events: Sequence[Event]) -> None:
+        for reaction in self._reactions:
+            concerned = [happened for happened in events if reaction.concerns(happened)]
+            if concerned:
+                await reaction.react(tx, concerned)
+
+    def _tell(self, error: Exception, **fields: object) -> None:
+        """Log a reaction's failure. A database that is away is nobody's failure: raised again."""
+        if isinstance(error, UNAVAILABLE):
+            raise error
+        self._telemetry.log("dispatch_failed", self._db.deployment.clock.wall(), **failure(error), **fields)
+
+    async def run(self, stop: asyncio.Event) -> None:
+        """Dispatch until ``stop`` is set: at once after this process's commits, within half a second after others'."""
+        pace = Pace()
+        with BELL.listener() as ear:
+            while not stop.is_set():
+                try:
+                    dispatched = await self.batch()
+                except TROUBLE as error:
+                    self._telemetry.log("dispatcher_waits", self._db.deployment.clock.wall(), **failure(error))
+                    await heard(ear, _REST_SECONDS)
+                    continue
+                if dispatched:
+                    pace.quicken()
+                else:
+                    await pace.rest(ear)
+
+
+async def _numbered(tx: Tx, partners: Sequence[UUID]) -> list[Event]:
+    """Number the oldest events of those partners whose turn nobody else has."""
+    # The counters are locked by a statement of their own: the next one must see what the last holder numbered.
+    turns = await tx.fetch(TURNS, partners)
+    if len(turns) < len(partners) and await tx.fetchval(COUNTERS, partners):
+        turns = await tx.fetch(TURNS, partners)
+    if not turns:
+        return []
+    rows = await tx.fetch(
+        NUMBER, [turn["partner_id"] for turn in turns], [turn["last_sequence"] for turn in turns], _EVENTS_OF_PARTNER
+    )
+    return [event(row) for row in rows]
+
+
+async def waiting(tx: Tx) -> int:
+    """How many events have not been dispatched."""
+    count = await tx.fetchval(
+        "select (select count(*) from event where sequence is null) + (select count(*) from internal_event)"
+    )
+    return int(count)
+
+
+async def lag(tx: Tx) -> float:
+    """Age in seconds of the oldest event that waits for its number; 0 when none does."""
+    oldest = await tx.fetchval(
+        """
+        select least(
+            (select created_at from event where sequence is null order by n limit 1),
+            (select created_at from internal_event order by n limit 1)
+        )
+        """
+    )
+    return 0.0 if oldest is None else max(0.0, float((tx.now - oldest).total_seconds()))

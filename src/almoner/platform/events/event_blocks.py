@@ -1,0 +1,58 @@
+"""Numbered events counted by the block: numbers have no gaps and never change, so a full block is counted once.
+
+Lists add blocks up, and read events one by one only in those that the range begins or ends in, and after the last one.
+A block says what was in it when it was counted: below the lowest event that is kept, it counts no more.
+"""
+
+from datetime import datetime
+from typing import Any, Final
+
+from almoner.platform.database.transactions import Tx
+
+SIZE: Final = 5000
+"""Of every block, as the database holds it too; it never changes."""
+_PARTNERS: Final = 16
+
+WAITING: Final = f"""
+select partner_id, blocked from event_counter where last_sequence >= blocked + {SIZE}
+order by partner_id limit {_PARTNERS} for no key update skip locked
+"""
+# For one partner at a time: of several, all their events would be read and joined.
+BUILD: Final = f"""
+with built as (
+    insert into event_block (partner_id, block, type, n, first_at, last_at)
+    select $1, $2::bigint / {SIZE}, type, count(*), min(min(created_at)) over (), max(max(created_at)) over ()
+    from event where partner_id = $1 and sequence > $2 and sequence <= $2 + {SIZE} group by type
+)
+update event_counter set blocked = $2 + {SIZE} where partner_id = $1
+"""
+
+TIDY: Final = f"""
+with gone as (
+    delete from event_block b using event_counter c cross join lateral (
+        select coalesce((select min(sequence) from event where partner_id = c.partner_id and sequence is not null),
+                        c.last_sequence + 1) as lowest
+    ) kept
+    where b.partner_id = c.partner_id and b.block < (kept.lowest - 1) / {SIZE} returning 1
+) select count(*) from gone
+"""
+
+
+async def next_due(tx: Tx) -> datetime | None:
+    """When there is a block to count: now, or nothing in sight."""
+    waits = await tx.fetchval(f"select exists (select from event_counter where last_sequence >= blocked + {SIZE})")
+    return tx.now if waits else None
+
+
+async def build(tx: Tx) -> int:
+    """Sweep: count a block of each of some partners; of how many. A partner that is numbered just now has its turn."""
+    waiting = await tx.fetch(WAITING)
+    for row in waiting:
+        await tx.execute(BUILD, row["partner_id"], row["blocked"])
+    return len(waiting)
+
+
+async def tidy(tx: Tx) -> int:
+    """Remove blocks whose events are kept no more; how many rows."""
+    removed: Any = await tx.fetchval(TIDY)
+    return int(removed)

@@ -1,0 +1,199 @@
+"""The outbox: events are written in the transaction of the change, so that none is lost and none is a phantom (W1).
+
+``emit`` freezes what partners will be sent, byte for byte (W7). Right after the commit a dispatcher gives each event
+its number, without gaps per partner (``platform.dispatcher``); lists and deliveries see numbered events only. Events
+whose type begins with ``internal.`` tell other slices something: they have no number and are removed once their
+reactions ran. Partners can read an event for 90 days; then its whole row goes, from the lowest number up, so that what
+is left has no gap (V6).
+"""
+
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from functools import partial
+from typing import Any, Final
+from uuid import UUID
+
+import msgspec
+from asyncpg import Record
+
+from almoner.kit.time import iso
+from almoner.platform.database.transactions import Partner, Tx
+from almoner.platform.events import event_blocks
+from almoner.platform.events.event_types import EVENT_TYPES as EVENT_TYPES
+from almoner.platform.jobs.wakeup import Wakeup
+
+INTERNAL: Final = "internal."
+EVERY_TYPE: Final = "*"
+KEPT: Final = timedelta(days=90)  # V6
+
+BELL: Final = Wakeup()
+"""Rung after a commit that wrote events."""
+
+_encode = msgspec.json.encode
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """One event. ``payload`` is the envelope (spec 2.11) as bytes; ``sequence`` is None for internal events."""
+
+    id: UUID
+    partner_id: UUID | None
+    type: str
+    payload: bytes
+    created_at: datetime
+    sequence: int | None
+
+    def record(self) -> object:
+        """The ``eventData``, decoded."""
+        return msgspec.json.decode(self.payload)["data"]["eventData"]
+
+
+@dataclass(frozen=True, slots=True)
+class Reaction:
+    """What a slice does when events are dispatched: rows and jobs only, in the transaction that numbers them.
+
+    ``react`` gets all events of its type in one batch, in order; ``event_type`` may be ``*``, every public event. An
+    event is handed over exactly once. When ``react`` raises on a public event, what it did is undone and it gets this
+    event alone, later (``platform.held_reactions``); an internal one stays undispatched and is tried again.
+    """
+
+    event_type: str
+    react: Callable[[Tx, Sequence[Event]], Awaitable[None]]
+
+    @property
+    def name(self) -> str:
+        """By which a job names it: ``* webhooks.deliveries.service.fan_out``."""
+        function = self.react.func if isinstance(self.react, partial) else self.react
+        place = f"{function.__module__}.{function.__qualname__}"
+        return f"{self.event_type} {place.removeprefix('almoner.')}"
+
+    def concerns(self, event: Event) -> bool:
+        """Whether the event is one of those reacted to."""
+        if self.event_type == EVERY_TYPE:
+            return event.sequence is not None
+        return self.event_type == event.type
+
+
+@dataclass(frozen=True, slots=True)
+class _Frozen:
+    """An event about to be written."""
+
+    id: UUID
+    type: str
+    payload: bytes
+
+
+def _freeze(tx: Tx, event_type: str, record: object) -> _Frozen:
+    """The envelope around ``record`` (a wire record) as it stands now. Raises ValueError for an unknown type."""
+    if event_type not in EVENT_TYPES and not event_type.startswith(INTERNAL):
+        raise ValueError(f"{event_type} is not in the catalogue of events; add it to platform/events/event_types.py")
+    event_id = tx.new_id()
+    data = {
+        "id": tx.ids.text("event", event_id),
+        "createdAt": iso(tx.now),
+        "eventType": event_type,
+        "eventData": record,
+    }
+    return _Frozen(event_id, event_type, _encode({"object": "event", "data": data}))
+
+
+_APPEND: Final = "insert into event (id, partner_id, type, payload, created_at) {source}"
+
+
+async def emit(tx: Tx, partner: UUID | None, event_type: str, record: object) -> UUID:
+    """Write an event in the caller's transaction; its id. ``partner`` may be None for internal events."""
+    frozen = _freeze(tx, event_type, record)
+    if event_type.startswith(INTERNAL):
+        await tx.execute(
+            "insert into internal_event (id, partner_id, type, payload, created_at) values ($1, $2, $3, $4, $5)",
+            frozen.id,
+            partner,
+            frozen.type,
+            frozen.payload,
+            tx.now,
+        )
+    else:
+        if partner is None:
+            raise ValueError(f"{event_type} is told to a partner: say to which")
+        await tx.execute(
+            _APPEND.format(source="values ($1, $2, $3, $4, $5)"),
+            frozen.id,
+            partner,
+            frozen.type,
+            frozen.payload,
+            tx.now,
+        )
+    _wake(tx)
+    return frozen.id
+
+
+async def emit_all(tx: Tx, event_type: str, told: Sequence[tuple[UUID, object]]) -> None:
+    """As ``emit``, for many public events of one type in one statement: (partner, record), in order."""
+    frozen = [_freeze(tx, event_type, record) for _, record in told]
+    await tx.execute(
+        _APPEND.format(
+            source="select id, partner_id, $4, payload, $5 from unnest($1::uuid[], $2::uuid[], $3::bytea[]) "
+            "as t (id, partner_id, payload)"
+        ),
+        [event.id for event in frozen],
+        [partner for partner, _ in told],
+        [event.payload for event in frozen],
+        event_type,
+        tx.now,
+    )
+    _wake(tx)
+
+
+def _wake(tx: Tx) -> None:
+    """Let this process's dispatcher look as soon as the transaction has been committed."""
+    tx.after_commit(BELL.ring)
+
+
+def event(row: Record) -> Event:
+    """From a row with the columns ``COLUMNS``."""
+    return Event(row["id"], row["partner_id"], row["type"], row["payload"], row["created_at"], row["sequence"])
+
+
+COLUMNS: Final = "id, partner_id, type, payload, created_at, sequence"
+
+
+async def find(tx: Tx, partner: Partner, event_id: UUID) -> Event | None:
+    """A public event of the partner, numbered or not; None when it is not kept."""
+    row = await tx.fetchrow(f"select {COLUMNS} from event where partner_id = $1 and id = $2", partner.id, event_id)
+    return None if row is None else event(row)
+
+
+OLDEST: Final = """
+select c.partner_id, first.created_at from event_counter c cross join lateral (
+    select created_at from event where partner_id = c.partner_id and sequence is not null order by sequence limit 1
+) first
+"""
+"""Each partner's lowest event: one index probe for each partner, however many events there are."""
+
+PURGE: Final = f"""
+with old as materialized (
+    select taken.partner_id, taken.id from ({OLDEST}) c cross join lateral (
+        select *, bool_and(created_at <= $1) over (order by sequence) as unbroken from (
+            select partner_id, id, sequence, created_at from event
+            where partner_id = c.partner_id and sequence is not null order by sequence limit $2
+        ) lowest
+    ) taken where c.created_at <= $1 and taken.unbroken limit $2
+), gone as (
+    delete from event using old where event.partner_id = old.partner_id and event.id = old.id returning 1
+) select count(*) from gone
+"""
+
+
+async def next_due(tx: Tx) -> datetime | None:
+    """When the first event that is still there has been kept for long enough."""
+    oldest: datetime | None = await tx.fetchval(f"select min(created_at) from ({OLDEST}) oldest")
+    return None if oldest is None else oldest + KEPT
+
+
+async def purge(tx: Tx, limit: int = 1000) -> int:
+    """Sweep: remove events that partners were shown for 90 days, and in the end their blocks; how many events."""
+    removed: Any = await tx.fetchval(PURGE, tx.now - KEPT, limit)
+    if removed < limit:
+        await event_blocks.tidy(tx)
+    return int(removed)

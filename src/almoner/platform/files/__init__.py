@@ -1,0 +1,1 @@
+"""Files and images: uploads read in a confined process, storage, signed documents."""

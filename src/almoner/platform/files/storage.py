@@ -1,0 +1,222 @@
+"""Bytes kept outside the database, sealed: documents (U4). The keys are random and say nothing.
+
+A blob is cut into segments, each sealed with the deployment's vault for its key and place, the last one marked: none
+can be altered, swapped or cut off unseen, and neither writing nor reading ever holds more than one of them in memory.
+Storing and reading may go over a network: never while a transaction is open (architecture 5).
+"""
+
+import os
+from collections.abc import AsyncIterator, Awaitable, Callable
+from dataclasses import dataclass
+from datetime import date, datetime
+from typing import BinaryIO, Final, Protocol
+from uuid import UUID
+
+from almoner.kit.errors import ServiceUnavailable
+from almoner.kit.ids import encode
+from almoner.platform.crypto import SealBroken, Vault
+from almoner.platform.database.identity import Identity
+from almoner.platform.database.transactions import inside_transaction
+
+SEGMENT: Final = 256 * 1024
+
+_CONTEXT: Final = "blob"
+_MAGIC: Final = b"ALB1"
+_LENGTH: Final = 4
+_MOST_SEALED: Final = SEGMENT + 64
+
+
+class BlobMissing(Exception):
+    """There is no blob under this key."""
+
+
+class StorageAway(ServiceUnavailable):
+    message = "The store of documents cannot be reached just now; try again in a moment"
+
+
+@dataclass(frozen=True, slots=True)
+class Listed:
+    """A blob that lies in the storage, and since when, by the storage's own clock."""
+
+    key: str
+    since: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Trashed:
+    """A blob in the trash, and the day (UTC, real time) on which it was put there."""
+
+    key: str
+    day: date
+
+
+class Marks(Protocol):
+    """What deployments say of themselves in a storage, each under its own name. All raise StorageAway."""
+
+    async def read_mark(self, name: str) -> bytes | None:
+        """What is said under a name; None: nothing."""
+        ...
+
+    async def write_mark(self, name: str, content: bytes) -> None:
+        """Say it, in place of what was said before."""
+        ...
+
+    async def mark_names(self) -> list[str]:
+        """Under which names something is said."""
+        ...
+
+
+class Storage(Marks, Protocol):
+    """Where blobs lie. All raise StorageAway when it cannot be reached."""
+
+    async def put(self, key: str, content: AsyncIterator[bytes]) -> None:
+        """Store a new blob, whole or not at all."""
+        ...
+
+    def get(self, key: str) -> AsyncIterator[bytes]:
+        """Its bytes, piece by piece. Raises BlobMissing."""
+        ...
+
+    async def remove(self, key: str) -> None:
+        """Remove it; one that is not there is removed."""
+        ...
+
+    def all(self) -> AsyncIterator[Listed]:
+        """Every blob but those in the trash, in no order."""
+        ...
+
+    async def trash(self, key: str, day: date) -> None:
+        """Put a blob into the trash; one that is not there stays away."""
+        ...
+
+    def trashed(self) -> AsyncIterator[Trashed]:
+        """What lies in the trash, in no order."""
+        ...
+
+    async def restore(self, found: Trashed) -> None:
+        """Take a blob out of the trash. Raises BlobMissing."""
+        ...
+
+    async def empty(self, found: Trashed) -> None:
+        """Remove a blob that lies in the trash; one that is not there is removed."""
+        ...
+
+
+class Blobs:
+    """Sealed blobs in a storage, as one deployment may use them.
+
+    ``confirm`` asks the storage whether the deployment is who it says, before anything is removed. Raises StorageAway.
+    """
+
+    def __init__(
+        self,
+        storage: Storage,
+        vault: Vault,
+        identity: Identity | None = None,
+        confirm: Callable[[], Awaitable[None]] | None = None,
+    ) -> None:
+        self._storage = storage
+        self._vault = vault
+        self._identity = identity or Identity()
+        self._confirm = confirm
+
+    async def put(self, content: BinaryIO) -> str:
+        """Store what is left to be read of a file; the answer is its key. Raises UnreleasedCopy."""
+        _stay_outside()
+        self._identity.ensure_active()
+        key = encode(UUID(bytes=os.urandom(16))) + self._identity.mark
+        await self._storage.put(key, self._sealed(key, content))
+        return key
+
+    async def read(self, key: str) -> AsyncIterator[bytes]:
+        """The plain bytes, segment by segment. Raises BlobMissing, SealBroken, StorageAway."""
+        _stay_outside()
+        waiting, place, last = bytearray(), 0, False
+        async for piece in self._storage.get(key):
+            waiting += piece
+            if place == 0 and len(waiting) >= len(_MAGIC):
+                if not waiting.startswith(_MAGIC):
+                    raise SealBroken("unknown format of a sealed blob")
+                place = 1
+                del waiting[: len(_MAGIC)]
+            while place and len(waiting) >= _LENGTH:
+                marked = int.from_bytes(waiting[:_LENGTH])
+                length, ends = marked >> 1, bool(marked & 1)
+                if length > _MOST_SEALED or last:
+                    raise SealBroken("a sealed blob is longer than it says")
+                if len(waiting) < _LENGTH + length:
+                    break
+                sealed = bytes(waiting[_LENGTH : _LENGTH + length])
+                del waiting[: _LENGTH + length]
+                plain = self._vault.open(sealed, context=_CONTEXT, binding=_binding(key, place, ends))
+                place, last = place + 1, ends
+                if plain:
+                    yield plain
+        if waiting or not last:
+            raise SealBroken("a sealed blob is cut off, or something follows it")
+
+    async def remove(self, key: str) -> None:
+        """Remove a blob of this deployment; one that is not there is removed, and that of another stays.
+
+        Raises UnreleasedCopy.
+        """
+        if await self._may_remove(key):
+            await self._storage.remove(key)
+
+    async def all(self) -> AsyncIterator[Listed]:
+        """Every blob of this deployment, and those of others: ``own`` tells them apart."""
+        _stay_outside()
+        async for listed in self._storage.all():
+            yield listed
+
+    def own(self, key: str) -> bool:
+        """Whether this deployment stored it."""
+        return self._identity.stored(key)
+
+    async def trash(self, key: str, day: date) -> None:
+        """Put a blob of this deployment into the trash. Raises UnreleasedCopy."""
+        if await self._may_remove(key):
+            await self._storage.trash(key, day)
+
+    async def trashed(self) -> AsyncIterator[Trashed]:
+        """What this deployment put into the trash."""
+        _stay_outside()
+        async for found in self._storage.trashed():
+            if self.own(found.key):
+                yield found
+
+    async def restore(self, found: Trashed) -> None:
+        """Take a blob out of the trash. Raises BlobMissing."""
+        _stay_outside()
+        await self._storage.restore(found)
+
+    async def empty(self, found: Trashed) -> None:
+        """Remove what this deployment put into the trash. Raises UnreleasedCopy."""
+        if await self._may_remove(found.key):
+            await self._storage.empty(found)
+
+    async def _may_remove(self, key: str) -> bool:
+        _stay_outside()
+        if self._confirm is not None:
+            await self._confirm()
+        self._identity.ensure_active()
+        return self.own(key)
+
+    async def _sealed(self, key: str, content: BinaryIO) -> AsyncIterator[bytes]:
+        head, place, plain = _MAGIC, 1, content.read(SEGMENT)
+        ends = False
+        while not ends:
+            following = content.read(SEGMENT)
+            ends = not following
+            sealed = self._vault.seal(plain, context=_CONTEXT, binding=_binding(key, place, ends))
+            yield head + (len(sealed) << 1 | ends).to_bytes(_LENGTH) + sealed
+            head, place, plain = b"", place + 1, following
+
+
+def _binding(key: str, place: int, ends: bool) -> bytes:
+    return key.encode() + place.to_bytes(4) + bytes([ends])
+
+
+def _stay_outside() -> None:
+    if inside_transaction():
+        raise RuntimeError("the storage must not be used while a transaction is open: store before it, read after it")

@@ -1,0 +1,183 @@
+"""The server's side of checking received files: hand one to a child of its fork server, hear what it is (U2, U8).
+
+The server itself parses nothing. The fork server is started with the first file; measured, a child of it begins within
+5 ms, a new Python with the parsers takes 200 ms of a processor (docs/evidence/uploads.md).
+"""
+
+import asyncio
+import json
+import os
+import select
+import socket
+import subprocess
+import sys
+import tempfile
+import threading
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from hashlib import sha256
+from pathlib import Path
+from time import monotonic
+from typing import Any, BinaryIO, Final
+
+import almoner
+from almoner.platform.files.uploads.files import Checked
+from almoner.platform.files.uploads.problems import FiletypeNotSupported
+from almoner.platform.jobs.sidecar import beside
+
+AT_ONCE: Final = 2
+"""Children of one server; other files wait. An image of the most pixels takes 300 MB for a moment."""
+
+_PATIENCE_SECONDS: Final = 25.0  # the fork server stops a child before
+_START_SECONDS: Final = 30.0
+_MOST_VERDICT: Final = 4096
+_PART: Final = 256 * 1024
+_STARTED: Final = b"+"
+_BEGIN: Final = (
+    "import sys; sys.path.insert(0, sys.argv[1]); from almoner.platform.files.uploads import fork_server; "
+    "fork_server.main(int(sys.argv[2]))"
+)
+
+
+class CheckingFailed(Exception):
+    """The fork server cannot be started, or ends as soon as it is."""
+
+
+class Checker:
+    """Checks files in children, a few at once. ``told`` hears how each check ended and how long it took, in seconds."""
+
+    def __init__(self, told: Callable[[str, float], None] = lambda _outcome, _seconds: None) -> None:
+        self._turn = asyncio.Semaphore(AT_ONCE)
+        self._fork_server = _ForkServer()
+        self._told = told
+
+    async def check(
+        self,
+        content: BinaryIO,
+        declared: str | None,
+        *,
+        field: str = "file",
+        longest_side: int | None = None,
+        square: bool = False,
+        fields: Mapping[str, str] | None = None,
+    ) -> Checked:
+        """Read a file in a child; what it is, images written anew. ``declared``: the media type that it must be of.
+
+        Raises FiletypeNotSupported.
+        """
+        async with self._turn:
+            began = monotonic()
+            target: BinaryIO = tempfile.TemporaryFile()  # noqa: SIM115 (it is what is answered)
+            kept = None
+            try:
+                said = await beside(
+                    lambda: self._fork_server.ask(content, target, declared, longest_side, square=square)
+                )
+                outcome = "killed" if said is None else "refused" if "refused" in said else "accepted"
+                self._told(outcome, monotonic() - began)
+                if said is None:
+                    raise FiletypeNotSupported(f"body.{field} cannot be read within the limits of time and memory")
+                if "refused" in said:
+                    raise FiletypeNotSupported(f"body.{field} {said['refused']}")
+                kept = target if said["rewritten"] else content
+                size, digest = await beside(lambda: _measure(kept))
+            finally:
+                if kept is not target:
+                    target.close()
+        return Checked(said["mediaType"], size, digest, kept, tuple(said["flags"]), fields or {})
+
+    def close(self) -> None:
+        """End the fork server."""
+        self._fork_server.close()
+
+
+def _measure(file: BinaryIO) -> tuple[int, bytes]:
+    file.seek(0)
+    size, seen = 0, sha256()
+    while part := file.read(_PART):
+        size += len(part)
+        seen.update(part)
+    file.seek(0)
+    return size, seen.digest()
+
+
+class _ForkServer:
+    """The process and the socket to it; used from threads."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._process: subprocess.Popen[bytes] | None = None
+        self._control: socket.socket | None = None
+
+    def ask(
+        self, source: BinaryIO, target: BinaryIO, declared: str | None, longest_side: int | None, *, square: bool
+    ) -> dict[str, Any] | None:
+        """What the child says; None when it was stopped before it said anything. Raises CheckingFailed."""
+        source.flush()
+        task = json.dumps({"declared": declared, "longestSide": longest_side, "square": square}).encode()
+        heard, said = os.pipe()
+        try:
+            self._begin(task, [source.fileno(), target.fileno(), said], heard)
+            os.close(said)
+            said = -1
+            return _verdict(heard)
+        finally:
+            os.close(heard)
+            if said != -1:
+                os.close(said)
+
+    def _begin(self, task: bytes, files: list[int], heard: int) -> None:
+        """Have a child started: one at a time, so that no two tasks lie in the socket. The server may be gone once."""
+        with self._lock:
+            for _ in range(2):
+                control = self._control or self._start()
+                with suppress(OSError):
+                    socket.send_fds(control, [task], files)
+                    # The fork server never writes to its socket: it can be read when it has been closed.
+                    if _read_within(heard, 1, _START_SECONDS, control) == _STARTED:
+                        return
+                self._end()
+        raise CheckingFailed("the process that reads received files ends as soon as it is started")
+
+    def _start(self) -> socket.socket:
+        ours, theirs = socket.socketpair()
+        with theirs:
+            folder = str(Path(almoner.__file__).parents[1])
+            self._process = subprocess.Popen(
+                [sys.executable, "-I", "-c", _BEGIN, folder, str(theirs.fileno())],
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
+                pass_fds=[theirs.fileno()],
+                env={},
+                cwd="/",
+                start_new_session=True,
+            )
+        self._control = ours
+        return ours
+
+    def _end(self) -> None:
+        if self._control is not None:
+            self._control.close()
+            self._control = None
+        if self._process is not None:
+            self._process.kill()
+            self._process.wait()
+            self._process = None
+
+    def close(self) -> None:
+        """End the process."""
+        with self._lock:
+            self._end()
+
+
+def _verdict(heard: int) -> dict[str, Any] | None:
+    text = _read_within(heard, _MOST_VERDICT, _PATIENCE_SECONDS)
+    return json.loads(text) if text else None
+
+
+def _read_within(number: int, most: int, seconds: float, *unless: socket.socket) -> bytes:
+    """What one write of the other side brings in that time; nothing when one of ``unless`` can be read instead."""
+    watched = [number, *(one.fileno() for one in unless)]
+    readable, _, _ = select.select(watched, [], [], seconds)
+    return os.read(number, most) if number in readable else b""

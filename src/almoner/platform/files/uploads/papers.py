@@ -1,0 +1,164 @@
+"""PDFs, opened and walked through in full. Runs in the confined child. A file is kept as it came, or refused (U2, U3).
+
+Damage is not repaired: what one reader mends in one way, another mends in another, and sees another document.
+"""
+
+import re
+import zlib
+from collections.abc import Iterator
+from io import BytesIO
+from typing import Any, Final
+from zipfile import is_zipfile
+
+import pikepdf
+
+from almoner.platform.files.uploads.verdicts import Refused
+
+MOST_PAGES: Final = 200
+MOST_UNPACKED: Final = 50 * 1024 * 1024
+MOST_OBJECTS: Final = 200_000
+
+_BEGINNING: Final = re.compile(rb"%PDF-[12]\.\d[\s%]")
+_END: Final = b"%%EOF"
+_DAMAGED: Final = "is no undamaged PDF (printing it into a new one helps)"
+_HARMLESS: Final = "missing or invalid; repairing"  # such as a page without resources: there is one reading only
+_STEP: Final = 1024 * 1024
+_ACTIONS: Final = {
+    "/JavaScript": "pdf_javascript",
+    "/Launch": "pdf_launch",
+    "/GoToE": "pdf_embedded_files",
+    "/GoToR": "pdf_remote",
+    "/SubmitForm": "pdf_remote",
+    "/ImportData": "pdf_remote",
+    "/Rendition": "pdf_media",
+    "/Movie": "pdf_media",
+    "/Sound": "pdf_media",
+    "/RichMediaExecute": "pdf_media",
+}
+"""What an action (its /S) does, beside leading to another page or a web page."""
+_KEYS: Final = {
+    "/JS": "pdf_javascript",
+    "/JavaScript": "pdf_javascript",
+    "/XFA": "pdf_javascript",
+    "/Launch": "pdf_launch",
+    "/EmbeddedFiles": "pdf_embedded_files",
+    "/EF": "pdf_embedded_files",
+    "/RichMedia": "pdf_media",
+    "/RichMediaContent": "pdf_media",
+}
+_TYPES: Final = {
+    "/EmbeddedFile": "pdf_embedded_files",
+    "/RichMedia": "pdf_media",
+    "/Movie": "pdf_media",
+    "/Sound": "pdf_media",
+    "/Screen": "pdf_media",
+    "/3D": "pdf_media",
+}
+_INFLATED: Final = ("/FlateDecode", "/Fl")
+_DECODED: Final = ("/LZWDecode", "/LZW", "/RunLengthDecode", "/RL", "/ASCII85Decode", "/A85", "/ASCIIHexDecode", "/AHx")
+_PICTURES: Final = ("/DCTDecode", "/DCT", "/JPXDecode", "/CCITTFaxDecode", "/CCF", "/JBIG2Decode")
+
+
+def examine(content: bytes) -> list[str]:
+    """What the PDF may do beside showing its pages, as flags. Raises Refused, and whatever the parser raises."""
+    if not _BEGINNING.match(content):
+        raise Refused(_DAMAGED)
+    _, end, tail = content.rpartition(_END)
+    if not end or tail.strip(b"\x00\t\r\n "):
+        raise Refused(_DAMAGED + ": something follows its end, or the end is missing")
+    if is_zipfile(BytesIO(content)):
+        raise Refused("is an archive as well as a PDF")
+    try:
+        with pikepdf.open(BytesIO(content), attempt_recovery=False, suppress_warnings=True) as opened:
+            flags = _walk(opened)
+            if any(not str(warning).endswith(_HARMLESS) for warning in opened.get_warnings()):
+                raise Refused(_DAMAGED)
+            return flags
+    except pikepdf.PasswordError:
+        raise Refused("is encrypted") from None
+    except (pikepdf.PdfError, pikepdf.DataDecodingError) as error:
+        raise Refused(_DAMAGED) from error
+
+
+def _walk(opened: pikepdf.Pdf) -> list[str]:
+    if opened.is_encrypted:
+        raise Refused("is encrypted")
+    if not 1 <= len(opened.pages) <= MOST_PAGES:
+        raise Refused(f"has no page, or more than {MOST_PAGES}")
+    flags: set[str] = set()
+    left = MOST_UNPACKED
+    objects = opened.objects
+    if len(objects) > MOST_OBJECTS:
+        raise Refused(f"has more than {MOST_OBJECTS} objects")
+    for found in (opened.trailer, *objects):
+        if isinstance(found, pikepdf.Stream):
+            left -= _unpacked(found, left)
+        for entries in _dictionaries(found):
+            flags |= _told(entries)
+    return ["pdf_active", *sorted(flags)] if flags else []
+
+
+def _dictionaries(found: Any) -> Iterator[dict[str, Any]]:
+    """All dictionaries of one object, its own and those written inside it."""
+    waiting = [found]
+    while waiting:
+        value = waiting.pop()
+        if isinstance(value, pikepdf.Stream):
+            value = value.stream_dict
+        if isinstance(value, pikepdf.Dictionary):
+            entries = dict(value.items())
+            yield entries
+            waiting += [inner for inner in entries.values() if _written_inside(inner)]
+        elif isinstance(value, pikepdf.Array):
+            waiting += [inner for inner in value if _written_inside(inner)]
+
+
+def _written_inside(value: Any) -> bool:
+    return isinstance(value, pikepdf.Dictionary | pikepdf.Array) and not value.is_indirect
+
+
+def _told(entries: dict[str, Any]) -> set[str]:
+    """Flags of one dictionary."""
+    told = {_KEYS[key] for key in entries if key in _KEYS}
+    told |= {_ACTIONS[name] for name in (_name(entries.get("/S")),) if name in _ACTIONS}
+    return told | {_TYPES[name] for key in ("/Type", "/Subtype") if (name := _name(entries.get(key))) in _TYPES}
+
+
+def _name(value: Any) -> str:
+    return str(value) if isinstance(value, pikepdf.Name) else ""
+
+
+def _unpacked(stream: pikepdf.Stream, most: int) -> int:
+    """How large the stream is once it is unpacked, pictures left as they are. Raises Refused above ``most``."""
+    given: Any = stream.stream_dict.get("/Filter", [])
+    filters = [_name(one) for one in (given if isinstance(given, pikepdf.Array) else [given])] if given else []
+    data, size = stream.read_raw_bytes(), 0
+    for place, name in enumerate(filters):
+        if name in _PICTURES:
+            break
+        if name in _INFLATED:
+            data = _inflated(data, most - size)
+        elif name in _DECODED:
+            if place:
+                raise Refused("packs a stream in more ways than one")
+            data = stream.read_bytes(pikepdf.StreamDecodeLevel.generalized)  # the limit of memory holds
+        else:
+            raise Refused(f"packs a stream in an unknown way ({name[:40]})")
+        size += len(data)
+        if size > most:
+            raise Refused(f"is larger than {MOST_UNPACKED} bytes once it is unpacked")
+        if name in _DECODED:
+            break  # all that came after it was undone with it
+    return size
+
+
+def _inflated(data: bytes, most: int) -> bytes:
+    """Unpacked data, and no more than one step above ``most``. Raises Refused."""
+    made, unpack = bytearray(), zlib.decompressobj()
+    try:
+        while data and not unpack.eof and len(made) <= most:
+            made += unpack.decompress(data, _STEP)
+            data = unpack.unconsumed_tail
+    except zlib.error:
+        raise Refused(_DAMAGED) from None
+    return bytes(made)

@@ -1,0 +1,55 @@
+"""All background work of one process: the dispatcher, the audit chain, the sweeps, the jobs."""
+
+import asyncio
+from datetime import datetime
+
+from almoner.platform.audit.chain import Chainer
+from almoner.platform.database.transactions import BACKGROUND_SECONDS, Database, Tx, statement_limit
+from almoner.platform.events import dispatcher, held_reactions
+from almoner.platform.events.dispatcher import Dispatcher
+from almoner.platform.jobs import queue
+from almoner.platform.jobs.background_tasks import Duties, Work
+from almoner.platform.jobs.runner import Runner
+from almoner.platform.jobs.schedules import Sweeper
+from almoner.platform.observability.telemetry import Telemetry
+
+
+class Background:
+    """Does the duties. ``run`` goes on until told to stop, ``drain`` does what is due now and returns."""
+
+    def __init__(self, db: Database, duties: Duties, telemetry: Telemetry) -> None:
+        self.db = db
+        self.dispatcher = Dispatcher(db, duties.reactions, telemetry)
+        self.chainer = Chainer(db, telemetry)
+        self.sweeper = Sweeper(db, duties.schedules, telemetry)
+        self.runner = Runner(
+            Work(db), {**duties.handlers, **held_reactions.handlers(duties.reactions)}, telemetry, limits=duties.limits
+        )
+
+    async def run(self, stop: asyncio.Event) -> None:
+        """Work until ``stop`` is set; what is in hand is finished or given back."""
+        async with asyncio.TaskGroup() as group:
+            group.create_task(self.dispatcher.run(stop))
+            group.create_task(self.chainer.run(stop))
+            group.create_task(self.sweeper.run(stop))
+            group.create_task(self.runner.run(stop))
+
+    async def drain(self) -> None:
+        """Dispatch, sweep and run jobs until nothing is due: what follows from it included."""
+        with statement_limit(BACKGROUND_SECONDS):  # and not that of the request which asks for it
+            moved = 1
+            while moved:
+                moved = await self.dispatcher.batch() + await self.chainer.batch()
+                moved += await self.sweeper.sweep() + await self.runner.step()
+                await self.runner.idle()
+
+    async def outstanding(self, tx: Tx) -> int:
+        """How much is due and not done, here or elsewhere: events without number, overdue sweeps, jobs."""
+        overdue = sum(moment <= tx.now for moment in await self.sweeper.moments(tx))
+        return await dispatcher.waiting(tx) + overdue + (await queue.figures(tx)).outstanding
+
+    async def next_due(self, tx: Tx) -> datetime | None:
+        """The next moment to come at which something will be due."""
+        job = await queue.next_due(tx)
+        moments = [*await self.sweeper.moments(tx), *([job] if job else [])]
+        return min((moment for moment in moments if moment > tx.now), default=None)

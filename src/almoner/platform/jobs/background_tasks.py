@@ -1,0 +1,72 @@
+"""What a slice's ``jobs.py`` declares, for wiring to collect.
+
+::
+
+    handlers: Mapping[str, Handler] = {"donations.close_payment": close_payment}
+    reactions = (Reaction("internal.gift_received", thank),)
+    schedules = (Schedule("donations.cancel_abandoned", donations.next_due, donations.cancel_abandoned),)
+
+A handler that needs a port of its slice is made by a function that wiring calls with the adapter.
+"""
+
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+
+from almoner.platform.database.transactions import Database, Tx
+from almoner.platform.events.outbox import Reaction
+from almoner.platform.jobs.queue import Job, Result
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """What every handler is given."""
+
+    db: Database
+
+
+Handler = Callable[[Work, Job], Awaitable[Result]]
+"""Does one job. It opens its own transactions, calls the outside between them, and is safe to run twice."""
+
+
+@dataclass(frozen=True, slots=True)
+class Schedule:
+    """A sweep: it runs as soon as the moment that ``next_due`` names has passed on the business clock.
+
+    ``run`` does one batch in the given transaction and says how many records it dealt with; it is called until that
+    is 0.
+    ``every``: sweeps that only tidy up run at most once in each such period, at its end.
+    """
+
+    name: str
+    next_due: Callable[[Tx], Awaitable[datetime | None]]
+    run: Callable[[Tx], Awaitable[int]]
+    every: timedelta | None = None
+
+    async def due(self, tx: Tx) -> datetime | None:
+        """When it has to run next; None when nothing is in sight."""
+        moment = await self.next_due(tx)
+        if moment is None or self.every is None:
+            return moment
+        periods = -(-(moment - _ERA) // self.every)
+        return _ERA + periods * self.every
+
+    def period(self, moment: datetime) -> int:
+        """The number of the period that a moment lies in; 0 for all moments when there are none."""
+        return 0 if self.every is None else (moment - _ERA) // self.every
+
+
+_ERA = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+@dataclass(frozen=True, slots=True)
+class Duties:
+    """All that runs in the background of one process, as wiring collects it.
+
+    ``limits``: how long a job of a kind may run, where that is longer than others may.
+    """
+
+    handlers: Mapping[str, Handler] = field(default_factory=dict)
+    reactions: tuple[Reaction, ...] = ()
+    schedules: tuple[Schedule, ...] = ()
+    limits: Mapping[str, timedelta] = field(default_factory=dict)

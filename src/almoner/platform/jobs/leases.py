@@ -1,0 +1,158 @@
+"""A use case with an outside call in the middle: prepare in one transaction, call without one, record in another.
+
+What ``prepare`` commits is the recovery point: our own row, from whose id the other side's idempotency key is made.
+The call holds a lease of 60 s (real time) on that row, under a token of its own. A crash leaves the lease; once it has
+run out, a later call or a job prepares again, finds the row as it was left and makes the same call with the same key
+(I5, I6).
+"""
+
+import asyncio
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Final, Generic, Protocol, TypeVar
+from uuid import UUID
+
+from almoner.kit.errors import ServiceUnavailable
+from almoner.platform.database.transactions import Database, Everyone, Tx
+
+C = TypeVar("C", bound="Call")
+R = TypeVar("R")
+O = TypeVar("O", covariant=True)  # noqa: E741 - the outcome
+
+LEASE: Final = timedelta(seconds=60)
+_MOST_ROUNDS: Final = 8
+_WAIT_SECONDS: Final = 0.05
+_PATIENCE_SECONDS: Final = 20.0  # longer than a provider's slowest answer
+
+
+class Call(Protocol):
+    """What ``prepare`` asks for. ``row``: the row that the call is about; None for a call that only reads."""
+
+    @property
+    def row(self) -> UUID | None:
+        """The leased row."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Done(Generic[O]):
+    """Nothing more is to be called; this is the outcome."""
+
+    outcome: O
+
+
+class Flow(Protocol[C, R, O]):
+    """One use case; ``name`` is shared by all flows that lease the same kind of row."""
+
+    @property
+    def name(self) -> str:
+        """The kind of row."""
+        ...
+
+    async def prepare(self, tx: Tx) -> C | Done[O]:
+        """Check, commit the recovery point, and say what to call; or be done."""
+        ...
+
+    async def call(self, call: C) -> R:
+        """Ask the outside; safe to do twice. Whatever it raises ends the flow, and the row is free again."""
+        ...
+
+    async def record(self, tx: Tx, call: C, result: R) -> Done[O] | None:
+        """Store what came back. None: prepare again, there is more to do."""
+        ...
+
+
+class StillRunning(ServiceUnavailable):
+    message = "The same thing is being done by another call; look again in a moment"
+
+
+class _LeaseLost(Exception):
+    """Undoes what was recorded without the lease."""
+
+
+async def run(db: Database, flow: Flow[C, R, O]) -> O:
+    """Run a flow to its outcome. Raises what its steps raise; StillRunning when another call holds the row too long.
+
+    A copy that was not released calls nobody: UnreleasedCopy.
+    """
+    patience = asyncio.get_running_loop().time() + _PATIENCE_SECONDS
+    rounds = 0
+    while rounds < _MOST_ROUNDS and asyncio.get_running_loop().time() < patience:
+        async with db.write() as tx:
+            step = await flow.prepare(tx)
+            if isinstance(step, Done):
+                return step.outcome
+            db.deployment.identity.ensure_active()  # undoes what was prepared: nothing waits for a copy's call
+            holder = tx.new_id()
+            taken = step.row is None or await acquire_lease(tx, flow.name, step.row, holder)
+        if not taken:
+            await asyncio.sleep(_WAIT_SECONDS)
+            continue
+        rounds += 1
+        try:
+            result = await flow.call(step)
+        except BaseException:
+            if step.row is not None:
+                async with db.write() as tx:
+                    await release_lease(tx, flow.name, step.row, holder)
+            raise
+        try:
+            async with db.write() as tx:
+                done = await flow.record(tx, step, result)
+                # Last, as the lease is also taken last: whoever holds our rows never waits for the lease of somebody
+                # who waits for our rows.
+                if step.row is not None and not await release_lease(tx, flow.name, step.row, holder):
+                    raise _LeaseLost
+        except _LeaseLost:
+            continue  # it ran out and somebody else made the call again: theirs is the record
+        if done is not None:
+            return done.outcome
+    raise StillRunning
+
+
+async def acquire_lease(tx: Tx, name: str, row: UUID, holder: UUID) -> bool:
+    """Lease the row; False while another holds it."""
+    taken = await tx.fetchval(
+        """
+        insert into flow_call as held (flow, row_id, holder, leased_until) values ($1, $2, $3, $5)
+        on conflict (flow, row_id) do update set holder = excluded.holder, leased_until = excluded.leased_until
+        where held.leased_until <= $4 returning true
+        """,
+        name,
+        row,
+        holder,
+        tx.wall,
+        tx.wall + LEASE,
+    )
+    return bool(taken)
+
+
+async def release_lease(tx: Tx, name: str, row: UUID, holder: UUID) -> bool:
+    """Give the row free; False when the lease was lost."""
+    released = await tx.fetchval(
+        "delete from flow_call where flow = $1 and row_id = $2 and holder = $3 returning true", name, row, holder
+    )
+    return bool(released)
+
+
+async def has_expired_leases(tx: Tx, _scope: Everyone, name: str) -> bool:
+    """Whether there are calls that were never recorded and whose lease has run out: somebody crashed."""
+    return bool(
+        await tx.fetchval("select exists (select from flow_call where flow = $1 and leased_until <= $2)", name, tx.wall)
+    )
+
+
+async def take_over_expired_leases(tx: Tx, _scope: Everyone, name: str, limit: int) -> list[UUID]:
+    """Take over the rows of such calls: their leases are gone with this transaction, so it must see to their end."""
+    rows = await tx.fetch(
+        """
+        delete from flow_call where (flow, row_id) in (
+            select flow, row_id from flow_call where flow = $1 and leased_until <= $2
+            order by leased_until limit $3 for update skip locked
+        ) returning row_id
+        """,
+        name,
+        tx.wall,
+        limit,
+    )
+    return [row["row_id"] for row in rows]

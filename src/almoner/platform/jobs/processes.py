@@ -1,0 +1,102 @@
+"""The live processes of the deployment: each says every second that it lives, and to which clock it keeps."""
+
+import asyncio
+from collections.abc import Callable
+from datetime import datetime, timedelta
+from typing import Final, Literal
+from uuid import UUID, uuid4
+
+from almoner.platform.database.transactions import Database, Tx
+from almoner.platform.jobs.wakeup import wait_for_work
+from almoner.platform.observability.failures import TROUBLE, failure
+from almoner.platform.observability.telemetry import Telemetry
+
+Role = Literal["server", "worker", "server and worker"]
+
+SILENCE: Final = timedelta(seconds=3)
+"""Real time after which a process that says nothing counts as dead."""
+
+_BEAT_SECONDS: Final = 1.0
+_FORGET: Final = timedelta(minutes=1)
+
+
+class Pulse:
+    """One process's sign of life. ``on_live`` hears, each second, how many processes share the work of servers."""
+
+    def __init__(self, db: Database, role: Role, telemetry: Telemetry, on_live: Callable[[int], None]) -> None:
+        self.id: UUID = uuid4()
+        self.clock_version = 0
+        self._db = db
+        self._role = role
+        self._telemetry = telemetry
+        self._on_live = on_live
+        self._forgot: datetime | None = None
+
+    async def beat(self) -> None:
+        """Say that this process lives; once a minute, forget those that ended without a word."""
+        async with self._db.single() as tx:
+            servers = await _beat(tx, self.id, self._role, self.clock_version)
+        self._on_live(servers)
+        wall = self._db.deployment.clock.wall()
+        if self._forgot is None or wall - self._forgot >= _FORGET:
+            async with self._db.single() as tx:
+                await _forget_silent(tx)
+            self._forgot = wall
+
+    async def run(self, stop: asyncio.Event) -> None:
+        """Beat until ``stop`` is set, then leave."""
+        while not stop.is_set():
+            try:
+                await self.beat()
+            except TROUBLE as error:
+                self._telemetry.log("pulse_waits", self._db.deployment.clock.wall(), **failure(error))
+            await wait_for_work(stop, _BEAT_SECONDS)
+        try:
+            await self.leave()
+        except TROUBLE as error:
+            self._telemetry.log("pulse_waits", self._db.deployment.clock.wall(), **failure(error))
+
+    async def leave(self) -> None:
+        """Say that this process has ended."""
+        async with self._db.write() as tx:
+            await tx.execute("delete from process where id = $1", self.id)
+
+
+async def _beat(tx: Tx, process: UUID, role: Role, clock_version: int) -> int:
+    """Write a sign of life; how many live processes answer requests, this one included."""
+    servers = await tx.fetchval(
+        """
+        with mine as (
+            insert into process (id, role, started_at, seen_at, clock_version) values ($1, $2, $3, $3, $4)
+            on conflict (id) do update set seen_at = excluded.seen_at, clock_version = excluded.clock_version
+            returning role
+        )
+        select (select count(*) from mine where role <> 'worker')
+             + (select count(*) from process where id <> $1 and seen_at > $5 and role <> 'worker')
+        """,
+        process,
+        role,
+        tx.wall,
+        clock_version,
+        tx.wall - SILENCE,
+    )
+    return int(servers)
+
+
+async def _forget_silent(tx: Tx) -> None:
+    """Remove those without a sign of life for a minute, but for rows that a late sign is just reaching."""
+    await tx.execute(
+        """
+        delete from process
+        where id in (select id from process where seen_at < $1 order by id for update skip locked)
+        """,
+        tx.wall - _FORGET,
+    )
+
+
+async def behind(tx: Tx, clock_version: int) -> int:
+    """How many live processes have not yet taken over a move of the business clock."""
+    count = await tx.fetchval(
+        "select count(*) from process where seen_at > $1 and clock_version < $2", tx.wall - SILENCE, clock_version
+    )
+    return int(count)

@@ -1,0 +1,393 @@
+"""The queue of background work: enqueued in the transaction of the change, due by business time, leased by real time.
+
+A job is claimed for a lease, run by the handler of its kind, and finished by (id, attempt): whoever lost the job,
+because its lease ran out and another worker took it, finishes nothing (architecture 5). Handlers are safe to run twice.
+
+A job with a ``lane`` shares its cap with the other jobs of that lane, however many workers there are: a claim locks the
+lane's row, counts the live leases and takes no more than there is room for. A dead receiver costs only its own slots.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any, Final
+
+import msgspec
+
+from almoner.platform.database.transactions import Tx
+from almoner.platform.jobs.wakeup import Wakeup
+
+LEASE: Final = timedelta(seconds=60)
+MOST_FAILURES: Final = 20
+"""In a row, of a job whose handler raises or whose worker dies. A handler that answers Retry, since what it needs is
+away, begins the count again: it decides for itself when it gives up.
+"""
+
+BELL: Final = Wakeup()
+"""Rung after a commit that enqueued something due."""
+
+_PROMOTED: Final = 1000
+_LANES: Final = 128
+_RESCUED: Final = 500
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """One piece of work, taken by this worker.
+
+    ``attempt`` is 1 the first time; ``failures``: how often in a row it failed before.
+    """
+
+    id: int
+    kind: str
+    payload: Mapping[str, Any]
+    attempt: int
+    failures: int
+    due_at: datetime
+    lane: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class NewJob:
+    """One piece of work to enqueue.
+
+    ``due``: business time, None for now. ``unique``: a second job of the kind with this key is left out while the first
+    has not begun.
+    """
+
+    kind: str
+    payload: Mapping[str, object]
+    due: datetime | None = None
+    lane: str | None = None
+    unique: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    """The job is done and forgotten."""
+
+
+@dataclass(frozen=True, slots=True)
+class Retry:
+    """Do it again ``after`` that much business time. ``reason`` is kept for whoever looks."""
+
+    after: timedelta
+    reason: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Drop:
+    """It can never be done: it is kept as dead, with the reason, for a person to look at."""
+
+    reason: str
+
+
+Result = Done | Retry | Drop
+"""What a handler answers."""
+
+
+@dataclass(frozen=True, slots=True)
+class Failed:
+    """The handler raised: it is done again after a while, and is dead after ``MOST_FAILURES`` in a row."""
+
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Finish:
+    """What became of a job."""
+
+    job: Job
+    result: Result | Failed
+
+
+async def enqueue(
+    tx: Tx,
+    kind: str,
+    payload: Mapping[str, object],
+    *,
+    due: datetime | None = None,
+    lane: str | None = None,
+    unique: str | None = None,
+) -> None:
+    """Enqueue one job in the caller's transaction; see ``NewJob``."""
+    await enqueue_all(tx, [NewJob(kind, payload, due, lane, unique)])
+
+
+ENQUEUE: Final = """
+with given as (
+    select * from unnest($1::text[], $2::text[], $3::timestamptz[], $4::text[], $5::text[])
+    as g (kind, payload, due_at, lane, unique_key)
+), lanes as (
+    insert into queue_lane (lane) select distinct lane from given where lane is not null order by lane
+    on conflict do nothing
+)
+insert into job (kind, payload, due_at, lane, unique_key, ready, created_at)
+select kind, payload::jsonb, due_at, lane, unique_key, due_at <= $6, $6 from given
+on conflict (kind, unique_key) where unique_key is not null and attempt = 0 do nothing
+"""
+
+
+async def enqueue_all(tx: Tx, jobs: Sequence[NewJob]) -> None:
+    """Enqueue many jobs with one statement."""
+    if not jobs:
+        return
+    await tx.execute(
+        ENQUEUE,
+        [job.kind for job in jobs],
+        [msgspec.json.encode(job.payload).decode() for job in jobs],
+        [job.due or tx.now for job in jobs],
+        [job.lane for job in jobs],
+        [job.unique for job in jobs],
+        tx.now,
+    )
+    tx.after_commit(BELL.ring)
+
+
+_TAKE: Final = """
+update job set attempt = job.attempt + 1, leased_until = $2 from due where job.id = due.id
+returning job.id, job.kind, job.payload, job.attempt, job.failures, job.due_at, job.lane
+"""
+
+# For transactions that claim or number: the planner's picture of a queue is always out of date, since it was empty a
+# moment ago and holds ten thousand rows now.
+BY_INDEX: Final = "set local enable_seqscan = off"
+
+LOOK: Final = """
+select exists (select from job where lane is null and leased_until is null and dead_at is null and due_at <= $1)
+           as due,
+       exists (select from job where lane is not null and ready and leased_until is null and dead_at is null) as ready,
+       exists (
+           select from job
+           where lane is not null and not ready and leased_until is null and dead_at is null and due_at <= $1
+       ) as promotable
+"""
+
+CLAIM: Final = f"""
+with due as materialized (
+    select id from job where lane is null and leased_until is null and dead_at is null and due_at <= $1
+    order by due_at, id limit $3 for update skip locked
+) {_TAKE}
+"""
+
+PROMOTE: Final = """
+with due as materialized (
+    select id from job
+    where lane is not null and not ready and leased_until is null and dead_at is null and due_at <= $1
+    order by due_at, id limit $2 for update skip locked
+) update job set ready = true from due where job.id = due.id
+"""
+
+ROOM: Final = """
+with recursive lanes (lane) as (
+    (select lane from job where lane > $1 and ready and leased_until is null and dead_at is null order by lane limit 1)
+    union all
+    select (
+        select j.lane from job j
+        where j.lane > l.lane and j.ready and j.leased_until is null and j.dead_at is null order by j.lane limit 1
+    ) from lanes l where l.lane is not null
+), roomy as (
+    select q.lane from lanes join queue_lane q on q.lane = lanes.lane
+    cross join lateral (select count(*) as n from job where lane = q.lane and leased_until > $2) running
+    where running.n < q.cap limit $3
+)
+select lane, cap from queue_lane where lane in (select lane from roomy) order by lane for no key update skip locked
+"""
+"""Lanes after $1 with work that is due and room for it, locked. The room is counted again under the lock."""
+
+CLAIM_LANES: Final = f"""
+with room as materialized (
+    select l.lane, l.cap - (select count(*) from job j where j.lane = l.lane and j.leased_until > $1) as places
+    from unnest($4::text[], $5::int[]) as l (lane, cap)
+), due as materialized (
+    select taken.id from room cross join lateral (
+        select id from job where lane = room.lane and ready and leased_until is null and dead_at is null
+        order by due_at, id limit greatest(room.places, 0) for update skip locked
+    ) taken limit $3
+) {_TAKE}
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Waiting:
+    """What may be claimed now: jobs of no lane (``due``), of lanes (``ready``), and of lanes once they are promoted."""
+
+    due: bool
+    ready: bool
+    promotable: bool
+
+
+async def look(tx: Tx) -> Waiting:
+    """What there is to claim, with one statement that locks nothing."""
+    row = await tx.fetchrow(LOOK, tx.now)
+    assert row is not None
+    return Waiting(**row)
+
+
+async def claim(tx: Tx, limit: int) -> list[Job]:
+    """Take up to ``limit`` due jobs that are in no lane."""
+    rows = await tx.fetch(CLAIM, tx.now, tx.wall + LEASE, limit)
+    return [Job(**row) for row in rows]
+
+
+async def promote(tx: Tx) -> None:
+    """Mark the jobs of lanes that have become due."""
+    await tx.execute(PROMOTE, tx.now, _PROMOTED)
+
+
+async def claim_lanes(tx: Tx, after: str, limit: int) -> tuple[list[Job], str]:
+    """Take up to ``limit`` due jobs of lanes, beginning after a lane; and the lane to begin after next time."""
+    lanes = await tx.fetch(ROOM, after, tx.wall, _LANES)
+    if not lanes:
+        return [], ""
+    # A statement of its own: it must see the leases that were committed while the lanes were being locked.
+    rows = await tx.fetch(
+        CLAIM_LANES,
+        tx.wall,
+        tx.wall + LEASE,
+        limit,
+        [lane["lane"] for lane in lanes],
+        [lane["cap"] for lane in lanes],
+    )
+    return [Job(**row) for row in rows], lanes[-1]["lane"] if len(lanes) == _LANES else ""
+
+
+async def keep(tx: Tx, jobs: Sequence[Job]) -> set[int]:
+    """Prolong the leases of running jobs; the ids of those that are still ours."""
+    rows = await tx.fetch(
+        """
+        update job set leased_until = $3 from unnest($1::bigint[], $2::int[]) as ours (id, attempt)
+        where job.id = ours.id and job.attempt = ours.attempt and leased_until is not null returning job.id
+        """,
+        [job.id for job in jobs],
+        [job.attempt for job in jobs],
+        tx.wall + LEASE,
+    )
+    return {row["id"] for row in rows}
+
+
+async def forget_dead(tx: Tx, kind: str, unique: str) -> None:
+    """Remove the dead jobs of a key, when what they were for was done in another way."""
+    await tx.execute("delete from job where kind = $1 and unique_key = $2 and dead_at is not null", kind, unique)
+
+
+async def release(tx: Tx, jobs: Sequence[Job]) -> None:
+    """Give back what was taken and not finished: another worker takes it at once."""
+    await tx.execute(
+        """
+        update job set leased_until = null from unnest($1::bigint[], $2::int[]) as ours (id, attempt)
+        where job.id = ours.id and job.attempt = ours.attempt
+        """,
+        [job.id for job in jobs],
+        [job.attempt for job in jobs],
+    )
+    tx.after_commit(BELL.ring)
+
+
+DONE: Final = """
+with done as (
+    delete from job using unnest($1::bigint[], $2::int[]) as f (id, attempt)
+    where job.id = f.id and job.attempt = f.attempt and dead_at is null returning 1
+) select count(*) from done
+"""
+
+
+PUT_BACK: Final = """
+with back as (
+    update job set due_at = f.due_at, ready = f.due_at <= $7, leased_until = null, failures = f.failures,
+        last_error = f.reason, dead_at = case when f.dead then $7 end
+    from unnest($1::bigint[], $2::int[], $3::timestamptz[], $4::int[], $5::text[], $6::boolean[])
+    as f (id, attempt, due_at, failures, reason, dead)
+    where job.id = f.id and job.attempt = f.attempt and job.dead_at is null returning 1
+) select count(*) from back
+"""
+
+
+async def finish(tx: Tx, finished: Sequence[Finish]) -> int:
+    """Record what became of jobs, those that are still ours; how many were. One statement when all are done."""
+    done = [f.job for f in finished if isinstance(f.result, Done)]
+    kept = 0
+    if done:
+        kept += await tx.fetchval(DONE, [job.id for job in done], [job.attempt for job in done])
+    if len(done) < len(finished):
+        back = [_put_back(tx.now, f.job, f.result) for f in finished if not isinstance(f.result, Done)]
+        kept += await tx.fetchval(PUT_BACK, *(list(column) for column in zip(*back, strict=True)), tx.now)
+    return kept
+
+
+def _put_back(now: datetime, job: Job, result: Retry | Drop | Failed) -> tuple[object, ...]:
+    """The parameters of ``PUT_BACK`` for one job."""
+    match result:
+        case Retry(after, reason):
+            return job.id, job.attempt, now + max(after, timedelta()), 0, reason, False
+        case Drop(reason):
+            return job.id, job.attempt, job.due_at, job.failures, reason, True
+        case Failed(reason):
+            # Counted from what was claimed: a lease that ran out meanwhile has counted this attempt already.
+            failures = job.failures + 1
+            return job.id, job.attempt, now + backoff(failures), failures, reason, failures >= MOST_FAILURES
+
+
+async def rescue(tx: Tx) -> int:
+    """Give back the jobs whose lease ran out, since their worker died; how many. One that kills its workers dies."""
+    rescued = await tx.fetchval(
+        """
+        with lost as materialized (
+            select id from job where leased_until <= $1 order by leased_until limit $2 for update skip locked
+        ), back as (
+            update job set leased_until = null, last_error = 'the worker died', failures = failures + 1,
+                dead_at = case when failures + 1 >= $3 then $4::timestamptz end
+            from lost where job.id = lost.id returning 1
+        ) select count(*) from back
+        """,
+        tx.wall,
+        _RESCUED,
+        MOST_FAILURES,
+        tx.now,
+    )
+    return int(rescued)
+
+
+def backoff(failures: int) -> timedelta:
+    """How long a job whose handler raised waits: 1 s, doubled each time, at most an hour."""
+    return timedelta(seconds=min(2 ** (failures - 1), 3600))
+
+
+@dataclass(frozen=True, slots=True)
+class Figures:
+    """How the queue stands: jobs that are due or running, those for later, and the dead ones."""
+
+    outstanding: int
+    later: int
+    dead: int
+
+
+async def figures(tx: Tx) -> Figures:
+    """Count the queue."""
+    row = await tx.fetchrow(
+        """
+        select count(*) filter (where dead_at is null and (due_at <= $1 or leased_until is not null)) as outstanding,
+               count(*) filter (where dead_at is null and due_at > $1 and leased_until is null) as later,
+               count(*) filter (where dead_at is not null) as dead
+        from job
+        """,
+        tx.now,
+    )
+    assert row is not None
+    return Figures(**row)
+
+
+async def next_due(tx: Tx) -> datetime | None:
+    """When the next job that is not due yet will be."""
+    due: datetime | None = await tx.fetchval(
+        """
+        select least(
+            (select min(due_at) from job
+             where lane is null and leased_until is null and dead_at is null and due_at > $1),
+            (select min(due_at) from job
+             where lane is not null and not ready and leased_until is null and dead_at is null and due_at > $1)
+        )
+        """,
+        tx.now,
+    )
+    return due

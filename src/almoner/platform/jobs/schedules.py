@@ -1,0 +1,120 @@
+"""Runs sweeps when the business clock passes their moment, one runner at a time for each (architecture 5)."""
+
+import asyncio
+from collections.abc import Sequence
+from datetime import datetime
+from time import monotonic
+from typing import Final
+
+from almoner.platform.database.transactions import Database, Tx
+from almoner.platform.jobs.background_tasks import Schedule
+from almoner.platform.jobs.wakeup import wait_for_work
+from almoner.platform.observability.failures import TIMED_OUT, TROUBLE, UNAVAILABLE, failure
+from almoner.platform.observability.telemetry import Telemetry
+
+_LOOK_SECONDS: Final = 1.0
+_REST_SECONDS: Final = 5.0
+
+
+class Sweeper:
+    """``sweep`` runs what is due once, ``run`` goes on until told to stop."""
+
+    def __init__(self, db: Database, schedules: Sequence[Schedule], telemetry: Telemetry) -> None:
+        self._db = db
+        self._schedules = schedules
+        self._telemetry = telemetry
+        self._registered = False
+        self._resting: dict[str, float] = {}
+        self._looked: dict[str, int] = {}
+
+    async def sweep(self) -> int:
+        """Run every due sweep to its end; how many records they dealt with."""
+        return await self._sweep(self._schedules)
+
+    async def _sweep(self, schedules: Sequence[Schedule]) -> int:
+        await self._register()
+        handled = 0
+        for schedule in schedules:
+            if self._resting.get(schedule.name, 0.0) > monotonic():
+                continue
+            try:
+                handled += await self._to_the_end(schedule)
+            except Exception as error:
+                if isinstance(error, TIMED_OUT):  # the others have their turn all the same
+                    self._telemetry.statement_timeouts.labels(schedule.name).inc()
+                elif isinstance(error, UNAVAILABLE):
+                    raise
+                wall = self._db.deployment.clock.wall()
+                self._telemetry.log("sweep_failed", wall, sweep=schedule.name, **failure(error))
+                self._resting[schedule.name] = monotonic() + _REST_SECONDS
+        return handled
+
+    async def _to_the_end(self, schedule: Schedule) -> int:
+        async with self._db.read() as tx:
+            now, due = tx.now, await schedule.due(tx)
+        handled = 0
+        if due is not None and due <= now:
+            while batch := await self._batch(schedule):
+                handled += batch
+        self._looked[schedule.name] = schedule.period(now)
+        return handled
+
+    def _worth_a_look(self) -> list[Schedule]:
+        """All but those that only tidy up, and were looked at in this period of theirs: they are due at its end."""
+        now = self._db.deployment.clock.now()
+        return [
+            schedule
+            for schedule in self._schedules
+            if schedule.every is None or self._looked.get(schedule.name) != schedule.period(now)
+        ]
+
+    async def _register(self) -> None:
+        """Make the rows that runners hold."""
+        if self._registered:
+            return
+        async with self._db.write() as tx:
+            await tx.execute(
+                """
+                insert into schedule (name) select name from unnest($1::text[]) as given (name)
+                where not exists (select from schedule known where known.name = given.name)
+                order by name on conflict do nothing
+                """,
+                [schedule.name for schedule in self._schedules],
+            )
+        self._registered = True
+
+    async def _batch(self, schedule: Schedule) -> int:
+        async with self._db.write() as tx:
+            if not await _acquire(tx, schedule.name):
+                return 0
+            due = await schedule.due(tx)  # another runner may have done it since we looked
+            if due is None or due > tx.now:
+                return 0
+            await tx.execute("update schedule set ran_at = $2 where name = $1", schedule.name, tx.now)
+            return await schedule.run(tx)
+
+    async def run(self, stop: asyncio.Event) -> None:
+        """Sweep until ``stop`` is set."""
+        while not stop.is_set():
+            try:
+                await self._sweep(self._worth_a_look())
+            except TROUBLE as error:
+                self._telemetry.log("sweeper_waits", self._db.deployment.clock.wall(), **failure(error))
+            await wait_for_work(stop, _LOOK_SECONDS)
+
+    async def moments(self, tx: Tx) -> list[datetime]:
+        """When each sweep that has something in sight is due, in the past or to come."""
+        due = [await schedule.due(tx) for schedule in self._schedules]
+        return [moment for moment in due if moment is not None]
+
+
+async def ran_at(tx: Tx, name: str) -> datetime | None:
+    """When the schedule last ran; None before its first time."""
+    moment: datetime | None = await tx.fetchval("select ran_at from schedule where name = $1", name)
+    return moment
+
+
+async def _acquire(tx: Tx, name: str) -> bool:
+    """Hold the schedule's row until the transaction ends; False while another runner holds it."""
+    held = await tx.fetchval("select true from schedule where name = $1 for update skip locked", name)
+    return bool(held)

@@ -1,0 +1,44 @@
+"""What background loops do with exceptions: wait for a database that is away, tell all others without personal data."""
+
+import traceback
+from typing import Final
+
+import asyncpg
+
+from almoner.platform.database.transactions import StatementTimeout
+
+TIMED_OUT: Final = (
+    StatementTimeout,
+    asyncpg.QueryCanceledError,  # by a limit of the server's own, or by an administrator
+    asyncpg.LockNotAvailableError,
+    asyncpg.IdleInTransactionSessionTimeoutError,
+)
+"""A statement was ended as it took too long; what its transaction did is undone."""
+
+AWAY: Final = (
+    OSError,  # NoConnection and time-outs are such, too
+    asyncpg.InternalClientError,  # a query met the server's farewell
+    asyncpg.PostgresConnectionError,
+    asyncpg.CannotConnectNowError,
+    asyncpg.InsufficientResourcesError,  # a full disk, no memory, too many connections
+    asyncpg.PostgresIOError,
+    asyncpg.AdminShutdownError,
+    asyncpg.CrashShutdownError,
+    *TIMED_OUT,
+)
+"""The database cannot be reached just now, has no room or takes too long: who asked is answered 503."""
+
+UNAVAILABLE: Final = (*AWAY, asyncpg.InterfaceError)
+"""As a loop sees it, which rests and goes on. asyncpg uses the last for a connection that is closed and for a wrong
+use of it alike: a request must not be told to try a mistake again.
+"""
+
+TROUBLE: Final = (*UNAVAILABLE, asyncpg.PostgresError)
+"""What a loop survives: the database is away, or it refused a statement (a deadlock, a cancelled query)."""
+
+
+def failure(error: BaseException) -> dict[str, object]:
+    """Fields of a log line: the class and the place, never the message, which may hold what a partner sent."""
+    frames = traceback.extract_tb(error.__traceback__)
+    places = [f"{frame.filename.rpartition('almoner/')[2]}:{frame.lineno}" for frame in frames[-3:]]
+    return {"error": type(error).__name__, "where": " ".join(places)}

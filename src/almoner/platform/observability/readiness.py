@@ -1,0 +1,59 @@
+"""What /readyz asks: whether this process can do its work now."""
+
+from collections.abc import Callable, Mapping
+from typing import Final
+
+from almoner.platform.audit import chain as audit_chain
+from almoner.platform.database.transactions import Database
+from almoner.platform.events import dispatcher
+from almoner.platform.http.probes import Check
+from almoner.platform.observability.failures import UNAVAILABLE
+
+MOST_LAG_SECONDS: Final = 30.0
+MOST_UNCHAINED_SECONDS: Final = 600.0
+"""A server can answer while no worker chains, but what waits for its place can be deleted unseen (V8)."""
+
+_UNREACHABLE: Final = "the database cannot be reached"
+
+
+def checks(db: Database, refusal: Callable[[str | None], str | None]) -> Mapping[str, Check]:
+    """Database, migrations, the lag of events and of the audit chain.
+
+    ``refusal``: why this code does not fit a database of that revision; None when it does.
+    """
+
+    async def database() -> str | None:
+        try:
+            async with db.read() as tx:
+                await tx.fetchval("select 1")
+        except UNAVAILABLE:
+            return _UNREACHABLE
+        return None
+
+    async def migrations() -> str | None:
+        try:
+            async with db.read() as tx:
+                found = await tx.fetchval("select version_num from alembic_version")
+        except UNAVAILABLE:
+            return _UNREACHABLE
+        return refusal(found)
+
+    async def worker() -> str | None:
+        try:
+            async with db.read() as tx:
+                lag = await dispatcher.lag(tx)
+        except UNAVAILABLE:
+            return _UNREACHABLE
+        return None if lag <= MOST_LAG_SECONDS else f"events have waited {lag:.0f} s for their number"
+
+    async def audited() -> str | None:
+        try:
+            async with db.read() as tx:
+                waited = await audit_chain.waited(tx)
+        except UNAVAILABLE:
+            return _UNREACHABLE
+        if waited <= MOST_UNCHAINED_SECONDS:
+            return None
+        return f"audit entries have waited {waited:.0f} s for their place: see that a worker runs"
+
+    return {"database": database, "migrations": migrations, "worker": worker, "audit": audited}

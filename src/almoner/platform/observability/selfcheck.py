@@ -1,0 +1,147 @@
+"""The self-check: what must hold between rows of different tables, asked of one snapshot of the running service.
+
+A slice names its promises in ``checks.py``; wiring collects them; ``almoner selfcheck`` and a nightly job ask. All
+queries see one moment (REPEATABLE READ, read only), so that changes that are being made give no false alarm.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from functools import partial
+from time import monotonic
+from typing import Final
+from uuid import UUID
+
+from almoner.platform.database.transactions import Database, Tx
+from almoner.platform.jobs import queue
+from almoner.platform.jobs.background_tasks import Handler, Schedule, Work
+from almoner.platform.jobs.queue import Done, Job, Result
+from almoner.platform.observability.telemetry import Telemetry
+
+RUN: Final = "selfcheck.run"
+NIGHTLY: Final = "selfcheck.nightly"
+NIGHT_HOUR: Final = 3
+"""UTC, by the business clock."""
+EXAMPLES: Final = 10
+
+_DAY: Final = timedelta(days=1)
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """One promise.
+
+    ``sql`` selects one column for each row that breaks it: a UUID of the type ``shows``, or a text that says itself
+    what it is. It may read ``(select at from moment)``, the business time, ``(select wall from moment)``, and
+    ``(select copy from moment)``: why the database is taken for a copy that was not released, or null.
+    ``advice``: what to do, in one sentence.
+    """
+
+    name: str
+    promise: str
+    advice: str
+    sql: str
+    shows: str | None = None
+
+    @property
+    def statement(self) -> str:
+        """The whole of it: how many rows break the promise, and some of them."""
+        return f"""
+            with moment as materialized (select $1::timestamptz as at, $2::timestamptz as wall, $3::text as copy),
+            found (example) as materialized ({self.sql})
+            select (select count(*) from found) as count,
+                   array(select example::text from found order by 1 limit {EXAMPLES}) as examples
+        """
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """A broken promise: by how many rows, and some of them."""
+
+    check: Check
+    count: int
+    examples: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What one self-check saw, and how long it took."""
+
+    findings: tuple[Finding, ...]
+    checks: int
+    seconds: float
+
+
+Report = Callable[[int, Check], None]
+"""Hears before each check how many were asked, and which comes now."""
+
+
+async def look(tx: Tx, checks: Sequence[Check], report: Report | None = None) -> Outcome:
+    """Ask all in one transaction, which the caller has made a snapshot."""
+    began = monotonic()
+    findings = []
+    for asked, check in enumerate(checks):
+        if report:
+            report(asked, check)
+        if (finding := await _ask(tx, check)) is not None:
+            findings.append(finding)
+    return Outcome(tuple(findings), len(checks), monotonic() - began)
+
+
+async def _ask(tx: Tx, check: Check) -> Finding | None:
+    statement = check.statement
+    row = await tx.fetchrow(statement, tx.now, tx.wall, copy.why if (copy := tx.deployment.identity.copy) else None)
+    if row is None or row["count"] == 0:
+        return None
+    shows = check.shows
+    named = (tx.ids.text(shows, UUID(example)) if shows else example for example in row["examples"])
+    return Finding(check, row["count"], tuple(named))
+
+
+async def run(db: Database, checks: Sequence[Check], report: Report | None = None) -> Outcome:
+    """Ask all of one snapshot."""
+    async with db.snapshot() as tx:
+        return await look(tx, checks, report)
+
+
+def handlers(checks: Sequence[Check], telemetry: Telemetry) -> Mapping[str, Handler]:
+    """The nightly job."""
+    return {RUN: partial(_run, checks, telemetry)}
+
+
+async def _run(checks: Sequence[Check], telemetry: Telemetry, work: Work, _job: Job) -> Result:
+    outcome = await run(work.db, checks)
+    found = {finding.check.name: finding for finding in outcome.findings}
+    for check in checks:
+        telemetry.selfcheck_findings.labels(check.name).set(found[check.name].count if check.name in found else 0)
+    telemetry.selfcheck_at.set(work.db.deployment.clock.now().timestamp())
+    telemetry.log(
+        "selfcheck",
+        work.db.deployment.clock.wall(),
+        level="error" if found else "info",
+        checks=outcome.checks,
+        seconds=round(outcome.seconds, 3),
+        findings=[
+            {"check": name, "count": finding.count, "examples": finding.examples, "advice": finding.check.advice}
+            for name, finding in found.items()
+        ],
+    )
+    return Done()
+
+
+async def next_due(tx: Tx) -> datetime | None:
+    """The night after the last time; at once where there was none."""
+    ran_at: datetime | None = await tx.fetchval("select ran_at from schedule where name = $1", NIGHTLY)
+    if ran_at is None:
+        return tx.now
+    night = ran_at.replace(hour=NIGHT_HOUR, minute=0, second=0, microsecond=0)
+    return night if night > ran_at else night + _DAY
+
+
+async def enqueue(tx: Tx, _limit: int = 1) -> int:
+    """Have a worker ask. The sweep itself deals with no record."""
+    await queue.enqueue(tx, RUN, {}, unique=NIGHTLY)
+    return 0
+
+
+schedules: Final = (Schedule(NIGHTLY, next_due, enqueue),)

@@ -1,0 +1,317 @@
+"""One wide structured line per request, and metrics (architecture 2: a quarter of the cost of structlog)."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from datetime import datetime
+from decimal import Decimal
+from itertools import accumulate
+from typing import Any
+from uuid import UUID
+
+import msgspec
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
+from prometheus_client.core import CounterMetricFamily, HistogramMetricFamily, Metric
+from prometheus_client.registry import Collector
+
+from almoner.platform.observability.log_lines import LogLines, Write, to_stderr
+
+
+class RequestLine(msgspec.Struct, omit_defaults=True, rename="camel"):
+    """What one request leaves in the log. ``address`` is the client's; ``frames`` say where a failure was."""
+
+    at: datetime
+    event: str
+    route: str
+    status: int
+    ms: float
+    request_id: str
+    method: str
+    address: str | None = None
+    partner: UUID | None = None
+    key: UUID | None = None
+    callers_request_id: str | None = None
+    failure: str | None = None
+    frames: list[str] | None = None
+
+
+class Telemetry:
+    """Where log lines go and what is counted. Lines hold no body, no query, no token and no key (architecture 5)."""
+
+    def __init__(self, write: Write | None = None) -> None:
+        """``write``: standard error where it is not given."""
+        self.registry = CollectorRegistry()
+        self._write = _counted(write or to_stderr(), self.registry)
+        self.requests = Counter(
+            "almoner_requests", "Answers by route and status.", ("route", "status"), registry=self.registry
+        )
+        self.seconds = Histogram(
+            "almoner_request_seconds",
+            "Time to answer by route.",
+            ("route",),
+            registry=self.registry,
+            buckets=(0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10),
+        )
+        self.jobs, self.statement_timeouts = _of_work(self.registry)
+        self.queue = Gauge(
+            "almoner_queue_jobs", "Jobs that are due or running, for later, dead.", ("state",), registry=self.registry
+        )
+        self.deliveries = Counter(
+            "almoner_deliveries", "Webhook attempts by result.", ("result",), registry=self.registry
+        )
+        self.dispatch_lag = Gauge(
+            "almoner_dispatch_lag_seconds", "Age of the oldest unnumbered event.", registry=self.registry
+        )
+        self.audit_waiting = Gauge(
+            "almoner_audit_waiting_seconds", "Age of the oldest audit entry without a place.", registry=self.registry
+        )
+        self.upload_checks = Histogram(
+            "almoner_upload_check_seconds",
+            "Time to check a received file, by outcome: accepted, refused, killed.",
+            ("outcome",),
+            registry=self.registry,
+            buckets=(0.01, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20),
+        )
+        self.tested_partners = Gauge(
+            "almoner_card_testing_partners",
+            "Partners on whose pages stolen cards seem to be tried (H7).",
+            registry=self.registry,
+        )
+        money = _of_money(self.registry)
+        self.disputes_open, self.refunds_refused, self.bank_lines_open, self.bank_reports_open = money
+        self.unreconciled = UnreconciledFigures(self.registry)
+        self.register_data_age, self.register_loads = _of_registers(self.registry)
+        self.watchlists = WatchlistFigures(self.registry)
+        self.reviews = ReviewFigures(self.registry)
+        self.payees = PayeeFigures(self.registry)
+        self.selfcheck_findings, self.selfcheck_at, self.unreleased_copy = _of_selfchecks(self.registry)
+        self._bound: dict[tuple[str, int], tuple[Any, Any]] = {}
+
+    def log(self, event: str, at: datetime, **fields: object) -> None:
+        """Write one line."""
+        self._write({"at": at, "event": event, **fields})
+
+    def request(self, line: RequestLine, seconds: float) -> None:
+        """Count one answer and write its line."""
+        bound = self._bound.get((line.route, line.status))
+        if bound is None:
+            bound = (self.requests.labels(line.route, str(line.status)), self.seconds.labels(line.route))
+            self._bound[line.route, line.status] = bound
+        bound[0].inc()
+        bound[1].observe(seconds)
+        self._write(line)
+
+    def upload_checked(self, outcome: str, seconds: float) -> None:
+        """Count one check of a received file."""
+        self.upload_checks.labels(outcome).observe(seconds)
+
+    def exposition(self) -> bytes:
+        """The metrics in Prometheus' text form."""
+        return generate_latest(self.registry)
+
+
+def _counted(write: Write, registry: CollectorRegistry) -> LogLines:
+    lines = write if isinstance(write, LogLines) else LogLines(write)
+    registry.register(_LostLines(lines))
+    return lines
+
+
+class _LostLines(Collector):
+    """How many lines of the log could not be written."""
+
+    def __init__(self, lines: LogLines) -> None:
+        self._lines = lines
+
+    def collect(self) -> Iterator[Metric]:
+        """What it is now."""
+        described = "Lines of the log that could not be written."
+        yield CounterMetricFamily("almoner_log_lines_lost", described, value=self._lines.lost)
+
+
+class Counted(Collector):
+    """A histogram that the database counts: it is the whole deployment's, and is set, not added to."""
+
+    def __init__(
+        self, name: str, documentation: str, labels: Sequence[str], bounds: Sequence[str], registry: CollectorRegistry
+    ) -> None:
+        self._described = (name, documentation)
+        self._labels = labels
+        self._counted: dict[tuple[str, ...], tuple[list[int], float]] = {}
+        self.bounds = tuple(Decimal(bound) for bound in bounds)
+        registry.register(self)
+
+    def set(self, labels: tuple[str, ...], counts: Iterable[tuple[int, int]], total: float) -> None:
+        """``counts``: how many up to the bound of a place and above the one before; ``total``: their sum."""
+        places = [0] * (len(self.bounds) + 1)
+        for place, count in counts:
+            places[place] += count
+        self._counted[labels] = (list(accumulate(places)), total)
+
+    def collect(self) -> Iterator[Metric]:
+        """What it is now."""
+        family = HistogramMetricFamily(*self._described, labels=self._labels)
+        names = [*(str(float(bound)) for bound in self.bounds), "+Inf"]
+        for labels, (counts, total) in self._counted.items():
+            family.add_metric(labels, list(zip(names, map(float, counts), strict=True)), total)
+        yield family
+
+
+class Total(Collector):
+    """A counter that the database counts: it is the whole deployment's, and is set, not added to."""
+
+    def __init__(self, name: str, documentation: str, labels: Sequence[str], registry: CollectorRegistry) -> None:
+        """``name`` without the ``_total`` that it is told with."""
+        self._described = (name, documentation)
+        self._labels = labels
+        self._counted: dict[tuple[str, ...], int] = {}
+        registry.register(self)
+
+    def set(self, labels: tuple[str, ...], count: int) -> None:
+        """How many there have ever been."""
+        self._counted[labels] = count
+
+    def collect(self) -> Iterator[Metric]:
+        """What it is now."""
+        family = CounterMetricFamily(*self._described, labels=self._labels)
+        for labels, count in self._counted.items():
+            family.add_metric(labels, float(count))
+        yield family
+
+
+class WatchlistFigures:
+    """How the watch lists stand, of the whole deployment."""
+
+    def __init__(self, registry: CollectorRegistry) -> None:
+        self.age = Gauge(
+            "almoner_watchlist_age_seconds",
+            "Age of the loaded version of a watch list, by the business clock.",
+            ("list",),
+            registry=registry,
+        )
+        self.entries = Gauge(
+            "almoner_watchlist_entries", "Entries of the loaded version of a watch list.", ("list",), registry=registry
+        )
+        self.loads = Total(
+            "almoner_watchlist_loads", "Loads of a watch list by what became of them.", ("list", "status"), registry
+        )
+
+
+class ReviewFigures:
+    """What waits for a person, and what people have decided, of the whole deployment."""
+
+    def __init__(self, registry: CollectorRegistry) -> None:
+        self.open = Gauge("almoner_reviews_open", "What waits for a person, by kind.", ("kind",), registry=registry)
+        self.oldest = Gauge(
+            "almoner_review_oldest_seconds",
+            "How long the first of the queue has waited, by the business clock.",
+            ("kind",),
+            registry=registry,
+        )
+        self.decisions = Total(
+            "almoner_review_decisions",
+            "What was decided that had waited for a person, by the identifier of who decided.",
+            ("by", "kind", "verdict"),
+            registry,
+        )
+        hour, day = 3600, 86_400
+        bounds = (300, 900, hour, 4 * hour, 8 * hour, day, 2 * day, 3 * day, 7 * day, 14 * day, 30 * day)
+        self.waited = Counted(
+            "almoner_review_wait_seconds",
+            "Time from asking to deciding, by the business clock.",
+            ("kind",),
+            [str(bound) for bound in bounds],
+            registry,
+        )
+
+
+class PayeeFigures:
+    """What keeps nonprofits from being paid, of the whole deployment: ``what`` is verification, flag or account."""
+
+    def __init__(self, registry: CollectorRegistry) -> None:
+        self._open = Gauge(
+            "almoner_payees_open",
+            "What waits before nonprofits are paid: pending verifications, open flags, proposed accounts.",
+            ("what",),
+            registry=registry,
+        )
+        self._oldest = Gauge(
+            "almoner_payee_oldest_seconds", "How long the oldest has waited, by the business clock.", ("what",),
+            registry=registry,
+        )  # fmt: skip
+
+    def set(self, what: str, count: int, seconds: float) -> None:
+        """How many wait, and how long the oldest has."""
+        self._open.labels(what).set(count)
+        self._oldest.labels(what).set(max(0.0, seconds))
+
+
+class UnreconciledFigures:
+    """What providers and our bank tell of and the books do not show yet."""
+
+    def __init__(self, registry: CollectorRegistry) -> None:
+        self._open = Gauge(
+            "almoner_unreconciled_open", "What providers and our bank tell of and the books do not show.", ("what",),
+            registry=registry,
+        )  # fmt: skip
+        self._oldest = Gauge(
+            "almoner_unreconciled_oldest_seconds", "How long the oldest of it has waited, by the business clock.",
+            ("what",), registry=registry,
+        )  # fmt: skip
+
+    def set(self, what: str, count: int, seconds: float) -> None:
+        """How much waits, and how long the oldest has."""
+        self._open.labels(what).set(count)
+        self._oldest.labels(what).set(max(0.0, seconds))
+
+
+def _of_work(registry: CollectorRegistry) -> tuple[Counter, Counter]:
+    jobs = Counter("almoner_jobs", "Finished jobs by kind and result.", ("kind", "result"), registry=registry)
+    timeouts = Counter(
+        "almoner_statement_timeouts",
+        "Database statements that were ended as they took too long, by route, sweep or kind of job.",
+        ("work",),
+        registry=registry,
+    )
+    return jobs, timeouts
+
+
+def _of_money(registry: CollectorRegistry) -> tuple[Gauge, Gauge, Gauge, Gauge]:
+    return (
+        Gauge("almoner_disputes_open", "Gifts that donors' banks want back.", registry=registry),
+        Gauge("almoner_refunds_refused", "Refunds that providers refused, for a person to see to.", registry=registry),
+        Gauge("almoner_bank_lines_open", "Lines of bank statements that wait for a person.", registry=registry),
+        Gauge("almoner_bank_reports_open", "Payouts of providers that no bank line tells of yet.", registry=registry),
+    )
+
+
+def _of_registers(registry: CollectorRegistry) -> tuple[Gauge, Total]:
+    """Age of the data, and loads."""
+    age = Gauge(
+        "almoner_register_data_age_seconds",
+        "Age of the newest data of a register, by the business clock.",
+        ("source",),
+        registry=registry,
+    )
+    loads = Total(
+        "almoner_register_loads",
+        "Loads of a register by what became of them, of the whole deployment.",
+        ("source", "status"),
+        registry,
+    )
+    return age, loads
+
+
+def _of_selfchecks(registry: CollectorRegistry) -> tuple[Gauge, Gauge, Gauge]:
+    """What was found, and when; whether the database is a copy."""
+    findings = Gauge(
+        "almoner_selfcheck_findings", "Rows that break a promise, by check.", ("check",), registry=registry
+    )
+    at = Gauge(
+        "almoner_selfcheck_timestamp_seconds",
+        "When this process ran the self-check, by the business clock; the newest of all processes counts.",
+        registry=registry,
+    )
+    copied = Gauge(
+        "almoner_unreleased_copy",
+        "1 while the database is a copy that was not released: nothing is done outside.",
+        registry=registry,
+    )
+    return findings, at, copied

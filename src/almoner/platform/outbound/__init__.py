@@ -1,0 +1,1 @@
+"""What leaves the service: HTTP calls, downloads, emails."""

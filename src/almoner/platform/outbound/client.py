@@ -1,0 +1,393 @@
+"""The one client for calls to addresses that partners name (architecture 5, reliability 1.2).
+
+Every address is judged twice: all addresses of a name when it is resolved, and the one address that a socket is made
+for. The socket goes to the judged address and TLS is verified for the name: a resolver that changes its answer gains
+nothing.
+"""
+
+import asyncio
+import socket
+import ssl
+from collections import OrderedDict
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import asynccontextmanager, contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass
+from functools import cache, partial
+from time import monotonic
+from typing import Any, Final
+
+import aiohttp
+from aiohttp.abc import AbstractResolver, ResolveResult
+from aiohttp.client_proto import ResponseHandler
+from aiohttp.connector import Connection
+from aiohttp.http_exceptions import HttpProcessingError
+
+from almoner.platform.database import transactions
+from almoner.platform.database.identity import Identity
+from almoner.platform.outbound import addresses
+from almoner.platform.outbound.addresses import AddressRefused, Policy, Target
+
+MAX_HEADER_BYTES: Final = 16_384
+MAX_BODY_BYTES: Final = 16_384
+# Shorter than what receivers commonly keep open (5 s), so that a kept connection is rarely found closed.
+_KEEP_ALIVE_SECONDS: Final = 4.0
+_MAX_IDLE_POOLS: Final = 256
+_RESOLVER_THREADS: Final = 32
+
+Lookup = Callable[[str, int], Awaitable[Sequence[str]]]
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """Seconds until a connection stands, and until the whole answer is there."""
+
+    connect: float
+    total: float
+
+
+LIMITS: Final = Limits(connect=3.0, total=15.0)  # settled 7
+STREAM_SILENCE_SECONDS: Final = 60.0
+"""A file may take as long as it takes, while it keeps coming."""
+_STREAM_CHUNK: Final = 1 << 18
+
+
+class OutboundFailure(Exception):
+    """No whole answer came. The text may be shown to whoever named the address: it holds nothing internal."""
+
+
+class ConnectFailed(OutboundFailure):
+    """The name does not resolve, or nothing accepts connections there."""
+
+
+class TlsFailed(OutboundFailure):
+    """The certificate is not valid for the name, or TLS could not be spoken."""
+
+
+class TimedOut(OutboundFailure):
+    """No connection or no whole answer within the limits."""
+
+
+class AnswerBroken(OutboundFailure):
+    """The connection was dropped, or what came back was no proper HTTP answer within the limits."""
+
+
+class Refused(OutboundFailure):
+    """The address is not public, or breaks another rule of ``addresses.read``."""
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What came back: at most the first bytes of the body that were asked for, and the seconds until then."""
+
+    status: int
+    headers: Mapping[str, str]
+    body: bytes
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class Streamed:
+    """An answer whose body is still coming. Iterating ``chunks`` raises OutboundFailure when it breaks off."""
+
+    status: int
+    headers: Mapping[str, str]
+    chunks: AsyncIterator[bytes]
+
+
+@dataclass(frozen=True, slots=True)
+class _Call:
+    """What goes out. ``most``: bytes of the answer that are read."""
+
+    method: str
+    url: str
+    body: bytes | None
+    headers: Mapping[str, str]
+    most: int
+
+
+class _Denied(OSError):
+    """Raised where aiohttp makes a socket; it lets nothing but OSError through."""
+
+
+# Whether the connection of the call in this task had served another call before.
+_reused: ContextVar[bool] = ContextVar("almoner_outbound_reused", default=False)
+
+
+class _Handler(ResponseHandler):
+    """Bounds the header section as a whole; aiohttp bounds its lines and their number only."""
+
+    calls = 0
+    _head_bytes = 0
+    _in_head = False
+
+    def set_response_params(self, **params: Any) -> None:
+        self.calls += 1
+        self._head_bytes = 0
+        self._in_head = True
+        super().set_response_params(**params)
+
+    def feed_data(self, data: Any, size: int = 0) -> None:
+        self._in_head = False
+        if sum(len(name) + len(value) for name, value in data[0].raw_headers) > MAX_HEADER_BYTES:
+            self._refuse_head()
+        else:
+            super().feed_data(data, size)
+
+    def data_received(self, data: bytes) -> None:
+        super().data_received(data)
+        if self._in_head:
+            self._head_bytes += len(data)
+            if self._head_bytes > MAX_HEADER_BYTES:
+                self._refuse_head()
+
+    def _refuse_head(self) -> None:
+        self.set_exception(aiohttp.ClientPayloadError("the headers are larger than 16 kB"))
+        if self.transport is not None:
+            self.transport.abort()
+
+
+class _Resolver(AbstractResolver):
+    """Names to addresses, all of which must be allowed."""
+
+    def __init__(self, lookup: Lookup, *, loopback: bool) -> None:
+        self._lookup = lookup
+        self._loopback = loopback
+
+    async def resolve(
+        self,
+        host: str,
+        port: int = 0,
+        family: socket.AddressFamily = socket.AF_UNSPEC,  # noqa: ARG002 - both families, always
+    ) -> list[ResolveResult]:
+        found = ("127.0.0.1", "::1") if self._loopback else await self._lookup(host, port)
+        for address in found:
+            _judge(address, loopback=self._loopback)
+        return [
+            ResolveResult(
+                hostname=host,
+                host=address,
+                port=port,
+                family=socket.AF_INET6 if ":" in address else socket.AF_INET,
+                proto=socket.IPPROTO_TCP,
+                flags=socket.AI_NUMERICHOST,
+            )
+            for address in found
+        ]
+
+    async def close(self) -> None:
+        """Nothing is held open here."""
+
+
+class _Connector(aiohttp.TCPConnector):
+    """Makes sockets to allowed addresses only."""
+
+    def __init__(self, lookup: Lookup, tls: ssl.SSLContext, *, loopback: bool) -> None:
+        super().__init__(
+            resolver=_Resolver(lookup, loopback=loopback),
+            socket_factory=partial(_socket, loopback=loopback),
+            ssl=tls,
+            limit=0,
+            keepalive_timeout=_KEEP_ALIVE_SECONDS,
+        )
+        self._factory = partial(_Handler, loop=self._loop)  # type: ignore[assignment]
+
+    async def connect(self, req: Any, traces: Any, timeout: Any) -> Connection:  # noqa: ASYNC109 - aiohttp's signature
+        connection = await super().connect(req, traces, timeout)
+        _reused.set(getattr(connection.protocol, "calls", 0) > 0)
+        return connection
+
+
+def _judge(address: str, *, loopback: bool) -> None:
+    if addresses.refused(address, loopback=loopback):
+        raise _Denied("the address is not public")
+
+
+def _socket(info: tuple[Any, ...], *, loopback: bool) -> socket.socket:
+    family, kind, protocol, _, where = info
+    _judge(str(where[0]), loopback=loopback)
+    return socket.socket(family, kind, protocol)
+
+
+@cache
+def _of_the_system() -> ssl.SSLContext:
+    """The system's trusted authorities: hundreds of files, read once for the process."""
+    return ssl.create_default_context()
+
+
+@dataclass(slots=True)
+class _Pool:
+    """The connections of one owner, and how many calls use them now."""
+
+    session: aiohttp.ClientSession
+    busy: int = 0
+
+
+class Outbound:
+    """Calls to addresses that partners name. One for the process; made and closed inside its event loop."""
+
+    def __init__(
+        self,
+        policy: Policy,
+        *,
+        lookup: Lookup | None = None,
+        tls: ssl.SSLContext | None = None,
+        limits: Limits = LIMITS,
+        identity: Identity | None = None,
+    ) -> None:
+        """``lookup`` resolves a name to addresses; ``tls`` holds the trusted authorities (the system's by default)."""
+        self.policy = policy
+        self._limits = limits
+        self._identity = identity or Identity()
+        self._threads = ThreadPoolExecutor(_RESOLVER_THREADS, thread_name_prefix="resolve")
+        self._lookup = lookup or self._system_lookup
+        self._tls = tls or _of_the_system()
+        self._pools: OrderedDict[tuple[str, bool], _Pool] = OrderedDict()
+
+    async def post(
+        self, url: str, body: bytes, headers: Mapping[str, str], *, owner: str, most: int = MAX_BODY_BYTES
+    ) -> Answer:
+        """Send the bytes and read at most ``most`` of the answer. Connections are never shared between owners.
+
+        Raises OutboundFailure; UnreleasedCopy on a copy; RuntimeError while a writing transaction is open.
+        """
+        return await self._call(_Call("POST", url, body, headers, most), owner)
+
+    async def get(self, url: str, headers: Mapping[str, str], *, owner: str, most: int = MAX_BODY_BYTES) -> Answer:
+        """As ``post``, for what is read."""
+        return await self._call(_Call("GET", url, None, headers, most), owner)
+
+    @asynccontextmanager
+    async def stream(self, url: str, headers: Mapping[str, str], *, owner: str) -> AsyncIterator[Streamed]:
+        """As ``get``, for a file of any size: the time limit is for each part of it, not for the whole."""
+        with self._called(url, owner) as (pool, target), _translated():
+            _reused.set(False)
+            silence = aiohttp.ClientTimeout(
+                total=None, connect=self._limits.connect, sock_read=STREAM_SILENCE_SECONDS, ceil_threshold=60
+            )
+            async with pool.session.get(
+                target.url, headers=headers, allow_redirects=False, timeout=silence, read_bufsize=_STREAM_CHUNK
+            ) as response:
+                yield Streamed(response.status, response.headers, _chunks(response))
+        await self._close_idle()
+
+    async def _call(self, call: _Call, owner: str) -> Answer:
+        try:
+            with self._called(call.url, owner) as (pool, target), _translated():
+                async with asyncio.timeout(self._limits.total):
+                    return await _exchange(pool.session, target, call)
+        finally:
+            await self._close_idle()
+
+    @contextmanager
+    def _called(self, url: str, owner: str) -> Iterator[tuple[_Pool, Target]]:
+        """Judge the address, and hold the pool that is called through."""
+        if transactions.inside_transaction():
+            raise RuntimeError("an outbound call was started inside a transaction; make it between two of them")
+        self._identity.ensure_active()
+        try:
+            target = addresses.read(url, self.policy)
+        except AddressRefused as error:
+            raise Refused(f"The address {error.reason}") from error
+        pool = self._pool(owner, loopback=target.loopback)
+        pool.busy += 1
+        try:
+            yield pool, target
+        finally:
+            pool.busy -= 1
+
+    async def close(self) -> None:
+        """Close every connection."""
+        for pool in self._pools.values():
+            await pool.session.close()
+        self._pools.clear()
+        self._threads.shutdown(wait=False, cancel_futures=True)
+
+    def _pool(self, owner: str, *, loopback: bool) -> _Pool:
+        key = (owner, loopback)
+        pool = self._pools.get(key)
+        if pool is None:
+            connector = _Connector(self._lookup, self._tls, loopback=loopback)
+            session = aiohttp.ClientSession(
+                connector=connector,
+                cookie_jar=aiohttp.DummyCookieJar(),
+                timeout=aiohttp.ClientTimeout(total=None, connect=self._limits.connect, ceil_threshold=60),
+                headers={"User-Agent": "Almoner", "Accept-Encoding": "identity"},
+                auto_decompress=False,
+                read_bufsize=MAX_BODY_BYTES // 2,
+                trust_env=False,
+            )
+            pool = self._pools[key] = _Pool(session)
+        self._pools.move_to_end(key)
+        return pool
+
+    async def _close_idle(self) -> None:
+        """Forget the pools that were used longest ago."""
+        if len(self._pools) <= _MAX_IDLE_POOLS:
+            return
+        idle = next((key for key, pool in self._pools.items() if not pool.busy), None)
+        if idle is not None:
+            await self._pools.pop(idle).session.close()
+
+    async def _system_lookup(self, host: str, port: int) -> Sequence[str]:
+        """Ask the system, in threads of our own: slow name servers of some endpoints must not hold up anything else."""
+        found = await asyncio.get_running_loop().run_in_executor(
+            self._threads, partial(socket.getaddrinfo, host, port, type=socket.SOCK_STREAM)
+        )
+        return [str(where[0]) for *_, where in found]
+
+
+async def _exchange(session: aiohttp.ClientSession, target: Target, call: _Call) -> Answer:
+    started = monotonic()  # uvloop's own clock stands still between its rounds, in whole milliseconds
+    _reused.set(False)
+    try:
+        answer = await _send(session, target, call)
+    except (aiohttp.ServerDisconnectedError, aiohttp.ClientOSError):
+        if not _reused.get():
+            raise
+        # A kept connection that ends so was most likely closed just as we used it: once more, on a fresh one. Receivers
+        # expect an event more than once anyway (W7).
+        answer = await _send(session, target, call)
+    status, head, content = answer
+    return Answer(status, head, content, monotonic() - started)
+
+
+async def _send(session: aiohttp.ClientSession, target: Target, call: _Call) -> tuple[int, Mapping[str, str], bytes]:
+    payload = None if call.body is None else aiohttp.BytesPayload(call.body)
+    async with session.request(
+        call.method, target.url, data=payload, headers=call.headers, allow_redirects=False
+    ) as response:
+        content = b""
+        while len(content) < call.most and not response.content.at_eof():
+            content += await response.content.read(call.most - len(content))
+        return response.status, response.headers, content
+
+
+async def _chunks(response: aiohttp.ClientResponse) -> AsyncIterator[bytes]:
+    with _translated():
+        async for chunk in response.content.iter_chunked(_STREAM_CHUNK):
+            yield chunk
+
+
+@contextmanager
+def _translated() -> Iterator[None]:
+    """Raise what aiohttp raises as OutboundFailure."""
+    try:
+        yield
+    except aiohttp.ConnectionTimeoutError as error:
+        raise TimedOut("No connection could be made in time") from error
+    except TimeoutError as error:
+        raise TimedOut("No whole answer came in time") from error
+    except (aiohttp.ClientError, HttpProcessingError) as error:
+        raise _failure(error) from error
+
+
+def _failure(error: aiohttp.ClientError | HttpProcessingError) -> OutboundFailure:
+    if isinstance(error, aiohttp.ClientSSLError):
+        return TlsFailed("The TLS connection failed: the certificate is not valid for this name, or TLS is not spoken")
+    if isinstance(error, aiohttp.ClientConnectorError):
+        if isinstance(error.os_error, _Denied):
+            return Refused("The address is not public")
+        return ConnectFailed("No connection could be made: the name does not resolve or nothing answers there")
+    return AnswerBroken("The connection was dropped or the answer was not proper HTTP within 16 kB of headers")

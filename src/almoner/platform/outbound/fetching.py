@@ -1,0 +1,330 @@
+"""Fetching files from where they are published: only when they changed, and going on where it broke off.
+
+Each address has a folder of its own under the given one: the file under its published name, beside it what the server
+said of it (``.fetched.json``), and what is unfinished (``.partial`` and ``.partial.json``). Every hop of a redirect is
+called through the guarded client (architecture 5).
+"""
+
+import asyncio
+import fcntl
+import json
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from datetime import datetime
+from email.utils import parsedate_to_datetime
+from hashlib import file_digest, sha256
+from pathlib import Path
+from typing import Final
+from urllib.parse import urljoin
+
+from almoner.platform.database.transactions import Database
+from almoner.platform.outbound import remote_files
+from almoner.platform.outbound.addresses import AddressRefused, read
+from almoner.platform.outbound.client import Outbound, OutboundFailure, Refused, Streamed
+from almoner.platform.outbound.remote_files import FetchRefused as FetchRefused
+
+_OWNER: Final = "fetching"
+_MOST_HOPS: Final = 5
+_TRIES_IN_VAIN: Final = 4
+_REDIRECTS: Final = frozenset({301, 302, 303, 307, 308})
+
+
+class FetchBroken(FetchRefused):
+    """The server is away or the connection breaks off; what has come is kept, and the next try goes on from there."""
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """``most_bytes``: no file is larger, and one that is fills no disk. Pauses double with each try in vain."""
+
+    most_bytes: int = 8 << 30
+    first_pause_seconds: float = 0.1
+
+
+LIMITS: Final = Limits()
+
+
+@dataclass(frozen=True, slots=True)
+class Fetched:
+    """A published file that lies here now, and what its server said of it.
+
+    ``changed`` is False when the file that lay here is still the published one. ``sha256`` is of the bytes as sent.
+    """
+
+    url: str
+    path: Path
+    size: int
+    sha256: bytes
+    etag: str | None
+    last_modified: datetime | None
+    retrieved_at: datetime
+    changed: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Fetching:
+    """How far a file is. ``total`` is None where the server does not tell."""
+
+    name: str
+    size: int
+    total: int | None
+
+
+Report = Callable[[Fetching], None]
+
+
+async def local_files(
+    db: Database, folder: Path, places: Sequence[str], report: Report | None = None
+) -> tuple[list[Path], list[Fetched]]:
+    """(all files, those of them that were fetched) for paths and web addresses, in their order.
+
+    ``folder`` is the source's in the data directory. Raises FetchRefused when a path leads nowhere or a file cannot be
+    fetched.
+    """
+    found: list[Path] = []
+    fetched: list[Fetched] = []
+    outbound = Outbound(db.deployment.receivers, identity=db.deployment.identity)
+    try:
+        for place in places:
+            if is_address(place):
+                fetched.append(await fetch(outbound, folder, place, db.deployment.clock.wall, report))
+                found.append(fetched[-1].path)
+            elif await asyncio.to_thread(Path(place).exists):
+                found.append(Path(place))
+            else:
+                raise FetchRefused(f"{place} is neither a file or folder nor a web address")
+    finally:
+        await outbound.close()
+    return found, fetched
+
+
+def is_address(place: str) -> bool:
+    """Whether it is to be fetched."""
+    return place.lower().startswith(("https://", "http://"))
+
+
+async def fetch(
+    outbound: Outbound,
+    folder: Path,
+    url: str,
+    wall: Callable[[], datetime],
+    report: Report | None = None,
+    limits: Limits = LIMITS,
+) -> Fetched:
+    """Have the published file here. Raises FetchRefused, FetchBroken when another try may help."""
+    own = folder / sha256(url.encode()).hexdigest()[:12]
+    await asyncio.to_thread(own.mkdir, parents=True, exist_ok=True)
+    with _alone(own, url):
+        return await _Download(outbound, own, url, wall, report or (lambda _: None), limits).run()
+
+
+@contextmanager
+def _alone(folder: Path, url: str) -> Iterator[None]:
+    """Two that write into one file would make a third."""
+    with (folder / ".lock").open("w") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError as error:
+            raise FetchBroken(f"{url} is being fetched by another process") from error
+        yield
+
+
+class _Retry(Exception):
+    """This try came to nothing, or not to the end; the text says how."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Version:
+    """Which version of a file was sent: what ``If-Range`` and conditional requests hold against the server's."""
+
+    name: str
+    etag: str | None
+    last_modified: str | None
+    total: int | None
+
+    @classmethod
+    def of(cls, url: str, headers: Mapping[str, str], total: int | None) -> "_Version":
+        return cls(remote_files.name(url, headers), headers.get("ETag"), headers.get("Last-Modified"), total)
+
+    @property
+    def validator(self) -> str | None:
+        """What proves that a later part is of the same bytes: not a weak ETag (RFC 9110 13.1.5)."""
+        return self.etag if self.etag and not self.etag.startswith("W/") else self.last_modified
+
+    @property
+    def modified(self) -> datetime | None:
+        try:
+            return parsedate_to_datetime(self.last_modified) if self.last_modified else None
+        except ValueError:
+            return None
+
+
+@dataclass(frozen=True)
+class _Download:
+    outbound: Outbound
+    folder: Path
+    url: str
+    wall: Callable[[], datetime]
+    report: Report
+    limits: Limits
+
+    @property
+    def _partial(self) -> Path:
+        return self.folder / ".partial"
+
+    async def run(self) -> Fetched:
+        """Try until the file is whole, or four tries in a row brought nothing."""
+        in_vain = 0
+        while True:
+            before = self._came()
+            try:
+                return await self._try()
+            except (_Retry, OutboundFailure) as error:
+                if isinstance(error, Refused):
+                    raise FetchRefused(f"{self.url} is not fetched: {_sentence(error)}") from error
+                in_vain = 0 if self._came() > before else in_vain + 1
+                if in_vain == _TRIES_IN_VAIN:
+                    kept = f" {self._came()} bytes are kept, and the next try goes on from there." * bool(self._came())
+                    raise FetchBroken(f"{self.url} could not be fetched: {_sentence(error)}{kept}") from error
+                await asyncio.sleep(self.limits.first_pause_seconds * 2**in_vain)
+
+    def _came(self) -> int:
+        return self._partial.stat().st_size if self._partial.exists() else 0
+
+    async def _try(self) -> Fetched:
+        begun = self._begun()
+        known = self._known()
+        headers = {"Accept": "*/*"}
+        if begun is not None and begun.validator and self._came():
+            headers |= {"Range": f"bytes={self._came()}-", "If-Range": begun.validator}
+        elif known is not None:
+            headers |= {"If-None-Match": known.etag} if known.etag else {}
+            if not known.etag and (modified := self._said().get("last_modified")):
+                headers["If-Modified-Since"] = str(modified)
+        at = self.url
+        for _ in range(_MOST_HOPS + 1):
+            async with self.outbound.stream(at, headers, owner=_OWNER) as answer:
+                if answer.status not in _REDIRECTS:
+                    return await self._take(answer, begun if "Range" in headers else None, known)
+                at = self._next(at, answer)
+        raise FetchRefused(f"{self.url} is redirected more than {_MOST_HOPS} times")
+
+    def _next(self, at: str, answer: Streamed) -> str:
+        to = urljoin(at, answer.headers.get("Location", ""))
+        try:
+            if read(to, self.outbound.policy).loopback and not read(self.url, self.outbound.policy).loopback:
+                raise AddressRefused("must have a public address")
+        except AddressRefused as error:
+            raise FetchRefused(f"{self.url} is redirected to an address that {error.reason}") from error
+        return to
+
+    async def _take(self, answer: Streamed, begun: _Version | None, known: Fetched | None) -> Fetched:
+        match answer.status:
+            case 304 if known is not None:
+                return known
+            case 200:
+                total = remote_files.length(answer.headers)
+                return await self._write(answer, _Version.of(self.url, answer.headers, total), 0)
+            case 206 if begun is not None:
+                start, total = remote_files.content_range(answer.headers)
+                if start == self._came() and total == begun.total and self._same(begun, answer):
+                    return await self._write(answer, begun, start)
+                self._partial.unlink()
+                raise _Retry("The server continued another version of the file")
+            case 416 if begun is not None:
+                self._partial.unlink()
+                raise _Retry("The server has no such part of the file")
+            case status if status >= 500 or status in (408, 425, 429):
+                raise _Retry(f"The server answers with status {status}")
+            case status:
+                raise FetchRefused(f"{self.url} could not be fetched: the server answers with status {status}")
+
+    @staticmethod
+    def _same(begun: _Version, answer: Streamed) -> bool:
+        etag = answer.headers.get("ETag")
+        return etag is None or etag == begun.etag
+
+    async def _write(self, answer: Streamed, version: _Version, start: int) -> Fetched:
+        self._fits(version.total, start)
+        _save(self.folder / ".partial.json", asdict(version))
+        came, most = start, min(version.total or self.limits.most_bytes, self.limits.most_bytes)
+        with self._partial.open("r+b" if start else "wb") as file:
+            file.seek(start)
+            async for chunk in answer.chunks:
+                came += len(chunk)
+                if came > most:
+                    raise FetchRefused(f"{self.url} sends more than the {most} bytes it may")
+                await asyncio.to_thread(file.write, chunk)
+                self.report(Fetching(version.name, came, version.total))
+        if version.total is not None and came < version.total:
+            raise _Retry(f"The connection ended after {came} of {version.total} bytes")
+        return await asyncio.to_thread(self._finish, version)
+
+    def _fits(self, total: int | None, start: int) -> None:
+        if total is not None and total > self.limits.most_bytes:
+            raise FetchRefused(f"{self.url} has {total} bytes; at most {self.limits.most_bytes} are fetched")
+        disk = os.statvfs(self.folder)
+        free = disk.f_bavail * disk.f_frsize
+        if total is not None and total - start > free:
+            raise FetchRefused(f"{self.url} has {total} bytes, and {self.folder} has room for {free} more")
+
+    def _finish(self, version: _Version) -> Fetched:
+        """Judge what came, and give it its name. Raises FetchRefused."""
+        if (fault := remote_files.fault(self._partial)) is not None:
+            self._partial.unlink()
+            raise FetchRefused(f"{self.url} {fault}")
+        with self._partial.open("rb+") as file:
+            digest = file_digest(file, "sha256").digest()
+            os.fsync(file.fileno())
+        path = self.folder / remote_files.with_suffix(version.name, self._partial)
+        for older in self.folder.iterdir():
+            if not older.name.startswith("."):
+                older.unlink()
+        size, retrieved = self._came(), self.wall()
+        self._partial.rename(path)
+        if version.modified is not None:
+            os.utime(path, (version.modified.timestamp(),) * 2)  # the publisher's date, where no name tells one
+        said = asdict(version) | {"name": path.name, "retrieved_at": retrieved.isoformat(), "sha256": digest.hex()}
+        _save(self.folder / ".fetched.json", said | {"url": self.url, "bytes": size})
+        (self.folder / ".partial.json").unlink()
+        return Fetched(self.url, path, size, digest, version.etag, version.modified, retrieved, changed=True)
+
+    def _begun(self) -> _Version | None:
+        said = _load(self.folder / ".partial.json")
+        return _Version(**said) if said and self._partial.exists() else None  # type: ignore[arg-type]
+
+    def _said(self) -> dict[str, object]:
+        return _load(self.folder / ".fetched.json")
+
+    def _known(self) -> Fetched | None:
+        """The whole file of an earlier time, if it lies here unchanged."""
+        said = self._said()
+        path = self.folder / str(said.get("name"))
+        if not said or not path.is_file() or path.stat().st_size != said["bytes"]:
+            return None
+        version = _Version(path.name, *(said[key] for key in ("etag", "last_modified", "total")))  # type: ignore[arg-type]
+        if version.etag is None and version.last_modified is None:
+            return None
+        retrieved, digest = datetime.fromisoformat(str(said["retrieved_at"])), bytes.fromhex(str(said["sha256"]))
+        size = path.stat().st_size
+        return Fetched(self.url, path, size, digest, version.etag, version.modified, retrieved, changed=False)
+
+
+def _save(file: Path, content: Mapping[str, object]) -> None:
+    unfinished = file.with_suffix(".unfinished")
+    unfinished.write_text(json.dumps(content))
+    unfinished.replace(file)
+
+
+def _load(file: Path) -> dict[str, object]:
+    try:
+        said = json.loads(file.read_text())
+    except (OSError, ValueError):
+        return {}
+    return said if isinstance(said, dict) else {}
+
+
+def _sentence(error: Exception) -> str:
+    return f"{str(error)[:1].lower()}{str(error)[1:]}."

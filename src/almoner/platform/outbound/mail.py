@@ -1,0 +1,88 @@
+"""E-mails: what one is, and the port of whoever carries it. Mails are sent by jobs, never inside a transaction."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Protocol
+from uuid import UUID
+
+from almoner.platform.database.identity import Identity
+from almoner.platform.database.transactions import Tx
+
+
+class MailRefused(Exception):
+    """The mail will never be taken: the address does not exist or is not one. Trying again is of no use."""
+
+
+class MailDelayed(Exception):
+    """The mail could not be handed over just now; try again later."""
+
+
+@dataclass(frozen=True, slots=True)
+class Attachment:
+    """A file that a mail brings: ``name`` in ASCII, and the media type of its content."""
+
+    name: str
+    media_type: str
+    content: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Mail:
+    """One e-mail in both forms.
+
+    ``key`` is the same for the same mail: a carrier that is handed it twice delivers it once where it can, and always
+    under the same Message-ID. ``at`` is the business time of what the mail is about, ``partner`` whose it is.
+    """
+
+    key: str
+    at: datetime
+    partner: UUID | None
+    to: str
+    subject: str
+    text: str
+    html: str
+    language: str
+    attachments: tuple[Attachment, ...] = ()
+
+
+class MailTransport(Protocol):
+    """Carries mails to their readers."""
+
+    async def send(self, mail: Mail) -> None:
+        """Hand the mail over. Raises MailRefused or MailDelayed."""
+        ...
+
+
+class ActiveMail:
+    """A carrier that carries nothing for a copy that was not released."""
+
+    def __init__(self, transport: MailTransport, identity: Identity) -> None:
+        self._transport = transport
+        self._identity = identity
+
+    async def send(self, mail: Mail) -> None:
+        """Hand the mail over. Raises UnreleasedCopy as well."""
+        self._identity.ensure_active()
+        await self._transport.send(mail)
+
+
+async def keep(tx: Tx, mail: Mail, mail_id: UUID, sender: str, links: list[str]) -> None:
+    """Put a mail where the sandbox's mailbox shows it; a second one with the same id is left out."""
+    tag = await tx.execute(
+        """insert into sandbox_mail (id, partner_id, sender, recipient, subject, text, html, links, created_at)
+           values ($1, $2, $3, $4, $5, $6, $7, $8, $9) on conflict (id) do nothing""",
+        mail_id,
+        mail.partner,
+        sender,
+        mail.to,
+        mail.subject,
+        mail.text,
+        mail.html,
+        links,
+        mail.at,
+    )
+    if mail.attachments and tag == "INSERT 0 1":
+        rows = [(mail_id, one.name, one.media_type, one.content) for one in mail.attachments]
+        await tx.executemany(
+            "insert into sandbox_attachment (mail_id, name, media_type, content) values ($1, $2, $3, $4)", rows
+        )

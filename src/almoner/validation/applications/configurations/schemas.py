@@ -1,0 +1,234 @@
+"""Submission configurations on the wire (settled 4 and 8)."""
+
+from typing import Annotated, Any, Final, TypeVar
+
+import msgspec
+from pydantic import AfterValidator, BeforeValidator, Field
+
+from almoner.kit.patch import UNSET, UnsetType
+from almoner.kit.text import typed
+from almoner.kit.time import iso
+from almoner.nonprofits.activities.domain import SUB_TAGS, in_order
+from almoner.nonprofits.organisations.domain import OrganisationType
+from almoner.platform.database.transactions import Tx
+from almoner.platform.files import media
+from almoner.platform.http.ids import IdText
+from almoner.platform.http.wire import In, Maybe, Out, Patch, Text255, WholeQuery
+from almoner.screening.watchlists.domain import Category
+from almoner.validation.applications.configurations.domain import (
+    CHECKS,
+    COMPLIANCE_FLAGS,
+    MOST_CHOICES,
+    MOST_FIELDS,
+    ORGANISATION_TYPES,
+    Check,
+    Choice,
+    Configuration,
+    FieldKind,
+    PartnerField,
+)
+from almoner.validation.applications.configurations.service import Wish
+
+T = TypeVar("T")
+
+_MOST_TAGS: Final = 300
+_LABELS: Final = {"en": "Where do you use our product?"}
+
+
+def _each_once(values: list[T]) -> list[T]:
+    if len(set(values)) < len(values):
+        raise ValueError("must name each value once")
+    return values
+
+
+_Once = AfterValidator(_each_once)
+_Name = Annotated[Text255, BeforeValidator(lambda value: typed(value) if isinstance(value, str) else value)]
+Labels = Annotated[
+    dict[str, str],
+    Field(max_length=50, description="By language tag: at least one, of up to 300 characters.", examples=[_LABELS]),
+]
+Checks = Annotated[list[Check], Field(min_length=1, max_length=4), _Once]
+Types = Annotated[list[OrganisationType], Field(min_length=1, max_length=3), _Once]
+Flags = Annotated[list[Category], Field(max_length=6), _Once]
+SubTags = Annotated[
+    list[Annotated[str, IdText("activitysubtag")]],
+    Field(min_length=1, max_length=_MOST_TAGS, description="Ids of GET /v1/activity-tags; null: every one."),
+    _Once,
+]
+Colour = Annotated[
+    str,
+    Field(
+        pattern=r"^#([0-9A-Fa-f]{3}|[0-9A-Fa-f]{6})$",
+        examples=["#0d5c4a"],
+        description="Pages darken or lighten it until it is legible.",
+    ),
+]
+
+
+class PartnerFieldChoiceIn(In):
+    """One answer to choose."""
+
+    value: Text255
+    labels: Labels
+
+
+class PartnerFieldIn(In):
+    """A question of your own in the hosted form."""
+
+    id: Annotated[str, Field(min_length=1, max_length=40, examples=["use"])]
+    type: FieldKind
+    required: bool = False
+    labels: Labels
+    choices: list[PartnerFieldChoiceIn] = Field(
+        default_factory=list, max_length=MOST_CHOICES, description="Of type `choice`: 2 to 50."
+    )
+
+    def field(self) -> PartnerField:
+        """The question."""
+        choices = tuple(Choice(choice.value, choice.labels) for choice in self.choices)
+        return PartnerField(self.id, self.type, self.required, self.labels, choices)
+
+
+PartnerFields = Annotated[list[PartnerFieldIn], Field(max_length=MOST_FIELDS)]
+
+
+class BrandingIn(Patch):
+    """How the hosted form looks."""
+
+    display_name: Maybe[_Name | None] = UNSET
+    primary_color: Maybe[Colour | None] = UNSET
+
+
+class ValidationSubmissionConfigurationIn(In):
+    """A new configuration: what is left out is as in the first one of a partner, with all four checks."""
+
+    name: _Name | None = None
+    branding: BrandingIn | None = None
+    is_default: bool = Field(False, description="Whether it takes the place of the present default.")
+    checks: Checks = Field(default_factory=lambda: list(CHECKS))
+    allowed_organisation_types: Types = Field(default_factory=lambda: list(ORGANISATION_TYPES))
+    compliance_flags: Flags = Field(default_factory=lambda: list(COMPLIANCE_FLAGS))
+    allowed_activity_sub_tags: SubTags | None = None
+    email_verification: bool = True
+    partner_fields: PartnerFields = Field(default_factory=list)
+
+    def wish(self) -> Wish:
+        """What is said."""
+        return Wish(
+            name=self.name,
+            is_default=self.is_default or UNSET,
+            checks=self.checks,
+            allowed_organisation_types=self.allowed_organisation_types,
+            compliance_flags=self.compliance_flags,
+            allowed_activity_sub_tags=self.allowed_activity_sub_tags,
+            email_verification=self.email_verification,
+            partner_fields=[field.field() for field in self.partner_fields],
+            **_branding(self.branding),
+        )
+
+
+class ValidationSubmissionConfigurationPatch(Patch):
+    """Changes to a configuration; lists and questions replace those before them, branding is merged."""
+
+    name: Maybe[_Name | None] = UNSET
+    branding: Maybe[BrandingIn] = UNSET
+    is_default: Maybe[bool] = UNSET
+    checks: Maybe[Checks] = UNSET
+    allowed_organisation_types: Maybe[Types] = UNSET
+    compliance_flags: Maybe[Flags] = UNSET
+    allowed_activity_sub_tags: Maybe[SubTags | None] = UNSET
+    email_verification: Maybe[bool] = UNSET
+    partner_fields: Maybe[PartnerFields] = UNSET
+
+    def wish(self) -> Wish:
+        """What is said."""
+        fields = self.partner_fields
+        return Wish(
+            name=self.name,
+            is_default=self.is_default,
+            checks=self.checks,
+            allowed_organisation_types=self.allowed_organisation_types,
+            compliance_flags=self.compliance_flags,
+            allowed_activity_sub_tags=self.allowed_activity_sub_tags,
+            email_verification=self.email_verification,
+            partner_fields=UNSET if fields is UNSET else [field.field() for field in fields],
+            **_branding(self.branding),
+        )
+
+
+def _branding(said: BrandingIn | UnsetType | None) -> dict[str, Any]:
+    if said is None or said is UNSET:
+        return {}
+    return {"display_name": said.display_name, "primary_color": said.primary_color}
+
+
+class ValidationSubmissionConfigurationsQuery(WholeQuery):
+    """Configurations have no filters."""
+
+
+class BrandingOut(msgspec.Struct, frozen=True, rename="camel"):
+    """How the hosted form looks."""
+
+    display_name: str
+    logo: Annotated[str | None, msgspec.Meta(description="Address of an image.")]
+    primary_color: str | None
+
+
+class PartnerFieldChoiceOut(msgspec.Struct, frozen=True, rename="camel"):
+    """One answer to choose."""
+
+    value: str
+    labels: dict[str, str]
+
+
+class PartnerFieldOut(msgspec.Struct, frozen=True, rename="camel"):
+    """A question of the hosted form."""
+
+    id: str
+    type: FieldKind
+    required: bool
+    labels: dict[str, str]
+    choices: list[PartnerFieldChoiceOut]
+
+
+class ValidationSubmissionConfigurationOut(Out, object_name="validation_submission_configuration"):
+    """A submission configuration as partners see it."""
+
+    id: str
+    name: str | None
+    branding: BrandingOut
+    is_default: bool
+    checks: list[Check]
+    allowed_organisation_types: list[OrganisationType]
+    compliance_flags: Annotated[list[Category], msgspec.Meta(description="Which flags fail the check compliance.")]
+    allowed_activity_sub_tags: Annotated[list[str] | None, msgspec.Meta(description="null: every one.")]
+    email_verification: bool
+    partner_fields: list[PartnerFieldOut]
+    created_at: str
+    updated_at: str
+
+
+def configuration_out(tx: Tx, one: Configuration) -> ValidationSubmissionConfigurationOut:
+    """The answer for one configuration."""
+    codes = one.allowed_activity_sub_tags
+    return ValidationSubmissionConfigurationOut(
+        id=tx.ids.text("hostedconfiguration", one.id),
+        name=one.name,
+        branding=BrandingOut(one.display_name, media.address(tx.links, one.logo), one.primary_color),
+        is_default=one.is_default,
+        checks=list(one.checks),
+        allowed_organisation_types=list(one.allowed_organisation_types),
+        compliance_flags=list(one.compliance_flags),
+        allowed_activity_sub_tags=None
+        if codes is None
+        else [tx.ids.text("activitysubtag", sub.id) for sub in in_order(code for code in codes if code in SUB_TAGS)],
+        email_verification=one.email_verification,
+        partner_fields=[_field_out(field) for field in one.partner_fields],
+        created_at=iso(one.created_at),
+        updated_at=iso(one.updated_at),
+    )
+
+
+def _field_out(field: PartnerField) -> PartnerFieldOut:
+    choices = [PartnerFieldChoiceOut(choice.value, dict(choice.labels)) for choice in field.choices]
+    return PartnerFieldOut(field.id, field.kind, field.required, dict(field.labels), choices)

@@ -1,0 +1,201 @@
+"""What can be done with submission configurations. Who changes one holds all of the partner's."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, fields, replace
+from typing import Any, Final
+from uuid import UUID
+
+from almoner.access.partners import service as partners
+from almoner.kit.errors import IncorrectParams, NotFound
+from almoner.kit.patch import UNSET, UnsetType
+from almoner.nonprofits.activities.domain import SUB_TAGS
+from almoner.nonprofits.organisations.domain import OrganisationType
+from almoner.platform.database.transactions import Everyone, Partner, Tx
+from almoner.platform.events import outbox
+from almoner.platform.files import media
+from almoner.platform.files.images import Image
+from almoner.platform.pages import colours
+from almoner.screening.watchlists.domain import Category
+from almoner.validation.applications.configurations import domain, store
+from almoner.validation.applications.configurations.domain import (
+    CHECKS,
+    COMPLIANCE_FLAGS,
+    ORGANISATION_TYPES,
+    Check,
+    Configuration,
+    ConfigurationChanged,
+    PartnerField,
+)
+
+Scope = Partner | Everyone
+
+MOST_LOGO_BYTES: Final = 40_000
+"""A page stays under 100 kB with its logo (H10)."""
+
+_CODES: Final = {sub.id: code for code, sub in SUB_TAGS.items()}
+
+
+@dataclass(frozen=True, slots=True)
+class Wish:
+    """What a configuration is to say; what is UNSET stays as it is, or as a new one begins.
+
+    ``allowed_activity_sub_tags``: ids as texts, None for all.
+    """
+
+    name: str | UnsetType | None = UNSET
+    display_name: str | UnsetType | None = UNSET
+    primary_color: str | UnsetType | None = UNSET
+    is_default: bool | UnsetType = UNSET
+    checks: Sequence[Check] | UnsetType = UNSET
+    allowed_organisation_types: Sequence[OrganisationType] | UnsetType = UNSET
+    compliance_flags: Sequence[Category] | UnsetType = UNSET
+    allowed_activity_sub_tags: Sequence[str] | UnsetType | None = UNSET
+    email_verification: bool | UnsetType = UNSET
+    partner_fields: Sequence[PartnerField] | UnsetType = UNSET
+
+    def given(self) -> dict[str, Any]:
+        """What is said."""
+        said = {field.name: getattr(self, field.name) for field in fields(self)}
+        return {
+            name: tuple(value) if isinstance(value, list) else value
+            for name, value in said.items()
+            if value is not UNSET
+        }
+
+
+async def start(tx: Tx, partner: Partner) -> Configuration:
+    """What a new partner begins with: a default one with all four checks. Raises NoSuchPartner."""
+    return await create(tx, partner, Wish())
+
+
+async def create(tx: Tx, partner: Partner, wish: Wish) -> Configuration:
+    """A new one. The first of a partner is its default. Raises IncorrectParams, NoSuchPartner."""
+    before = await store.hold(tx, partner)
+    if len(before) >= domain.MOST_CONFIGURATIONS:
+        raise IncorrectParams(f"there are {len(before)} configurations, the most that a partner may have")
+    named = (await partners.get(tx, partner)).name[:255]
+    blank = Configuration(
+        id=tx.new_id(),
+        partner_id=partner.id,
+        name=None,
+        display_name=named,
+        logo=None,
+        primary_color=None,
+        is_default=not before,
+        checks=CHECKS,
+        allowed_organisation_types=ORGANISATION_TYPES,
+        compliance_flags=COMPLIANCE_FLAGS,
+        allowed_activity_sub_tags=None,
+        email_verification=True,
+        partner_fields=(),
+        created_at=tx.now,
+        updated_at=tx.now,
+    )
+    made = _said(tx, blank, wish, named)
+    if made.is_default and before:
+        await store.clear_default(tx, partner)
+    await store.insert(tx, partner, made)
+    if made.is_default and (before or wish != Wish()):  # whoever named none is judged by it from now on
+        await outbox.emit(tx, partner.id, domain.CHANGED, ConfigurationChanged(made.id, partner.id))
+    return made
+
+
+async def get(tx: Tx, scope: Scope, configuration_id: UUID) -> Configuration:
+    """One configuration. Raises NotFound."""
+    if (found := await store.find(tx, scope, configuration_id)) is None:
+        raise NotFound
+    return found
+
+
+async def find(tx: Tx, scope: Scope, configuration_id: UUID) -> Configuration | None:
+    """One configuration; None where there is none."""
+    return await store.find(tx, scope, configuration_id)
+
+
+async def several(tx: Tx, partner: Partner, configuration_ids: Sequence[UUID]) -> dict[UUID, Configuration]:
+    """Those of these that there are, by id."""
+    found = await store.several(tx, partner, configuration_ids) if configuration_ids else []
+    return {configuration.id: configuration for configuration in found}
+
+
+async def default(tx: Tx, partner: Partner) -> Configuration | None:
+    """The partner's default; None for a partner that has no configuration."""
+    return await store.default(tx, partner)
+
+
+async def counting(tx: Tx, partner: Partner, configuration_id: UUID | None) -> Configuration | None:
+    """The one that judges what was asked with a configuration, or without one: then the partner's default."""
+    return await store.default(tx, partner) if configuration_id is None else await get(tx, partner, configuration_id)
+
+
+async def of(tx: Tx, partner: Partner) -> list[Configuration]:
+    """All of the partner, oldest first."""
+    return await store.every(tx, partner)
+
+
+async def change(tx: Tx, partner: Partner, configuration_id: UUID, wish: Wish) -> Configuration:
+    """Change what is said; what it decides is looked at again wherever it counts. Raises NotFound, IncorrectParams."""
+    before = await _held(tx, partner, configuration_id)
+    named = before.display_name if wish.display_name is not None else (await partners.get(tx, partner)).name[:255]
+    return await _changed(tx, partner, before, _said(tx, before, wish, named))
+
+
+async def set_logo(tx: Tx, partner: Partner, configuration_id: UUID, image: Image) -> Configuration:
+    """Show the logo in place of an earlier one. Raises NotFound, IncorrectParams."""
+    before = await _held(tx, partner, configuration_id)
+    if len(image.content) > MOST_LOGO_BYTES:
+        raise IncorrectParams(
+            f"body.logo has {len(image.content)} bytes when written anew, at most {MOST_LOGO_BYTES}: every page of "
+            "the form loads it; take a simpler one"
+        )
+    key = await media.insert(tx, image.content, image.media_type)
+    return await _changed(tx, partner, before, replace(before, logo=key))
+
+
+async def _held(tx: Tx, partner: Partner, configuration_id: UUID) -> Configuration:
+    for one in await store.hold(tx, partner):
+        if one.id == configuration_id:
+            return one
+    raise NotFound
+
+
+async def _changed(tx: Tx, partner: Partner, before: Configuration, wished: Configuration) -> Configuration:
+    if wished == before:
+        return before
+    changed = replace(wished, updated_at=tx.now)
+    if changed.is_default and not before.is_default:
+        await store.clear_default(tx, partner)
+    await store.update(tx, partner, changed)
+    if before.logo not in (None, changed.logo):
+        await media.delete(tx, before.logo)
+    await outbox.emit(tx, partner.id, domain.CHANGED, ConfigurationChanged(changed.id, partner.id))
+    return changed
+
+
+def _said(tx: Tx, before: Configuration, wish: Wish, named: str) -> Configuration:
+    """With what is said. Raises IncorrectParams naming all that is wrong."""
+    given = wish.given()
+    wrong: list[str] = []
+    if given.get("display_name", "") is None:
+        given["display_name"] = named
+    if given.get("primary_color") is not None:
+        given["primary_color"] = colours.written(colours.parse(given["primary_color"]))
+    if given.get("allowed_activity_sub_tags") is not None:
+        codes = {text: _code(tx, text) for text in given["allowed_activity_sub_tags"]}
+        wrong += [
+            f"body.allowedActivitySubTags '{text[:100]}' is the id of no activity sub-tag"
+            for text, code in codes.items()
+            if code is None
+        ]
+        given["allowed_activity_sub_tags"] = tuple(code for code in codes.values() if code is not None)
+    if given.get("is_default") is False and before.is_default:
+        wrong.append("body.isDefault cannot become false: make another configuration the default")
+    made = replace(before, **given)
+    if wrong := [*wrong, *domain.problems(made)]:
+        raise IncorrectParams(*wrong)
+    return made
+
+
+def _code(tx: Tx, text: str) -> str | None:
+    named = tx.ids.parse("activitysubtag", text)
+    return _CODES.get(named) if named else None

@@ -1,0 +1,95 @@
+"""Documents that partners hand in: their scan, their quotas, how long a link to one lives (U5 to U7)."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Final, Literal
+from uuid import UUID
+
+from almoner.kit.errors import Conflict, Forbidden
+from almoner.kit.states import Lifecycle
+from almoner.platform.files.uploads.problems import MaxFileSize, TooManyFiles
+
+SCAN: Final = Lifecycle("document", {"pending_scan": frozenset({"clean", "rejected"})})
+ScanStatus = Literal["pending_scan", "clean", "rejected"]
+
+SCANNED: Final = "internal.document_scanned"
+"""Told when a scan ends, with a ``DocumentScanned`` in it."""
+
+LINK_LIFETIME: Final = timedelta(minutes=5)  # U6, of real time
+MOST_FILES: Final = 20  # U7, of one record
+MOST_BYTES: Final = 100 * 1024 * 1024  # U7, of one record
+MOST_BYTES_A_DAY: Final = 1024 * 1024 * 1024  # U7, of one partner
+DAY: Final = timedelta(days=1)
+LOOKED_AT_AFTER: Final = timedelta(days=30)
+"""When it is looked, and looked again, for how long a document is kept: no term is shorter."""
+RETRY_SECONDS: Final = 3600  # a day's bytes become free as they grow old
+
+
+@dataclass(frozen=True, slots=True)
+class DocumentScanned:
+    """Which document, and whether anybody may have it."""
+
+    document: UUID
+    clean: bool
+
+
+class NoMoreDocuments(TooManyFiles):
+    message = "The record has as many documents as one may have"
+
+
+class NoMoreRoom(MaxFileSize):
+    message = "The documents of the record would be larger together than they may be"
+
+
+class NotScannedYet(Conflict):
+    message = "The document is being scanned; it can be downloaded once it is found clean"
+
+
+class LinkNotValid(Forbidden):
+    message = "The link to this document is not valid, or no more"
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """One document. ``flags``: what a PDF may do beside showing its pages; a person looks at one that has any."""
+
+    id: UUID
+    partner_id: UUID
+    media_type: str
+    size: int
+    sha256: bytes
+    storage_key: str
+    scan_status: ScanStatus
+    flags: tuple[str, ...]
+    created_at: datetime
+    deleted_at: datetime | None
+    removed_at: datetime | None
+
+
+Outcome = Literal["open", "refused", "accepted"]
+"""What became of a record that a document is evidence for. ``open``: nobody has decided, or somebody looks again."""
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """How long after a decision what it rests on is kept: documents, and who applied (V6)."""
+
+    refused: timedelta = timedelta(days=365)
+    accepted: timedelta = timedelta(days=2557)
+
+    def until(self, created: datetime, ends: Sequence[tuple[Outcome, datetime]]) -> datetime | None:
+        """Until when a document is kept, by what it is evidence for; None while any of that is open."""
+        if any(outcome == "open" for outcome, _ in ends):
+            return None
+        after = {"refused": self.refused, "accepted": self.accepted}
+        return max([created + self.refused, *(at + after[outcome] for outcome, at in ends)])
+
+
+def ensure_room(held: Sequence[Document], new: Document) -> None:
+    """Whether a record that has these documents may have a new one. Raises NoMoreDocuments, NoMoreRoom (U7)."""
+    kept = [document for document in held if document.deleted_at is None and document.id != new.id]
+    if len(kept) >= MOST_FILES:
+        raise NoMoreDocuments(f"body.file is one more than {MOST_FILES}")
+    if sum(document.size for document in kept) + new.size > MOST_BYTES:
+        raise NoMoreRoom(f"body.file would make the documents larger than {MOST_BYTES} bytes together")

@@ -1,0 +1,188 @@
+"""What can be done with documents.
+
+A route takes one in by declaring ``upload=DOCUMENT``: the endpoint layer has the file checked in a child process and
+puts it into the storage before the transaction is opened, and the handler gets what was stored::
+
+    @routes.post("/v1/validation-requests/{id}/document", ..., upload=documents.DOCUMENT, errors=UPLOAD_ERRORS)
+    async def add_document(call: Call, id: RequestId, upload: Stored) -> ValidationRequestOut:
+        document = await documents.store(call.tx, call.partner, upload)
+"""
+
+import hmac
+from base64 import urlsafe_b64encode
+from collections.abc import Mapping, Sequence
+from datetime import UTC, date, datetime
+from typing import Final
+from uuid import UUID
+
+from almoner.kit.errors import NotFound, RateExceeded
+from almoner.platform.database.transactions import EVERYONE, Everyone, Partner, Tx
+from almoner.platform.events import outbox
+from almoner.platform.files.uploads.files import Stored
+from almoner.platform.http.uploads import Upload
+from almoner.platform.jobs import queue
+from almoner.validation.applications.documents import domain
+from almoner.validation.applications.documents import store as rows
+from almoner.validation.applications.documents.domain import Document, LinkNotValid, NotScannedYet
+
+TYPE: Final = "validationrequestdocument"
+SCAN: Final = "documents.scan"
+REMOVE: Final = "documents.remove"
+
+DOCUMENT: Final = Upload(
+    "file", max_bytes=5_242_880, media_types=("image/jpeg", "image/png", "application/pdf"), stored=True
+)
+"""A document: JPEG, PNG or PDF, at most 5,242,880 bytes (settled 8)."""
+
+_PURPOSE: Final = "document-link"
+
+
+async def store(tx: Tx, partner: Partner, upload: Stored, held: Sequence[Document] = ()) -> Document:
+    """A new document of what was stored; ``held``: those that its record has already.
+
+    Raises NoMoreDocuments, NoMoreRoom; RateExceeded when the partner has handed in a day's bytes (U7).
+    """
+    status: domain.ScanStatus = "clean" if upload.scanned else "pending_scan"
+    document = Document(
+        tx.new_id(),
+        partner.id,
+        upload.media_type,
+        upload.size,
+        upload.sha256,
+        upload.key,
+        status,
+        upload.flags,
+        tx.now,
+        None,
+        None,
+    )
+    domain.ensure_room(held, document)
+    await rows.lock_account(tx, partner)
+    if await rows.bytes_since(tx, partner, tx.now - domain.DAY) + upload.size > domain.MOST_BYTES_A_DAY:
+        raise RateExceeded(domain.RETRY_SECONDS)
+    await rows.insert(tx, partner, document)
+    if status == "pending_scan":
+        await queue.enqueue(tx, SCAN, {"document": str(document.id)}, unique=str(document.id))
+    return document
+
+
+async def get(tx: Tx, scope: Partner | Everyone, document_id: UUID) -> Document:
+    """One document. Raises NotFound, for deleted ones too."""
+    document = await rows.find(tx, scope, document_id)
+    if document is None or document.deleted_at is not None:
+        raise NotFound
+    return document
+
+
+async def of(tx: Tx, scope: Partner | Everyone, ids: Sequence[UUID]) -> list[Document]:
+    """These documents in the order of creation, deleted ones too; unknown ids and those of others are left out."""
+    return await rows.of(tx, scope, ids) if ids else []
+
+
+async def delete(tx: Tx, scope: Partner | Everyone, document_id: UUID) -> Document:
+    """Delete one: the row stays, a job removes the bytes. Raises NotFound."""
+    if (document := await rows.delete(tx, scope, document_id)) is None:
+        raise NotFound
+    await queue.enqueue(tx, REMOVE, {"document": str(document.id)}, unique=str(document.id))
+    return document
+
+
+async def next_look(tx: Tx) -> datetime | None:
+    """When it is to be looked first for how long a document is kept."""
+    return await rows.next_look(tx, EVERYONE)
+
+
+async def to_look_at(tx: Tx, limit: int) -> list[Document]:
+    """Documents of which it is to be looked now, held until the transaction ends."""
+    return await rows.lock_due(tx, EVERYONE, limit)
+
+
+async def keep(tx: Tx, moments: Mapping[UUID, datetime]) -> None:
+    """Keep documents, and look again then."""
+    await rows.look_at(tx, EVERYONE, moments)
+
+
+def url(tx: Tx, document: Document) -> str:
+    """Where it can be downloaded for five minutes of real time, by whoever has the address (U6)."""
+    expires = int((tx.wall + domain.LINK_LIFETIME).timestamp())
+    signature = tx.vault.sign(_PURPOSE, _signed(document.id, expires))
+    name = tx.ids.text(TYPE, document.id)
+    return f"{tx.links.pages}/documents/{name}?expires={expires}&signature={_text(signature)}"
+
+
+async def download(tx: Tx, document_id: UUID, expires: str, signature: str) -> Document:
+    """The document that a link opens. Raises LinkNotValid, NotFound, NotScannedYet."""
+    moment = int(expires) if expires.isascii() and expires.isdigit() and len(expires) < 12 else 0
+    expected = _text(tx.vault.sign(_PURPOSE, _signed(document_id, moment)))
+    if not hmac.compare_digest(signature.encode(), expected.encode()) or datetime.fromtimestamp(moment, UTC) <= tx.wall:
+        raise LinkNotValid("read the record again for a new link: each works for five minutes")
+    document = await get(tx, EVERYONE, document_id)
+    if document.scan_status == "pending_scan":
+        raise NotScannedYet
+    if document.scan_status == "rejected":
+        raise NotFound
+    return document
+
+
+async def to_scan(tx: Tx, document_id: UUID) -> Document | None:
+    """The document, if it waits for its scan."""
+    document = await rows.find(tx, EVERYONE, document_id)
+    return document if document is not None and document.scan_status == "pending_scan" else None
+
+
+async def end_scan(tx: Tx, document_id: UUID, threat: str | None) -> None:
+    """Record what the scanner found, once; the bytes of a rejected document are removed."""
+    status: domain.ScanStatus = "rejected" if threat else "clean"
+    document = await rows.end_scan(tx, EVERYONE, document_id, status, threat[:255] if threat else None)
+    if document is None:
+        return
+    await outbox.emit(tx, document.partner_id, domain.SCANNED, domain.DocumentScanned(document.id, threat is None))
+    if threat:
+        await queue.enqueue(tx, REMOVE, {"document": str(document.id)}, unique=str(document.id))
+
+
+async def to_remove(tx: Tx, document_id: UUID) -> str | None:
+    """The key of a document whose bytes nobody is to have any more; None when they are gone."""
+    document = await rows.find(tx, EVERYONE, document_id)
+    if document is None or document.removed_at is not None:
+        return None
+    unwanted = document.deleted_at is not None or document.scan_status == "rejected"
+    return document.storage_key if unwanted else None
+
+
+async def removed(tx: Tx, document_id: UUID) -> None:
+    """Record that the bytes are gone."""
+    await rows.mark_removed(tx, EVERYONE, document_id)
+
+
+async def known(tx: Tx, keys: Sequence[str]) -> set[str]:
+    """Those of the storage's keys that belong to a document."""
+    return await rows.known(tx, EVERYONE, keys)
+
+
+async def note_trash(tx: Tx, key: str, day: date) -> None:
+    """Record that a blob which no document has goes into the trash."""
+    await rows.note_trash(tx, EVERYONE, key, day)
+
+
+async def left_trash(tx: Tx, key: str) -> None:
+    """Record that a blob lies in the trash no more."""
+    await rows.left_trash(tx, EVERYONE, key)
+
+
+async def to_verify(tx: Tx, limit: int) -> list[Document]:
+    """Documents whose bytes were read longest ago."""
+    return await rows.to_verify(tx, EVERYONE, limit)
+
+
+async def verified(tx: Tx, found: Mapping[UUID, bool]) -> None:
+    """Record which documents have the bytes that they were stored with."""
+    await rows.mark_verified(tx, EVERYONE, found)
+
+
+def _signed(document_id: UUID, expires: int) -> bytes:
+    return document_id.bytes + expires.to_bytes(8)
+
+
+def _text(signature: bytes) -> str:
+    return urlsafe_b64encode(signature).decode().rstrip("=")

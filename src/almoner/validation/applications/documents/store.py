@@ -1,0 +1,192 @@
+"""SQL of documents."""
+
+from collections.abc import Mapping, Sequence
+from datetime import date, datetime
+from typing import Final
+from uuid import UUID
+
+from asyncpg import Record
+
+from almoner.platform.database.transactions import Everyone, Partner, Tx
+from almoner.validation.applications.documents.domain import LOOKED_AT_AFTER, SCAN, Document, ScanStatus
+
+_COLUMNS: Final = (
+    "id, partner_id, media_type, size_bytes as size, sha256, storage_key, status as scan_status, flags, created_at, "
+    "deleted_at, removed_at"
+)
+
+
+def _document(row: Record) -> Document:
+    return Document(**{**row, "flags": tuple(row["flags"])})
+
+
+async def insert(tx: Tx, partner: Partner, new: Document) -> None:
+    """Store a new document."""
+    await tx.execute(
+        """
+        insert into document (id, partner_id, media_type, size_bytes, sha256, storage_key, flags, status,
+                              status_changed_at, created_at, look_at)
+        values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $9, $10)
+        """,
+        new.id,
+        partner.id,
+        new.media_type,
+        new.size,
+        new.sha256,
+        new.storage_key,
+        list(new.flags),
+        new.scan_status,
+        new.created_at,
+        new.created_at + LOOKED_AT_AFTER,
+    )
+
+
+async def lock_account(tx: Tx, partner: Partner) -> None:
+    """Keep the partner's other uploads waiting until the transaction ends: what is left of its day is counted once."""
+    await tx.execute("select pg_advisory_xact_lock(hashtextextended('documents:' || $1::text, 0))", str(partner.id))
+
+
+async def bytes_since(tx: Tx, partner: Partner, moment: datetime) -> int:
+    """How much the partner has handed in since then, deleted or not."""
+    total = await tx.fetchval(
+        "select coalesce(sum(size_bytes), 0) from document where partner_id = $1 and created_at > $2",
+        partner.id,
+        moment,
+    )
+    return int(total)
+
+
+async def find(tx: Tx, scope: Partner | Everyone, document_id: UUID) -> Document | None:
+    """One document, deleted or not."""
+    partner_id = scope.id if isinstance(scope, Partner) else None
+    row = await tx.fetchrow(
+        f"select {_COLUMNS} from document where id = $1 and ($2::uuid is null or partner_id = $2)",
+        document_id,
+        partner_id,
+    )
+    return _document(row) if row else None
+
+
+async def of(tx: Tx, scope: Partner | Everyone, ids: Sequence[UUID]) -> list[Document]:
+    """These documents in the order of creation, deleted or not."""
+    partner_id = scope.id if isinstance(scope, Partner) else None
+    rows = await tx.fetch(
+        f"select {_COLUMNS} from document where id = any($1::uuid[]) and ($2::uuid is null or partner_id = $2) "
+        "order by id",
+        list(ids),
+        partner_id,
+    )
+    return [_document(row) for row in rows]
+
+
+async def delete(tx: Tx, scope: Partner | Everyone, document_id: UUID) -> Document | None:
+    """Mark one as deleted; None when there was none."""
+    partner_id = scope.id if isinstance(scope, Partner) else None
+    row = await tx.fetchrow(
+        f"""
+        update document set deleted_at = $3
+        where id = $1 and ($2::uuid is null or partner_id = $2) and deleted_at is null returning {_COLUMNS}
+        """,
+        document_id,
+        partner_id,
+        tx.now,
+    )
+    return _document(row) if row else None
+
+
+NEXT_LOOK: Final = "select min(look_at) from document where deleted_at is null"
+DUE: Final = f"""
+select {_COLUMNS} from document where deleted_at is null and look_at <= $1
+order by look_at limit $2 for no key update skip locked
+"""
+
+
+async def next_look(tx: Tx, _scope: Everyone) -> datetime | None:
+    """When it is to be looked first for how long one is kept."""
+    found: datetime | None = await tx.fetchval(NEXT_LOOK)
+    return found
+
+
+async def lock_due(tx: Tx, _scope: Everyone, limit: int) -> list[Document]:
+    """Those for which that moment has come, held."""
+    return [_document(row) for row in await tx.fetch(DUE, tx.now, limit)]
+
+
+async def look_at(tx: Tx, _scope: Everyone, moments: Mapping[UUID, datetime]) -> None:
+    """Keep when it is to be looked at each next."""
+    await tx.execute(
+        """
+        update document d set look_at = given.at from unnest($1::uuid[], $2::timestamptz[]) as given (id, at)
+        where d.id = given.id
+        """,
+        list(moments),
+        list(moments.values()),
+    )
+
+
+async def end_scan(
+    tx: Tx, _scope: Everyone, document_id: UUID, status: ScanStatus, threat: str | None
+) -> Document | None:
+    """Store what a scan found; None when another has ended it."""
+    row = await tx.fetchrow(
+        f"""
+        update document set status = $2, threat = $3, status_changed_at = $4
+        where id = $1 and status = any($5) returning {_COLUMNS}
+        """,
+        document_id,
+        status,
+        threat,
+        tx.now,
+        SCAN.sources_of(status),
+    )
+    return _document(row) if row else None
+
+
+async def mark_removed(tx: Tx, _scope: Everyone, document_id: UUID) -> None:
+    """Store that the bytes are gone."""
+    await tx.execute("update document set removed_at = $2 where id = $1 and removed_at is null", document_id, tx.now)
+
+
+async def known(tx: Tx, _scope: Everyone, keys: Sequence[str]) -> set[str]:
+    """Those of the keys under which a document keeps its bytes."""
+    rows = await tx.fetch(
+        "select storage_key from document where storage_key = any($1::text[]) and removed_at is null", list(keys)
+    )
+    return {row["storage_key"] for row in rows}
+
+
+async def note_trash(tx: Tx, _scope: Everyone, key: str, day: date) -> None:
+    """Record a blob of the trash."""
+    await tx.execute(
+        "insert into document_trash (storage_key, trashed_on) values ($1, $2) on conflict do nothing", key, day
+    )
+
+
+async def left_trash(tx: Tx, _scope: Everyone, key: str) -> None:
+    """Forget a blob of the trash."""
+    await tx.execute("delete from document_trash where storage_key = $1", key)
+
+
+TO_VERIFY: Final = f"""
+select {_COLUMNS} from document where removed_at is null
+order by verified_at nulls first limit $1
+"""
+
+
+async def to_verify(tx: Tx, _scope: Everyone, limit: int) -> list[Document]:
+    """Those whose bytes were read longest ago, or never."""
+    return [_document(row) for row in await tx.fetch(TO_VERIFY, limit)]
+
+
+async def mark_verified(tx: Tx, _scope: Everyone, found: Mapping[UUID, bool]) -> None:
+    """Store which documents have their bytes and which have not."""
+    await tx.execute(
+        """
+        update document d set verified_at = $3,
+            lost_at = case when given.there then null else coalesce(d.lost_at, $3) end
+        from unnest($1::uuid[], $2::boolean[]) as given (id, there) where d.id = given.id
+        """,
+        list(found),
+        list(found.values()),
+        tx.now,
+    )

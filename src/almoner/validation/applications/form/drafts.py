@@ -1,0 +1,228 @@
+"""What an applicant has answered so far: the steps of the form, what is missing in each, and what may be mailed; pure.
+
+Problems are keys of the catalogue by the id of the field that they stand beside.
+"""
+
+import re
+import unicodedata
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Final, Literal
+from uuid import UUID
+
+from almoner.kit import email, web
+from almoner.validation.applications.configurations.domain import LONGEST_ANSWERS, Configuration, PartnerField
+
+Step = Literal["nonprofit", "person", "questions", "documents", "review"]
+Problems = dict[str, str]
+
+MAX_LENGTH: Final = 255  # spec 4.1 and 4.7
+MAX_NAME: Final = 500
+
+MOST_HANDED_OVER: Final = 5
+"""Mails of one invite: enough for colleagues, too few to annoy anybody with."""
+BETWEEN: Final = timedelta(minutes=1)
+MOST_TO_ONE: Final = 3
+DAY: Final = timedelta(days=1)
+"""Mails to one address in a day, whatever invites they are of."""
+
+_NUMBER: Final = re.compile(r"[+-]?\d{1,15}([.,]\d{1,6})?")
+_THOUSANDS: Final = re.compile(r"[+-]?[1-9]\d{0,2}[.,]\d{3}")
+"""A thousand in one language, a number with three decimals in another: nobody guesses which."""
+
+
+@dataclass(frozen=True, slots=True)
+class Unlisted:
+    """A nonprofit that the search does not know. ``registry``: its code."""
+
+    name: str = ""
+    country: str = ""
+    registry: str = ""
+    number: str = ""
+    website: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Person:
+    """Who applies."""
+
+    first_name: str = ""
+    last_name: str = ""
+    email: str = ""
+    title: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """What was answered. None: that step was not left with good answers yet; ``documents``: that step was passed.
+
+    ``language``: the one that the applicant chose.
+    """
+
+    organisation: UUID | None = None
+    unlisted: Unlisted | None = None
+    person: Person | None = None
+    answers: Mapping[str, str] | None = None
+    documents: bool = False
+    language: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class HandedOver:
+    """One mail that hands the form over. ``at``: real time."""
+
+    id: UUID
+    invite_id: UUID
+    email: str
+    at: datetime
+
+
+def steps_of(configuration: Configuration) -> tuple[Step, ...]:
+    """The steps that a configuration asks for, in order."""
+    steps: list[Step] = ["nonprofit", "person"]  # somebody is to be told, whatever is checked
+    if configuration.partner_fields:
+        steps.append("questions")
+    if configuration.asks_for("validation_request") or configuration.asks_for("agent_verification"):
+        steps.append("documents")
+    return (*steps, "review")
+
+
+def is_done(step: Step, draft: Draft, configuration: Configuration) -> bool:
+    """Whether a step needs nothing more. The review is done by sending."""
+    match step:
+        case "nonprofit":
+            unlisted = draft.unlisted is not None and takes_unlisted(configuration)  # it may be looked at no more
+            return draft.organisation is not None or unlisted
+        case "person":
+            return draft.person is not None and not person_problems(draft.person, named=asks_names(configuration))
+        case "questions":
+            return draft.answers is not None and not answer_problems(configuration.partner_fields, draft.answers)
+        case "documents":
+            return draft.documents
+        case "review":
+            return False
+
+
+def open_step(draft: Draft, configuration: Configuration) -> Step:
+    """The first step that needs something."""
+    return next(step for step in steps_of(configuration) if not is_done(step, draft, configuration))
+
+
+def after(step: Step, configuration: Configuration) -> Step:
+    """The step that follows."""
+    steps = steps_of(configuration)
+    return steps[min(steps.index(step) + 1, len(steps) - 1)]
+
+
+def asks_names(configuration: Configuration) -> bool:
+    """Whether names of who applies are needed (spec 4.7)."""
+    return configuration.asks_for("agent_verification")
+
+
+def unlisted_problems(given: Unlisted) -> Problems:
+    """What is wrong with the form's own texts; whether the number can be that of the register is asked elsewhere."""
+    problems: Problems = {}
+    if not given.name:
+        problems["name"] = "apply.problem.name.missing"
+    elif len(given.name) > MAX_NAME:
+        problems["name"] = "apply.problem.too_long"
+    if not given.registry:
+        problems["registry"] = "apply.problem.registry.missing"
+    if not given.number:
+        problems["number"] = "apply.problem.number.missing"
+    elif len(given.number) > MAX_LENGTH:
+        problems["number"] = "apply.problem.too_long"
+    if not given.website:
+        problems["website"] = "apply.problem.website.missing"
+    elif len(given.website) > MAX_LENGTH:
+        problems["website"] = "apply.problem.too_long"
+    elif not web.well_formed(given.website):
+        problems["website"] = "apply.problem.website.wrong"
+    return problems
+
+
+def person_problems(given: Person, *, named: bool = True) -> Problems:
+    """What is wrong with what was typed. ``named``: whether names are needed, as where an agent is verified (spec 4.7).
+
+    An address always is: nobody else can be told what is missing, and what was decided.
+    """
+    problems: Problems = {}
+    for field, value in (("first_name", given.first_name), ("last_name", given.last_name)):
+        if named and not value:
+            problems[field] = f"give.problem.{field}.missing"
+        elif len(value) > MAX_LENGTH:
+            problems[field] = f"give.problem.{field}.too_long"
+    problems |= email_problems(given.email)
+    if len(given.title) > MAX_LENGTH:
+        problems["title"] = "apply.problem.too_long"
+    return problems
+
+
+def email_problems(text: str) -> Problems:
+    """What is wrong with an address, under ``email``."""
+    if not text:
+        return {"email": "give.problem.email.missing"}
+    if len(text) > MAX_LENGTH:
+        return {"email": "give.problem.email.too_long"}
+    return {} if email.well_formed(text) else {"email": "give.problem.email.wrong"}
+
+
+def answer_problems(fields: Sequence[PartnerField], answers: Mapping[str, str]) -> Problems:
+    """What is wrong with the answers to the partner's questions, by the id of each input: ``q-`` and the question's."""
+    found = {f"q-{field.id}": _answer_problem(field, answers.get(field.id, "")) for field in fields}
+    return {field: problem for field, problem in found.items() if problem is not None}
+
+
+def _answer_problem(field: PartnerField, answer: str) -> str | None:
+    if not answer:
+        if not field.required:
+            return None
+        return "apply.problem.choice.missing" if field.kind == "choice" else "apply.problem.answer.missing"
+    match field.kind:
+        case "choice" if answer not in {choice.value for choice in field.choices}:
+            return "apply.problem.choice.missing"
+        case "number" if number_of(answer) is None:
+            return "apply.problem.figure.wrong"
+        case "url" if len(answer) > LONGEST_ANSWERS["url"] or not web.well_formed(answer):
+            return "apply.problem.website.wrong"
+        case "short_text" | "long_text" if len(answer) > LONGEST_ANSWERS[field.kind]:
+            return "apply.problem.too_long"
+        case _:
+            return None
+
+
+def takes_unlisted(configuration: Configuration) -> bool:
+    """Whether somebody looks at a nonprofit that the search does not know."""
+    return "validation_request" in configuration.checks
+
+
+def number_of(text: str) -> int | float | None:
+    """The number that was typed, in any script's digits, with a point or a comma; None for anything else."""
+    plain = "".join(str(unicodedata.digit(c)) if c.isdigit() else c for c in unicodedata.normalize("NFKC", text))
+    plain = plain.replace("\u066b", ".").replace("\u2212", "-").strip()
+    if _NUMBER.fullmatch(plain) is None or _THOUSANDS.fullmatch(plain):
+        return None
+    value = float(plain.replace(",", "."))
+    return int(value) if value.is_integer() else value
+
+
+def may_mail_link(mailed: Sequence[datetime], now: datetime) -> bool:
+    """Whether the link to an application may be mailed once more, by when it lately was."""
+    return len(_of_today(mailed, now)) < MOST_TO_ONE and all(now - at >= BETWEEN for at in mailed)
+
+
+def link_mailed(mailed: Sequence[datetime], now: datetime) -> list[datetime]:
+    """When it was, with this time and without what no limit goes by any more."""
+    return [*_of_today(mailed, now), now]
+
+
+def _of_today(mailed: Sequence[datetime], now: datetime) -> list[datetime]:
+    return [at for at in mailed if now - at < DAY]
+
+
+def may_hand_over(of_invite: Sequence[datetime], to_address: Sequence[datetime], now: datetime) -> bool:
+    """Whether one more mail may go out, by when earlier ones did: of this invite, and to this address."""
+    if len(of_invite) >= MOST_HANDED_OVER or any(now - at < BETWEEN for at in of_invite):
+        return False
+    return len(_of_today(to_address, now)) < MOST_TO_ONE

@@ -1,0 +1,35 @@
+"""The mail that hands the form over to a colleague. It holds nothing that was typed: nobody writes to others by it."""
+
+from datetime import datetime
+from uuid import UUID
+
+from almoner.platform.database.transactions import Tx
+from almoner.platform.outbound.mail import Mail
+from almoner.platform.pages.rendering import Pages
+from almoner.validation.applications.form import service
+from almoner.validation.applications.invites import service as invites
+
+
+async def handover(tx: Tx, pages: Pages, handover_id: UUID, at: datetime) -> Mail | None:
+    """The mail with the link; None when there is nothing to go on with any more."""
+    found = await service.to_mail(tx, handover_id)
+    if found is None:
+        return None
+    handed, application = found
+    language = pages.language(application.language)
+    partner = application.configuration.display_name
+    facts = {
+        "partner": partner,
+        "until": application.invite.expires_at,
+        "link": invites.record(tx, application.invite).url,
+    }
+    return Mail(
+        key=f"application-handover:{handed.id}",
+        at=at,
+        partner=application.invite.partner_id,
+        to=handed.email,
+        subject=language.text("apply.mail.subject", partner=partner),
+        text=pages.text("handover.txt", language, **facts),
+        html=pages.text("handover.html", language, **facts),
+        language=language.html_lang,
+    )

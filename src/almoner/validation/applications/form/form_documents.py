@@ -1,0 +1,196 @@
+"""The step of the form where documents are handed in: one file at a time, each with its state, as often as needed."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Final, get_args
+
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+from starlette.types import Message, Receive
+
+from almoner.kit.errors import ContentTooLarge, Problem, RateExceeded
+from almoner.platform.database.transactions import EVERYONE, Database
+from almoner.platform.files.uploads.files import Stored
+from almoner.platform.files.uploads.problems import (
+    ContentTypeError,
+    FileIsMissing,
+    FiletypeNotSupported,
+    MaxFileSize,
+    MultipartBoundaryNotFound,
+    TooManyFiles,
+)
+from almoner.platform.http import uploads
+from almoner.platform.http.receiving import Intake
+from almoner.platform.http.uploads import Received
+from almoner.platform.pages.link_sessions import CSRF_FIELD
+from almoner.platform.pages.rendering import Pages
+from almoner.validation.applications.documents import service as documents
+from almoner.validation.applications.documents.domain import NoMoreDocuments, NoMoreRoom
+from almoner.validation.applications.form import view_models
+from almoner.validation.applications.form.drafts import Problems
+from almoner.validation.applications.form.form_session import Again, FormBase, NotAsked, Opened, kindly, to
+from almoner.validation.applications.form.form_views import Notice
+from almoner.validation.applications.invites import service as invites
+from almoner.validation.applications.submission_documents import service as handed_in
+from almoner.validation.applications.submission_documents.domain import Kind
+
+_MOST_DRAINED: Final = 64 * 1024 * 1024
+"""Of a file that is too large: a browser that is cut off while it sends shows an error of its own, and not our page."""
+
+_PROBLEMS: Final[tuple[tuple[type[Problem], str], ...]] = (
+    (NoMoreDocuments, "apply.problem.file.many"),
+    (NoMoreRoom, "apply.problem.file.many"),
+    (TooManyFiles, "apply.problem.file.one"),
+    (MaxFileSize, "apply.problem.file.large"),
+    (ContentTooLarge, "apply.problem.file.large"),
+    (FiletypeNotSupported, "apply.problem.file.type"),
+    (FileIsMissing, "apply.problem.file.missing"),
+    (RateExceeded, "apply.problem.file.later"),
+)
+
+
+class DocumentPages(FormBase):
+    """The step of the documents."""
+
+    def __init__(self, db: Database, pages: Pages, intake: Intake) -> None:
+        super().__init__(db, pages)
+        self._intake = intake
+
+    def routes(self) -> list[Route]:
+        """Starlette routes."""
+        return [
+            Route("/apply/{id}/documents", self.documents, methods=["GET", "POST"]),
+            Route("/apply/{id}/documents/remove", self.remove, methods=["POST"]),
+            Route("/apply/{id}/documents/done", self.done, methods=["POST"]),
+        ]
+
+    @kindly
+    async def documents(self, request: Request) -> Response:
+        """What was handed in, and a form for one more."""
+        opened = await self._here(request)
+        if request.method == "GET":
+            notices = {"added": "apply.documents.added", "removed": "apply.documents.removed"}
+            key = notices.get(request.query_params.get("did", ""))
+            return await self._page(opened, notice=Notice(key) if key else None)
+        received = await received_by(request)
+        try:
+            return await self._take_in(opened, received)
+        finally:
+            received.close()
+
+    async def _take_in(self, opened: Opened, received: Received) -> Response:
+        chosen = None
+        try:
+            uploaded = received.open()
+            self.ensure_ours(opened, uploaded.fields.get(CSRF_FIELD))
+            kinds = view_models.document_kinds(opened.application.configuration)
+            chosen = kind = kind_of(uploaded.fields.get("type", ""), kinds)
+            async with self._intake.taken(None, uploaded, documents.DOCUMENT) as stored, self.db.write() as tx:
+                invite = await invites.lock(tx, EVERYONE, opened.id)
+                invite.ensure_open(tx.now)
+                assert isinstance(stored, Stored), "documents are stored"
+                await handed_in.add_to_invite(tx, invite, kind, stored)
+                await self.record(tx, opened, "application.document_added", {"type": kind})
+        except Problem as problem:
+            if (key := problem_key(problem)) is None:
+                raise
+            # The address says which form it was: a body that is refused tells nothing of its fields.
+            field = "photo" if opened.request.query_params.get("source") == "photo" else "file"
+            return await self._page(opened, problems={field: key}, chosen=chosen)
+        return to(f"{opened.face.home}/documents?did=added")
+
+    @kindly
+    async def remove(self, request: Request) -> Response:
+        """Take one back."""
+        opened = await self._here(request)
+        form = await self.posted(opened)
+        named = self._ids.parse(handed_in.TYPE, str(form.get("remove", "")))
+        async with self.db.write() as tx:
+            invite = await invites.lock(tx, EVERYONE, opened.id)
+            invite.ensure_open(tx.now)
+            if named is not None and await handed_in.remove(tx, invite, named):
+                await self.record(tx, opened, "application.document_removed")
+        return to(f"{opened.face.home}/documents?did=removed")
+
+    @kindly
+    async def done(self, request: Request) -> Response:
+        """On to the next step."""
+        opened = await self._here(request)
+        await self.posted(opened)
+        kept = await self.keep(opened, "documents", lambda draft: replace(draft, documents=True))
+        return self.onwards(kept, "documents")
+
+    async def _here(self, request: Request) -> Opened:
+        """The form, where documents are asked for. Raises NotAsked."""
+        opened = await self.open(request)
+        if not view_models.document_kinds(opened.application.configuration):
+            raise NotAsked(opened.open_step)
+        return opened
+
+    async def _page(
+        self,
+        opened: Opened,
+        *,
+        problems: Problems | None = None,
+        notice: Notice | None = None,
+        chosen: str | None = None,
+    ) -> Response:
+        async with self.db.read() as tx:
+            found = await handed_in.of_invite(tx, opened.application.invite)
+            listed = [(one.document, tx.ids.text(handed_in.TYPE, one.id), one.type) for one in found]
+        return self.views.documents(
+            opened.face,
+            listed,
+            status=422 if problems else 200,
+            problems=problems,
+            notice=notice,
+            chosen_kind=chosen,
+        )
+
+
+def kind_of(text: str, kinds: Sequence[str]) -> Kind:
+    """What a form says that a document shows, else the first of what it may."""
+    named = text if text in kinds else kinds[0]
+    return next(kind for kind in get_args(Kind) if kind == named)
+
+
+def problem_key(problem: Problem) -> str | None:
+    """What an applicant is told of a file that was not taken, by its key; None for what is no fault of the file.
+
+    Raises Again for what no form of ours sends.
+    """
+    if isinstance(problem, ContentTypeError | MultipartBoundaryNotFound):
+        raise Again from problem
+    return next((key for known, key in _PROBLEMS if isinstance(problem, known)), None)
+
+
+async def received_by(request: Request) -> Received:
+    """What a form uploads, or what is wrong with it; its body is read to the end."""
+    body = _Body(request.receive)
+    try:
+        received = await uploads.receive(body.receive, request.headers, documents.DOCUMENT)
+    except ContentTooLarge as problem:
+        received = Received(None, problem)
+    await body.drain()
+    return received
+
+
+class _Body:
+    """The body of a request as it comes, and whether its end was seen."""
+
+    def __init__(self, source: Receive) -> None:
+        self._source = source
+        self.ended = False
+
+    async def receive(self) -> Message:
+        """The next part."""
+        message = await self._source()
+        self.ended = not message.get("more_body", False)
+        return message
+
+    async def drain(self) -> None:
+        """Read what is left, and forget it."""
+        size = 0
+        while not self.ended and size < _MOST_DRAINED:
+            size += len((await self.receive()).get("body", b""))

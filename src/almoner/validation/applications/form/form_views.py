@@ -1,0 +1,354 @@
+"""The faces of the hosted form: from what is known to the templates."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, get_args
+
+from markupsafe import Markup
+from starlette.responses import HTMLResponse, Response
+
+from almoner.nonprofits.registries.domain import Registry
+from almoner.platform.pages import formats
+from almoner.platform.pages.headers import origin_of
+from almoner.platform.pages.rendering import Pages, isolated
+from almoner.platform.pages.translations import Language
+from almoner.validation.applications.configurations.domain import LONGEST_ANSWERS, PartnerField, label
+from almoner.validation.applications.documents.domain import Document
+from almoner.validation.applications.form import drafts, view_models
+from almoner.validation.applications.form.drafts import Person, Problems, Step, Unlisted
+from almoner.validation.applications.form.service import Application
+
+_OTHER: Final = "nonprofit/other"
+BESIDE_THE_STEPS: Final = ("colleague", _OTHER)
+"""The pages that are none."""
+
+
+@dataclass(frozen=True, slots=True)
+class Notice:
+    """What a page says above its form, by the key of its text."""
+
+    key: str
+    alert: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Face:
+    """What all pages of one visit share. ``home``: where they begin; ``csrf``: of this browser."""
+
+    application: Application
+    home: str
+    csrf: str
+    language: Language
+
+    def href(self, step: Step) -> str:
+        """The address of a step."""
+        return f"{self.home}/{step}"
+
+
+class FormViews:
+    """Renders every state of the form."""
+
+    def __init__(self, pages: Pages) -> None:
+        self.pages = pages
+
+    def page(
+        self,
+        face: Face,
+        template: str,
+        name: str,
+        *,
+        status: int = 200,
+        problems: Mapping[str, str | Markup] | None = None,
+        notice: Notice | None = None,
+        values: Mapping[str, object] | None = None,
+        **context: Any,
+    ) -> HTMLResponse:
+        """A page. ``problems``: keys, or texts that are ready; ``values``: what their texts and the notice name."""
+        language, told = face.language, dict(values or {})
+        shown = {
+            field: problem if isinstance(problem, Markup) else language.html(problem, **told)
+            for field, problem in (problems or {}).items()
+        }
+        return self.pages.page(
+            template,
+            language,
+            status=status,
+            form=self._form(face, name),
+            problems=shown,
+            notice=language.html(notice.key, **told) if notice else None,
+            alert=bool(notice and notice.alert),
+            **{"page_name": name, **context},
+        )
+
+    def _form(self, face: Face, name: str) -> dict[str, Any]:
+        application, language = face.application, face.language
+        configuration = application.configuration
+        steps = drafts.steps_of(configuration)
+        open_step = drafts.open_step(application.draft, configuration)
+        shown = _step_of(name)
+        return {
+            **view_models.brand(configuration, application.account),
+            "until": formats.moment(application.invite.expires_at, language.locale),
+            "home": face.home,
+            "csrf": face.csrf,
+            "languages": view_models.choices(self.pages.catalogues.offered),
+            "language": language.catalogue,
+            "place": steps.index(shown) + 1 if shown in steps else None,
+            "steps": [
+                {
+                    "name": step,
+                    "href": face.href(step),
+                    "done": drafts.is_done(step, application.draft, configuration),
+                    "next": step == open_step,
+                }
+                for step in steps
+            ],
+        }
+
+    def start(self, face: Face, notice: Notice | None = None) -> Response:
+        """What the form asks for, or how far it is."""
+        draft, configuration = face.application.draft, face.application.configuration
+        begun = any(drafts.is_done(step, draft, configuration) for step in drafts.steps_of(configuration))
+        following = face.href(drafts.open_step(draft, configuration))
+        return self.page(face, "apply_start.html", "start", notice=notice, begun=begun, next=following)
+
+    def nonprofit(
+        self,
+        face: Face,
+        chosen: dict[str, Any] | None,
+        query: str,
+        results: dict[str, Any],
+        *,
+        status: int = 200,
+        problems: Problems | None = None,
+    ) -> Response:
+        """The search, its results, and what was chosen."""
+        following = face.href(drafts.after("nonprofit", face.application.configuration))
+        return self.page(
+            face,
+            "apply_nonprofit.html",
+            "nonprofit",
+            status=status,
+            problems=problems,
+            script=True,
+            chosen=chosen,
+            query=query,
+            next=following,
+            home=face.home,
+            csrf=face.csrf,
+            unlisted=drafts.takes_unlisted(face.application.configuration),
+            **results,
+        )
+
+    def results(self, face: Face, query: str, results: dict[str, Any]) -> Response:
+        """The results alone, for the script."""
+        return self.pages.page(
+            "apply_results.html", face.language, home=face.home, csrf=face.csrf, query=query, **results
+        )
+
+    def countries(self, face: Face, codes: Iterable[str], country: str, problems: Problems | None = None) -> Response:
+        """Of which country an unlisted nonprofit is."""
+        locale = face.language.locale
+        named = sorted(((code, formats.country(code, locale)) for code in codes), key=lambda pair: pair[1].casefold())
+        return self.page(
+            face,
+            "apply_country.html",
+            "nonprofit",
+            page_name=_OTHER,
+            status=422 if problems else 200,
+            problems=problems,
+            countries=named,
+            country=country,
+        )
+
+    def unlisted(
+        self, face: Face, given: Unlisted, registries: Sequence[Registry], problems: Problems | None = None
+    ) -> Response:
+        """What an unlisted nonprofit is."""
+        names = {one.code: view_models.registry_name(one) for one in registries}
+        return self.page(
+            face,
+            "apply_other.html",
+            "nonprofit",
+            page_name=_OTHER,
+            status=422 if problems else 200,
+            problems=problems,
+            values={"register": isolated(names.get(given.registry, ""))},
+            given=given,
+            registries=list(names.items()),
+            country_name=formats.country(given.country, face.language.locale),
+        )
+
+    def person(self, face: Face, given: Person, problems: Problems | None = None) -> Response:
+        """Who applies."""
+        named = drafts.asks_names(face.application.configuration)
+        labels = "give" if named else "apply.person"
+        names = [
+            ("first_name", f"{labels}.first_name", given.first_name, "given-name"),
+            ("last_name", f"{labels}.last_name", given.last_name, "family-name"),
+        ]
+        if formats.family_first(face.language.locale):
+            names.reverse()
+            order = ("last_name", "first_name", "email", "title")
+            problems = {field: problems[field] for field in order if field in problems} if problems else problems
+        return self.page(
+            face,
+            "apply_person.html",
+            "person",
+            status=422 if problems else 200,
+            problems=problems,
+            given=given,
+            names=names,
+            named=named,
+        )
+
+    def questions(self, face: Face, answers: Mapping[str, str], problems: Problems | None = None) -> Response:
+        """The partner's own questions."""
+        fields, tag = face.application.configuration.partner_fields, face.language.catalogue
+        labels = {f"q-{field.id}": label(field.labels, tag) for field in fields}
+        told = {name: face.language.html(key, label=labels[name]) for name, key in (problems or {}).items()}
+        return self.page(
+            face,
+            "apply_questions.html",
+            "questions",
+            status=422 if problems else 200,
+            problems=told,
+            questions=[_question(field, labels[f"q-{field.id}"], answers.get(field.id, ""), tag) for field in fields],
+        )
+
+    def documents(
+        self,
+        face: Face,
+        listed: Sequence[tuple[Document, str, str]],
+        *,
+        status: int = 200,
+        problems: Problems | None = None,
+        notice: Notice | None = None,
+        chosen_kind: str | None = None,
+    ) -> Response:
+        """The files, each with its state, and a form for one more. ``listed``: each with its id and what it shows."""
+        kinds = view_models.document_kinds(face.application.configuration)
+        locale = face.language.locale
+        return self.page(
+            face,
+            "apply_documents.html",
+            "documents",
+            status=status,
+            problems=problems,
+            notice=notice,
+            kinds=kinds,
+            chosen_kind=chosen_kind if chosen_kind in kinds else kinds[0],
+            documents=[
+                {
+                    "id": name,
+                    "state": document.scan_status,
+                    "type": kind,
+                    "format": view_models.FORMATS[document.media_type],
+                    "size": view_models.size_of(document.size, locale),
+                }
+                for document, name, kind in listed
+            ],
+        )
+
+    def review(
+        self,
+        face: Face,
+        body: dict[str, Any] | None,
+        documents: int,
+        problems: Problems | None = None,
+        notice: Notice | None = None,
+    ) -> Response:
+        """All answers, before they are sent. ``problems``: by ``part-`` and the step to look at again."""
+        redirect = face.application.invite.redirect_url
+        own = origin_of(redirect) if redirect else None
+        parts = [
+            {"name": step, "href": face.href(step), **self._part(face, step, body, documents)}
+            for step in drafts.steps_of(face.application.configuration)[:-1]
+        ]
+        return self.page(
+            face,
+            "apply_review.html",
+            "review",
+            status=422 if notice or problems else 200,
+            problems=problems,
+            notice=notice,
+            form_targets=(own,) if own else (),
+            parts=parts,
+        )
+
+    def _part(self, face: Face, step: Step, body: dict[str, Any] | None, documents: int) -> dict[str, Any]:
+        draft, language = face.application.draft, face.language
+        match step:
+            case "nonprofit" if draft.unlisted is not None:
+                given = draft.unlisted
+                rows = [
+                    (language.text("apply.other.name"), given.name),
+                    (language.text("apply.other.country"), formats.country(given.country, language.locale)),
+                    (language.text("apply.other.register"), given.registry),
+                    (language.text("apply.other.number"), given.number),
+                    (language.text("apply.other.website"), given.website),
+                ]
+                return {"body": None, "rows": rows}
+            case "nonprofit":
+                return {"body": body, "rows": []}
+            case "person":
+                person = draft.person or Person()
+                name = formats.full_name(person.first_name, person.last_name, language.locale)
+                rows = [
+                    (language.text("apply.person.name"), name),
+                    (language.text("give.email"), person.email),
+                    (language.text("apply.person.role"), person.title),
+                ]
+                return {"body": None, "rows": rows}
+            case "questions":
+                answers = draft.answers or {}
+                rows = [
+                    (label(field.labels, language.catalogue), _shown(field, answers.get(field.id, ""), language))
+                    for field in face.application.configuration.partner_fields
+                ]
+                return {"body": None, "rows": rows}
+            case _:
+                return {"body": None, "rows": [(language.text("apply.documents.list"), str(documents or ""))]}
+
+    def colleague(
+        self,
+        face: Face,
+        email: str = "",
+        *,
+        status: int = 200,
+        problems: Problems | None = None,
+        notice: Notice | None = None,
+    ) -> Response:
+        """Hand over."""
+        return self.page(
+            face,
+            "apply_colleague.html",
+            "colleague",
+            status=status,
+            problems=problems,
+            notice=notice,
+            values={"email": isolated(email)},
+            email="" if notice and not notice.alert else email,
+        )
+
+
+def _step_of(name: str) -> Step | None:
+    return next((step for step in get_args(Step) if step == name), None)
+
+
+def _question(field: PartnerField, text: str, value: str, tag: str) -> dict[str, Any]:
+    return {
+        "name": f"q-{field.id}",
+        "kind": field.kind,
+        "required": field.required,
+        "label": text,
+        "value": value,
+        "longest": LONGEST_ANSWERS.get(field.kind),
+        "choices": [(choice.value, label(choice.labels, tag)) for choice in field.choices],
+    }
+
+
+def _shown(field: PartnerField, answer: str, language: Language) -> str:
+    """An answer as people read it."""
+    chosen = next((choice for choice in field.choices if choice.value == answer), None)
+    return label(chosen.labels, language.catalogue) if chosen else answer

@@ -1,0 +1,131 @@
+"""Where an application stands, in words of the catalogue; pure."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Final, Literal
+
+from almoner.validation.applications.configurations.domain import Check
+from almoner.validation.applications.submissions import domain as submissions
+from almoner.validation.applications.submissions.domain import Standing, Submission
+from almoner.validation.applications.submissions.service import Requirement
+from almoner.validation.decisions.appeals import domain as appeals
+from almoner.validation.decisions.appeals.domain import Appeal
+
+State = Literal["received", "missing", "processed", "succeeded", "failed", "appealed", "upheld", "reversed"]
+"""What a page and a mail say above all else."""
+
+WITH_REASONS: Final[frozenset[State]] = frozenset({"failed", "upheld"})
+PAPERS: Final[tuple[Check, ...]] = ("validation_request", "agent_verification")
+"""The checks that documents are evidence for."""
+_UNLOOKED: Final = "applied.reason.unlooked"
+"""Why a check failed that only ended with the validation request."""
+
+
+@dataclass(frozen=True, slots=True)
+class CheckRow:
+    """One check. ``reason``: key of why it failed, None where it did not."""
+
+    check: Check
+    standing: Standing
+    reason: str | None
+
+    @property
+    def looked(self) -> bool:
+        """Whether it was looked at, and did not only end with another one."""
+        return self.reason != _UNLOOKED
+
+
+def state_of(submission: Submission, appeal: Appeal | None, missing: Sequence[Requirement]) -> State:
+    """What is to be said first."""
+    match submission.status:
+        case "succeeded":
+            return "succeeded"
+        case "processed":
+            return "processed"
+        case "pending":
+            return "missing" if any(one.source == "applicant" for one in missing) else "received"
+    if appeal is None:
+        return "failed"
+    if appeal.status == "open":
+        return "appealed"
+    if appeal.status == "upheld":
+        return "upheld"
+    return "reversed" if appeal.unanswered else "failed"
+
+
+def standings(submission: Submission, appeal: Appeal | None) -> dict[Check, Standing]:
+    """How each check stands, with what an appeal has overruled.
+
+    What was answered is told as it was answered: what monitoring finds later is not the applicant's to read.
+    """
+    if submission.status == "succeeded":
+        return dict.fromkeys(submission.checks, "passed")
+    if appeal is not None and appeal.unanswered:
+        return dict(appeals.standings(submission, appeal.overruled))
+    live = appeals.standings(submission, ())
+    if submission.status != "failed":
+        return dict(live)
+    failed = submission.failure_reasons or {}
+    return {check: _as_answered(standing, failed=check in failed) for check, standing in live.items()}
+
+
+def _as_answered(now: Standing, *, failed: bool) -> Standing:
+    if failed:
+        return "failed"
+    return "undecided" if now == "undecided" else "passed"
+
+
+def checks_of(submission: Submission, appeal: Appeal | None) -> list[CheckRow]:
+    """Every check, in the order of the interface."""
+    return [
+        CheckRow(check, standing, _reason(check, submission) if standing == "failed" else None)
+        for check, standing in standings(submission, appeal).items()
+    ]
+
+
+def reasons(submission: Submission) -> list[str]:
+    """Why it failed, by keys: each once, and what only ended with something else not at all."""
+    found = [row.reason for row in checks_of(submission, None) if row.reason is not None]
+    own = [key for key in dict.fromkeys(found) if key != _UNLOOKED]
+    return own or list(dict.fromkeys(found))
+
+
+def _reason(check: Check, submission: Submission) -> str:
+    told: Any = (submission.failure_reasons or {}).get(check) or {}
+    parts = submission.parts
+    match check:
+        case "validation_request":
+            code = submissions.nonprofit_refusal(parts) or told.get("rejectionReasonCode") or "other"
+            return f"applied.reason.request.{code}"
+        case "agent_verification":
+            code = (parts.agent.rejection_code if parts.agent else None) or "other"
+            return _UNLOOKED if code == "validation_request_failed" else f"applied.reason.agent.{code}"
+        case "compliance":
+            looked = parts.monitoring is not None and parts.monitoring.results.compliance is not None
+        case _:
+            looked = parts.eligibility is not None and parts.eligibility.results.status is not None
+    return f"applied.reason.{check}" if looked else _UNLOOKED
+
+
+def takes_documents(submission: Submission) -> list[Check]:
+    """What documents may show now, none where nobody would look at them."""
+    if not submission.takes_documents:
+        return []
+    takes = [check for check in PAPERS if check in submission.checks]
+    if submission.parts.request is None and not submission.appealed:  # who is listed is looked at by nobody else
+        takes = [check for check in takes if check != "validation_request"]
+    return takes
+
+
+def may_appeal(submission: Submission, appeal: Appeal | None) -> bool:
+    """Whether the page offers it: once, unless what was taken up after an appeal failed by itself."""
+    if submission.status != "failed" or not appeals.is_reversible(submission.parts.agent):
+        return False
+    return appeal is None or appeal.settled_at is not None
+
+
+def problem_of(text: str) -> str | None:
+    """What is wrong with the text of an appeal, by the key of what is said of it."""
+    if not text:
+        return "applied.appeal.missing"
+    return "applied.appeal.long" if len(text) > appeals.MAX_TEXT else None

@@ -1,0 +1,217 @@
+"""The face of the page that says where an application stands."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+from uuid import UUID
+
+from starlette.responses import HTMLResponse
+
+from almoner.access.partners import service as partners
+from almoner.access.partners.domain import PartnerAccount
+from almoner.kit.errors import NotFound
+from almoner.nonprofits.registries.domain import Registry
+from almoner.platform.database.transactions import EVERYONE, Partner, Tx
+from almoner.platform.pages.rendering import Pages, isolated
+from almoner.validation.applications.form import service, status, store
+from almoner.validation.applications.form.view_models import FORMATS, brand, choices, masked, registry_name, size_of
+from almoner.validation.applications.submission_documents import service as handed_in
+from almoner.validation.applications.submission_documents.domain import SubmissionDocument
+from almoner.validation.applications.submissions import service as submissions
+from almoner.validation.applications.submissions.domain import Submission
+from almoner.validation.applications.submissions.service import Requirement, requirements_of
+from almoner.validation.decisions.appeals import service as appeals
+from almoner.validation.decisions.appeals.domain import Appeal
+
+_ICONS: Final = {
+    "received": "clock",
+    "missing": "mail",
+    "processed": "clock",
+    "succeeded": "check",
+    "failed": "info",
+    "appealed": "clock",
+    "upheld": "info",
+    "reversed": "check",
+}
+_MARKS: Final = {"passed": "check", "failed": "cross", "undecided": "clock", "pending": "clock"}
+_CLASSES: Final = {"passed": "reached", "failed": "refused", "undecided": "current", "pending": "ahead"}
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """All that the page and the mails say of one application."""
+
+    submission: Submission
+    appeal: Appeal | None
+    account: PartnerAccount
+    documents: Sequence[SubmissionDocument]
+    language: str
+    """The one that was chosen on the page, else the submission's."""
+
+    @property
+    def missing(self) -> list[Requirement]:
+        """What is missing of somebody outside."""
+        return [one for one in requirements_of(self.submission) if one.source != "reviewer"]
+
+    @property
+    def state(self) -> status.State:
+        """What is said first."""
+        return status.state_of(self.submission, self.appeal, self.missing)
+
+    @property
+    def unconfirmed(self) -> str | None:
+        """The address that has yet to be confirmed; None where none has."""
+        agent, waits = self.submission.parts.agent, self.submission.open or self.submission.taken_up
+        return agent.email if waits and agent is not None and agent.unconfirmed else None
+
+    @property
+    def partner(self) -> str:
+        """Whom it was sent to, as its configuration calls them."""
+        return self.submission.parts.configuration.display_name
+
+
+async def language_of(tx: Tx, submission_id: UUID) -> str:
+    """The one that was chosen on the page, else the submission's. Raises NotFound."""
+    if (found := await store.spoken(tx, EVERYONE, submission_id)) is None:
+        raise NotFound
+    return found
+
+
+async def know(tx: Tx, submission_id: UUID) -> Known:
+    """One application. Raises NotFound."""
+    found = await submissions.get(tx, EVERYONE, submission_id)
+    partner = Partner(found.partner_id)
+    return Known(
+        found,
+        await appeals.last(tx, partner, found.id),
+        await partners.get(tx, partner),
+        await handed_in.of_submission(tx, partner, found.id),
+        await language_of(tx, found.id),
+    )
+
+
+async def registries_to_correct(tx: Tx, known: Known) -> Sequence[Registry]:
+    """The registers that the number may be of; none where it is not corrected."""
+    if not submissions.may_correct_number(known.submission):
+        return []
+    return await service.registries_of(tx, known.submission.country_code)
+
+
+def fields_of(known: Known, *, sender: bool, number: bool) -> set[str]:
+    """What the page asks for now, by the names of its fields. ``number``: whether that may be corrected."""
+    asked = {
+        "file": bool(status.takes_documents(known.submission)),
+        "text": status.may_appeal(known.submission, known.appeal),
+        "email": sender and known.unconfirmed is not None,
+        "registry": number,
+        "number": number,
+    }
+    return {field for field, there in asked.items() if there}
+
+
+class StatusViews:
+    """Renders the page."""
+
+    def __init__(self, pages: Pages) -> None:
+        self._pages = pages
+
+    def page(
+        self,
+        known: Known,
+        home: str,
+        csrf: str,
+        *,
+        sender: bool,
+        registries: Sequence[Registry],
+        code: int,
+        problems: Mapping[str, str],
+        notice: str | None,
+        late: bool,
+        typed: Mapping[str, str],
+    ) -> HTMLResponse:
+        """The page. ``problems`` and ``notice``: keys; ``typed``: what was posted and not taken, by field.
+
+        ``sender``: whether it is for the browser that sent the form; nobody else is told the applicant's address.
+        """
+        submission, language = known.submission, self._pages.language(known.language)
+        names = {one.code: registry_name(one) for one in registries}
+        values = self._values(known, names.get(typed.get("registry", ""), ""), sender=sender)
+        told = {name: isolated(value) for name, value in values.items()}
+        kinds = status.takes_documents(submission)
+        return self._pages.page(
+            "application.html",
+            language,
+            status=code,
+            face=brand(submission.parts.configuration, known.account),
+            home=home,
+            csrf=csrf,
+            offered=choices(self._pages.catalogues.offered),
+            chosen_language=language.catalogue,
+            state=known.state,
+            state_icon=_ICONS[known.state],
+            organisation=submission.organisation_name,
+            sent=submission.created_at,
+            missing=known.missing,
+            checks=[self._row(row) for row in status.checks_of(submission, known.appeal)],
+            kinds=kinds,
+            chosen_kind=typed.get("type") or (kinds[0] if kinds else None),
+            documents=self._documents(known, language),
+            appeal=known.appeal,
+            appeal_name=self._pages.deployment.ids.optional("appeal", known.appeal.id if known.appeal else None),
+            may_appeal=status.may_appeal(submission, known.appeal),
+            typed=typed,
+            email=values["email"],
+            sender=sender,
+            number=self._number(known, names, typed),
+            problems={field: language.html(key, **told) for field, key in problems.items()},
+            notice=language.html(notice, **told) if notice else None,
+            late=late,
+        )
+
+    def _values(self, known: Known, register: str, *, sender: bool) -> dict[str, str]:
+        """What texts name."""
+        email = known.unconfirmed or ""
+        return {
+            "partner": known.partner,
+            "organisation": known.submission.organisation_name,
+            "email": email if sender or not email else masked(email),
+            "register": register,
+        }
+
+    def _number(self, known: Known, names: Mapping[str, str], typed: Mapping[str, str]) -> dict[str, Any] | None:
+        """What was looked up, to be corrected; None where it is not."""
+        request = known.submission.parts.request
+        if not names or request is None:
+            return None
+        asked = request.asked
+        return {
+            "registries": list(names.items()),
+            "registry": typed.get("registry", _code_of(asked.registry_name, names)),
+            "number": typed.get("number", asked.registry_number),
+        }
+
+    def _row(self, row: status.CheckRow) -> dict[str, Any]:
+        return {
+            "name": row.check,
+            "standing": row.standing if row.looked else None,
+            "reason": row.reason,
+            "icon": _MARKS[row.standing] if row.looked else "info",
+            "class": _CLASSES[row.standing] if row.looked else "ahead",
+        }
+
+    def _documents(self, known: Known, language: Any) -> list[dict[str, Any]]:
+        return [
+            {
+                "state": one.document.scan_status,
+                "type": one.type,
+                "format": FORMATS[one.document.media_type],
+                "size": size_of(one.document.size, language.locale),
+            }
+            for one in known.documents
+        ]
+
+
+def _code_of(given: str, names: Mapping[str, str]) -> str:
+    """The code of a register that was named by code or name, else the only one that there is."""
+    found = next((code for code, name in names.items() if given.casefold() in (code.casefold(), name.casefold())), "")
+    return found or (next(iter(names)) if len(names) == 1 else "")

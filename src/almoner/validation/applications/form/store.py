@@ -1,0 +1,188 @@
+"""SQL of drafts of the hosted form, and of the mails that hand it over."""
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Final
+from uuid import UUID
+
+import msgspec
+
+from almoner.platform.database.transactions import Everyone, Partner, Tx
+from almoner.validation.applications.form.drafts import Draft, HandedOver
+from almoner.validation.applications.invites.domain import Invite
+
+
+async def find(tx: Tx, _scope: Everyone, invite_id: UUID) -> Draft:
+    """What was answered so far; nothing yet where there is no draft."""
+    answers = await tx.fetchval("select answers from application_draft where invite_id = $1", invite_id)
+    return Draft() if answers is None else msgspec.convert(answers, Draft)
+
+
+async def save(tx: Tx, partner: Partner, invite: Invite, draft: Draft) -> None:
+    """Keep what was answered."""
+    await tx.execute(
+        """
+        insert into application_draft (invite_id, partner_id, answers, created_at, updated_at, expires_at)
+        values ($1, $2, $3, $4, $4, $5)
+        on conflict (invite_id) do update set answers = excluded.answers, updated_at = excluded.updated_at
+        """,
+        invite.id,
+        partner.id,
+        msgspec.to_builtins(draft),
+        tx.now,
+        invite.expires_at,
+    )
+
+
+async def forget(tx: Tx, _scope: Everyone, invite_id: UUID) -> None:
+    """Forget what was answered."""
+    await tx.execute("delete from application_draft where invite_id = $1", invite_id)
+
+
+async def forget_expired(tx: Tx, _scope: Everyone, limit: int) -> int:
+    """Forget up to ``limit`` drafts of expired invites, and mails; how many of both."""
+    drafts = await tx.fetchval(
+        """
+        with due as (
+            select invite_id from application_draft where expires_at <= $1 order by expires_at limit $2
+            for update skip locked
+        ), gone as (
+            delete from application_draft d using due where d.invite_id = due.invite_id returning 1
+        ) select count(*) from gone
+        """,
+        tx.now,
+        limit,
+    )
+    mails = await tx.fetchval(
+        """
+        with due as (
+            select id from application_handover where expires_at <= $1 order by expires_at limit $2
+        ), gone as (
+            delete from application_handover h using due where h.id = due.id returning 1
+        ) select count(*) from gone
+        """,
+        tx.now,
+        limit,
+    )
+    return int(drafts) + int(mails)
+
+
+_UNUSED: Final = """
+    validation_invite i
+    join validation_submission_document s on s.validation_invite_id = i.id
+    join document d on d.id = s.document_id
+    where i.status <> 'complete' and i.expires_at > $1::timestamptz - interval '30 days'
+        and s.validation_submission_id is null and d.deleted_at is null
+"""
+"""Documents of invites that no submission was made with."""
+
+
+async def next_expired(tx: Tx, _scope: Everyone) -> datetime | None:
+    """When the next draft, mail or document is to be forgotten."""
+    found: datetime | None = await tx.fetchval(
+        f"""
+        select least(
+            (select min(expires_at) from application_draft), (select min(expires_at) from application_handover),
+            (select min(i.expires_at) from {_UNUSED})
+        )
+        """,
+        tx.now,
+    )
+    return found
+
+
+async def insert_handover(tx: Tx, new: HandedOver, expires_at: datetime) -> None:
+    """Store a mail that is to be sent."""
+    await tx.execute(
+        "insert into application_handover (id, invite_id, email, sent_at, expires_at) values ($1, $2, $3, $4, $5)",
+        new.id,
+        new.invite_id,
+        new.email,
+        new.at,
+        expires_at,
+    )
+
+
+async def find_handover(tx: Tx, _scope: Everyone, handover_id: UUID) -> HandedOver | None:
+    """One mail."""
+    row = await tx.fetchrow("select id, invite_id, email, sent_at from application_handover where id = $1", handover_id)
+    return HandedOver(*row) if row else None
+
+
+async def handed_over(tx: Tx, _scope: Everyone, invite_id: UUID) -> list[datetime]:
+    """When mails of an invite were sent."""
+    rows = await tx.fetch("select sent_at from application_handover where invite_id = $1", invite_id)
+    return [row["sent_at"] for row in rows]
+
+
+MAILED_TO: Final = "select sent_at from application_handover where lower(email) = lower($1) and sent_at > $2"
+
+
+async def mailed_to(tx: Tx, _scope: Everyone, email: str, since: datetime) -> list[datetime]:
+    """When mails of any invite were sent to an address since; until the transaction ends nobody else asks this."""
+    await tx.fetchval("select pg_advisory_xact_lock(hashtextextended('application_handover ' || lower($1), 0))", email)
+    rows = await tx.fetch(MAILED_TO, email, since)
+    return [row["sent_at"] for row in rows]
+
+
+async def sent_with(tx: Tx, _scope: Everyone, invite_id: UUID) -> tuple[UUID, datetime] | None:
+    """The submission that was made with an invite, and when; None before."""
+    row = await tx.fetchrow(
+        "select id, created_at from validation_submission where validation_invite_id = $1", invite_id
+    )
+    return (row["id"], row["created_at"]) if row else None
+
+
+SPOKEN: Final = """
+select coalesce(l.language, s.language) from validation_submission s
+left join application_language l on l.validation_submission_id = s.id where s.id = $1
+"""
+
+
+async def spoken(tx: Tx, _scope: Everyone, submission_id: UUID) -> str | None:
+    """The language of an application's page and mails; None where there is no such application."""
+    found: str | None = await tx.fetchval(SPOKEN, submission_id)
+    return found
+
+
+async def save_language(tx: Tx, partner: Partner, submission_id: UUID, language: str) -> None:
+    """Keep what was chosen."""
+    await tx.execute(
+        """
+        insert into application_language (validation_submission_id, partner_id, language, updated_at)
+        values ($1, $2, $3, $4)
+        on conflict (validation_submission_id) do update
+            set language = excluded.language, updated_at = excluded.updated_at
+        """,
+        submission_id,
+        partner.id,
+        language,
+        tx.now,
+    )
+
+
+async def links_mailed(tx: Tx, _scope: Everyone, submission_id: UUID) -> list[datetime]:
+    """When the link to an application was mailed anew, lately."""
+    found = await tx.fetchval(
+        "select mailed_at from application_link where validation_submission_id = $1", submission_id
+    )
+    return list(found or ())
+
+
+async def save_links_mailed(tx: Tx, partner: Partner, submission_id: UUID, mailed: Sequence[datetime]) -> None:
+    """Keep when it was."""
+    await tx.execute(
+        """
+        insert into application_link (validation_submission_id, partner_id, mailed_at) values ($1, $2, $3)
+        on conflict (validation_submission_id) do update set mailed_at = excluded.mailed_at
+        """,
+        submission_id,
+        partner.id,
+        list(mailed),
+    )
+
+
+async def expired(tx: Tx, _scope: Everyone, limit: int) -> list[UUID]:
+    """Invites that have expired with documents that nobody needs any more."""
+    rows = await tx.fetch(f"select distinct i.id from {_UNUSED} and i.expires_at <= $1 limit $2", tx.now, limit)
+    return [row["id"] for row in rows]

@@ -1,0 +1,159 @@
+"""The end of the form: what was answered becomes a submission, once, and the applicant is led on."""
+
+import re
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Final
+from urllib.parse import unquote_plus, urlencode, urlsplit, urlunsplit
+from uuid import UUID
+
+import structlog
+
+from almoner.kit.errors import BadRequest, IncorrectParams, Problem
+from almoner.platform.database.transactions import EVERYONE, Tx
+from almoner.validation.applications.form import drafts, service, store
+from almoner.validation.applications.form.drafts import Person, Step
+from almoner.validation.applications.form.service import Application
+from almoner.validation.applications.invites import service as invites
+from almoner.validation.applications.invites.domain import Invite, InviteExpired, InviteInvalidState
+from almoner.validation.applications.submission_documents import service as handed_in
+from almoner.validation.applications.submission_documents.domain import SubmissionDocument
+from almoner.validation.applications.submissions import service as submissions
+from almoner.validation.applications.submissions.domain import (
+    Asked,
+    Details,
+    OrganisationNotActive,
+    OrganisationNotFound,
+)
+from almoner.validation.requests.domain import InvalidRegistryId, RegistryNotFound
+
+_log: Final = structlog.get_logger("almoner.validation")
+_FIELD: Final = re.compile(r"^body\.[A-Za-z0-9.]+")
+
+STATUS_PAGE: Final = "application"
+"""Purpose of the token that mails lead with to the page where an application stands, and its path."""
+BY_FORM: Final = "application-by-form"
+"""Purpose of the cookie of the browser that has sent the form; that proves nobody's address."""
+ASKING: Final = "application-link"
+"""Purpose of the cookie of who may have the link mailed anew, and may see nothing."""
+LINK_LIFETIME: Final = timedelta(days=90)
+"""Of a mailed link: the last mail tells the decision. A new one is mailed to the applicant on request."""
+_PARAMETER: Final = "validationSubmissionId"
+"""That a partner's address is called with."""
+SENT_AGAIN: Final = timedelta(minutes=10)
+"""A form that is sent again within that time, from where it was open, was sent by two presses of the button."""
+
+
+class NotSent(Exception):
+    """The submission was refused; ``key`` of what the applicant is told, ``step``: the one to look at again."""
+
+    def __init__(self, key: str, step: Step | None = None) -> None:
+        super().__init__(key)
+        self.key = key
+        self.step = step
+
+
+@dataclass(frozen=True, slots=True)
+class Sent:
+    """A submission that was made. ``name``: its id; ``url``: where the applicant goes."""
+
+    id: UUID
+    name: str
+    url: str
+
+
+@dataclass(frozen=True, slots=True)
+class Before:
+    """The submission that an invite was used for, when, and where its applicant went on to."""
+
+    id: UUID
+    at: datetime
+    url: str
+
+
+async def send(tx: Tx, invite_id: UUID, language: str) -> Sent:
+    """Make the submission of what was answered. Raises NotFound, InviteExpired, InviteInvalidState, NotSent."""
+    invite = await invites.lock(tx, EVERYONE, invite_id)
+    invite.ensure_open(tx.now)
+    application = await service.load(tx, invite_id)
+    if (step := drafts.open_step(application.draft, application.configuration)) != "review":
+        raise NotSent("apply.problem.sending", step)
+    try:
+        made = await submissions.create(tx, application.partner, _asked(tx, application, language))
+    except (InviteExpired, InviteInvalidState):
+        raise
+    except (OrganisationNotActive, OrganisationNotFound):
+        raise NotSent("apply.problem.organisation.gone", "nonprofit") from None
+    except (BadRequest, IncorrectParams) as refused:
+        name = tx.ids.text("validationinvite", invite_id)
+        _log.warning("application_refused", invite=name, code=refused.code, fields=_fields(refused))
+        of_number = isinstance(refused, RegistryNotFound | InvalidRegistryId)
+        raise NotSent("apply.problem.sending", "nonprofit" if of_number else None) from refused
+    await store.forget(tx, EVERYONE, invite_id)
+    name = tx.ids.text("validationsubmission", made.id)
+    return Sent(made.id, name, _onwards(invite, name))
+
+
+def _fields(refused: Problem) -> list[str]:
+    """What was refused, by name: the reasons themselves may quote what was typed."""
+    return sorted({field for reason in refused.reasons for field in _FIELD.findall(reason)})
+
+
+def _onwards(invite: Invite, submission: str) -> str:
+    """The partner's page, or ours of where the application stands."""
+    return returned(invite.redirect_url, submission) if invite.redirect_url else f"/{STATUS_PAGE}/{submission}"
+
+
+def _asked(tx: Tx, application: Application, language: str) -> Asked:
+    draft, unlisted = application.draft, application.draft.unlisted
+    person = draft.person or Person()
+    return Asked(
+        validation_invite_id=tx.ids.text("validationinvite", application.invite.id),
+        organisation_id=tx.ids.optional("organisation", draft.organisation),
+        details=Details(unlisted.name, unlisted.registry, unlisted.number, unlisted.website, unlisted.country)
+        if unlisted is not None
+        else None,
+        language=language,
+        first_name=person.first_name or None,
+        last_name=person.last_name or None,
+        email=person.email or None,
+        title=person.title or None,
+        metadata=application.invite.metadata,
+        partner_fields=_answers(application),
+    )
+
+
+def _answers(application: Application) -> dict[str, object] | None:
+    given = application.draft.answers or {}
+    answers: dict[str, object] = {}
+    for field in application.configuration.partner_fields:
+        if answer := given.get(field.id, ""):
+            answers[field.id] = drafts.number_of(answer) if field.kind == "number" else answer
+    return answers or None
+
+
+def returned(redirect_url: str, submission: str) -> str:
+    """The partner's address with the submission's id, and nothing personal."""
+    parts = urlsplit(redirect_url)
+    others = [pair for pair in parts.query.split("&") if pair and unquote_plus(pair.partition("=")[0]) != _PARAMETER]
+    return urlunsplit(parts._replace(query="&".join([*others, urlencode({_PARAMETER: submission})])))
+
+
+def status_link(tx: Tx, submission_id: UUID, at: datetime) -> str:
+    """Where an application stands, for whom it is mailed to then."""
+    token = tx.vault.ending_token(STATUS_PAGE, submission_id, at + LINK_LIFETIME)
+    return f"{tx.links.pages}/{STATUS_PAGE}?token={token}"
+
+
+async def sent_with(tx: Tx, invite_id: UUID) -> Before | None:
+    """The submission that was made with an invite; None before."""
+    found = await store.sent_with(tx, EVERYONE, invite_id)
+    if found is None:
+        return None
+    invite = await invites.get(tx, EVERYONE, invite_id)
+    return Before(*found, _onwards(invite, tx.ids.text("validationsubmission", found[0])))
+
+
+async def documents_of(tx: Tx, invite: Invite) -> list[SubmissionDocument]:
+    """What was handed in so far."""
+    return await handed_in.of_invite(tx, invite)

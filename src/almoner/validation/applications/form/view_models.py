@@ -1,0 +1,92 @@
+"""What the pages of applications say of nonprofits, registers, languages and files."""
+
+from collections.abc import Iterable
+from typing import Any, Final
+
+from babel import Locale
+
+from almoner.access.partners.domain import PartnerAccount
+from almoner.kit import language as languages
+from almoner.nonprofits.organisations.domain import Organisation
+from almoner.nonprofits.registries.domain import Registry
+from almoner.platform.database.transactions import Tx
+from almoner.platform.pages import colours, formats
+from almoner.validation.applications.configurations.domain import Configuration
+
+FORMATS: Final = {"image/jpeg": "JPG", "image/png": "PNG", "application/pdf": "PDF"}
+
+
+def document_kinds(configuration: Configuration) -> list[str]:
+    """What documents may show, by the checks that look at them."""
+    return [check for check in ("validation_request", "agent_verification") if configuration.asks_for(check)]
+
+
+def body_of(tx: Tx, organisation: Organisation, locale: Locale, *, chosen: bool = False) -> dict[str, Any]:
+    """A nonprofit of the register as the form shows it."""
+    city = organisation.city
+    city = city.title() if city and city.isupper() else city  # registers write in capitals
+    town = ", ".join(part for part in (city, organisation.state) if part)
+    return {
+        "id": tx.ids.text("organisation", organisation.id),
+        "name": organisation.shown_name,
+        "place": [part for part in (town, formats.country(organisation.country_code, locale)) if part],
+        "register": organisation.registry_code,
+        "number": organisation.registry_number,
+        "active": organisation.active,
+        "chosen": chosen,
+    }
+
+
+def registry_name(registry: Registry) -> str:
+    """A register's name for people."""
+    own = registry.name
+    return own if own == registry.english_name else f"{own} ({registry.english_name})"
+
+
+def endonym(tag: str) -> str:
+    """A language's name in itself."""
+    locale = Locale.parse(tag, sep="-")
+    name = locale.get_display_name(locale) or tag
+    return name[:1].upper() + name[1:]
+
+
+def choices(catalogues: Iterable[str]) -> list[tuple[str, str]]:
+    """The languages that may be chosen, each with its name."""
+    return [(tag, endonym(tag)) for tag in catalogues]
+
+
+def offered(tag: str, catalogues: Iterable[str]) -> str | None:
+    """The offered language of a tag that a form may have sent."""
+    return languages.nearest(tag, list(catalogues)) if languages.well_formed(tag) else None
+
+
+def brand(configuration: Configuration, account: PartnerAccount) -> dict[str, Any]:
+    """How a partner looks to those who apply: a configuration's own colour and logo, else those of the account."""
+    colour, logo = configuration.primary_color or account.brand_colour, configuration.logo or account.brand_logo
+    return {
+        "partner": configuration.display_name,
+        "monogram": monogram(configuration.display_name),
+        "logo": f"/media/{logo}" if logo else None,
+        "palette": colours.palette(colours.parse(colour)) if colour else None,
+    }
+
+
+def masked(email: str) -> str:
+    """An address that its owner knows again and nobody else learns: ``a…@c….example``."""
+    local, _, host = email.rpartition("@")
+    return f"{local[:1]}…@{host[:1]}….{host.rpartition('.')[2]}"
+
+
+def monogram(name: str) -> str:
+    """One or two letters to stand for a name."""
+    words = [word for word in name.split() if word[0].isalpha()] or [name]
+    return "".join(word[0] for word in words[:2]).upper()
+
+
+def size_of(size: int, locale: Locale) -> str:
+    """The size of a file for people."""
+    if size < 1_000_000:
+        return formats.own_digits(f"{max(1, round(size / 1000))} kB", locale)
+    return formats.own_digits(
+        f"{size / 1_000_000:.1f} MB".replace(".", locale.number_symbols["latn"]["decimal"]), locale
+    )

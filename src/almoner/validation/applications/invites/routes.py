@@ -1,0 +1,43 @@
+"""Endpoints of validation invites (spec 4.6; settled 8)."""
+
+from typing import Annotated
+from uuid import UUID
+
+from almoner.platform.http.caller import SECRET
+from almoner.platform.http.calls import Call
+from almoner.platform.http.endpoints import Routes
+from almoner.platform.http.ids import PathId
+from almoner.platform.http.paging import Listing
+from almoner.validation.applications.invites import service as invites
+from almoner.validation.applications.invites.domain import InvalidConfiguration
+from almoner.validation.applications.invites.schemas import (
+    ValidationInviteIn,
+    ValidationInviteOut,
+    ValidationInvitesQuery,
+    invite_out,
+)
+
+InviteId = Annotated[UUID, PathId("validationinvite")]
+
+routes = Routes("Validation invites")
+
+
+@routes.get("/v1/validation-invites", key=SECRET, scope="validation_invites:read")
+async def list_validation_invites(call: Call, query: ValidationInvitesQuery) -> Listing[ValidationInviteOut]:
+    """List validation invites, newest first."""
+    page = call.page(query)
+    rows, total = await invites.page(call.tx, call.partner, page)
+    return call.listing(page, rows, total, lambda row: invite_out(call.tx, row), lambda row: (row.id.bytes,))
+
+
+@routes.post("/v1/validation-invites", key=SECRET, scope="validation_invites:write", errors=(InvalidConfiguration,))
+async def create_validation_invite(call: Call, body: ValidationInviteIn) -> ValidationInviteOut:
+    """Invite an applicant to the hosted form: one link for one submission, open for seven days."""
+    wish = invites.Wish(body.redirect_url, body.metadata, body.language, body.hosted_config_id)
+    return invite_out(call.tx, await invites.create(call.tx, call.partner, wish))
+
+
+@routes.get("/v1/validation-invites/{id}", key=SECRET, scope="validation_invites:read")
+async def get_validation_invite(call: Call, id: InviteId) -> ValidationInviteOut:
+    """Retrieve a validation invite."""
+    return invite_out(call.tx, await invites.get(call.tx, call.partner, id))

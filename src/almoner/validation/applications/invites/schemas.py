@@ -1,0 +1,82 @@
+"""Validation invites on the wire (spec 2.6, 4.6; settled 4)."""
+
+from typing import Annotated
+
+import msgspec
+from pydantic import Field
+
+from almoner.kit.time import iso
+from almoner.platform.database.transactions import Tx
+from almoner.platform.http.ids import IdText
+from almoner.platform.http.texts import BrowserAddress, LanguageTag
+from almoner.platform.http.wire import In, Metadata, Out, PageQuery
+from almoner.platform.outbound import addresses
+from almoner.validation.applications.invites.domain import LANGUAGE, PAGE, Invite, InviteStatus
+
+
+class ValidationInvitesQuery(PageQuery):
+    """Validation invites have no filters."""
+
+
+class ValidationInviteIn(In):
+    """A new invite."""
+
+    redirect_url: (
+        Annotated[
+            BrowserAddress,
+            Field(
+                max_length=addresses.MAX_LENGTH,
+                description="Where the applicant is sent after the form, with `validationSubmissionId` as a parameter; "
+                "https. Without it the application's own page is shown.",
+                examples=["https://app.example/applied"],
+            ),
+        ]
+        | None
+    ) = None
+    metadata: Metadata | None = None
+    language: Annotated[
+        LanguageTag,
+        Field(
+            max_length=35,
+            description="RFC 5646; one that is not offered falls back to the nearest, then English. The applicant may "
+            "choose another one.",
+            examples=["en-GB"],
+        ),
+    ] = LANGUAGE
+    hosted_config_id: (
+        Annotated[str, IdText("hostedconfiguration"), Field(description="Your default configuration if absent.")] | None
+    ) = None
+
+
+class ValidationInviteOut(Out, object_name="validation_invite"):
+    """An invite as partners see it. Send the applicant to `url`."""
+
+    id: str
+    status: InviteStatus
+    hosted_config_id: str | None
+    redirect_url: str | None
+    language: str
+    url: Annotated[
+        str,
+        msgspec.Meta(
+            description="The hosted form.", examples=["https://give.example.org/apply?token=AZDyxFoufMOaSx0uP0BRYg"]
+        ),
+    ]
+    metadata: dict[str, str] | None
+    created_at: str
+    expires_at: str
+
+
+def invite_out(tx: Tx, invite: Invite) -> ValidationInviteOut:
+    """The answer for one invite, its status true at the moment of reading."""
+    return ValidationInviteOut(
+        id=tx.ids.text("validationinvite", invite.id),
+        status=invite.status_at(tx.now),
+        hosted_config_id=tx.ids.optional("hostedconfiguration", invite.configuration_id),
+        redirect_url=invite.redirect_url,
+        language=invite.language,
+        url=f"{tx.links.pages}/{PAGE}?token={tx.vault.page_token(PAGE, invite.id)}",
+        metadata=None if invite.metadata is None else dict(invite.metadata),
+        created_at=iso(invite.created_at),
+        expires_at=iso(invite.expires_at),
+    )

@@ -1,0 +1,130 @@
+"""What can be done with validation invites."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Final
+from uuid import UUID
+
+from almoner.access.partners import service as partners
+from almoner.kit import metadata as metadata_rules
+from almoner.kit.errors import IncorrectParams, NotFound
+from almoner.platform.database.transactions import EVERYONE, Everyone, Partner, Tx
+from almoner.platform.http.paging import Page
+from almoner.platform.http.texts import ANY_PORT
+from almoner.platform.outbound import addresses
+from almoner.validation.applications.configurations import service as configurations
+from almoner.validation.applications.invites import domain, schemas, store
+from almoner.validation.applications.invites.domain import Invite, InviteInvalidState, InviteNotFound
+from almoner.validation.applications.invites.schemas import ValidationInviteOut
+
+Scope = Partner | Everyone
+
+BATCH: Final = 1000
+
+
+@dataclass(frozen=True, slots=True)
+class Wish:
+    """What a partner asks for; ids as sent."""
+
+    redirect_url: str | None = None
+    metadata: Mapping[str, str] | None = None
+    language: str = domain.LANGUAGE
+    configuration_id: str | None = None
+
+
+async def create(tx: Tx, partner: Partner, wish: Wish) -> Invite:
+    """A new invite, open for seven days. Raises IncorrectParams, InvalidConfiguration."""
+    if found := [*metadata_rules.problems(wish.metadata or {}), *await _redirect_problems(tx, partner, wish)]:
+        raise IncorrectParams(*found)
+    invite = Invite(
+        tx.new_id(),
+        partner.id,
+        await _configuration(tx, partner, wish.configuration_id),
+        wish.redirect_url,
+        wish.language,
+        wish.metadata,
+        "open",
+        tx.now,
+        tx.now + domain.LIFETIME,
+    )
+    await store.insert(tx, partner, invite)
+    return invite
+
+
+async def _redirect_problems(tx: Tx, partner: Partner, wish: Wish) -> list[str]:
+    if wish.redirect_url is None:
+        return []
+    target = addresses.read(wish.redirect_url, ANY_PORT)
+    if target.loopback and not tx.deployment.sandbox:
+        return ["body.redirectUrl must have a public address"]
+    hosts = (await partners.get(tx, partner)).redirect_hosts
+    if hosts is not None and target.host not in hosts:
+        return ["body.redirectUrl must name a host that is registered for your account"]
+    return []
+
+
+async def _configuration(tx: Tx, partner: Partner, text: str | None) -> UUID | None:
+    if text is None:
+        return None
+    named = tx.ids.parse("hostedconfiguration", text)
+    if named is None or await configurations.find(tx, partner, named) is None:
+        raise domain.InvalidConfiguration(f"body.hostedConfigId '{text[:100]}' names no submission configuration")
+    return named
+
+
+async def get(tx: Tx, scope: Scope, invite_id: UUID) -> Invite:
+    """One invite. Raises NotFound."""
+    if (found := await store.find(tx, scope, invite_id)) is None:
+        raise NotFound
+    return found
+
+
+def record(tx: Tx, invite: Invite) -> ValidationInviteOut:
+    """The invite as partners see it."""
+    return schemas.invite_out(tx, invite)
+
+
+async def page(tx: Tx, partner: Partner, page_: Page) -> tuple[list[Invite], int]:
+    """One page and the exact total."""
+    return await store.page(tx, partner, page_)
+
+
+async def find(tx: Tx, partner: Partner, invite_id: UUID) -> Invite | None:
+    """One invite of the partner's, None where there is none."""
+    return await store.find(tx, partner, invite_id)
+
+
+async def lock(tx: Tx, scope: Scope, invite_id: UUID) -> Invite:
+    """One invite, held until the transaction ends. Raises NotFound."""
+    if (found := await store.lock(tx, scope, invite_id)) is None:
+        raise NotFound
+    return found
+
+
+async def use(tx: Tx, partner: Partner, invite_id: UUID) -> Invite:
+    """The open invite of a submission about to be made, held until the transaction ends; ``complete`` it then.
+
+    Raises InviteNotFound, InviteExpired, InviteInvalidState.
+    """
+    held = await store.lock(tx, partner, invite_id)
+    if held is None:
+        raise InviteNotFound
+    held.ensure_open(tx.now)
+    return held
+
+
+async def complete(tx: Tx, invite: Invite) -> None:
+    """A submission was made with the invite, which the caller holds."""
+    if not await store.complete(tx, EVERYONE, invite.id):
+        raise InviteInvalidState
+
+
+async def expire(tx: Tx, limit: int = BATCH) -> int:
+    """Record expiries that have passed; how many. Nothing depends on it: reading tells the truth at once."""
+    return await store.expire(tx, EVERYONE, limit)
+
+
+async def next_due(tx: Tx) -> datetime | None:
+    """When the next open invite expires."""
+    return await store.next_expiry(tx, EVERYONE)

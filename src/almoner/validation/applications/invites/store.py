@@ -1,0 +1,111 @@
+"""SQL of validation invites."""
+
+from datetime import datetime
+from typing import Final
+from uuid import UUID
+
+from asyncpg import Record
+
+from almoner.platform.database import counters, lists
+from almoner.platform.database.transactions import Everyone, Partner, Tx
+from almoner.platform.http.paging import Page
+from almoner.validation.applications.invites.domain import INVITE, Invite
+
+Scope = Partner | Everyone
+
+LIST: Final = "validation_invite"
+_COLUMNS: Final = "id, partner_id, configuration_id, redirect_url, language, metadata, status, created_at, expires_at"
+
+
+def _invite(row: Record) -> Invite:
+    return Invite(*row[:9])
+
+
+def _owner(scope: Scope) -> UUID | None:
+    return scope.id if isinstance(scope, Partner) else None
+
+
+async def insert(tx: Tx, partner: Partner, new: Invite) -> None:
+    """Store a new invite."""
+    await tx.execute(
+        f"""
+        insert into validation_invite ({_COLUMNS}, status_changed_at)
+        values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $8)
+        """,
+        new.id,
+        partner.id,
+        new.configuration_id,
+        new.redirect_url,
+        new.language,
+        new.metadata,
+        new.stored_status,
+        new.created_at,
+        new.expires_at,
+    )
+    await counters.add(tx, partner, LIST, 1)
+
+
+async def find(tx: Tx, scope: Scope, invite_id: UUID) -> Invite | None:
+    """One invite."""
+    row = await tx.fetchrow(
+        f"select {_COLUMNS} from validation_invite where id = $1 and ($2::uuid is null or partner_id = $2)",
+        invite_id,
+        _owner(scope),
+    )
+    return _invite(row) if row else None
+
+
+async def lock(tx: Tx, scope: Scope, invite_id: UUID) -> Invite | None:
+    """One invite, held until the transaction ends."""
+    row = await tx.fetchrow(
+        f"""
+        select {_COLUMNS} from validation_invite where id = $1 and ($2::uuid is null or partner_id = $2)
+        for no key update
+        """,
+        invite_id,
+        _owner(scope),
+    )
+    return _invite(row) if row else None
+
+
+async def page(tx: Tx, partner: Partner, page_: Page) -> tuple[list[Invite], int]:
+    """One page in reading order, and the exact total."""
+    rows, total = await lists.page(tx, partner, LIST, _COLUMNS, page_)
+    return [_invite(row) for row in rows], total
+
+
+async def complete(tx: Tx, _scope: Everyone, invite_id: UUID) -> bool:
+    """Move an invite to complete; False when its state does not allow it."""
+    return bool(
+        await tx.fetchval(
+            """
+            update validation_invite set status = 'complete', status_changed_at = $2
+            where id = $1 and status = any($3) returning true
+            """,
+            invite_id,
+            tx.now,
+            INVITE.sources_of("complete"),
+        )
+    )
+
+
+EXPIRE: Final = """
+with due as (
+    select id from validation_invite where status = 'open' and expires_at <= $1
+    order by expires_at limit $2 for no key update skip locked
+), expired as (
+    update validation_invite set status = 'expired', status_changed_at = $1
+    from due where validation_invite.id = due.id returning 1
+) select count(*) from expired
+"""
+
+
+async def expire(tx: Tx, _scope: Everyone, limit: int) -> int:
+    """Record the expiry of up to ``limit`` invites, oldest first, around those that are being worked on."""
+    return int(await tx.fetchval(EXPIRE, tx.now, limit))
+
+
+async def next_expiry(tx: Tx, _scope: Everyone) -> datetime | None:
+    """When the next open invite expires, or should have."""
+    found: datetime | None = await tx.fetchval("select min(expires_at) from validation_invite where status = 'open'")
+    return found

@@ -1,0 +1,46 @@
+"""Documents that were handed in with an application (settled 4 and 8)."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Literal
+from uuid import UUID
+
+from almoner.kit.errors import BadRequest
+from almoner.validation.applications.documents.domain import Document
+
+Kind = Literal["validation_request", "agent_verification"]
+"""What a document shows, by the check that looks at it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """The records that a submission's documents are evidence of; None where there is none that waits for evidence."""
+
+    request_id: UUID | None
+    agent_id: UUID | None
+
+
+class InviteNotFound(BadRequest):
+    code = "validation_submission_document/validation_invite_not_found"
+    message = "There is no validation invite with this id"
+
+
+class SubmissionNotFound(BadRequest):
+    code = "validation_submission_document/validation_submission_not_found"
+    message = "There is no validation submission with this id"
+
+
+@dataclass(frozen=True, slots=True)
+class SubmissionDocument:
+    """One document of an application: of an invite until its submission is made, of the submission then.
+
+    ``document``: its file.
+    """
+
+    id: UUID
+    partner_id: UUID
+    document: Document
+    validation_submission_id: UUID | None
+    validation_invite_id: UUID | None
+    type: Kind
+    created_at: datetime

@@ -1,0 +1,39 @@
+"""For how long documents are kept: as long as anything that they are evidence for needs them, and no longer (V6).
+
+What is left of one then is its row: its hash, its size, its kind, and of which record it was. Decisions stay.
+"""
+
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+from functools import partial
+from typing import Final
+from uuid import UUID
+
+from almoner.platform.database.transactions import EVERYONE, Tx
+from almoner.platform.jobs.background_tasks import Schedule
+from almoner.validation.applications.documents import service as documents
+from almoner.validation.applications.documents.domain import LOOKED_AT_AFTER, Kept
+from almoner.validation.applications.submission_documents import store
+
+BATCH: Final = 500
+
+
+async def forget(kept: Kept, tx: Tx, limit: int = BATCH) -> int:
+    """Delete those whose time is over, and say of the others when it is looked again; how many of both."""
+    due = await documents.to_look_at(tx, limit)
+    ends = await store.ends(tx, EVERYONE, [one.id for one in due])
+    again: dict[UUID, datetime] = {}
+    for document in due:
+        until = kept.until(document.created_at, ends.get(document.id, []))
+        if until is not None and until <= tx.now:
+            await documents.delete(tx, EVERYONE, document.id)
+        else:
+            soon = tx.now + LOOKED_AT_AFTER  # by then an administrator may have set another term
+            again[document.id] = soon if until is None else min(until, soon)
+    await documents.keep(tx, again)
+    return len(due)
+
+
+def schedules(kept: Kept) -> Sequence[Schedule]:
+    """The sweep, once a day."""
+    return (Schedule("documents.forget_decided", documents.next_look, partial(forget, kept), every=timedelta(days=1)),)

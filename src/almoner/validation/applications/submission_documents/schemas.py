@@ -1,0 +1,34 @@
+"""Documents of submissions on the wire (settled 4 and 8)."""
+
+from typing import Annotated
+
+import msgspec
+
+from almoner.kit.time import iso
+from almoner.platform.database.transactions import Tx
+from almoner.platform.http.wire import Out
+from almoner.validation.applications.documents import service as documents
+from almoner.validation.applications.submission_documents.domain import Kind, SubmissionDocument
+
+
+class ValidationSubmissionDocumentOut(Out, object_name="validation_submission_document"):
+    """A document of a submission. `url` opens it for some minutes; reading it again brings a fresh one."""
+
+    id: str
+    validation_submission_id: Annotated[str | None, msgspec.Meta(description="Null until the submission is made.")]
+    validation_invite_id: str | None
+    type: Kind
+    url: str
+    created_at: str
+
+
+def document_out(tx: Tx, row: SubmissionDocument) -> ValidationSubmissionDocumentOut:
+    """The answer for one document."""
+    return ValidationSubmissionDocumentOut(
+        id=tx.ids.text("validationsubmissiondocument", row.id),
+        validation_submission_id=tx.ids.optional("validationsubmission", row.validation_submission_id),
+        validation_invite_id=tx.ids.optional("validationinvite", row.validation_invite_id),
+        type=row.type,
+        url=documents.url(tx, row.document),
+        created_at=iso(row.created_at),
+    )

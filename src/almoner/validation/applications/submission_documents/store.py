@@ -1,0 +1,129 @@
+"""SQL of documents of submissions: which files they are is kept here, the files themselves by ``documents``."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Final
+from uuid import UUID
+
+from asyncpg import Record
+
+from almoner.platform.database.transactions import Everyone, Partner, Tx
+from almoner.validation.applications.documents.domain import Outcome
+from almoner.validation.applications.submission_documents.domain import Kind
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A document without its file."""
+
+    id: UUID
+    partner_id: UUID
+    document_id: UUID
+    validation_submission_id: UUID | None
+    validation_invite_id: UUID | None
+    type: Kind
+    created_at: datetime
+
+
+_COLUMNS: Final = "id, partner_id, document_id, validation_submission_id, validation_invite_id, type, created_at"
+
+
+def _row(record: Record) -> Row:
+    return Row(*record[:7])
+
+
+async def insert(tx: Tx, partner: Partner, new: Row) -> None:
+    """Store a new one."""
+    await tx.execute(
+        f"insert into validation_submission_document ({_COLUMNS}) values ($1, $2, $3, $4, $5, $6, $7)",
+        new.id,
+        partner.id,
+        new.document_id,
+        new.validation_submission_id,
+        new.validation_invite_id,
+        new.type,
+        new.created_at,
+    )
+
+
+OF_SUBMISSION: Final = f"""
+select {_COLUMNS} from validation_submission_document
+where validation_submission_id = $2 and partner_id = $1 order by id
+"""
+OF_INVITE: Final = f"""
+select {_COLUMNS} from validation_submission_document
+where validation_invite_id = $2 and partner_id = $1 order by id
+"""
+
+
+async def of_submission(tx: Tx, partner: Partner, submission_id: UUID) -> list[Row]:
+    """Those of a submission, in the order they came."""
+    return [_row(record) for record in await tx.fetch(OF_SUBMISSION, partner.id, submission_id)]
+
+
+async def of_invite(tx: Tx, partner: Partner, invite_id: UUID) -> list[Row]:
+    """Those of an invite, in the order they came."""
+    return [_row(record) for record in await tx.fetch(OF_INVITE, partner.id, invite_id)]
+
+
+async def submission_of(tx: Tx, _scope: Everyone, document_id: UUID) -> UUID | None:
+    """The submission that a file was handed in with; None where there is none, or not yet."""
+    found: UUID | None = await tx.fetchval(
+        "select validation_submission_id from validation_submission_document where document_id = $1", document_id
+    )
+    return found
+
+
+ENDS: Final = """
+select d.document_id,
+    case r.status when 'pending' then 'open' when 'accepted' then 'accepted' else 'refused' end as outcome,
+    coalesce(r.accepted_at, r.rejected_at) as at
+from validation_request_document d join validation_request r on r.id = d.validation_request_id
+where d.document_id = any($1::uuid[])
+union all
+select d.document_id,
+    case when s.status = 'pending' or a.open then 'open'
+         when s.status = 'failed' then 'refused' else 'accepted' end,
+    greatest(s.processed_at, a.decided_at)
+from validation_submission_document d join validation_submission s on s.id = d.validation_submission_id
+left join lateral (
+    select bool_or(status = 'open' or status = 'reversed' and settled_at is null) as open,
+        max(coalesce(settled_at, decided_at)) as decided_at
+    from appeal where validation_submission_id = s.id
+) a on true
+where d.document_id = any($1::uuid[])
+"""
+
+
+async def ends(tx: Tx, _scope: Everyone, document_ids: Sequence[UUID]) -> dict[UUID, list[tuple[Outcome, datetime]]]:
+    """What became of all that these files are evidence for, and when, by file."""
+    found: dict[UUID, list[tuple[Outcome, datetime]]] = {}
+    for row in await tx.fetch(ENDS, list(document_ids)):
+        found.setdefault(row[0], []).append((row[1], row[2]))
+    return found
+
+
+async def hand_over(tx: Tx, partner: Partner, ids: Sequence[UUID], submission_id: UUID) -> None:
+    """Documents of an invite are now those of its submission, too."""
+    await tx.execute(
+        """
+        update validation_submission_document set validation_submission_id = $3
+        where partner_id = $1 and id = any($2::uuid[])
+        """,
+        partner.id,
+        list(ids),
+        submission_id,
+    )
+
+
+async def of_expired(tx: Tx, _scope: Everyone, invite_ids: Sequence[UUID]) -> list[UUID]:
+    """The files, not deleted yet, of invites that no submission was made with."""
+    rows = await tx.fetch(
+        """
+        select d.id from validation_submission_document s join document d on d.id = s.document_id
+        where s.validation_invite_id = any($1::uuid[]) and s.validation_submission_id is null and d.deleted_at is null
+        """,
+        list(invite_ids),
+    )
+    return [row["id"] for row in rows]

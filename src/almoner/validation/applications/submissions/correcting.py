@@ -1,0 +1,60 @@
+"""What an applicant corrects while nothing is decided: an address that nobody has confirmed, and the number.
+
+A submission keeps what was asked: another address is another verification, and the request keeps what was given before.
+"""
+
+from uuid import UUID
+
+from almoner.kit.errors import NotFound
+from almoner.platform.database.transactions import EVERYONE, Everyone, Partner, Tx
+from almoner.platform.events import outbox
+from almoner.validation.agents import service as agents
+from almoner.validation.applications.submissions import domain, evaluating, loader, schemas, search_text, store
+from almoner.validation.applications.submissions.domain import Submission
+from almoner.validation.applications.submissions.requirements import may_correct_number
+from almoner.validation.requests import service as requests
+
+Scope = Partner | Everyone
+
+
+async def address(tx: Tx, scope: Scope, submission_id: UUID, email: str) -> Submission | None:
+    """Verify the applicant at another address; told as a change. None where limits forbid one more mail.
+
+    Raises NotFound, InvalidState.
+    """
+    held = await evaluating.hold(tx, scope, submission_id)
+    agent = held.parts.agent
+    if not ((held.open or held.taken_up) and agent is not None and agent.unconfirmed):
+        raise domain.InvalidState("there is no address that nobody has confirmed")
+    made = await agents.correct(tx, Partner(held.partner_id), agent.id, email)
+    if made is None:
+        return None
+    await store.set_agent(tx, held.id, made.id)
+    return await _told(tx, held)
+
+
+async def number(tx: Tx, scope: Scope, submission_id: UUID, registry_name: str, given: str) -> Submission:
+    """Look the nonprofit up by another register or number; told as a change.
+
+    Raises NotFound, InvalidState, and what ``requests.correct`` raises.
+    """
+    if (row := await store.lock(tx, scope, submission_id)) is None:
+        raise NotFound
+    if (request_id := row["validation_request_id"]) is not None:
+        # What rests on the request, or decides it, at this moment is waited for, and seen below.
+        await requests.hold_alone(tx, request_id)
+    held = await evaluating.hold(tx, scope, submission_id)
+    if held.validation_request_id is None or not may_correct_number(held):
+        raise domain.InvalidState("its number is corrected no more")
+    await requests.correct(tx, Partner(held.partner_id), held.validation_request_id, registry_name, given)
+    await store.add_words(tx, held.id, search_text.number_text(given))
+    return await _told(tx, held)
+
+
+async def _told(tx: Tx, held: Submission) -> Submission:
+    """As it is now, under the lock."""
+    row = await store.find(tx, EVERYONE, held.id)
+    assert row is not None, "it is held"
+    new = (await loader.read(tx, Partner(held.partner_id), [row]))[0]
+    await outbox.emit(tx, new.partner_id, domain.UPDATED, schemas.submission_out(tx, new))
+    return new

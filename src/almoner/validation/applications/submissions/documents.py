@@ -1,0 +1,50 @@
+"""Documents that are handed in by the interface: with a submission, or with an invite before there is one."""
+
+from almoner.kit.errors import Forbidden, NotFound
+from almoner.platform.database.transactions import EVERYONE, Partner, Tx
+from almoner.platform.files.uploads.files import Stored
+from almoner.platform.http.caller import KeyKind
+from almoner.validation.applications.invites import service as invites
+from almoner.validation.applications.submission_documents import service as submission_documents
+from almoner.validation.applications.submission_documents.domain import (
+    Checked,
+    InviteNotFound,
+    Kind,
+    SubmissionDocument,
+    SubmissionNotFound,
+)
+from almoner.validation.applications.submissions import service as submissions
+from almoner.validation.applications.submissions.domain import InvalidState
+
+
+def ensure_may_upload(kind: KeyKind, invite: str | None) -> None:
+    """A publishable key uploads what belongs to an invite, and nothing else (settled 2). Raises Forbidden."""
+    if kind is KeyKind.PUBLISHABLE and invite is None:
+        raise Forbidden("a publishable key uploads documents of an open validation invite alone")
+
+
+async def to_invite(tx: Tx, partner: Partner, text: str, kind: Kind, upload: Stored) -> SubmissionDocument:
+    """Hand one in with an open invite. Raises InviteNotFound, InviteExpired, InviteInvalidState."""
+    named = tx.ids.parse("validationinvite", text)
+    invite = None if named is None else await invites.find(tx, partner, named)
+    if invite is None:
+        raise InviteNotFound(f"body.validationInviteId '{text[:100]}' names no validation invite")
+    held = await invites.lock(tx, EVERYONE, invite.id)
+    held.ensure_open(tx.now)
+    return await submission_documents.add_to_invite(tx, held, kind, upload)
+
+
+async def to_submission(tx: Tx, partner: Partner, text: str, kind: Kind, upload: Stored) -> SubmissionDocument:
+    """Hand one in with a submission. Raises SubmissionNotFound, InvalidState where nobody would look at it any more."""
+    named = tx.ids.parse("validationsubmission", text)
+    try:
+        found = None if named is None else await submissions.hold(tx, partner, named)
+    except NotFound:
+        found = None
+    if found is None:
+        raise SubmissionNotFound(f"body.validationSubmissionId '{text[:100]}' names no validation submission")
+    if not found.takes_documents:
+        raise InvalidState(f"the validation submission is {found.status}: documents are for open ones, and for appeals")
+    return await submission_documents.add_to_submission(
+        tx, partner, found.id, Checked(found.validation_request_id, found.agent_verification_id), kind, upload
+    )

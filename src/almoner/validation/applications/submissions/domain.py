@@ -1,0 +1,375 @@
+"""Validation submissions: the record, its states, and the one answer that follows from its checks.
+
+The answer is given when every check has ended, and not before: it is then the same in whichever order they ended, with
+every reason why (spec 3.5; settled 4 to 6).
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
+from types import MappingProxyType
+from typing import Final, Literal
+from uuid import UUID
+
+from almoner.kit.errors import BadRequest
+from almoner.kit.states import Lifecycle
+from almoner.nonprofits.organisations.domain import OrganisationType
+from almoner.validation.agents.domain import AgentVerification
+from almoner.validation.applications.configurations.domain import CHECKS, ORGANISATION_TYPES, Check, Configuration
+from almoner.validation.ongoing.eligibility.domain import Subscription as EligibilitySubscription
+from almoner.validation.ongoing.monitoring.domain import MonitoringSubscription
+from almoner.validation.requests.domain import RejectionReason, ValidationRequest
+
+SUBMISSION: Final = Lifecycle(
+    "validation_submission",
+    {
+        "pending": frozenset({"processed", "succeeded", "failed"}),  # settled 5
+        "processed": frozenset({"succeeded", "failed"}),  # what could not be decided was, later
+        "failed": frozenset({"processed", "succeeded"}),  # by an appeal alone (settled 4)
+    },
+)
+SubmissionStatus = Literal["pending", "processed", "succeeded", "failed"]
+Standing = Literal["pending", "passed", "failed", "undecided"]
+"""Of a check. ``undecided``: it has ended, and cannot tell."""
+
+CREATED: Final = "validation_submission.created"
+UPDATED: Final = "validation_submission.updated"
+SUCCEEDED: Final = "validation_submission.succeeded"
+FAILED: Final = "validation_submission.failed"
+
+ANSWERED: Final = "internal.validation_submission_answered"
+"""Told whenever all checks have ended, with an ``Answered`` in it: once more where an appeal had some taken up."""
+
+AppealStatus = Literal["open", "upheld", "reversed"]
+
+Ended = Literal["answered", "undecided"]
+FORGOTTEN_AFTER: Final[Mapping[Ended, timedelta]] = {"answered": timedelta(days=30), "undecided": timedelta(days=180)}
+"""Who applied is forgotten that long after the end, as agents who never confirmed are (V6): later where the partner has
+yet to decide.
+"""
+
+NOT_ELIGIBLE: Final[RejectionReason] = "not_eligible"
+"""Why the check of a nonprofit fails that is valid, and of a type that the configuration does not allow."""
+
+
+class OrganisationNotFound(BadRequest):
+    code = "validation_submission/organisation_not_found"
+    message = "There is no such organisation"
+
+
+class OrganisationNotActive(BadRequest):
+    code = "validation_submission/organisation_not_active"
+    message = "The organisation is not active"
+
+
+class ValidationRequestNotFound(BadRequest):
+    code = "validation_submission/validation_request_not_found"
+    message = "There is no validation request with this id"
+
+
+class ValidationRequestAlreadyRejected(BadRequest):
+    code = "validation_submission/validation_request_already_rejected"
+    message = "The validation request was rejected: nothing can be built on it"
+
+
+class InvalidSubTags(BadRequest):
+    code = "validation_submission/invalid_sub_tags"
+    message = "One or more of the activity sub-tags are not known"
+
+
+class InvalidPayloadConfigInviteId(BadRequest):
+    code = "validation_submission/invalid_payload_config_invite_id"
+    message = "The invite names the configuration: give one of configurationId and validationInviteId"
+
+
+class NoConfigurationForPartner(BadRequest):
+    code = "validation_submission/no_configuration_for_partner"
+    message = "There is no default configuration; create one, or name one in configurationId"
+
+
+class InvalidConfigurationId(BadRequest):
+    code = "validation_submission/invalid_configuration_id"
+    message = "There is no submission configuration with this id"
+
+
+class DocumentNotFound(BadRequest):
+    code = "validation_submission/validation_submission_document_not_found"
+    message = "There is no document with this id that was uploaded for this invite"
+
+
+class InvalidState(BadRequest):
+    code = "validation_submission/invalid_state"
+    message = "The validation submission is in a state that does not allow this"
+
+
+@dataclass(frozen=True, slots=True)
+class Answered:
+    """Which submission, and what it came to. ``id``: of this answer, whichever others it is given."""
+
+    id: UUID
+    submission: UUID
+    status: SubmissionStatus
+
+
+@dataclass(frozen=True, slots=True)
+class Applicant:
+    """Who applies for the nonprofit. None: not said, or forgotten."""
+
+    first_name: str | None = None
+    last_name: str | None = None
+    email: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Organisation:
+    """The organisation that it is about, as it is shown now."""
+
+    id: UUID
+    name: str
+    country_code: str
+    types: tuple[OrganisationType, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Evaluated:
+    """What the last evaluation of a pending validation request came to: why a person is asked, and since when."""
+
+    reasons: tuple[str, ...]
+    since: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Appealed:
+    """The newest appeal against its answer. ``settled``: whether that was given anew since the appeal was reversed."""
+
+    id: UUID
+    status: AppealStatus
+    due_at: datetime
+    settled: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """What its checks have come to, as their own slices tell now. None: it runs no such check.
+
+    ``asked_nonprofit``: since when the nonprofit is asked about the applicant. ``evaluated``: None until it was, and
+    for requests that are decided. ``alone``: whether such a request was made with it, and bears nothing else.
+    ``appeal``: the newest, None where nobody has appealed.
+    """
+
+    configuration: Configuration
+    organisation: Organisation | None = None
+    request: ValidationRequest | None = None
+    monitoring: MonitoringSubscription | None = None
+    eligibility: EligibilitySubscription | None = None
+    agent: AgentVerification | None = None
+    evaluated: Evaluated | None = None
+    alone: bool = False
+    asked_nonprofit: datetime | None = None
+    appeal: Appealed | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Submission:
+    """One submission with what its checks have come to.
+
+    ``checks``: those of its configuration when it was made. ``organisation_name``: as it was given, or that of the
+    organisation then. ``own_applicant``: where no agent is verified. ``partner_fields``: answers by the ids of the
+    partner's own questions. ``failure_reasons``: by check, as partners see them. ``overruled``: checks that count as
+    passed since an appeal was reversed.
+    """
+
+    id: UUID
+    partner_id: UUID
+    configuration_id: UUID
+    validation_invite_id: UUID | None
+    status: SubmissionStatus
+    checks: tuple[Check, ...]
+    organisation_id: UUID | None
+    validation_request_id: UUID | None
+    monitoring_subscription_id: UUID | None
+    eligibility_subscription_id: UUID | None
+    agent_verification_id: UUID | None
+    organisation_name: str
+    country_code: str
+    language: str
+    own_applicant: Applicant
+    metadata: Mapping[str, str] | None
+    partner_fields: Mapping[str, object] | None
+    failure_reasons: Mapping[str, object] | None
+    created_at: datetime
+    processed_at: datetime | None
+    parts: Parts
+    overruled: tuple[Check, ...] = ()
+
+    @property
+    def open(self) -> bool:
+        """Whether what becomes of its checks may still move it."""
+        return self.status in ("pending", "processed")
+
+    @property
+    def taken_up(self) -> bool:
+        """Whether an appeal has reversed its answer, and what was not looked at before has yet to end."""
+        appeal = self.parts.appeal
+        return appeal is not None and appeal.status == "reversed" and not appeal.settled
+
+    @property
+    def appealed(self) -> bool:
+        """Whether an appeal against its answer is open."""
+        return self.parts.appeal is not None and self.parts.appeal.status == "open"
+
+    @property
+    def takes_documents(self) -> bool:
+        """Whether somebody looks at what is handed in: before the answer, and for an appeal."""
+        return self.open or self.appealed
+
+    @property
+    def applicant(self) -> Applicant:
+        """Who applies."""
+        agent = self.parts.agent
+        return self.own_applicant if agent is None else Applicant(agent.first_name, agent.last_name, agent.email)
+
+    def moved(self, status: SubmissionStatus, reasons: Mapping[str, object] | None, now: datetime) -> "Submission":
+        """In another state. ``reasons``: of a failure, and of nothing else. Raises InvalidState."""
+        if not SUBMISSION.allows(self.status, status):
+            raise InvalidState(f"the validation submission is {self.status} and cannot become {status}")
+        return replace(self, status=status, failure_reasons=reasons, processed_at=now)
+
+
+def standings(submission: Submission) -> dict[Check, Standing]:
+    """How each of its checks stands, in the order of the interface."""
+    made = {
+        "validation_request": _nonprofit,
+        "compliance": _compliance,
+        "eligibility": _eligibility,
+        "agent_verification": _agent,
+    }
+    own: dict[Check, Standing] = {
+        check: made[check](submission.parts) for check in CHECKS if check in submission.checks
+    }
+    return own | {check: "passed" for check in submission.overruled if check in own}
+
+
+def status_of(standings: Mapping[Check, Standing]) -> SubmissionStatus:
+    """The one answer: none while a check runs, failed by any that failed, undecided by any that cannot tell."""
+    found = set(standings.values())
+    if "pending" in found:
+        return "pending"
+    if "failed" in found:
+        return "failed"
+    return "processed" if "undecided" in found else "succeeded"
+
+
+def failed(standings: Mapping[Check, Standing]) -> list[Check]:
+    """The checks that failed."""
+    return [check for check, standing in standings.items() if standing == "failed"]
+
+
+def nonprofit_refusal(parts: Parts) -> RejectionReason | None:
+    """Why the nonprofit's check fails: its request was rejected, or it is of a type that is not allowed."""
+    if parts.request is not None and parts.request.status == "rejected":
+        return parts.request.rejection_reason_code
+    known, allowed = parts.organisation, set(parts.configuration.allowed_organisation_types)
+    if known is not None and allowed != set(ORGANISATION_TYPES) and not allowed & set(known.types):
+        return NOT_ELIGIBLE
+    return None
+
+
+def _nonprofit(parts: Parts) -> Standing:
+    if nonprofit_refusal(parts) is not None:
+        return "failed"
+    return "pending" if parts.organisation is None else "passed"
+
+
+def _compliance(parts: Parts) -> Standing:
+    monitoring = parts.monitoring
+    assert monitoring is not None, "who checks compliance has a subscription"
+    if monitoring.status == "validation_request_failed":
+        return "failed"
+    if monitoring.status in ("live", "cancelled") and monitoring.results.compliance is not None:
+        return "passed" if monitoring.results.compliance == "pass" else "failed"
+    return _cancelled(parts, "compliance") if monitoring.status == "cancelled" else "pending"
+
+
+def _eligibility(parts: Parts) -> Standing:
+    eligibility = parts.eligibility
+    assert eligibility is not None, "who checks eligibility has a subscription"
+    if eligibility.status == "validation_request_failed":
+        return "failed"
+    if eligibility.results.status is not None:
+        return "passed" if eligibility.results.status == "pass" else "failed"
+    if eligibility.status not in ("cannot_define_eligibility", "cancelled"):
+        return "pending"
+    # Where every activity is allowed nothing has to be decided (settled 5).
+    return "passed" if parts.configuration.allowed_activity_sub_tags is None else _cancelled(parts, "eligibility")
+
+
+def _cancelled(parts: Parts, check: Check) -> Standing:
+    """Of a check that ended without a result: nothing has to be decided that the partner asks for no more."""
+    return "undecided" if parts.configuration.asks_for(check) else "passed"
+
+
+def _agent(parts: Parts) -> Standing:
+    agent = parts.agent
+    assert agent is not None, "who verifies the agent has a verification"
+    ended: Mapping[str, Standing] = MappingProxyType({"approved": "passed", "rejected": "failed"})
+    return ended.get(agent.status, "pending")
+
+
+@dataclass(frozen=True, slots=True)
+class Details:
+    """A nonprofit that is named by its registry; None: not said."""
+
+    name: str | None = None
+    registry_name: str | None = None
+    registry_number: str | None = None
+    website: str | None = None
+    country_code: str | None = None
+
+    def missing(self) -> list[str]:
+        """The members, as bodies name them, that are needed and not said."""
+        said = {
+            "organisationName": self.name,
+            "registryName": self.registry_name,
+            "registryId": self.registry_number,
+            "website": self.website,
+            "countryCode": self.country_code,
+        }
+        return [name for name, value in said.items() if not value]
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What a partner, or the hosted form, hands in. Identifiers are texts, which may carry a suffix of the sandbox.
+
+    One of ``organisation_id``, ``validation_request_id`` and ``details`` says of which nonprofit. ``documents``: of the
+    invite, by their ids; those that are not named come along all the same.
+    """
+
+    configuration_id: str | None = None
+    validation_invite_id: str | None = None
+    organisation_id: str | None = None
+    validation_request_id: str | None = None
+    details: Details | None = None
+    language: str | None = None
+    first_name: str | None = None
+    last_name: str | None = None
+    email: str | None = None
+    title: str | None = None
+    suggested_activity_sub_tags: tuple[str, ...] = ()
+    metadata: Mapping[str, str] | None = None
+    partner_fields: Mapping[str, object] | None = None
+    documents: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Filters:
+    """What a list may be narrowed by: any of the values named. ``words``: of ``query``, each to be found."""
+
+    statuses: Sequence[SubmissionStatus] = ()
+    configuration_ids: Sequence[UUID] | None = None
+    organisation_ids: Sequence[UUID] | None = None
+    validation_request_ids: Sequence[UUID] | None = None
+    country_codes: Sequence[str] = ()
+    email: str | None = None
+    words: tuple[str, ...] = field(default=())

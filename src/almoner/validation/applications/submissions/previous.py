@@ -1,0 +1,44 @@
+"""To find earlier applications of the same nonprofit (settled 8)."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+from uuid import UUID
+
+from almoner.kit.errors import IncorrectParams
+from almoner.platform.database.transactions import Partner, Tx
+from almoner.validation.applications.submissions import search_text, store_earlier
+
+_MOST: Final = 100
+
+
+@dataclass(frozen=True, slots=True)
+class Earlier:
+    """A nonprofit that was applied for, with the submission."""
+
+    name: str
+    organisation_id: UUID | None
+    validation_submission_id: UUID
+    validation_request_id: UUID | None
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """The newest of what was found. ``more``: whether there were older ones, too."""
+
+    results: list[Earlier]
+    more: bool
+
+
+async def find(
+    tx: Tx, partner: Partner, query: str | None, organisation_ids: Sequence[str], request_ids: Sequence[str]
+) -> Found:
+    """What the partner's applicants applied for, newest first. Raises IncorrectParams for malformed ids."""
+    wrong: list[str] = []
+    organisations = search_text.named(tx.ids, "organisationIds[]", organisation_ids, "organisation", wrong)
+    requests = search_text.named(tx.ids, "validationRequestIds[]", request_ids, "validationrequest", wrong)
+    if wrong:
+        raise IncorrectParams(*wrong)
+    words = search_text.sought_in(query)
+    rows = await store_earlier.earlier(tx, partner, organisations, requests, words, _MOST + 1)
+    return Found([Earlier(*row) for row in rows[:_MOST]], len(rows) > _MOST)

@@ -1,0 +1,171 @@
+"""What an application still needs from somebody outside: of whom, what is accepted, since when, and until when; pure.
+
+A list that is empty means that nobody outside has to act. What reviewers have to do is told beside that, never alone.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Final, Literal
+
+from almoner.validation.agents.domain import LIFETIME
+from almoner.validation.applications.configurations.domain import Check
+from almoner.validation.applications.submissions.domain import Submission, standings
+from almoner.validation.requests.domain import MOST_CORRECTIONS, REVIEW_REASONS, may_be_of_another
+
+Source = Literal["applicant", "nonprofit", "reviewer"]
+RequirementCode = Literal["registration_evidence", "confirmation", "association", "review"]
+
+MESSAGES: Final[dict[RequirementCode, str]] = {
+    "registration_evidence": "A document that shows the registration: the registers alone do not prove it",
+    "confirmation": "The applicant has yet to follow the link, or type the code, of the message we sent",
+    "association": "The nonprofit was asked whether the applicant speaks for it, and has yet to answer",
+    "review": "A reviewer looks at it",
+}
+ACCEPTED: Final[dict[RequirementCode, tuple[str, ...]]] = {
+    "registration_evidence": ("registration_certificate", "governing_document", "tax_exemption_letter"),
+    "confirmation": ("link", "code"),
+    "association": ("answer_of_the_nonprofit", "letter_of_authority"),
+    "review": (),
+}
+CORRECTION: Final = "corrected_registry_number"
+"""The alternative to documents where the number may be wrong."""
+_CERTIFICATE: Final = ("registration_certificate",)
+_EVIDENCE: Final[dict[str, tuple[str, ...]]] = {
+    **dict.fromkeys(("not_listed", "wrong_check_digit", "no_longer_listed", "removed", "terminated"), _CERTIFICATE),
+    **dict.fromkeys(("merged", "reregistered"), ("registration_certificate", "merger_document")),
+    **dict.fromkeys(
+        ("name_disagrees", "mixed_scripts", "hidden_characters"),
+        ("registration_certificate", "governing_document", "name_change_certificate"),
+    ),
+    "address_disagrees": ("registration_certificate", "proof_of_address"),
+    **dict.fromkeys(("revoked", "not_deductible", "central_body_not_active"), ("tax_exemption_letter",)),
+    "main_charity_not_active": ("registration_certificate", "governing_document"),
+    "insolvent": ("registration_certificate", "insolvency_discharge"),
+}
+"""By reason the documents, each of which answers it; every other reason asks for those of ``ACCEPTED``."""
+
+
+@dataclass(frozen=True, slots=True)
+class Requirement:
+    """One thing that is missing. ``accepted``: alternatives, each of which will do; ``due``: None without a limit.
+
+    ``reasons``: why the registers alone do not prove it; ``registry_name``, ``registry_number``: what was looked up.
+    """
+
+    check: Check
+    code: RequirementCode
+    source: Source
+    since: datetime
+    due: datetime | None = None
+    accepted: tuple[str, ...] = ()
+    reasons: tuple[str, ...] = ()
+    registry_name: str | None = None
+    registry_number: str | None = None
+
+    @property
+    def message(self) -> str:
+        """In English, for partners; pages have their own words."""
+        told = [REVIEW_REASONS[reason] for reason in self.reasons if reason in REVIEW_REASONS]
+        if not told:
+            return MESSAGES[self.code]
+        return f"{MESSAGES[self.code]}. {self.registry_name}, {self.registry_number}: {' '.join(told)}"
+
+    @property
+    def kind(self) -> str:
+        """What pages and mails call it by."""
+        return "registry_number" if CORRECTION in self.accepted else self.code
+
+
+def requirements_of(submission: Submission) -> list[Requirement]:
+    """All that is missing, in the order of the checks; empty when nobody outside must act."""
+    if not (submission.open or submission.taken_up):
+        return []
+    looks = {
+        "validation_request": _of_nonprofit,
+        "compliance": _of_compliance,
+        "agent_verification": _of_agent,
+    }
+    found = [
+        missing
+        for check, standing in standings(submission).items()
+        if standing == "pending" and check in looks
+        for missing in looks[check](submission)
+    ]
+    return found if any(one.source != "reviewer" for one in found) else []
+
+
+def _of_nonprofit(submission: Submission) -> list[Requirement]:
+    """A request that registers alone do not answer waits for evidence, and with some of it for a reviewer."""
+    evaluated, request = submission.parts.evaluated, submission.parts.request
+    if evaluated is None or request is None or not evaluated.reasons:
+        return []
+    # What the scanner has refused nobody can look at.
+    if any(one.deleted_at is None and one.scan_status != "rejected" for one in request.documents):
+        return [Requirement("validation_request", "review", "reviewer", evaluated.since)]
+    correctable = may_correct_number(submission)
+    return [
+        Requirement(
+            "validation_request",
+            "registration_evidence",
+            "applicant",
+            evaluated.since,
+            # No due: nothing ends a request but a decision (spec 3.4), and evidence is looked at whenever it comes.
+            accepted=accepted,
+            reasons=reasons,
+            registry_name=request.asked.registry_name,
+            registry_number=request.asked.registry_number,
+        )
+        for accepted, reasons in _answers(evaluated.reasons, correctable=correctable)
+    ]
+
+
+def may_correct_number(submission: Submission) -> bool:
+    """Whether its number may be the reason why nobody has decided, and is the applicant's alone to correct."""
+    request, evaluated = submission.parts.request, submission.parts.evaluated
+    if not submission.open or request is None or evaluated is None or request.status != "pending":
+        return False
+    if request.corrections >= MOST_CORRECTIONS or not submission.parts.alone:
+        return False
+    return bool(evaluated.reasons) and all(may_be_of_another(reason) for reason in evaluated.reasons)
+
+
+def _answers(reasons: Sequence[str], *, correctable: bool) -> list[tuple[tuple[str, ...], tuple[str, ...]]]:
+    """What answers all reasons at once, else each by itself."""
+    each = [_answer(reason, correctable=correctable) for reason in reasons]
+    common = tuple(one for one in each[0] if all(one in other for other in each))
+    if common:
+        return [(common, tuple(reasons))]
+    return [(answer, (reason,)) for answer, reason in zip(each, reasons, strict=True)]
+
+
+def _answer(reason: str, *, correctable: bool) -> tuple[str, ...]:
+    documents = _EVIDENCE.get(reason, ACCEPTED["registration_evidence"])
+    return (CORRECTION, *documents) if correctable else documents
+
+
+def _of_compliance(submission: Submission) -> list[Requirement]:
+    """Matches with watch lists are compared by a person."""
+    monitoring = submission.parts.monitoring
+    if monitoring is None or monitoring.status != "live" or monitoring.screened_at is None:
+        return []
+    return [Requirement("compliance", "review", "reviewer", monitoring.screened_at)]
+
+
+def _of_agent(submission: Submission) -> list[Requirement]:
+    """The applicant's and the nonprofit's terms are those of the links that they were mailed."""
+    agent = submission.parts.agent
+    if agent is None:
+        return []
+    if agent.unconfirmed:
+        # A link that was mailed anew, as after an appeal, asks from then on.
+        since = agent.expires_at - LIFETIME if agent.expires_at else agent.created_at
+        return [_mailed("confirmation", "applicant", since, agent.expires_at)]
+    if agent.awaits_outsider:
+        since = submission.parts.asked_nonprofit or agent.confirmed_at or agent.created_at
+        return [_mailed("association", "nonprofit", since, agent.expires_at)]
+    return [Requirement("agent_verification", "review", "reviewer", agent.confirmed_at or agent.created_at)]
+
+
+def _mailed(code: RequirementCode, source: Source, since: datetime, due: datetime | None) -> Requirement:
+    return Requirement("agent_verification", code, source, since, due, ACCEPTED[code])

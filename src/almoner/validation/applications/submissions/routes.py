@@ -1,0 +1,164 @@
+"""Endpoints of validation submissions (spec 4.7; settled 8)."""
+
+from typing import Annotated
+from uuid import UUID
+
+from almoner.kit.errors import Forbidden
+from almoner.platform.files.uploads.files import Stored
+from almoner.platform.files.uploads.problems import UPLOAD_ERRORS
+from almoner.platform.http.caller import PUBLISHABLE, SECRET
+from almoner.platform.http.calls import Call
+from almoner.platform.http.endpoints import Routes
+from almoner.platform.http.ids import PathId
+from almoner.platform.http.paging import Listing
+from almoner.validation.applications.documents import service as files
+from almoner.validation.applications.invites.domain import InviteExpired, InviteInvalidState, InviteNotFound
+from almoner.validation.applications.submission_documents import service as submission_documents
+from almoner.validation.applications.submission_documents.domain import InviteNotFound as DocumentInviteNotFound
+from almoner.validation.applications.submission_documents.domain import SubmissionNotFound
+from almoner.validation.applications.submission_documents.service import ValidationSubmissionDocumentOut
+from almoner.validation.applications.submissions import documents, previous
+from almoner.validation.applications.submissions import service as submissions
+from almoner.validation.applications.submissions.domain import (
+    DocumentNotFound,
+    InvalidConfigurationId,
+    InvalidPayloadConfigInviteId,
+    InvalidState,
+    InvalidSubTags,
+    NoConfigurationForPartner,
+    OrganisationNotActive,
+    OrganisationNotFound,
+    ValidationRequestAlreadyRejected,
+    ValidationRequestNotFound,
+)
+from almoner.validation.applications.submissions.schemas import ValidationSubmissionOut, submission_out, without_people
+from almoner.validation.applications.submissions.schemas_documents import (
+    SubmissionsOrganisationsOut,
+    SubmissionsOrganisationsQuery,
+    ValidationSubmissionDocumentIn,
+    ValidationSubmissionDocumentsQuery,
+    organisations_out,
+)
+from almoner.validation.applications.submissions.schemas_in import (
+    ValidationSubmissionIn,
+    ValidationSubmissionsQuery,
+    filters_of,
+)
+from almoner.validation.requests.domain import InvalidRegistryId, RegistryNotFound
+
+SubmissionId = Annotated[UUID, PathId("validationsubmission")]
+
+routes = Routes("Validation submissions")
+
+
+@routes.get("/v1/validation-submissions", key=SECRET, scope="validation_submissions:read")
+async def list_validation_submissions(
+    call: Call, query: ValidationSubmissionsQuery
+) -> Listing[ValidationSubmissionOut]:
+    """List validation submissions."""
+    page = call.page(query)
+    rows, total = await submissions.page(call.tx, call.partner, page, filters_of(call.tx, query))
+    return call.listing(page, rows, total, lambda row: submission_out(call.tx, row), lambda row: (row.id.bytes,))
+
+
+@routes.post(
+    "/v1/validation-submissions",
+    key=PUBLISHABLE,
+    scope="validation_submissions:write",
+    errors=(
+        OrganisationNotFound,
+        OrganisationNotActive,
+        ValidationRequestNotFound,
+        ValidationRequestAlreadyRejected,
+        InvalidSubTags,
+        InviteNotFound,
+        InviteExpired,
+        InviteInvalidState,
+        InvalidPayloadConfigInviteId,
+        NoConfigurationForPartner,
+        InvalidConfigurationId,
+        DocumentNotFound,
+        RegistryNotFound,
+        InvalidRegistryId,
+    ),
+)
+async def create_validation_submission(call: Call, body: ValidationSubmissionIn) -> ValidationSubmissionOut:
+    """Apply: every check of the configuration starts, and the application ends in one answer.
+
+    With a publishable key an open invite is required, `metadata` and `validationRequestId` are refused, and the answer
+    shows nothing personal.
+    """
+    if call.caller.kind is not SECRET:
+        _ensure_may_apply(body)
+    made = submission_out(call.tx, await submissions.create(call.tx, call.partner, body.asked()))
+    return made if call.caller.kind is SECRET else without_people(made)
+
+
+def _ensure_may_apply(body: ValidationSubmissionIn) -> None:
+    """A publishable key creates an invite's submission, and nothing else (settled 2). Raises Forbidden."""
+    wrong = []
+    if body.validation_invite_id is None:
+        wrong.append("a publishable key applies with an open invite: body.validationInviteId is required")
+    # What the partner says of the invite, and what the partner has asked before, are not the applicant's to say.
+    said = {"metadata": body.metadata, "validationRequestId": body.validation_request_id}
+    wrong += [f"body.{name} needs the secret key" for name, value in said.items() if value is not None]
+    if wrong:
+        raise Forbidden(*wrong)
+
+
+@routes.get("/v1/validation-submissions/{id}", key=SECRET, scope="validation_submissions:read")
+async def get_validation_submission(call: Call, id: SubmissionId) -> ValidationSubmissionOut:
+    """Retrieve a validation submission: where each check stands, and what is missing."""
+    return submission_out(call.tx, await submissions.get(call.tx, call.partner, id))
+
+
+@routes.get("/v1/validation-submissions/{id}/documents", key=SECRET, scope="validation_submissions:read")
+async def list_validation_submission_documents(
+    call: Call, id: SubmissionId, query: ValidationSubmissionDocumentsQuery
+) -> Listing[ValidationSubmissionDocumentOut]:
+    """List the documents of a validation submission, in one page."""
+    found = await submissions.get(call.tx, call.partner, id)
+    rows = await submission_documents.of_submission(call.tx, call.partner, found.id)
+    return call.all_of(rows, lambda row: submission_documents.record(call.tx, row), query)
+
+
+@routes.post(
+    "/v1/validation-submission-documents",
+    key=PUBLISHABLE,
+    scope="validation_submissions:write",
+    upload=files.DOCUMENT,
+    errors=(
+        *UPLOAD_ERRORS,
+        DocumentInviteNotFound,
+        SubmissionNotFound,
+        InviteExpired,
+        InviteInvalidState,
+        InvalidState,
+    ),
+)
+async def create_validation_submission_document(
+    call: Call, body: ValidationSubmissionDocumentIn, upload: Stored
+) -> ValidationSubmissionDocumentOut:
+    """Upload a document: JPEG, PNG or PDF, at most 5,242,880 bytes, of a submission, or of an open invite before it.
+
+    A submission that was answered takes documents while an appeal is open, and no others. A publishable key uploads
+    documents of open invites alone.
+    """
+    documents.ensure_may_upload(call.caller.kind, body.validation_invite_id)
+    if body.validation_invite_id is not None:
+        made = await documents.to_invite(call.tx, call.partner, body.validation_invite_id, body.type, upload)
+    else:
+        named = body.validation_submission_id or ""
+        made = await documents.to_submission(call.tx, call.partner, named, body.type, upload)
+    return submission_documents.record(call.tx, made)
+
+
+@routes.get("/v1/validation-submissions-organisations", key=SECRET, scope="validation_submissions:read")
+async def find_validation_submissions_organisations(
+    call: Call, query: SubmissionsOrganisationsQuery
+) -> SubmissionsOrganisationsOut:
+    """Find earlier applications of the same nonprofit: by words, by organisation or by validation request."""
+    found = await previous.find(
+        call.tx, call.partner, query.query, query.organisation_ids, query.validation_request_ids
+    )
+    return organisations_out(call.tx, found)

@@ -1,0 +1,272 @@
+"""Validation submissions on the wire (spec 3.5, 4.7; settled 4, 6 and 8)."""
+
+from collections.abc import Mapping
+from typing import Annotated, Any
+
+import msgspec
+
+from almoner.kit.time import iso, iso_or_none
+from almoner.nonprofits.organisations.domain import OrganisationType
+from almoner.platform.database.transactions import Tx
+from almoner.platform.http.wire import Out
+from almoner.validation.agents.domain import REASONS, AgentRejection, AgentStatus
+from almoner.validation.applications.configurations.domain import Check
+from almoner.validation.applications.submissions.domain import AppealStatus, Submission, SubmissionStatus
+from almoner.validation.applications.submissions.requirements import (
+    Requirement,
+    RequirementCode,
+    Source,
+    requirements_of,
+)
+from almoner.validation.ongoing.eligibility import service as eligibility
+from almoner.validation.ongoing.eligibility.domain import SubscriptionStatus
+from almoner.validation.ongoing.eligibility.service import EligibilityResultsOut
+from almoner.validation.ongoing.monitoring import service as monitoring
+from almoner.validation.ongoing.monitoring.domain import MonitoringStatus
+from almoner.validation.ongoing.monitoring.service import MonitoringResultsOut
+from almoner.validation.requests.domain import RejectionReason
+
+
+class SubmissionOrganisationOut(msgspec.Struct, frozen=True, rename="camel"):
+    """The organisation."""
+
+    name: str
+    country_code: str
+
+
+class SubmissionValidationRequestOut(msgspec.Struct, frozen=True, rename="camel"):
+    """The validation request."""
+
+    id: str
+    name: str
+    accepted_at: str | None
+    rejected_at: str | None
+    organisation_types: list[OrganisationType]
+
+
+class SubmissionMonitoringOut(msgspec.Struct, frozen=True, rename="camel"):
+    """The check `compliance`."""
+
+    status: MonitoringStatus
+    results: MonitoringResultsOut
+
+
+class SubmissionEligibilityOut(msgspec.Struct, frozen=True, rename="camel"):
+    """The check `eligibility`."""
+
+    status: SubscriptionStatus
+    results: EligibilityResultsOut
+
+
+class SubmissionAgentVerificationOut(msgspec.Struct, frozen=True, rename="camel"):
+    """The agent verification."""
+
+    id: str
+    email: str | None
+    first_name: str | None
+    last_name: str | None
+    status: AgentStatus
+    rejection_reason: str | None
+    rejection_reason_code: AgentRejection | None
+    language: str
+
+
+class SubmissionConfigurationOut(msgspec.Struct, frozen=True, rename="camel"):
+    """The configuration."""
+
+    id: str
+    name: str | None
+
+
+class RequestFailureOut(msgspec.Struct, frozen=True, rename="camel"):
+    """Why the nonprofit is not valid."""
+
+    rejection_reason_code: RejectionReason
+
+
+class AgentFailureOut(msgspec.Struct, frozen=True, rename="camel"):
+    """Why the agent is not verified."""
+
+    rejection_reason_code: AgentRejection
+
+
+class ComplianceFailureOut(msgspec.Struct, frozen=True, rename="camel"):
+    """What the watch lists say."""
+
+    results: MonitoringResultsOut
+
+
+class EligibilityFailureOut(msgspec.Struct, frozen=True, rename="camel"):
+    """What it does, and what of that is not allowed."""
+
+    status: SubscriptionStatus
+    results: EligibilityResultsOut
+
+
+class FailureReasonsOut(msgspec.Struct, frozen=True, omit_defaults=True):
+    """By check, those that failed alone (settled 6)."""
+
+    validation_request: RequestFailureOut | msgspec.UnsetType = msgspec.UNSET
+    agent_verification: AgentFailureOut | msgspec.UnsetType = msgspec.UNSET
+    compliance: ComplianceFailureOut | msgspec.UnsetType = msgspec.UNSET
+    eligibility: EligibilityFailureOut | msgspec.UnsetType = msgspec.UNSET
+
+
+class RequirementOut(
+    msgspec.Struct,
+    frozen=True,
+    rename={"source": "from", "registry_name": "registryName", "registry_id": "registryId"},
+):
+    """What is missing, and of whom."""
+
+    check: Check
+    code: RequirementCode
+    source: Source
+    message: str
+    accepted: Annotated[list[str], msgspec.Meta(description="Alternatives, each of which will do.")]
+    since: str
+    due: Annotated[str | None, msgspec.Meta(description="When the time for it ends; null where none does.")]
+    registry_name: Annotated[str | None, msgspec.Meta(description="Where the registration was looked up.")] = None
+    registry_id: Annotated[str | None, msgspec.Meta(description="The number that was looked up.")] = None
+
+
+class SubmissionAppealOut(msgspec.Struct, frozen=True, rename="camel"):
+    """The newest appeal."""
+
+    id: str
+    status: AppealStatus
+    due_at: Annotated[str, msgspec.Meta(description="When it is decided at the latest.")]
+
+
+class ValidationSubmissionOut(Out, object_name="validation_submission"):
+    """A validation submission as partners see it."""
+
+    id: str
+    status: SubmissionStatus
+    validation_invite_id: str | None
+    organisation_id: Annotated[str | None, msgspec.Meta(description="Once the details prove valid.")]
+    organisation_name: str | None
+    organisation: SubmissionOrganisationOut | None
+    validation_request_id: str | None
+    validation_request: SubmissionValidationRequestOut | None
+    monitoring_subscription_id: str | None
+    monitoring: SubmissionMonitoringOut | None
+    eligibility_subscription_id: str | None
+    eligibility: SubmissionEligibilityOut | None
+    agent_verification_id: str | None
+    agent_verification: SubmissionAgentVerificationOut | None
+    configuration: SubmissionConfigurationOut | None
+    metadata: dict[str, str] | None
+    partner_fields: dict[str, str | int | float] | None
+    failure_reasons: Annotated[
+        FailureReasonsOut | None, msgspec.Meta(description="Of a failed one: the checks that failed.")
+    ]
+    requirements: Annotated[
+        list[RequirementOut], msgspec.Meta(description="What is missing. Empty when nobody outside must act.")
+    ]
+    appeal: Annotated[
+        SubmissionAppealOut | None, msgspec.Meta(description="The newest appeal against the answer, whoever made it.")
+    ]
+    processed_at: str | None
+    created_at: str
+
+
+def submission_out(tx: Tx, one: Submission) -> ValidationSubmissionOut:
+    """The answer for one submission, and the record in its events."""
+    known, ids = one.parts.organisation, tx.ids
+    return ValidationSubmissionOut(
+        id=ids.text("validationsubmission", one.id),
+        status=one.status,
+        validation_invite_id=ids.optional("validationinvite", one.validation_invite_id),
+        organisation_id=ids.optional("organisation", one.organisation_id),
+        organisation_name=known.name if known else one.organisation_name,
+        organisation=SubmissionOrganisationOut(known.name, known.country_code) if known else None,
+        validation_request_id=ids.optional("validationrequest", one.validation_request_id),
+        validation_request=_request_out(tx, one),
+        monitoring_subscription_id=ids.optional("monitoringsubscription", one.monitoring_subscription_id),
+        monitoring=_monitoring_out(tx, one),
+        eligibility_subscription_id=ids.optional("eligibilitysubscription", one.eligibility_subscription_id),
+        eligibility=_eligibility_out(tx, one),
+        agent_verification_id=ids.optional("agentverification", one.agent_verification_id),
+        agent_verification=_agent_out(tx, one),
+        configuration=SubmissionConfigurationOut(
+            ids.text("hostedconfiguration", one.configuration_id), one.parts.configuration.name
+        ),
+        metadata=None if one.metadata is None else dict(one.metadata),
+        partner_fields=_answers(one.partner_fields),
+        failure_reasons=None
+        if one.failure_reasons is None
+        else msgspec.convert(one.failure_reasons, FailureReasonsOut),
+        requirements=[_requirement_out(missing) for missing in requirements_of(one)],
+        appeal=_appeal_out(tx, one),
+        processed_at=iso_or_none(one.processed_at),
+        created_at=iso(one.created_at),
+    )
+
+
+def without_people(record: ValidationSubmissionOut) -> ValidationSubmissionOut:
+    """What a publishable key is answered: nothing personal, and nothing that may be (settled 2)."""
+    return msgspec.structs.replace(record, agent_verification=None, metadata=None, partner_fields=None)
+
+
+def _answers(given: Mapping[str, Any] | None) -> dict[str, str | int | float] | None:
+    return None if given is None else dict(given)
+
+
+def _request_out(tx: Tx, one: Submission) -> SubmissionValidationRequestOut | None:
+    if (request := one.parts.request) is None:
+        return None
+    return SubmissionValidationRequestOut(
+        tx.ids.text("validationrequest", request.id),
+        request.asked.name,
+        iso_or_none(request.accepted_at),
+        iso_or_none(request.rejected_at),
+        list(request.organisation_types),
+    )
+
+
+def _monitoring_out(tx: Tx, one: Submission) -> SubmissionMonitoringOut | None:
+    if (found := one.parts.monitoring) is None:
+        return None
+    return SubmissionMonitoringOut(found.status, monitoring.record(tx, found).results)
+
+
+def _eligibility_out(tx: Tx, one: Submission) -> SubmissionEligibilityOut | None:
+    if (found := one.parts.eligibility) is None:
+        return None
+    return SubmissionEligibilityOut(found.status, eligibility.record(tx, found).results)
+
+
+def _agent_out(tx: Tx, one: Submission) -> SubmissionAgentVerificationOut | None:
+    if (agent := one.parts.agent) is None:
+        return None
+    return SubmissionAgentVerificationOut(
+        tx.ids.text("agentverification", agent.id),
+        agent.email,
+        agent.first_name,
+        agent.last_name,
+        agent.status,
+        REASONS[agent.rejection_code] if agent.rejection_code else None,
+        agent.rejection_code,
+        agent.language,
+    )
+
+
+def _appeal_out(tx: Tx, one: Submission) -> SubmissionAppealOut | None:
+    if (appeal := one.parts.appeal) is None:
+        return None
+    return SubmissionAppealOut(tx.ids.text("appeal", appeal.id), appeal.status, iso(appeal.due_at))
+
+
+def _requirement_out(missing: Requirement) -> RequirementOut:
+    return RequirementOut(
+        missing.check,
+        missing.code,
+        missing.source,
+        missing.message,
+        list(missing.accepted),
+        iso(missing.since),
+        iso_or_none(missing.due),
+        missing.registry_name,
+        missing.registry_number,
+    )

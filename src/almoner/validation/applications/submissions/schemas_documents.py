@@ -1,0 +1,75 @@
+"""Documents of submissions, and what was applied for before, on the wire (settled 4 and 8)."""
+
+from typing import Annotated
+
+import msgspec
+from pydantic import ConfigDict, Field, model_validator
+
+from almoner.platform.database.transactions import Tx
+from almoner.platform.http.ids import IdText
+from almoner.platform.http.wire import In, Out, Query, WholeQuery
+from almoner.validation.applications.submission_documents.domain import Kind
+from almoner.validation.applications.submissions.previous import Found
+from almoner.validation.applications.submissions.schemas_in import AtMost, Several
+
+
+class ValidationSubmissionDocumentsQuery(WholeQuery):
+    """Documents of a submission have no filters."""
+
+
+class ValidationSubmissionDocumentIn(In):
+    """What stands beside the file: whose document it is, and what it shows."""
+
+    model_config = ConfigDict(
+        json_schema_extra={"oneOf": [{"required": ["validationSubmissionId"]}, {"required": ["validationInviteId"]}]}
+    )
+
+    validation_submission_id: Annotated[str, IdText("validationsubmission")] | None = None
+    validation_invite_id: Annotated[str, IdText("validationinvite")] | None = None
+    type: Annotated[Kind, Field(description="Which check it is for: the nonprofit's, or the applicant's.")]
+
+    @model_validator(mode="after")
+    def _one(self) -> "ValidationSubmissionDocumentIn":
+        if (self.validation_submission_id is None) == (self.validation_invite_id is None):
+            raise ValueError("must have either validationSubmissionId or validationInviteId")
+        return self
+
+
+class SubmissionsOrganisationsQuery(Query):
+    """What was applied for; all given filters must hold, and of each one of its values."""
+
+    query: str | None = Field(None, max_length=500, description="Words, or parts of them, of the name or identifier.")
+    organisation_ids: Annotated[list[str], Several, AtMost] = Field([], alias="organisationIds[]")
+    validation_request_ids: Annotated[list[str], Several, AtMost] = Field([], alias="validationRequestIds[]")
+
+
+class EarlierApplicationOut(msgspec.Struct, frozen=True, rename="camel"):
+    """A nonprofit that was applied for."""
+
+    name: str
+    organisation_id: str | None
+    validation_submission_id: str
+    validation_request_id: str | None
+
+
+class SubmissionsOrganisationsOut(Out, object_name="validation_submission"):
+    """What was applied for, newest first; at most 100."""
+
+    results: list[EarlierApplicationOut]
+    has_more: Annotated[bool, msgspec.Meta(description="Whether there are older ones, too: narrow what you ask for.")]
+
+
+def organisations_out(tx: Tx, found: Found) -> SubmissionsOrganisationsOut:
+    """The answer."""
+    return SubmissionsOrganisationsOut(
+        results=[
+            EarlierApplicationOut(
+                one.name,
+                tx.ids.optional("organisation", one.organisation_id),
+                tx.ids.text("validationsubmission", one.validation_submission_id),
+                tx.ids.optional("validationrequest", one.validation_request_id),
+            )
+            for one in found.results
+        ],
+        has_more=found.more,
+    )

@@ -1,0 +1,162 @@
+"""What is asked of validation submissions on the wire (spec 4.7; settled 8)."""
+
+from typing import Annotated, Final
+
+from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field
+from pydantic.config import JsonDict
+
+from almoner.kit import email as emails
+from almoner.kit import web
+from almoner.kit.errors import IncorrectParams
+from almoner.kit.text import typed
+from almoner.platform.database.transactions import Tx
+from almoner.platform.http.ids import IdText
+from almoner.platform.http.texts import LanguageTag
+from almoner.platform.http.wire import CountryCode, In, Metadata, PageQuery, Text255
+from almoner.validation.applications.configurations.domain import MOST_FIELDS
+from almoner.validation.applications.submissions import search_text
+from almoner.validation.applications.submissions.domain import Asked, Details, Filters, SubmissionStatus
+
+_MOST_VALUES: Final = 100
+
+
+def _flat(values: object) -> object:
+    """Repeated values, each of which may be several with commas."""
+    if not isinstance(values, list):
+        return values
+    return [part.strip() for value in values for part in str(value).split(",") if part.strip()]
+
+
+Several = BeforeValidator(_flat)
+AtMost = Field(max_length=_MOST_VALUES)
+
+
+class ValidationSubmissionsQuery(PageQuery):
+    """Filters of the list; all given ones must hold, and of each one of its values."""
+
+    statuses: Annotated[list[SubmissionStatus], Several, AtMost] = Field([], alias="statuses[]")
+    configuration_ids: Annotated[list[str], Several, AtMost] = Field([], alias="configurationIds[]")
+    organisation_ids: Annotated[list[str], Several, AtMost] = Field([], alias="organisationIds[]")
+    validation_request_ids: Annotated[list[str], Several, AtMost] = Field([], alias="validationRequestIds[]")
+    country_codes: Annotated[list[CountryCode], Several, AtMost] = Field([], alias="countryCodes[]")
+    email: str | None = Field(None, max_length=255, description="The whole address of the applicant.")
+    query: str | None = Field(None, max_length=500, description="Words, or parts of them, of the name or identifier.")
+
+
+def filters_of(tx: Tx, query: ValidationSubmissionsQuery) -> Filters:
+    """What the query narrows the list by. Raises IncorrectParams for malformed ids."""
+    wrong: list[str] = []
+    made = Filters(
+        tuple(query.statuses),
+        search_text.named(tx.ids, "configurationIds[]", query.configuration_ids, "hostedconfiguration", wrong),
+        search_text.named(tx.ids, "organisationIds[]", query.organisation_ids, "organisation", wrong),
+        search_text.named(tx.ids, "validationRequestIds[]", query.validation_request_ids, "validationrequest", wrong),
+        tuple(query.country_codes),
+        query.email,
+        search_text.sought_in(query.query),
+    )
+    if wrong:
+        raise IncorrectParams(*wrong)
+    return made
+
+
+def _email(text: str) -> str:
+    if not emails.well_formed(text):
+        raise ValueError("must be an e-mail address such as ada@example.org")
+    return text
+
+
+def _website(text: str) -> str:
+    if not web.well_formed(text):
+        raise ValueError("must be a web address such as https://example.org")
+    return text
+
+
+_Typed = BeforeValidator(lambda value: typed(value) if isinstance(value, str) else value)
+_Text = Annotated[Text255, _Typed]
+
+_LARGEST: Final = 2**53 - 1  # what every JSON reader keeps exactly
+_Bounds = Field(ge=-_LARGEST, le=_LARGEST)
+Answer = Annotated[
+    str | Annotated[int, _Bounds] | Annotated[float, _Bounds],
+    Field(union_mode="left_to_right"),
+]
+
+_RED_CROSS: Final[JsonDict] = {
+    "organisationName": "American National Red Cross",
+    "registryName": "IRS",
+    "registryId": "53-0196605",
+    "website": "https://www.redcross.org",
+    "countryCode": "USA",
+    "language": "en",
+    "firstName": "Ada",
+    "lastName": "Example",
+    "email": "ada@redcross.org",
+    "metadata": {"campaign": "winter"},
+}
+
+
+class ValidationSubmissionIn(In):
+    """A new application: of an organisation by its id, of a validation request, or of a nonprofit by its registry.
+
+    `firstName`, `lastName` and `email` are required where the configuration verifies the agent.
+    """
+
+    model_config = ConfigDict(json_schema_extra={"examples": [_RED_CROSS]})
+
+    configuration_id: Annotated[str, IdText("hostedconfiguration")] | None = Field(
+        None, description="Your default configuration if absent."
+    )
+    validation_invite_id: Annotated[str, IdText("validationinvite")] | None = Field(
+        None, description="An open invite, which is complete then; it names the configuration."
+    )
+    organisation_id: Annotated[str, IdText("organisation")] | None = None
+    validation_request_id: Annotated[str, IdText("validationrequest")] | None = Field(
+        None, description="One that was made before, pending or accepted."
+    )
+    organisation_name: Annotated[str, Field(min_length=1, max_length=500), _Typed] | None = None
+    registry_name: _Text | None = Field(None, description="Id, code or name of the registry it is registered in.")
+    registry_id: _Text | None = Field(None, description="Its identifier there, in any spelling.")
+    website: Annotated[_Text, AfterValidator(_website)] | None = None
+    country_code: CountryCode | None = None
+    language: LanguageTag | None = Field(
+        None, description="Of e-mails and pages (RFC 5646); English with an organisationId alone."
+    )
+    first_name: _Text | None = None
+    last_name: _Text | None = None
+    email: Annotated[Text255, AfterValidator(_email)] | None = None
+    title: Annotated[str, Field(max_length=255), _Typed] | None = Field(None, description="Job title.")
+    suggested_activity_sub_tags: list[Annotated[str, IdText("activitysubtag")]] = Field(
+        default_factory=list, max_length=100, description="What you believe that it does, for the check `eligibility`."
+    )
+    metadata: Metadata | None = Field(
+        None, description="That of the invite if absent; with a publishable key always that of the invite."
+    )
+    partner_fields: Annotated[dict[str, Answer], Field(max_length=MOST_FIELDS)] | None = Field(
+        None,
+        description="Answers to the questions of the configuration, by their ids; with an invite all that are "
+        "required have to be answered.",
+    )
+    document_ids: list[Annotated[str, IdText("validationsubmissiondocument")]] = Field(
+        default_factory=list, max_length=20, description="Documents that were uploaded for the invite."
+    )
+
+    def asked(self) -> Asked:
+        """What is handed in."""
+        said = (self.organisation_name, self.registry_name, self.registry_id, self.website, self.country_code)
+        return Asked(
+            configuration_id=self.configuration_id,
+            validation_invite_id=self.validation_invite_id,
+            organisation_id=self.organisation_id,
+            validation_request_id=self.validation_request_id,
+            details=Details(*said) if any(said) else None,
+            language=self.language,
+            first_name=self.first_name,
+            last_name=self.last_name,
+            email=self.email,
+            title=self.title or None,
+            suggested_activity_sub_tags=tuple(self.suggested_activity_sub_tags),
+            metadata=self.metadata,
+            partner_fields=self.partner_fields,
+            documents=tuple(self.document_ids),
+        )

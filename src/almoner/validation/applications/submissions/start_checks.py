@@ -1,0 +1,68 @@
+"""Starting the checks of a submission, in its transaction (spec 4.7)."""
+
+from dataclasses import dataclass
+from uuid import UUID
+
+from almoner.platform.database.transactions import Partner, Tx
+from almoner.validation.agents import service as agents
+from almoner.validation.agents.domain import Agent
+from almoner.validation.applications.configurations.domain import Configuration
+from almoner.validation.applications.submissions import domain
+from almoner.validation.applications.submissions.domain import Asked
+from almoner.validation.ongoing.eligibility import domain as eligibility_domain
+from almoner.validation.ongoing.eligibility import service as eligibility
+from almoner.validation.ongoing.monitoring import service as monitoring
+
+
+@dataclass(frozen=True, slots=True)
+class Whom:
+    """Whom a check is about: an organisation or a request, as text ids.
+
+    ``suffix``: the test value of the sandbox that followed the id which was given; it is monitoring's (settled 9).
+    """
+
+    organisation_id: str | None
+    request_id: str | None
+    suffix: str
+
+
+async def agent(
+    tx: Tx, partner: Partner, configuration: Configuration, asked: Asked, whom: Whom, language: str
+) -> UUID | None:
+    """The agent verification, where the configuration asks for one."""
+    if not configuration.asks_for("agent_verification"):
+        return None
+    said = Agent(
+        asked.first_name or "",
+        asked.last_name or "",
+        asked.email or "",
+        asked.title,
+        whom.organisation_id,
+        whom.request_id,
+        asked.details.website if asked.details else None,
+        language,
+    )
+    by = configuration.display_name  # as its form and its mails call the partner
+    return (await agents.create(tx, partner, said, email_check=configuration.email_verification, asked_by=by)).id
+
+
+async def compliance(tx: Tx, partner: Partner, configuration: Configuration, whom: Whom) -> UUID | None:
+    """The monitoring subscription, where the configuration asks for one."""
+    if not configuration.asks_for("compliance"):
+        return None
+    organisation = whom.organisation_id and whom.organisation_id + whom.suffix
+    request = whom.request_id and whom.request_id + whom.suffix
+    return (await monitoring.create(tx, partner, organisation, request, configuration.id)).id
+
+
+async def eligible(tx: Tx, partner: Partner, configuration: Configuration, asked: Asked, whom: Whom) -> UUID | None:
+    """The eligibility subscription, where the configuration asks for one. Raises InvalidSubTags."""
+    if not configuration.asks_for("eligibility"):
+        return None
+    wish = eligibility_domain.Asked(
+        whom.organisation_id, whom.request_id, asked.suggested_activity_sub_tags, None, configuration.id
+    )
+    try:
+        return (await eligibility.create(tx, partner, wish)).id
+    except eligibility_domain.InvalidSubTags as unknown:
+        raise domain.InvalidSubTags(*unknown.reasons) from None

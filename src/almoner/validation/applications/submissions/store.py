@@ -1,0 +1,381 @@
+"""SQL of validation submissions."""
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import Final
+from uuid import UUID
+
+from asyncpg import Record
+
+from almoner.nonprofits.organisations.domain import MOST_PATTERNS
+from almoner.platform.database import counters, lists
+from almoner.platform.database.transactions import Everyone, Partner, Tx
+from almoner.platform.http.paging import Page
+from almoner.validation.applications.configurations.domain import Check
+from almoner.validation.applications.submissions.domain import (
+    SUBMISSION,
+    Appealed,
+    Applicant,
+    Evaluated,
+    Filters,
+    Organisation,
+    Submission,
+    SubmissionStatus,
+)
+
+Scope = Partner | Everyone
+
+
+LIST: Final = "validation_submission"
+_COLUMNS: Final = (
+    "id, partner_id, configuration_id, validation_invite_id, status, checks, organisation_id, validation_request_id, "
+    "monitoring_subscription_id, eligibility_subscription_id, agent_verification_id, organisation_name, country_code, "
+    "language, first_name, last_name, email, metadata, partner_fields, failure_reasons, created_at, processed_at, "
+    "overruled"
+)
+_SELECT: Final = f"select {_COLUMNS} from validation_submission"
+UNINDEXED: Final = "(search_name || '')"
+"""The same, for words too short for the index of words."""
+_INDEXED: Final = 3
+
+
+def worded(word: str) -> str:
+    """Where a word is looked for: in the index of words, if it is long enough for that."""
+    return "search_name" if len(word) >= _INDEXED else UNINDEXED
+
+
+def row_of(row: Record) -> dict[str, object]:
+    """The members of a submission that its own row has."""
+    values = {name: row[name] for name in _COLUMNS.split(", ")}
+    applicant = Applicant(values.pop("first_name"), values.pop("last_name"), values.pop("email"))
+    listed = {"checks": tuple(row["checks"]), "overruled": tuple(row["overruled"])}
+    return {**values, **listed, "own_applicant": applicant}
+
+
+def _owner(scope: Scope) -> UUID | None:
+    return scope.id if isinstance(scope, Partner) else None
+
+
+async def insert(tx: Tx, partner: Partner, new: Submission, search_name: str) -> None:
+    """Store a new one."""
+    await tx.execute(
+        """
+        insert into validation_submission (
+            id, partner_id, configuration_id, validation_invite_id, status, checks, organisation_id,
+            validation_request_id, monitoring_subscription_id, eligibility_subscription_id, agent_verification_id,
+            organisation_name, country_code, search_name, language, first_name, last_name, email, metadata,
+            partner_fields, created_at, status_changed_at
+        ) values (
+            $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $21
+        )
+        """,
+        new.id,
+        partner.id,
+        new.configuration_id,
+        new.validation_invite_id,
+        new.status,
+        list(new.checks),
+        new.organisation_id,
+        new.validation_request_id,
+        new.monitoring_subscription_id,
+        new.eligibility_subscription_id,
+        new.agent_verification_id,
+        new.organisation_name,
+        new.country_code,
+        search_name,
+        new.language,
+        new.own_applicant.first_name,
+        new.own_applicant.last_name,
+        new.own_applicant.email,
+        new.metadata,
+        new.partner_fields,
+        new.created_at,
+    )
+    await counters.add(tx, partner, LIST, 1)
+
+
+async def find(tx: Tx, scope: Scope, submission_id: UUID) -> Record | None:
+    """One row."""
+    return await tx.fetchrow(
+        f"{_SELECT} where id = $1 and ($2::uuid is null or partner_id = $2)", submission_id, _owner(scope)
+    )
+
+
+async def lock(tx: Tx, scope: Scope, submission_id: UUID) -> Record | None:
+    """One row, held until the transaction ends."""
+    return await tx.fetchrow(
+        f"{_SELECT} where id = $1 and ($2::uuid is null or partner_id = $2) for no key update",
+        submission_id,
+        _owner(scope),
+    )
+
+
+async def move(tx: Tx, moved: Submission, before: SubmissionStatus) -> bool:
+    """Store the new state of a locked one; False when it is not where its holder saw it."""
+    return bool(
+        await tx.fetchval(
+            """
+            update validation_submission
+            set status = $2, failure_reasons = $3, processed_at = $4, status_changed_at = $5
+            where id = $1 and status = $6 and status = any($7) returning true
+            """,
+            moved.id,
+            moved.status,
+            moved.failure_reasons,
+            moved.processed_at,
+            tx.now,
+            before,
+            SUBMISSION.sources_of(moved.status),
+        )
+    )
+
+
+async def overrule(tx: Tx, submission_id: UUID, checks: Sequence[Check]) -> None:
+    """The checks of a locked one that count as passed from now on."""
+    await tx.execute("update validation_submission set overruled = $2 where id = $1", submission_id, checks)
+
+
+async def set_reasons(tx: Tx, submission_id: UUID, reasons: Mapping[str, object]) -> None:
+    """Why a locked one, which has failed, fails now."""
+    await tx.execute("update validation_submission set failure_reasons = $2 where id = $1", submission_id, reasons)
+
+
+async def set_organisation(tx: Tx, submission_id: UUID, organisation_id: UUID, words: str) -> None:
+    """Fill in the organisation of a locked one, which had none; ``words``: it is found by, too."""
+    await tx.execute(
+        """
+        update validation_submission set organisation_id = $2, search_name = search_name || ' ' || $3
+        where id = $1 and organisation_id is null
+        """,
+        submission_id,
+        organisation_id,
+        words,
+    )
+
+
+async def failed_before(tx: Tx, _: Everyone, request_ids: Sequence[UUID]) -> list[UUID]:
+    """Those that failed before these requests were accepted, held until the transaction ends."""
+    rows = await tx.fetch(
+        """
+        select id from validation_submission
+        where validation_request_id = any($1::uuid[]) and organisation_id is null and status = 'failed'
+        order by id for no key update
+        """,
+        request_ids,
+    )
+    return [row["id"] for row in rows]
+
+
+async def organisations_of(tx: Tx, _: Everyone, submission_ids: Sequence[UUID]) -> dict[UUID, Organisation]:
+    """By submission its organisation as it is shown now, where there is one, recorded or told by its request alone."""
+    rows = await tx.fetch(
+        """
+        select s.id as submission_id, o.id, coalesce(b.display_name, o.display_name, o.name) as name, o.country_code,
+            o.types
+        from validation_submission s
+        left join validation_request r on r.id = s.validation_request_id
+        join organisation o on o.id = coalesce(s.organisation_id, r.organisation_id)
+        left join organisation_branding b on b.organisation_id = o.id
+        where s.id = any($1::uuid[])
+        """,
+        submission_ids,
+    )
+    return {
+        row["submission_id"]: Organisation(row["id"], row["name"], row["country_code"], tuple(row["types"]))
+        for row in rows
+    }
+
+
+async def evaluated(tx: Tx, _: Everyone, request_ids: Sequence[UUID]) -> dict[UUID, Evaluated]:
+    """By pending validation request what its last evaluation came to, and since when a person is asked.
+
+    Not what was seen before register or number were corrected.
+    """
+    rows = await tx.fetch(
+        """
+        select r.id, last.reasons, first.evaluated_at from validation_request r
+        cross join lateral (
+            select reasons from validation_request_evaluation e
+            where e.validation_request_id = r.id and e.corrections = r.corrections order by e.id desc limit 1
+        ) last
+        cross join lateral (
+            select evaluated_at from validation_request_evaluation e
+            where e.validation_request_id = r.id and e.corrections = r.corrections order by e.id limit 1
+        ) first
+        where r.id = any($1::uuid[]) and r.status = 'pending'
+        """,
+        request_ids,
+    )
+    return {row["id"]: Evaluated(tuple(row["reasons"]), row["evaluated_at"]) for row in rows}
+
+
+async def set_agent(tx: Tx, submission_id: UUID, verification_id: UUID) -> None:
+    """Another verification takes the place of a locked one's."""
+    await tx.execute(
+        "update validation_submission set agent_verification_id = $2 where id = $1", submission_id, verification_id
+    )
+
+
+async def add_words(tx: Tx, submission_id: UUID, words: str) -> None:
+    """Have a locked one found by these words, too."""
+    await tx.execute(
+        "update validation_submission set search_name = search_name || ' ' || $2 where id = $1", submission_id, words
+    )
+
+
+async def alone(tx: Tx, _: Everyone, submission_ids: Sequence[UUID]) -> set[UUID]:
+    """Those whose validation request was made with them, and bears nothing but themselves and their own checks."""
+    rows = await tx.fetch(
+        """
+        with recursive own (id) as (
+            select agent_verification_id from validation_submission where id = any($1::uuid[])
+            union all
+            select a.replaces from own join agent_verification a on a.id = own.id where a.replaces is not null
+        )
+        select s.id from validation_submission s join validation_request r on r.id = s.validation_request_id
+        where s.id = any($1::uuid[]) and r.created_at = s.created_at
+            and not exists (
+                select from validation_submission o where o.validation_request_id = r.id and o.id <> s.id
+            ) and not exists (
+                select from agent_verification a
+                where a.validation_request_id = r.id and not exists (select from own where own.id = a.id)
+            ) and not exists (
+                select from monitoring_subscription m
+                where m.validation_request_id = r.id and m.id is distinct from s.monitoring_subscription_id
+            ) and not exists (
+                select from eligibility_subscription e
+                where e.validation_request_id = r.id and e.id is distinct from s.eligibility_subscription_id
+            )
+        """,
+        submission_ids,
+    )
+    return {row["id"] for row in rows}
+
+
+async def corrected_at(tx: Tx, _: Everyone, submission_id: UUID) -> datetime | None:
+    """When its applicant's address was corrected last; None where it never was."""
+    found: datetime | None = await tx.fetchval(
+        """
+        select a.created_at from validation_submission s join agent_verification a on a.id = s.agent_verification_id
+        where s.id = $1 and a.replaces is not null
+        """,
+        submission_id,
+    )
+    return found
+
+
+async def asked_nonprofits(tx: Tx, _: Everyone, verification_ids: Sequence[UUID]) -> dict[UUID, datetime]:
+    """By agent verification since when its nonprofit is asked about the applicant, while it has not answered."""
+    rows = await tx.fetch(
+        """
+        select verification_id, asked_at from agent_question
+        where verification_id = any($1::uuid[]) and answer is null
+        """,
+        verification_ids,
+    )
+    return {row["verification_id"]: row["asked_at"] for row in rows}
+
+
+async def appeals_of(tx: Tx, _: Everyone, submission_ids: Sequence[UUID]) -> dict[UUID, Appealed]:
+    """By submission the newest appeal against its answer, where there is one."""
+    rows = await tx.fetch(
+        """
+        select distinct on (validation_submission_id) validation_submission_id, id, status, due_at,
+            settled_at is not null as settled
+        from appeal where validation_submission_id = any($1::uuid[]) order by validation_submission_id, id desc
+        """,
+        submission_ids,
+    )
+    return {row[0]: Appealed(*row[1:]) for row in rows}
+
+
+_OF_CHECK: Final = {
+    "validation_request": "validation_request_id",
+    "compliance": "monitoring_subscription_id",
+    "eligibility": "eligibility_subscription_id",
+    "agent_verification": "agent_verification_id",
+}
+
+
+async def of_checks(tx: Tx, _: Everyone, check: str, ids: Sequence[UUID]) -> list[UUID]:
+    """The submissions that have not ended of these requests, subscriptions or verifications."""
+    rows = await tx.fetch(
+        f"""
+        select id from validation_submission
+        where {_OF_CHECK[check]} = any($1::uuid[]) and status in ('pending', 'processed') order by id
+        """,
+        ids,
+    )
+    return [row["id"] for row in rows]
+
+
+async def undecided(tx: Tx, partner: Partner, configuration_id: UUID) -> list[UUID]:
+    """The processed submissions of a configuration: what it asks of them may have changed."""
+    rows = await tx.fetch(
+        """
+        select id from validation_submission
+        where partner_id = $1 and status = 'processed' and configuration_id = $2 order by id
+        """,
+        partner.id,
+        configuration_id,
+    )
+    return [row["id"] for row in rows]
+
+
+async def page(tx: Tx, partner: Partner, page_: Page, filters: Filters) -> tuple[list[Record], int]:
+    """One page in reading order and the exact total, in one statement (P7): from counters, or from an index."""
+    if filters == Filters():
+        return await lists.page(tx, partner, LIST, _COLUMNS, page_)
+    return await _narrowed(tx, partner, page_, filters)
+
+
+async def _narrowed(tx: Tx, partner: Partner, page_: Page, filters: Filters) -> tuple[list[Record], int]:
+    where, values = _conditions(filters)
+    comparison, order = ("<", "desc") if page_.reads_down else (">", "asc")
+    after = f"id {comparison} $2" if page_.after_id else "$2::uuid is null"
+    rows = await tx.fetch(
+        f"""
+        select {_COLUMNS}, total from (select count(*) as total from validation_submission where {where}) counted
+        left join lateral (
+            select {_COLUMNS} from validation_submission where {where} and {after} order by id {order} limit $3
+        ) listed on true
+        order by id {order}
+        """,
+        partner.id,
+        page_.after_id,
+        page_.limit,
+        *values,
+    )
+    return [row for row in rows if row["id"] is not None], rows[0]["total"]
+
+
+def _conditions(filters: Filters) -> tuple[str, list[object]]:
+    conditions, values = ["partner_id = $1"], list[object]()
+
+    def narrow(condition: str, value: object) -> None:
+        values.append(value)
+        conditions.append(condition.format(f"${len(values) + 3}"))
+
+    if filters.statuses:
+        narrow("status = any({})", list(filters.statuses))
+    if filters.configuration_ids is not None:
+        narrow("configuration_id = any({}::uuid[])", list(filters.configuration_ids))
+    if filters.organisation_ids is not None:
+        narrow("organisation_id = any({}::uuid[])", list(filters.organisation_ids))
+    if filters.validation_request_ids is not None:
+        narrow("validation_request_id = any({}::uuid[])", list(filters.validation_request_ids))
+    if filters.country_codes:
+        narrow("country_code = any({})", list(filters.country_codes))
+    if filters.email is not None:
+        narrow(
+            "id in (select id from validation_submission where partner_id = $1 and lower(email) = lower({0}) "
+            "union all select s.id from agent_verification a "
+            "join validation_submission s on s.agent_verification_id = a.id "
+            "where a.partner_id = $1 and lower(a.email) = lower({0}))",
+            filters.email,
+        )
+    for word in filters.words[:MOST_PATTERNS]:
+        narrow(worded(word) + " like {}", f"%{word}%")
+    if further := filters.words[MOST_PATTERNS:]:
+        narrow(f"{UNINDEXED} like all({{}}::text[])", [f"%{word}%" for word in further])
+    return " and ".join(conditions), values

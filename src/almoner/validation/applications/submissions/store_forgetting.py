@@ -1,0 +1,59 @@
+"""SQL of forgetting who applied, and what they answered the partner (V6)."""
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Final
+
+from almoner.platform.database.transactions import Everyone, Tx
+from almoner.validation.applications.submissions.domain import Ended
+
+_PERSONAL: Final = """
+    validation_submission s
+    where num_nonnulls(first_name, last_name, email, partner_fields) > 0 and processed_at is not null
+        and not exists (
+            select from appeal a
+            where a.validation_submission_id = s.id and (
+                a.status = 'open' or a.status = 'reversed' and a.settled_at is null
+                or coalesce(a.settled_at, a.decided_at) > $1::timestamptz
+            )
+        )
+"""
+_TO_FORGET: Final[Mapping[Ended, str]] = {
+    "answered": f"{_PERSONAL} and status in ('succeeded', 'failed')",
+    "undecided": f"{_PERSONAL} and status = 'processed'",
+}
+"""Those that ended with something personal, and are not appealed against, nor were after that moment.
+What an appeal has taken up may take longer, and its end is to be told."""
+
+
+async def next_forgotten(tx: Tx, _: Everyone, ended: Ended, appealed_until: datetime) -> datetime | None:
+    """When the first of those ended of which something personal is still here."""
+    found: datetime | None = await tx.fetchval(
+        f"select processed_at from {_TO_FORGET[ended]} order by processed_at limit 1", appealed_until
+    )
+    return found
+
+
+async def forget(tx: Tx, _: Everyone, ended: Ended, ended_until: datetime, limit: int) -> int:
+    """Forget what is personal of those that ended until then; how many they were.
+
+    They are held first and looked at again: no appeal is seen that was made after the first statement began.
+    """
+    held = await tx.fetch(
+        f"""
+        select id from {_TO_FORGET[ended]} and processed_at <= $1
+        order by processed_at limit $2 for no key update skip locked
+        """,
+        ended_until,
+        limit,
+    )
+    rows = await tx.fetch(
+        f"""
+        with old as (select id from {_TO_FORGET[ended]} and s.id = any($2::uuid[]))
+        update validation_submission v set first_name = null, last_name = null, email = null, partner_fields = null
+        from old where v.id = old.id returning v.id
+        """,
+        ended_until,
+        [row["id"] for row in held],
+    )
+    return len(rows)

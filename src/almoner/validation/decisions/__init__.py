@@ -1,0 +1,1 @@
+"""What people decide: the review queue, and appeals against decisions."""

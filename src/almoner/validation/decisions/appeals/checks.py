@@ -1,0 +1,90 @@
+"""What the self-check asks of appeals: that each is decided in time, by somebody else, and followed."""
+
+from typing import Final
+
+from almoner.platform.observability.selfcheck import Check
+
+checks: Final = (
+    Check(
+        "appeals.decided_in_time",
+        "An appeal is decided within ten business days",
+        "Have an operator decide it who did not decide first: docs/runbooks/reviews.md",
+        "select id from appeal where status = 'open' and due_at < (select at from moment)",
+        "appeal",
+    ),
+    Check(
+        "appeals.open_are_asked",
+        "An open appeal waits in the queue of reviews, and its submission has failed",
+        "Somebody wrote to the tables: compare `state_change` of submission and appeal with review_decision",
+        """
+        select a.id from appeal a join validation_submission s on s.id = a.validation_submission_id
+        where a.status = 'open' and (
+            s.status <> 'failed'
+            or not exists (
+                select from review r where r.kind = 'appeal' and r.subject_id = a.id and r.status = 'open'
+            )
+        )
+        """,
+        "appeal",
+    ),
+    Check(
+        "appeals.decided_by_their_reviews",
+        "What an appeal came to is what its reviewer decided, and no first decider decided it",
+        "Compare review_decision with the appeal: one of the two was not written by the service",
+        """
+        select coalesce(a.id, d.subject_id) from (select * from appeal where status <> 'open') a
+        full join (select * from review_decision where kind = 'appeal') d on d.subject_id = a.id
+        where a.id is null or d.id is null or a.decided_by <> d.decided_by
+            or (a.status = 'reversed') <> (d.verdict = 'accepted')
+            or a.first_decided_by && array(
+                select decided_by from review_decision o where o.kind = 'appeal' and o.subject_id = a.id
+            )
+        """,
+        "appeal",
+    ),
+    Check(
+        "appeals.reversed_are_followed",
+        "The validation request that a reversed appeal let through is accepted",
+        "See `state_change` of the record for when it moved, and the appeal's review for who decided",
+        """
+        select a.id from appeal a join validation_submission s on s.id = a.validation_submission_id
+        join validation_request r on r.id = s.validation_request_id
+        where a.status = 'reversed' and r.status = 'rejected'
+        """,
+        "appeal",
+    ),
+    Check(
+        "appeals.reversed_are_answered",
+        "What an appeal has reversed is answered anew within an hour of the end of its last check",
+        "See that a worker runs, and look for dead jobs of appeals.settle; enqueue another one for the submission",
+        """
+        select a.id from appeal a join validation_submission s on s.id = a.validation_submission_id
+        left join validation_request r on r.id = s.validation_request_id
+        left join agent_verification v on v.id = s.agent_verification_id
+        left join monitoring_subscription m on m.id = s.monitoring_subscription_id
+        left join eligibility_subscription e on e.id = s.eligibility_subscription_id
+        where a.status = 'reversed' and s.status = 'failed'
+            and greatest(a.decided_at, v.processed_at, m.screened_at, e.updated_at)
+                < (select at from moment) - interval '1 hour'
+            and not exists (
+                select from appeal later where later.validation_submission_id = s.id and later.id > a.id
+            )
+            and (r.id is null or r.status = 'accepted')
+            and (v.id is null or v.status = 'approved')
+            and (m.id is null or 'compliance' = any(a.overruled) or m.status = 'cancelled'
+                or m.compliance_status is not null)
+            and (e.id is null or 'eligibility' = any(a.overruled) or e.eligibility_status is not null
+                or e.status in ('cannot_define_eligibility', 'cancelled'))
+            and not exists (
+                select from jsonb_object_keys(s.failure_reasons) as failed (name)
+                where not (
+                    name = any(a.overruled)
+                    or name = 'agent_verification' and v.status = 'approved'
+                    or name = 'compliance' and m.compliance_status is not distinct from 'pass'
+                    or name = 'eligibility' and e.eligibility_status is not distinct from 'pass'
+                )
+            )
+        """,
+        "appeal",
+    ),
+)

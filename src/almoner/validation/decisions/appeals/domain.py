@@ -1,0 +1,125 @@
+"""Appeals: the record, when it is due, and what a reversal means for each check (settled 4)."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from typing import Final, Literal
+from uuid import UUID
+
+from almoner.kit.states import Lifecycle
+from almoner.validation.agents.domain import AgentVerification
+from almoner.validation.applications.configurations.domain import Check
+from almoner.validation.applications.submissions import domain as submissions
+from almoner.validation.applications.submissions.domain import AppealStatus, Standing, Submission
+from almoner.validation.decisions.reviews.domain import ReviewRefused
+
+APPEAL: Final = Lifecycle("appeal", {"open": frozenset({"upheld", "reversed"})})
+Appellant = Literal["partner", "applicant", "visitor"]
+"""Who appeals. The applicant does so by the link of our mails, and has shown by that whose address it is; a visitor has
+come by the form, or by the link of its invite, which others may know, and has shown nothing."""
+
+CHANGED: Final = "internal.appeal_changed"
+"""Told when one is made and when it is decided, with an ``AppealChanged`` in it."""
+
+MAX_TEXT: Final = 5000
+BUSINESS_DAYS: Final = 10
+FORGOTTEN_AFTER: Final = timedelta(days=30)
+"""What an appeal says is forgotten that long after its decision, as who applied is (V6)."""
+_SATURDAY: Final = 5
+
+FORGOTTEN: Final = "the applicant was forgotten after the application had ended: they have to apply again"
+"""Why nothing is appealed against, nor reversed, where nobody knows any more who applied."""
+
+REASONS: Final = ("decision_stands", "no_new_evidence")
+"""Why an appeal is turned down."""
+
+
+@dataclass(frozen=True, slots=True)
+class AppealChanged:
+    """Which appeal, of which submission, and what it is now."""
+
+    appeal: UUID
+    submission: UUID
+    status: AppealStatus
+
+
+@dataclass(frozen=True, slots=True)
+class Appeal:
+    """One appeal. ``text``: None once it was forgotten. ``first_decided_by``: operators who may not decide it.
+
+    ``overruled``: the checks that count as passed for this submission since it was reversed. ``settled_at``: when every
+    check had ended since then, and the answer was given anew.
+    """
+
+    id: UUID
+    partner_id: UUID
+    submission_id: UUID
+    text: str | None
+    appellant: Appellant
+    first_decided_by: tuple[str, ...]
+    overruled: tuple[Check, ...]
+    status: AppealStatus
+    created_at: datetime
+    due_at: datetime
+    decided_at: datetime | None
+    decided_by: str | None
+    settled_at: datetime | None = None
+
+    @property
+    def unanswered(self) -> bool:
+        """Whether it was reversed, and what follows from that is yet to be answered."""
+        return self.status == "reversed" and self.settled_at is None
+
+    def decided(self, status: AppealStatus, by: str, overruled: Sequence[Check], now: datetime) -> "Appeal":
+        """Upheld or reversed. Raises ReviewRefused for who decided first."""
+        if by in self.first_decided_by:
+            raise ReviewRefused("You decided what is appealed against: another operator has to decide the appeal.")
+        return replace(self, status=status, decided_by=by, decided_at=now, overruled=tuple(overruled))
+
+
+def due(created: datetime) -> datetime:
+    """Ten business days later, at the same time of day: Saturdays and Sundays do not count, holidays do."""
+    moment, left = created, BUSINESS_DAYS
+    while left:
+        moment += timedelta(days=1)
+        left -= moment.weekday() < _SATURDAY
+    return moment
+
+
+def overruled(submission: Submission) -> tuple[Check, ...]:
+    """The failed checks that count as passed once the refusal is reversed.
+
+    What only ended with its validation request was never looked at: it is taken up again, and not overruled. Nor is the
+    agent, about whom there is a new decision, nor what failed after the answer: nobody has appealed against that.
+    """
+    stands, refused = _of_their_own(submission), submission.failure_reasons or {}
+    failed = submissions.failed(submissions.standings(submission))
+    return tuple(one for one in failed if one in refused and one not in stands)
+
+
+def _of_their_own(submission: Submission) -> set[Check]:
+    """The checks that tell by themselves what becomes of them after a reversal."""
+    parts = submission.parts
+    found: set[Check] = {"agent_verification"}
+    if parts.monitoring is not None and parts.monitoring.results.compliance is None:
+        found.add("compliance")
+    if parts.eligibility is not None and parts.eligibility.results.status is None:
+        found.add("eligibility")
+    return found
+
+
+def standings(submission: Submission, overruled: Sequence[Check]) -> Mapping[Check, Standing]:
+    """How the checks stand, with those of a reversed appeal."""
+    found = submissions.standings(submission)
+    return {check: "passed" if check in overruled else standing for check, standing in found.items()}
+
+
+def is_reversible(agent: AgentVerification | None) -> bool:
+    """Whether a rejected agent could be let through: not where nobody knows any more who it was."""
+    return agent is None or agent.status != "rejected" or agent.email is not None
+
+
+def ensure_reversible(agent: AgentVerification | None) -> None:
+    """Raises ReviewRefused for what ``is_reversible`` denies."""
+    if not is_reversible(agent):
+        raise ReviewRefused(f"{FORGOTTEN[0].upper()}{FORGOTTEN[1:]}.")

@@ -1,0 +1,37 @@
+"""Endpoints of appeals (settled 4 and 8)."""
+
+from typing import Annotated
+from uuid import UUID
+
+from almoner.platform.http.caller import SECRET
+from almoner.platform.http.calls import Call
+from almoner.platform.http.endpoints import Routes
+from almoner.platform.http.ids import PathId
+from almoner.validation.applications.submissions.domain import InvalidState
+from almoner.validation.decisions.appeals import service as appeals
+from almoner.validation.decisions.appeals.schemas import AppealIn, AppealOut, appeal_out
+
+AppealId = Annotated[UUID, PathId("appeal")]
+SubmissionId = Annotated[UUID, PathId("validationsubmission")]
+
+routes = Routes("Appeals")
+
+
+@routes.post(
+    "/v1/validation-submissions/{id}/appeals",
+    key=SECRET,
+    scope="validation_submissions:write",
+    errors=(InvalidState,),
+)
+async def create_appeal(call: Call, id: SubmissionId, body: AppealIn) -> AppealOut:
+    """Appeal against a failed submission: another operator looks at it again, within ten business days.
+
+    The applicant can do the same on the application's own page. One appeal is open at a time.
+    """
+    return appeal_out(call.tx, await appeals.create(call.tx, call.partner, id, body.text, "partner"))
+
+
+@routes.get("/v1/appeals/{id}", key=SECRET, scope="validation_submissions:read")
+async def get_appeal(call: Call, id: AppealId) -> AppealOut:
+    """Retrieve an appeal."""
+    return appeal_out(call.tx, await appeals.get(call.tx, call.partner, id))

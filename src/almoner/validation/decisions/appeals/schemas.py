@@ -1,0 +1,51 @@
+"""Appeals on the wire (settled 4 and 8)."""
+
+from typing import Annotated
+
+import msgspec
+from pydantic import Field
+
+from almoner.kit.time import iso, iso_or_none
+from almoner.platform.database.transactions import Tx
+from almoner.platform.http.wire import In, Out
+from almoner.validation.applications.submissions.domain import AppealStatus
+from almoner.validation.decisions.appeals.domain import MAX_TEXT, Appeal
+
+
+class AppealIn(In):
+    """A new appeal."""
+
+    text: Annotated[
+        str,
+        Field(
+            min_length=1,
+            max_length=MAX_TEXT,
+            description="Why the decision is wrong, for the reviewer.",
+            examples=["The register lists us under our former name, see the certificate."],
+        ),
+    ]
+
+
+class AppealOut(Out, object_name="appeal"):
+    """An appeal as partners see it."""
+
+    id: str
+    validation_submission_id: str
+    status: AppealStatus
+    text: Annotated[str | None, msgspec.Meta(description="Null 30 days after the decision, when it is forgotten.")]
+    due_at: Annotated[str, msgspec.Meta(description="Ten business days after it was made.")]
+    created_at: str
+    decided_at: str | None
+
+
+def appeal_out(tx: Tx, one: Appeal) -> AppealOut:
+    """The answer for one appeal."""
+    return AppealOut(
+        id=tx.ids.text("appeal", one.id),
+        validation_submission_id=tx.ids.text("validationsubmission", one.submission_id),
+        status=one.status,
+        text=one.text,
+        due_at=iso(one.due_at),
+        created_at=iso(one.created_at),
+        decided_at=iso_or_none(one.decided_at),
+    )

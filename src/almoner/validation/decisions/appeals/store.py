@@ -1,0 +1,182 @@
+"""SQL of appeals."""
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Final
+from uuid import UUID
+
+from asyncpg import Record
+
+from almoner.platform.database.transactions import Everyone, Partner, Tx
+from almoner.validation.applications.submissions.domain import Submission
+from almoner.validation.decisions.appeals.domain import APPEAL, Appeal
+
+Scope = Partner | Everyone
+
+_COLUMNS: Final = (
+    "id, partner_id, validation_submission_id, text, appellant, first_decided_by, overruled, status, created_at, "
+    "due_at, decided_at, decided_by, settled_at"
+)
+
+
+def _appeal(row: Record) -> Appeal:
+    return Appeal(row[0], row[1], row[2], row[3], row[4], tuple(row[5]), tuple(row[6]), *row[7:13])
+
+
+async def insert(tx: Tx, partner: Partner, new: Appeal) -> None:
+    """Store a new one."""
+    await tx.execute(
+        """
+        insert into appeal (
+            id, partner_id, validation_submission_id, text, appellant, first_decided_by, status, created_at, due_at,
+            status_changed_at
+        ) values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $8)
+        """,
+        new.id,
+        partner.id,
+        new.submission_id,
+        new.text,
+        new.appellant,
+        list(new.first_decided_by),
+        new.status,
+        new.created_at,
+        new.due_at,
+    )
+
+
+async def find(tx: Tx, scope: Scope, appeal_id: UUID) -> Appeal | None:
+    """One appeal."""
+    partner_id = scope.id if isinstance(scope, Partner) else None
+    row = await tx.fetchrow(
+        f"select {_COLUMNS} from appeal where id = $1 and ($2::uuid is null or partner_id = $2)", appeal_id, partner_id
+    )
+    return _appeal(row) if row else None
+
+
+async def lock(tx: Tx, _scope: Everyone, appeal_id: UUID) -> Appeal | None:
+    """One appeal, held until the transaction ends."""
+    row = await tx.fetchrow(f"select {_COLUMNS} from appeal where id = $1 for no key update", appeal_id)
+    return _appeal(row) if row else None
+
+
+async def last(tx: Tx, scope: Scope, submission_id: UUID) -> Appeal | None:
+    """The newest appeal of a submission; None where there is none."""
+    partner_id = scope.id if isinstance(scope, Partner) else None
+    row = await tx.fetchrow(
+        f"""
+        select {_COLUMNS} from appeal where validation_submission_id = $1 and ($2::uuid is null or partner_id = $2)
+        order by id desc limit 1
+        """,
+        submission_id,
+        partner_id,
+    )
+    return _appeal(row) if row else None
+
+
+async def decide(tx: Tx, decided: Appeal) -> bool:
+    """Store the decision about a locked appeal; False when it is not open."""
+    return bool(
+        await tx.fetchval(
+            """
+            update appeal set status = $2, overruled = $3, decided_at = $4, decided_by = $5, status_changed_at = $4
+            where id = $1 and status = any($6) returning true
+            """,
+            decided.id,
+            decided.status,
+            list(decided.overruled),
+            decided.decided_at,
+            decided.decided_by,
+            APPEAL.sources_of(decided.status),
+        )
+    )
+
+
+async def settle(tx: Tx, appeal_id: UUID) -> None:
+    """The answer that follows from a locked one, which was reversed, is given now."""
+    await tx.execute("update appeal set settled_at = $2 where id = $1", appeal_id, tx.now)
+
+
+async def next_forgotten(tx: Tx, _scope: Everyone) -> datetime | None:
+    """When the first of those was decided whose words are still here."""
+    found: datetime | None = await tx.fetchval(
+        "select min(decided_at) from appeal where text is not null and decided_at is not null"
+    )
+    return found
+
+
+async def forget(tx: Tx, _scope: Everyone, decided_until: datetime, limit: int) -> int:
+    """Forget what those say that were decided until then; how many."""
+    rows = await tx.fetch(
+        """
+        with old as (
+            select id from appeal where text is not null and decided_at <= $1
+            order by decided_at limit $2 for no key update skip locked
+        )
+        update appeal a set text = null from old where a.id = old.id returning a.id
+        """,
+        decided_until,
+        limit,
+    )
+    return len(rows)
+
+
+async def deciders(tx: Tx, partner: Partner, submission: Submission, records: Sequence[UUID]) -> tuple[str, ...]:
+    """The operators who decided what a submission failed by, and earlier appeals of it.
+
+    The applicant is the same at an address that was corrected: what was decided of the verification before counts, too.
+    ``records``: those of its organisation in whichever register: each is compared with watch lists by itself.
+    """
+    rows = await tx.fetch(
+        """
+        with recursive applicant (id) as (
+            select $2::uuid
+            union all
+            select a.replaces from applicant join agent_verification a on a.id = applicant.id
+            where a.replaces is not null
+        ), subject (kind, id) as (
+            select 'validation_request', $1::uuid union all select 'agent_verification', id from applicant
+        ), compared (type, id) as (
+            select 'organisation', unnest($3::uuid[]) union all select 'agent_verification', id from applicant
+        )
+        select distinct by from (
+            select d.decided_by as by from subject
+            join review_decision d on d.kind = subject.kind and d.subject_id = subject.id and d.partner_id = $5
+            union all
+            select d.decided_by from compared c
+            join screening_subject s on s.type = c.type and s.subject_id = c.id and s.partner_id = $5
+            join screening_match m on m.subject = s.id
+            join review_decision d on d.kind = 'match' and d.subject_id = m.id
+            union all
+            select decided_by from appeal where validation_submission_id = $4 and partner_id = $5
+        ) found where by ~ '^(sandbox_)?operator_' order by by
+        """,
+        submission.validation_request_id,
+        submission.agent_verification_id,
+        list(records),
+        submission.id,
+        partner.id,
+    )
+    return tuple(row["by"] for row in rows)
+
+
+async def reversed_of(tx: Tx, _scope: Everyone, column: str, ids: Sequence[UUID]) -> list[UUID]:
+    """The submissions that wait for these checks to end since an appeal reversed what they had failed by."""
+    rows = await tx.fetch(
+        f"""
+        select s.id from validation_submission s
+        where s.{_CHECKS[column]} = any($1::uuid[]) and s.status = 'failed'
+            and exists (
+                select from appeal a
+                where a.validation_submission_id = s.id and a.status = 'reversed' and a.settled_at is null
+            )
+        """,
+        ids,
+    )
+    return [row["id"] for row in rows]
+
+
+_CHECKS: Final = {
+    "monitoring": "monitoring_subscription_id",
+    "eligibility": "eligibility_subscription_id",
+    "agent": "agent_verification_id",
+}

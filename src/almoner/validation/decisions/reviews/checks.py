@@ -1,0 +1,58 @@
+"""What the self-check asks of reviews: that nobody is asked about what is decided, and that decisions are kept once."""
+
+from typing import Final
+
+from almoner.platform.observability.selfcheck import Check
+
+checks: Final = (
+    Check(
+        "reviews.open_are_undecided",
+        "What waits for a person is there, and is not decided",
+        "Nobody can decide it any more: see `state_change` for what decided it, and withdraw the review by a person",
+        """
+        select r.kind || ' ' || r.subject_id from review r
+        left join validation_request v
+            on r.kind = 'validation_request' and v.id = r.subject_id and v.partner_id = r.partner_id
+        left join agent_verification a
+            on r.kind = 'agent_verification' and a.id = r.subject_id and a.partner_id = r.partner_id
+        where r.status = 'open' and r.kind in ('validation_request', 'agent_verification')
+            and coalesce(v.status, a.status, 'none') not in ('pending', 'pending_review')
+        """,
+    ),
+    Check(
+        "reviews.decided_once",
+        "A review that was decided has one decision, no other has any; a request is decided once, but for appeals",
+        "Somebody wrote to the tables; the service's role cannot: compare with the last good backup",
+        """
+        select 'review ' || r.id from review r left join review_decision d on d.review_id = r.id
+        where (r.status = 'decided') <> (d.id is not null)
+        union all
+        select 'validation_request ' || d.subject_id from review_decision d where d.kind = 'validation_request'
+        group by d.subject_id having count(*) > 1 + (
+            select count(*) from appeal a join validation_submission s on s.id = a.validation_submission_id
+            where s.validation_request_id = d.subject_id and a.status = 'reversed'
+        )
+        """,
+    ),
+    Check(
+        "reviews.decisions_stand",
+        "What is decided has its decision with the same verdict, and what was decided stands so",
+        "Compare `state_change` of the record with review_decision: one of the two was not written by the service",
+        """
+        select 'validation_request ' || coalesce(v.id, d.subject_id) from (
+            select id, status from validation_request where status <> 'pending'
+        ) v full join (
+            select distinct on (subject_id) subject_id, verdict from review_decision where kind = 'validation_request'
+            order by subject_id, id desc
+        ) d on d.subject_id = v.id
+        where v.status is distinct from d.verdict
+        union all
+        select 'agent_verification ' || d.subject_id from (
+            select distinct on (subject_id) subject_id, verdict from review_decision where kind = 'agent_verification'
+            order by subject_id, id desc
+        ) d left join agent_verification a on a.id = d.subject_id
+        where case d.verdict when 'rejected' then a.status is distinct from 'rejected'
+            else coalesce(a.status in ('pending', 'pending_review'), true) end
+        """,
+    ),
+)

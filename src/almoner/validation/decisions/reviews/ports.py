@@ -1,0 +1,45 @@
+"""What the queue needs of the records that wait in it."""
+
+from collections.abc import Sequence
+from typing import Protocol, runtime_checkable
+from uuid import UUID
+
+from almoner.platform.database.transactions import Everyone, Partner, Tx
+from almoner.validation.decisions.reviews.domain import Decision, Shown, Subject
+
+
+class ReviewHandler(Protocol):
+    """How records of one kind are shown to a person and decided; its slice has it in ``cases.py``."""
+
+    @property
+    def reason_codes(self) -> Sequence[str]:
+        """Why one may be rejected."""
+        ...
+
+    async def hold(self, tx: Tx, subject_id: UUID) -> Subject | None:
+        """Lock the record until the transaction ends; None where there is none."""
+        ...
+
+    async def show(self, tx: Tx, subject_id: UUID) -> Shown:
+        """All that a person should see before deciding. Raises NotFound."""
+        ...
+
+    async def accept(self, tx: Tx, scope: Partner | Everyone, subject_id: UUID, decision: Decision, /) -> object:
+        """Decide so by the record's own service, which calls ``reviews.conclude``. Raises NotFound, InvalidState."""
+        ...
+
+    async def reject(self, tx: Tx, scope: Partner | Everyone, subject_id: UUID, decision: Decision, /) -> object:
+        """As ``accept``."""
+        ...
+
+
+@runtime_checkable
+class Reopening(Protocol):
+    """A case in which a decision may be taken back: nothing that cannot be undone followed from it."""
+
+    async def reopen(self, tx: Tx, subject_id: UUID, by: str, note: str, /) -> object:
+        """Take back what was decided, by the record's own service, which calls ``reviews.take_back``.
+
+        Raises NotFound, NotOpen.
+        """
+        ...

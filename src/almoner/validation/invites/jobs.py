@@ -1,8 +1,0 @@
-"""Background work of validation invites: recording expiries that have passed."""
-
-from typing import Final
-
-from almoner.platform.background_tasks import Schedule
-from almoner.validation.invites import service
-
-schedules: Final = (Schedule("validation_invites.expire", service.next_due, service.expire),)

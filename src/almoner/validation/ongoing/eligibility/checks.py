@@ -1,0 +1,84 @@
+"""What the self-check asks of eligibility: nothing is forgotten, and results are those of what is known."""
+
+from typing import Final
+
+from almoner.platform.observability.selfcheck import Check
+
+checks: Final = (
+    Check(
+        "eligibility.evaluated",
+        "An eligibility subscription is evaluated within 15 minutes of being due",
+        "See that a worker runs: docs/runbooks/stuck-queue.md; the job is eligibility_subscriptions.evaluate",
+        """
+        with bounds as (select at - interval '15 min' as since from moment)
+        select s.id from eligibility_subscription s, bounds
+        where s.status = 'pending' and s.status_changed_at < since
+        union all
+        select s.id from eligibility_subscription s join validation_request r on r.id = s.validation_request_id, bounds
+        where s.status = 'pending_validation_request' and greatest(r.accepted_at, r.rejected_at, s.created_at) < since
+            and r.status <> 'pending'
+        """,
+        "eligibilitysubscription",
+    ),
+    Check(
+        "eligibility.results_have_evidence",
+        "The results of an eligibility subscription are those of its last evaluation, which names the rule of each",
+        "Somebody wrote to the tables: compare with the last good backup, docs/runbooks/backup.md",
+        """
+        select s.id from eligibility_subscription s
+        left join lateral (
+            select e.id, e.eligibility_status from eligibility_evaluation e
+            where e.subscription_id = s.id order by e.id desc limit 1
+        ) last on true
+        left join lateral (
+            select coalesce(jsonb_object_agg(f.code, f.rule) filter (where f.rule is not null), '{}') as confirmed,
+                coalesce(array_agg(f.code order by f.code) filter (where f.verdict = 'rejected'), '{}') as rejected
+            from eligibility_finding f where f.evaluation_id = last.id
+        ) found on true
+        where s.status in ('live', 'cannot_define_eligibility') and (
+            last.id is null or last.eligibility_status is distinct from s.eligibility_status
+            or found.confirmed <> s.confirmed
+            or found.rejected <> array(select code from unnest(s.rejected) code order by code)
+        )
+        """,
+        "eligibilitysubscription",
+    ),
+    Check(
+        "eligibility.configurations_are_followed",
+        "An eligibility subscription is decided by what its configuration allows now",
+        "See that a worker runs: docs/runbooks/stuck-queue.md; the job is eligibility_subscriptions.reevaluate",
+        """
+        select s.id from eligibility_subscription s
+        left join hosted_configuration c on c.partner_id = s.partner_id
+            and case when s.configuration_id is null then c.is_default else c.id = s.configuration_id end
+        cross join lateral (
+            select e.allowed from eligibility_evaluation e
+            where e.subscription_id = s.id order by e.id desc limit 1
+        ) last
+        where s.status in ('live', 'cannot_define_eligibility')
+            and (c.updated_at is null or c.updated_at < (select at from moment) - interval '15 min')
+            and array(select unnest(last.allowed) order by 1)
+                is distinct from array(select unnest(c.allowed_activity_sub_tags) order by 1)
+        """,
+        "eligibilitysubscription",
+    ),
+    Check(
+        "eligibility.organisations_are_followed",
+        "An eligibility subscription rests on what the register says of the organisation now",
+        "See that a worker runs: docs/runbooks/stuck-queue.md; `almoner activities apply` has all evaluated anew",
+        """
+        select s.id from eligibility_subscription s
+        join organisation named on named.id = s.organisation_id
+        join organisation o on o.id = coalesce(named.same_as, named.id)
+        cross join lateral (
+            select e.classification from eligibility_evaluation e
+            where e.subscription_id = s.id order by e.id desc limit 1
+        ) last
+        where s.status in ('live', 'cannot_define_eligibility')
+            and last.classification <> coalesce(o.activities, '{}')
+            and o.updated_at < (select at from moment) - interval '15 min'
+            and not exists (select from organisation_telling t where t.done_at is null)
+        """,
+        "eligibilitysubscription",
+    ),
+)

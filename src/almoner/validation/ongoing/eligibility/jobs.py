@@ -1,0 +1,76 @@
+"""Background work of eligibility: evaluating new subscriptions, and others anew when what they rest on changes."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+from uuid import UUID
+
+import msgspec
+
+from almoner.nonprofits.activities.domain import APPLIED
+from almoner.nonprofits.organisations import service as organisations
+from almoner.platform.database.transactions import Partner, Tx
+from almoner.platform.events.outbox import Event, Reaction
+from almoner.platform.jobs import queue
+from almoner.platform.jobs.background_tasks import Handler, Work
+from almoner.platform.jobs.queue import Done, Job, Result
+from almoner.validation.applications.configurations.domain import CHANGED as CONFIGURATION_CHANGED
+from almoner.validation.applications.configurations.domain import ConfigurationChanged
+from almoner.validation.ongoing.eligibility import evaluating, service
+from almoner.validation.requests.domain import DECIDED, RequestDecided
+
+
+async def evaluate(work: Work, job: Job) -> Result:
+    """Evaluate one subscription. A second run finds nothing that differs, and adds nothing."""
+    async with work.db.write() as tx:
+        subscription = UUID(job.payload["subscription"])
+        await evaluating.evaluate(tx, subscription, job.payload["occasion"])
+    return Done()
+
+
+async def reevaluate(work: Work, job: Job) -> Result:
+    """Have the next subscriptions of a configuration, or of all, evaluated anew, the others by a job of their own."""
+    said = job.payload
+    partner = Partner(UUID(said["partner"])) if said["partner"] else None
+    configuration, last = (UUID(said[name]) if said[name] else None for name in ("configuration", "after"))
+    async with work.db.write() as tx:
+        after = await service.reevaluate_batch(tx, partner, configuration, last)
+        if after is not None:
+            await queue.enqueue(tx, service.REEVALUATE, {**said, "after": str(after)})
+    return Done()
+
+
+async def on_configurations(tx: Tx, events: Sequence[Event]) -> None:
+    """Configurations were changed."""
+    for changed in dict.fromkeys(msgspec.convert(event.record(), ConfigurationChanged) for event in events):
+        await service.configuration_changed(tx, Partner(changed.partner), changed.configuration)
+
+
+async def on_request_decided(tx: Tx, events: Sequence[Event]) -> None:
+    """Validation requests were decided."""
+    await service.follow_requests(tx, [msgspec.convert(event.record(), RequestDecided).request for event in events])
+
+
+async def on_organisation_updated(tx: Tx, events: Sequence[Event]) -> None:
+    """Partners were told of changed organisations; who has a live subscription is always told (``followers``)."""
+    changed: dict[UUID, list[UUID]] = {}
+    for event in events:
+        record: Any = event.record()
+        organisation = tx.ids.parse("organisation", record["id"])
+        if event.partner_id is not None and organisation is not None:
+            changed.setdefault(event.partner_id, []).append(organisation)
+    for partner, ids in sorted(changed.items()):
+        await service.follow_organisations(tx, Partner(partner), ids)
+
+
+async def on_rules_applied(tx: Tx, _events: Sequence[Event]) -> None:
+    """The rules of activities were applied to all bodies, of which followers are not told."""
+    await service.reevaluate_all(tx)
+
+
+reactions: Final = (
+    Reaction(DECIDED, on_request_decided),
+    Reaction(organisations.UPDATED, on_organisation_updated),
+    Reaction(APPLIED, on_rules_applied),
+    Reaction(CONFIGURATION_CHANGED, on_configurations),
+)
+handlers: Final[Mapping[str, Handler]] = {service.EVALUATE: evaluate, service.REEVALUATE: reevaluate}

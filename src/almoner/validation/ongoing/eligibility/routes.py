@@ -1,0 +1,97 @@
+"""Endpoints of eligibility subscriptions (spec 4.5; settled 8)."""
+
+from typing import Annotated
+from uuid import UUID
+
+from almoner.kit.patch import UNSET
+from almoner.platform.http.caller import SECRET
+from almoner.platform.http.calls import Call
+from almoner.platform.http.endpoints import Routes
+from almoner.platform.http.ids import PathId
+from almoner.platform.http.paging import Listing
+from almoner.platform.http.wire import PageQuery
+from almoner.validation.ongoing.eligibility import service as eligibility
+from almoner.validation.ongoing.eligibility.domain import (
+    AlreadyCancelled,
+    EntityNotFound,
+    InvalidMetadata,
+    InvalidSubTags,
+    OrganisationNotActive,
+)
+from almoner.validation.ongoing.eligibility.schemas import (
+    EligibilityEvaluationOut,
+    EligibilitySubscriptionIn,
+    EligibilitySubscriptionOut,
+    EligibilitySubscriptionPatch,
+    EligibilitySubscriptionsQuery,
+    evaluation_out,
+    filters_of,
+    subscription_out,
+)
+
+SubscriptionId = Annotated[UUID, PathId("eligibilitysubscription")]
+
+routes = Routes("Eligibility subscriptions")
+
+
+@routes.get("/v1/eligibility-subscriptions", key=SECRET, scope="eligibility_subscriptions:read")
+async def list_eligibility_subscriptions(
+    call: Call, query: EligibilitySubscriptionsQuery
+) -> Listing[EligibilitySubscriptionOut]:
+    """List eligibility subscriptions, newest first."""
+    page = call.page(query)
+    rows, total = await eligibility.page(call.tx, call.partner, page, filters_of(query))
+    return call.listing(page, rows, total, lambda row: subscription_out(call.tx, row), lambda row: (row.id.bytes,))
+
+
+@routes.post(
+    "/v1/eligibility-subscriptions",
+    key=SECRET,
+    scope="eligibility_subscriptions:write",
+    errors=(EntityNotFound, OrganisationNotActive, InvalidSubTags, InvalidMetadata),
+)
+async def create_eligibility_subscription(call: Call, body: EligibilitySubscriptionIn) -> EligibilitySubscriptionOut:
+    """Have it decided whether what a nonprofit does is what you support, now and whenever that changes."""
+    return subscription_out(call.tx, await eligibility.create(call.tx, call.partner, body.asked()))
+
+
+@routes.get("/v1/eligibility-subscriptions/{id}", key=SECRET, scope="eligibility_subscriptions:read")
+async def get_eligibility_subscription(call: Call, id: SubscriptionId) -> EligibilitySubscriptionOut:
+    """Retrieve an eligibility subscription."""
+    return subscription_out(call.tx, await eligibility.get(call.tx, call.partner, id))
+
+
+@routes.get("/v1/eligibility-subscriptions/{id}/history", key=SECRET, scope="eligibility_subscriptions:read")
+async def list_eligibility_history(
+    call: Call, id: SubscriptionId, query: PageQuery
+) -> Listing[EligibilityEvaluationOut]:
+    """List the decisions with what each rested on: the rule of every activity, and what was left out."""
+    page = call.page(query)
+    rows, total = await eligibility.history(call.tx, call.partner, id, page)
+    return call.listing(page, rows, total, lambda row: evaluation_out(call.tx, row), lambda row: (row.id.bytes,))
+
+
+@routes.patch(
+    "/v1/eligibility-subscriptions/{id}",
+    key=SECRET,
+    scope="eligibility_subscriptions:write",
+    errors=(InvalidMetadata,),
+)
+async def update_eligibility_subscription(
+    call: Call, id: SubscriptionId, body: EligibilitySubscriptionPatch
+) -> EligibilitySubscriptionOut:
+    """Change an eligibility subscription's metadata, key by key. Nothing else of it can change."""
+    if body.metadata is UNSET:
+        return subscription_out(call.tx, await eligibility.get(call.tx, call.partner, id))
+    return subscription_out(call.tx, await eligibility.change_metadata(call.tx, call.partner, id, body.metadata))
+
+
+@routes.post(
+    "/v1/eligibility-subscriptions/{id}/cancel",
+    key=SECRET,
+    scope="eligibility_subscriptions:write",
+    errors=(AlreadyCancelled,),
+)
+async def cancel_eligibility_subscription(call: Call, id: SubscriptionId) -> EligibilitySubscriptionOut:
+    """Cancel an eligibility subscription: it is not evaluated any more, and keeps its last results."""
+    return subscription_out(call.tx, await eligibility.cancel(call.tx, call.partner, id))

@@ -1,0 +1,229 @@
+"""SQL of eligibility subscriptions."""
+
+from collections.abc import Sequence
+from typing import Final
+from uuid import UUID
+
+from asyncpg import Record
+
+from almoner.platform.database import counters
+from almoner.platform.database.transactions import Everyone, Partner, Tx
+from almoner.platform.http.paging import Page
+from almoner.validation.ongoing.eligibility.domain import (
+    SUBSCRIPTION,
+    Filters,
+    Results,
+    Subscription,
+    SubscriptionStatus,
+)
+
+Scope = Partner | Everyone
+
+_LIST: Final = "eligibility_subscription"
+_TOTAL: Final = (
+    f"select coalesce(sum(n), 0)::bigint as total from list_counter where partner_id = $1 and list = '{_LIST}'"
+)
+_COUNTED: Final = "select count(*) as total from eligibility_subscription s where s.partner_id = $1 and s.status = $4"
+_SELECTED: Final = """
+    s.id, s.partner_id, s.organisation_id, s.validation_request_id, s.configuration_id,
+    coalesce(b.display_name, o.display_name, o.name, r.name) as organisation_name, s.suggested, s.asked_for, s.metadata,
+    s.status, s.eligibility_status, s.confirmed, s.rejected, s.created_at, s.updated_at, s.cancelled_at
+"""
+_FROM: Final = f"""
+select {_SELECTED} from eligibility_subscription s
+left join organisation named on named.id = s.organisation_id
+left join organisation o on o.id = coalesce(named.same_as, named.id)
+left join organisation_branding b on b.organisation_id = o.id
+left join validation_request r on r.id = s.validation_request_id
+"""
+_FOLLOWING: Final = "status in ('pending', 'live', 'cannot_define_eligibility')"
+
+
+def _subscription(row: Record) -> Subscription:
+    values = list(row[:16])
+    values[6] = tuple(values[6])
+    values[10:13] = [Results(row[10], row[11], tuple(row[12]))]
+    return Subscription(*values)
+
+
+def _owner(scope: Scope) -> UUID | None:
+    return scope.id if isinstance(scope, Partner) else None
+
+
+async def insert(tx: Tx, partner: Partner, new: Subscription) -> None:
+    """Store a new subscription."""
+    await tx.execute(
+        """
+        insert into eligibility_subscription (
+            id, partner_id, organisation_id, validation_request_id, configuration_id, suggested, asked_for, metadata,
+            status, created_at, updated_at, status_changed_at
+        ) values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $10, $10)
+        """,
+        new.id,
+        partner.id,
+        new.organisation_id,
+        new.validation_request_id,
+        new.configuration_id,
+        list(new.suggested),
+        new.asked_for,
+        new.metadata,
+        new.status,
+        new.created_at,
+    )
+    await counters.add(tx, partner, _LIST, 1)
+
+
+async def find(tx: Tx, scope: Scope, subscription_id: UUID) -> Subscription | None:
+    """One subscription."""
+    row = await tx.fetchrow(
+        f"{_FROM} where s.id = $1 and ($2::uuid is null or s.partner_id = $2)", subscription_id, _owner(scope)
+    )
+    return _subscription(row) if row else None
+
+
+async def several(tx: Tx, partner: Partner, subscription_ids: Sequence[UUID]) -> list[Subscription]:
+    """Those of these that there are."""
+    rows = await tx.fetch(f"{_FROM} where s.partner_id = $1 and s.id = any($2::uuid[])", partner.id, subscription_ids)
+    return [_subscription(row) for row in rows]
+
+
+async def lock(tx: Tx, scope: Scope, subscription_id: UUID) -> Subscription | None:
+    """One subscription, held until the transaction ends."""
+    row = await tx.fetchrow(
+        f"{_FROM} where s.id = $1 and ($2::uuid is null or s.partner_id = $2) for no key update of s",
+        subscription_id,
+        _owner(scope),
+    )
+    return _subscription(row) if row else None
+
+
+async def move(tx: Tx, moved: Subscription, *, stays: bool = False) -> bool:
+    """Store the new state of a locked subscription; False when the lifecycle has no arrow to it from the stored one.
+
+    ``stays``: it may also be in that state already.
+    """
+    return bool(
+        await tx.fetchval(
+            """
+            update eligibility_subscription
+            set status = $2, organisation_id = $3, eligibility_status = $4, confirmed = $5, rejected = $6,
+                updated_at = $7, cancelled_at = $8,
+                status_changed_at = case status when $2 then status_changed_at else $9 end
+            where id = $1 and status = any($10) returning true
+            """,
+            moved.id,
+            moved.status,
+            moved.organisation_id,
+            moved.results.status,
+            dict(moved.results.confirmed),
+            list(moved.results.rejected),
+            moved.updated_at,
+            moved.cancelled_at,
+            tx.now,
+            [*SUBSCRIPTION.sources_of(moved.status), *([moved.status] if stays else [])],
+        )
+    )
+
+
+async def set_metadata(tx: Tx, subscription: Subscription) -> None:
+    """Store the metadata of a locked subscription."""
+    await tx.execute(
+        "update eligibility_subscription set metadata = $2, updated_at = $3 where id = $1",
+        subscription.id,
+        subscription.metadata,
+        subscription.updated_at,
+    )
+
+
+async def page(tx: Tx, partner: Partner, page_: Page, filters: Filters) -> tuple[list[Subscription], int]:
+    """One page in reading order and the exact total, in one statement (P7): from counters, or from an index."""
+    values: list[SubscriptionStatus] = [filters.status] if filters.status else []
+    where = "s.partner_id = $1 and s.status = $4" if values else "s.partner_id = $1"
+    total = _COUNTED if values else _TOTAL
+    comparison, order = ("<", "desc") if page_.reads_down else (">", "asc")
+    after = f"s.id {comparison} $2" if page_.after_id else "$2::uuid is null"
+    rows = await tx.fetch(
+        f"""
+        select listed.*, total from ({total}) counted
+        left join lateral ({_FROM} where {where} and {after} order by s.id {order} limit $3) listed on true
+        order by listed.id {order}
+        """,
+        partner.id,
+        page_.after_id,
+        page_.limit,
+        *values,
+    )
+    return [_subscription(row) for row in rows if row[0] is not None], rows[0]["total"]
+
+
+async def of_requests(tx: Tx, _: Everyone, request_ids: Sequence[UUID]) -> list[UUID]:
+    """The subscriptions that wait for these validation requests."""
+    rows = await tx.fetch(
+        """
+        select id from eligibility_subscription
+        where validation_request_id = any($1::uuid[]) and status = 'pending_validation_request'
+        """,
+        request_ids,
+    )
+    return [row["id"] for row in rows]
+
+
+async def followers(tx: Tx, _: Everyone, organisation_ids: Sequence[UUID]) -> dict[UUID, set[UUID]]:
+    """The partners whose subscriptions follow each of these records."""
+    rows = await tx.fetch(
+        f"""
+        select distinct organisation_id, partner_id from eligibility_subscription
+        where organisation_id = any($1::uuid[]) and {_FOLLOWING}
+        """,
+        organisation_ids,
+    )
+    found: dict[UUID, set[UUID]] = {}
+    for row in rows:
+        found.setdefault(row["organisation_id"], set()).add(row["partner_id"])
+    return found
+
+
+async def of_organisations(tx: Tx, partner: Partner, organisation_ids: Sequence[UUID]) -> list[UUID]:
+    """The partner's subscriptions that follow any record of these organisations."""
+    rows = await tx.fetch(
+        f"""
+        select s.id from eligibility_subscription s
+        where s.partner_id = $1 and s.{_FOLLOWING} and s.organisation_id in (
+            select unnest($2::uuid[])
+            union all
+            select o.id from organisation o where o.same_as = any($2::uuid[]) and o.same_as is not null
+        )
+        order by s.id
+        """,
+        partner.id,
+        organisation_ids,
+    )
+    return [row["id"] for row in rows]
+
+
+async def following(tx: Tx, _: Everyone, after: UUID, limit: int) -> list[UUID]:
+    """Subscriptions with results, after an id, by id."""
+    rows = await tx.fetch(
+        f"select id from eligibility_subscription where {_FOLLOWING} and id > $1 order by id limit $2", after, limit
+    )
+    return [row["id"] for row in rows]
+
+
+async def configured(
+    tx: Tx, partner: Partner, configuration_id: UUID, after: UUID, limit: int, *, unnamed: bool
+) -> list[UUID]:
+    """The partner's subscriptions of a configuration, after an id, by id; ``unnamed``: also those without one."""
+    rows = await tx.fetch(
+        f"""
+        select id from eligibility_subscription
+        where partner_id = $1 and (configuration_id = $2 or $3 and configuration_id is null) and {_FOLLOWING}
+            and id > $4
+        order by id limit $5
+        """,
+        partner.id,
+        configuration_id,
+        unnamed,
+        after,
+        limit,
+    )
+    return [row["id"] for row in rows]

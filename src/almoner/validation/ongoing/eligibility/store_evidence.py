@@ -1,0 +1,95 @@
+"""SQL of what eligibility was decided on."""
+
+from typing import Final
+from uuid import UUID
+
+from asyncpg import Record
+
+from almoner.platform.database.transactions import Everyone, Tx
+from almoner.platform.http.paging import Page
+from almoner.validation.ongoing.eligibility.domain import Allowed, Evaluation, Finding, Known, Results
+
+_SELECT: Final = """
+select e.id, e.occasion, e.organisation_id, e.classification, e.words, e.allowed, e.eligibility_status, e.told,
+    e.evaluated_at, (
+        select coalesce(jsonb_agg(jsonb_build_array(f.code, f.rule, f.suggested, f.verdict) order by f.code), '[]')
+        from eligibility_finding f where f.evaluation_id = e.id
+    ) as findings
+from eligibility_evaluation e where e.subscription_id = $1
+"""
+
+
+def _evaluation(row: Record) -> Evaluation:
+    findings = tuple(Finding(*found) for found in row["findings"])
+    confirmed = {found.code: found.rule for found in findings if found.rule is not None}
+    rejected = tuple(found.code for found in findings if found.verdict == "rejected")
+    return Evaluation(
+        row["id"],
+        row["occasion"],
+        Known(row["organisation_id"], row["classification"], row["words"]),
+        Allowed(None if row["allowed"] is None else frozenset(row["allowed"])),
+        Results(row["eligibility_status"], confirmed, rejected),
+        findings,
+        row["told"],
+        row["evaluated_at"],
+    )
+
+
+async def insert(tx: Tx, subscription_id: UUID, made: Evaluation) -> None:
+    """Keep a decision with all that it rests on."""
+    await tx.execute(
+        """
+        with kept as (
+            insert into eligibility_evaluation (
+                id, subscription_id, occasion, organisation_id, classification, words, allowed, eligibility_status,
+                told, evaluated_at
+            ) values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
+        )
+        insert into eligibility_finding (evaluation_id, code, rule, suggested, verdict)
+        select $1, * from unnest($11::text[], $12::text[], $13::boolean[], $14::text[])
+        """,
+        made.id,
+        subscription_id,
+        made.occasion,
+        made.known.organisation_id,
+        dict(made.known.classification),
+        dict(made.known.words),
+        None if made.allowed.codes is None else sorted(made.allowed.codes),
+        made.results.status,
+        made.told,
+        made.evaluated_at,
+        [found.code for found in made.findings],
+        [found.rule for found in made.findings],
+        [found.suggested for found in made.findings],
+        [found.verdict for found in made.findings],
+    )
+
+
+async def last(tx: Tx, _: Everyone, subscription_id: UUID) -> Evaluation | None:
+    """The newest decision."""
+    row = await tx.fetchrow(f"{_SELECT} order by e.id desc limit 1", subscription_id)
+    return _evaluation(row) if row else None
+
+
+async def page(tx: Tx, _: Everyone, subscription_id: UUID, page_: Page) -> tuple[list[Evaluation], int]:
+    """One page of the decisions in reading order, and their total."""
+    comparison, order = ("<", "desc") if page_.reads_down else (">", "asc")
+    rows = await tx.fetch(
+        f"""
+        select listed.*, total
+        from (select count(*) as total from eligibility_evaluation where subscription_id = $1) counted
+        left join lateral (
+            {_SELECT} and ($2::uuid is null or e.id {comparison} $2) order by e.id {order} limit $3
+        ) listed on true
+        order by listed.id {order}
+        """,
+        subscription_id,
+        page_.after_id,
+        page_.limit,
+    )
+    return [_evaluation(row) for row in rows if row["id"] is not None], rows[0]["total"]
+
+
+async def every(tx: Tx, _: Everyone, subscription_id: UUID) -> list[Evaluation]:
+    """All decisions, oldest first."""
+    return [_evaluation(row) for row in await tx.fetch(f"{_SELECT} order by e.id", subscription_id)]

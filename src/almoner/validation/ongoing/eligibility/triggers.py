@@ -1,0 +1,18 @@
+"""Test values of the sandbox in suggestedActivitySubTags (spec 4.11)."""
+
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+from almoner.validation.ongoing.eligibility.domain import EligibilityStatus
+
+TRIGGERS: Final[Mapping[str, EligibilityStatus]] = {"test_pass": "pass", "test_fail": "fail"}
+
+
+def asked_for(suggested: Sequence[str]) -> EligibilityStatus | None:
+    """What the suggested sub-tags ask for: one test value and nothing else; None when they are sub-tags."""
+    return TRIGGERS.get(suggested[0]) if len(suggested) == 1 else None
+
+
+def value_of(outcome: EligibilityStatus) -> str:
+    """The test value that asks for it."""
+    return next(value for value, asked in TRIGGERS.items() if asked == outcome)

@@ -1,0 +1,114 @@
+"""How matches with watch lists are shown to reviewers, and decided by them."""
+
+from collections.abc import Iterator, Sequence
+from typing import Final
+from uuid import UUID
+
+from almoner.kit.errors import NotFound
+from almoner.platform.database.transactions import Everyone, Partner, Tx
+from almoner.screening.matching.domain import Part
+from almoner.screening.screenings import service as screenings
+from almoner.screening.screenings.domain import Difference, Match, Stored
+from almoner.screening.watchlists import service as watchlists
+from almoner.screening.watchlists.domain import Entry, Version
+from almoner.validation.decisions.reviews.domain import Decision, Fact, Shown, ShownStep, Subject
+from almoner.validation.ongoing.matches import service
+
+_ID_TYPES: Final = {"organisation": "organisation", "agent_verification": "agentverification"}
+
+
+class MatchCase:
+    """A ``reviews.ports.Case``."""
+
+    @property
+    def reason_codes(self) -> Sequence[str]:
+        """Why one is cleared."""
+        return service.REASONS
+
+    async def hold(self, tx: Tx, subject_id: UUID) -> Subject | None:
+        """Lock the match until the transaction ends; None where there is none."""
+        match = await screenings.hold(tx, subject_id)
+        return service.subject_of(match) if match is not None else None
+
+    async def show(self, tx: Tx, subject_id: UUID) -> Shown:
+        """Both sides, what each part of the score is about, and what changed since it was decided. Raises NotFound."""
+        match = await screenings.find(tx, subject_id)
+        if match is None:
+            raise NotFound
+        stored = await screenings.subject_of(tx, match)
+        versions = [one for one in await watchlists.loaded(tx) if one.code == match.list]
+        listed = await watchlists.named(tx, match.list, [match.entry_key])
+        facts = [*_record(tx, match), *_compared(stored), *_listing(match, versions)]
+        for entry in listed:
+            facts += _entry(entry)
+        facts += [("changed since it was decided", _changed(one)) for one in match.difference]
+        named = match.subject_side.get("name") or "somebody forgotten"
+        return Shown(
+            title=f"Is {stored.asked.names[0] if stored.asked.names else named} the one of {match.list}?",
+            facts=facts,
+            steps=[_step(part) for part in match.parts],
+        )
+
+    async def accept(self, tx: Tx, scope: Partner | Everyone, subject_id: UUID, decision: Decision, /) -> object:
+        """They are the same. Raises NotOpen."""
+        return await service.decide(tx, scope, subject_id, decision)
+
+    async def reject(self, tx: Tx, scope: Partner | Everyone, subject_id: UUID, decision: Decision, /) -> object:
+        """They are not. Raises NotOpen."""
+        return await service.decide(tx, scope, subject_id, decision)
+
+    async def reopen(self, tx: Tx, subject_id: UUID, by: str, note: str, /) -> object:
+        """Somebody decided wrongly, or about another one. Raises NotFound, NotOpen."""
+        return await service.reopen(tx, subject_id, by, note)
+
+
+CASE: Final = MatchCase()
+
+
+def _record(tx: Tx, match: Match) -> Iterator[Fact]:
+    yield "record", tx.ids.text(_ID_TYPES[match.who.type], match.who.id)
+    yield "decision", match.decision if match.current else f"{match.decision}; the two agree no more"
+
+
+def _compared(stored: Stored) -> Iterator[Fact]:
+    for name in stored.asked.names:
+        yield "name", name
+    yield "countries", " ".join(stored.asked.countries) or None
+    yield "numbers", ", ".join(stored.asked.identifiers) or None
+    if (at := stored.asked.address) is not None:
+        yield "address", ", ".join(part for part in (at.street, at.city, at.state, at.postcode) if part)
+
+
+def _listing(match: Match, versions: Sequence[Version]) -> Iterator[Fact]:
+    for one in versions:
+        yield "list", f"{one.title}, version {one.version}"
+        yield "licence", one.licence
+    yield "category", match.category
+    yield "score", f"{match.score:.3f}"
+
+
+def _entry(entry: Entry) -> Iterator[Fact]:
+    listed = entry.listed
+    yield "listed under", listed.key
+    yield "listed as", listed.kind
+    for name in listed.names:
+        yield f"listed name, {name.kind.replace('_', ' ')}", name.text
+    yield "listed countries", " ".join(listed.countries) or None
+    for address in listed.addresses:
+        yield "listed address", f"{address.text} {address.country or ''}".strip()
+    yield "listed numbers", ", ".join(listed.identifiers) or None
+    yield "listed years of birth", ", ".join(map(str, listed.birth_years)) or None
+    yield "programmes", ", ".join(listed.programmes) or None
+    yield "listed on", listed.listed_on.isoformat() if listed.listed_on else None
+    yield "note", listed.note
+    yield "read more at", listed.told_at
+
+
+def _changed(one: Difference) -> str:
+    return f"{one.what} of the {one.side}: {one.before or 'nothing'} -> {one.after or 'nothing'}"
+
+
+def _step(part: Part) -> ShownStep:
+    verdict = "pass" if part.points >= 0 else "warn"
+    facts = [("points", f"{part.points:+.3f}"), ("asked", part.asked or None), ("listed", part.listed or None)]
+    return ShownStep(part.finding, verdict, facts=[fact for fact in facts if fact[1] is not None])

@@ -1,0 +1,19 @@
+"""What the self-check asks of matches with watch lists."""
+
+from typing import Final
+
+from almoner.platform.observability.selfcheck import Check
+
+checks: Final = (
+    Check(
+        "matches.open_are_asked",
+        "Of every match that waits somebody is asked, and of no other",
+        "Open an issue with what is found: a match waits for nobody, or somebody is asked for nothing",
+        """
+        select m.id::text from screening_match m
+        where m.waits is distinct from exists (
+            select from review r where r.kind = 'match' and r.subject_id = m.id and r.status = 'open'
+        )
+        """,
+    ),
+)

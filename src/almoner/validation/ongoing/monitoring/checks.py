@@ -1,0 +1,138 @@
+"""What the self-check asks of monitoring subscriptions: none is forgotten, and each change was told."""
+
+from typing import Final
+
+from almoner.platform.observability.selfcheck import Check
+
+checks: Final = (
+    Check(
+        "monitoring.looked_at",
+        "A monitoring subscription is looked at within 15 minutes of its creation, of its request's decision, and of "
+        "whatever else makes it due",
+        "See that a worker runs: docs/runbooks/stuck-queue.md; the job is monitoring_subscriptions.evaluate",
+        """
+        with bounds as (select at - interval '15 min' as until from moment)
+        select id from monitoring_subscription, bounds where status = 'pending' and status_changed_at < until
+        union all
+        select m.id from monitoring_subscription m join validation_request r on r.id = m.validation_request_id, bounds
+        where m.status = 'pending_validation_request' and greatest(r.status_changed_at, m.created_at) < until
+            and r.status <> 'pending'
+        union all
+        select id from monitoring_subscription, bounds where due_at < until
+        """,
+        "monitoringsubscription",
+    ),
+    Check(
+        "monitoring.results_are_the_last_told",
+        "The results of a monitoring subscription are those of its last change",
+        "Somebody wrote to the tables: compare with the last good backup",
+        """
+        select m.id from monitoring_subscription m
+        left join lateral (
+            select results from monitoring_change c where c.subscription_id = m.id order by c.id desc limit 1
+        ) told on true
+        where coalesce(told.results, '{}') is distinct from jsonb_strip_nulls(jsonb_build_object(
+            'complianceStatus', m.compliance_status, 'warning', m.warning, 'sanction', m.sanction,
+            'hateSpeech', m.hate_speech, 'commercial', m.commercial, 'adverseMedia', m.adverse_media,
+            'controversial', m.controversial, 'active', m.registration_active
+        ))
+        """,
+        "monitoringsubscription",
+    ),
+    Check(
+        "monitoring.changes_are_told",
+        "Each change of results of the last 80 days was told to the partner once",
+        "Somebody wrote to the tables: compare with the last good backup",
+        """
+        with bounds as (select at - interval '80 days' as since from moment),
+        changed as (
+            select m.partner_id, c.changed_at as at, count(*) as n from bounds, monitoring_change c
+            join monitoring_subscription m on m.id = c.subscription_id where c.changed_at > since group by 1, 2
+        ),
+        events as (
+            select partner_id, created_at as at, count(*) as n from event, bounds
+            where type = 'monitoring_subscription.updated' and created_at > since group by 1, 2
+        )
+        select partner_id || ' ' || at from changed c full join events e using (partner_id, at)
+        where c.n is distinct from e.n
+        """,
+    ),
+    Check(
+        "monitoring.confirmed_matches_are_flagged",
+        "A match that a person confirmed flags its category within 15 minutes, wherever its organisation is monitored",
+        "See that a worker runs: docs/runbooks/stuck-queue.md; the job is monitoring_subscriptions.evaluate",
+        """
+        select m.id from screening_match s
+        join screening_subject w on w.id = s.subject and w.type = 'organisation'
+        join organisation o on o.id = w.subject_id
+        join lateral (
+            select coalesce(o.same_as, o.id) as id
+            union all
+            select id from organisation where same_as = coalesce(o.same_as, o.id)
+        ) body on true
+        join monitoring_subscription m on m.organisation_id = body.id and m.status = 'live' and m.chosen is null
+        where s.decision = 'confirmed' and s.current and s.changed_at < (select at from moment) - interval '15 min'
+            and 'flag' is distinct from case s.category
+                when 'warning' then m.warning when 'sanction' then m.sanction when 'hateSpeech' then m.hate_speech
+                when 'commercial' then m.commercial when 'adverseMedia' then m.adverse_media else m.controversial end
+        """,
+        "monitoringsubscription",
+    ),
+    Check(
+        "monitoring.live_are_watched",
+        "Every record of an organisation that is monitored is compared when a list changes",
+        "See that a worker runs: docs/runbooks/stuck-queue.md; then say it to the project, since nobody should be "
+        "looked away from. Whatever makes the subscription be looked at mends it: a load of its register or of a list",
+        """
+        with bounds as (select at - interval '15 min' as until from moment)
+        select m.id from bounds, monitoring_subscription m
+        join organisation o on o.id = m.organisation_id
+        join lateral (
+            select coalesce(o.same_as, o.id) as id
+            union all
+            select id from organisation where same_as = coalesce(o.same_as, o.id)
+        ) record on true
+        left join screening_subject s on s.type = 'organisation' and s.subject_id = record.id
+        where m.status = 'live' and m.chosen is null and m.screened_at < until and o.updated_at < until
+            and s.watched is distinct from true
+        """,
+        "monitoringsubscription",
+    ),
+    Check(
+        "monitoring.compared_with_what_is_loaded",
+        "Within an hour of the load of a list all that is monitored is compared with it",
+        "See that a worker runs: docs/runbooks/stuck-queue.md; the job is matches.rescreen",
+        """
+        select w.code from watchlist w
+        join watchlist_load l on l.id = w.current_load
+        left join monitoring_list c on c.list = w.code
+        where l.loaded_at < (select at from moment) - interval '1 hour'
+            and (c.compared_at is null or c.compared_at < l.loaded_at)
+        """,
+    ),
+    Check(
+        "monitoring.something_is_compared",
+        "Where something is monitored, a list of a category that fails compliance is loaded, of sanctions where these "
+        "count: else all pass unseen",
+        "Load a list: docs/runbooks/watchlists.md",
+        """
+        select 'no list of '
+            || case when 'sanction' = any(counted.flags) then 'sanction' else array_to_string(counted.flags, ', ') end
+            || ' is loaded'
+        from (
+            select distinct coalesce(c.compliance_flags, '{sanction,warning,hateSpeech}') as flags
+            from (
+                select partner_id, configuration_id from monitoring_subscription
+                where status = 'live' and chosen is null and screened_at < (select at from moment) - interval '1 day'
+                group by 1, 2
+            ) m
+            left join hosted_configuration c on c.partner_id = m.partner_id
+                and case when m.configuration_id is null then c.is_default else c.id = m.configuration_id end
+        ) counted
+        where cardinality(counted.flags) > 0 and not exists (
+            select from watchlist w join watchlist_load l on l.id = w.current_load
+            where l.bodies && case when 'sanction' = any(counted.flags) then '{sanction}' else counted.flags end
+        )
+        """,
+    ),
+)

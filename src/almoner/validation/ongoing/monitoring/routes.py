@@ -1,0 +1,82 @@
+"""Endpoints of monitoring subscriptions (spec 4.4; settled 8)."""
+
+from typing import Annotated
+from uuid import UUID
+
+from almoner.platform.http.caller import SECRET
+from almoner.platform.http.calls import Call
+from almoner.platform.http.endpoints import Routes
+from almoner.platform.http.ids import PathId
+from almoner.platform.http.paging import Listing
+from almoner.platform.http.wire import PageQuery
+from almoner.validation.ongoing.monitoring import service as monitoring
+from almoner.validation.ongoing.monitoring.domain import AlreadyCancelled, EntityNotFound, OrganisationNotActive
+from almoner.validation.ongoing.monitoring.schemas import (
+    MonitoringChangeOut,
+    MonitoringSubscriptionIn,
+    MonitoringSubscriptionOut,
+    MonitoringSubscriptionsQuery,
+    change_out,
+    filters_of,
+    subscription_out,
+)
+
+SubscriptionId = Annotated[UUID, PathId("monitoringsubscription")]
+
+routes = Routes("Monitoring subscriptions")
+
+
+@routes.get("/v1/monitoring-subscriptions", key=SECRET, scope="monitoring_subscriptions:read")
+async def list_monitoring_subscriptions(
+    call: Call, query: MonitoringSubscriptionsQuery
+) -> Listing[MonitoringSubscriptionOut]:
+    """List monitoring subscriptions, newest first unless sorted by name."""
+    page = call.page(query)
+    rows, total = await monitoring.page(call.tx, call.partner, page, filters_of(query), query.sort)
+    return call.listing(
+        page,
+        rows,
+        total,
+        lambda row: subscription_out(call.tx, row),
+        lambda row: monitoring.position_of(row, query.sort),
+    )
+
+
+@routes.post(
+    "/v1/monitoring-subscriptions",
+    key=SECRET,
+    scope="monitoring_subscriptions:write",
+    errors=(EntityNotFound, OrganisationNotActive),
+)
+async def create_monitoring_subscription(call: Call, body: MonitoringSubscriptionIn) -> MonitoringSubscriptionOut:
+    """Have an organisation compared with watch lists and its register, now and whenever one of them changes.
+
+    With a validation request it begins once that is accepted. The results are known a moment after the answer.
+    """
+    made = await monitoring.create(call.tx, call.partner, body.organisation_id, body.validation_request_id)
+    return subscription_out(call.tx, made)
+
+
+@routes.get("/v1/monitoring-subscriptions/{id}", key=SECRET, scope="monitoring_subscriptions:read")
+async def get_monitoring_subscription(call: Call, id: SubscriptionId) -> MonitoringSubscriptionOut:
+    """Retrieve a monitoring subscription."""
+    return subscription_out(call.tx, await monitoring.get(call.tx, call.partner, id))
+
+
+@routes.get("/v1/monitoring-subscriptions/{id}/history", key=SECRET, scope="monitoring_subscriptions:read")
+async def list_monitoring_history(call: Call, id: SubscriptionId, query: PageQuery) -> Listing[MonitoringChangeOut]:
+    """List each change of the results with what it rests on: lists, versions, matches, scores and decisions."""
+    page = call.page(query)
+    rows, total = await monitoring.history(call.tx, call.partner, id, page)
+    return call.listing(page, rows, total, change_out, lambda row: (row.id.bytes,))
+
+
+@routes.post(
+    "/v1/monitoring-subscriptions/{id}/cancel",
+    key=SECRET,
+    scope="monitoring_subscriptions:write",
+    errors=(AlreadyCancelled,),
+)
+async def cancel_monitoring_subscription(call: Call, id: SubscriptionId) -> MonitoringSubscriptionOut:
+    """Cancel a monitoring subscription. Its results stay as they are."""
+    return subscription_out(call.tx, await monitoring.cancel(call.tx, call.partner, id))

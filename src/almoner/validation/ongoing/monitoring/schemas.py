@@ -1,0 +1,209 @@
+"""Monitoring subscriptions on the wire (spec 2.4, 4.4; settled 4 and 8)."""
+
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Final
+
+import msgspec
+from pydantic import ConfigDict, Field
+from pydantic.config import JsonDict, JsonValue
+
+from almoner.kit.ids import Ids
+from almoner.kit.time import iso
+from almoner.nonprofits.organisations.domain import sought
+from almoner.platform.database.transactions import Tx
+from almoner.platform.http.ids import IdText
+from almoner.platform.http.wire import In, Out, PageQuery, either
+from almoner.screening.watchlists.domain import Category
+from almoner.validation.ongoing.monitoring.domain import (
+    Active,
+    CategoryStatus,
+    Change,
+    Compliance,
+    Decided,
+    Filters,
+    Match,
+    MonitoringStatus,
+    MonitoringSubscription,
+    Occasion,
+    Results,
+    Sort,
+)
+
+_NEVER: Final = "?"
+"""In no searched text: what a query without any word finds."""
+
+
+class MonitoringSubscriptionsQuery(PageQuery):
+    """Filters of the list; all given ones must hold."""
+
+    status: MonitoringStatus | None = None
+    has_organisation: bool | None = Field(None, description="Whether its organisation is known.")
+    query: str | None = Field(None, max_length=500, description="Words, or parts of them, of the nonprofit's name.")
+    sort: Sort = Field("id", description="`id` is the order of creation, `name` the nonprofit's.")
+
+
+def filters_of(query: MonitoringSubscriptionsQuery) -> Filters:
+    """What the query narrows the list by."""
+    words = sought(query.query) or (_NEVER,) if query.query else ()
+    return Filters(query.status, words, query.has_organisation)
+
+
+_FUND: Final[JsonDict] = {"organisationId": Ids(sandbox=True).example("organisation")}
+_EITHER: Final[list[JsonValue]] = [{"required": ["organisationId"]}, {"required": ["validationRequestId"]}]
+
+
+class MonitoringSubscriptionIn(In):
+    """Whom to monitor: an organisation, or the one that a validation request will be accepted as."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [_FUND], "oneOf": _EITHER})
+
+    organisation_id: Annotated[str, Field(max_length=500), IdText("organisation")] | None = None
+    validation_request_id: Annotated[
+        Annotated[str, Field(max_length=500), IdText("validationrequest")] | None, either("organisation_id")
+    ] = Field(None, validate_default=True)
+
+
+class MonitoringOrganisationOut(msgspec.Struct, frozen=True, rename="camel"):
+    """The organisation that is monitored."""
+
+    name: str
+
+
+class MonitoringCategoryOut(msgspec.Struct, frozen=True, rename="camel"):
+    """What the lists of a category say."""
+
+    status: Annotated[
+        CategoryStatus | None,
+        msgspec.Meta(description="Null until a list of the category was looked into, and while a match is decided."),
+    ]
+
+
+class MonitoringRegistrationOut(msgspec.Struct, frozen=True, rename="camel"):
+    """What the register says."""
+
+    active: Annotated[Active | None, msgspec.Meta(description="Null until it is known; where no register tells, too.")]
+
+
+class MonitoringResultsOut(msgspec.Struct, frozen=True, rename="camel"):
+    """What is known. Every member is null until it is."""
+
+    compliance_status: Annotated[
+        Compliance | None,
+        msgspec.Meta(description="`fail` by a flag that counts: of sanction, warning, hateSpeech unless configured."),
+    ]
+    warning: MonitoringCategoryOut
+    sanction: MonitoringCategoryOut
+    hate_speech: MonitoringCategoryOut
+    commercial: MonitoringCategoryOut
+    adverse_media: MonitoringCategoryOut
+    controversial: MonitoringCategoryOut
+    registration: MonitoringRegistrationOut
+
+
+_SOURCE: Final = {"list": "ofac-sdn", "version": "2024-05-03 0f3a9c41d2be", "category": "sanction"}
+
+
+class MonitoringSourceOut(msgspec.Struct, frozen=True, rename="camel"):
+    """A list that was looked into for a category, and in which version."""
+
+    list: str
+    version: str
+    category: Category
+
+
+class MonitoringMatchOut(msgspec.Struct, frozen=True, rename="camel"):
+    """An entry of a list that may be the organisation, and what a person decided about it."""
+
+    list: str
+    version: str
+    category: Category
+    entry: Annotated[str, msgspec.Meta(description="The entry's number in its list.")]
+    score: Annotated[float, msgspec.Meta(description="From 0 to 1: how much the two agree.")]
+    decision: Annotated[
+        Decided,
+        msgspec.Meta(description="`open` until a person says that they are the same (`confirmed`) or not (`cleared`)."),
+    ]
+
+
+class MonitoringSubscriptionOut(Out, object_name="monitoring_subscription"):
+    """A monitoring subscription as partners see it."""
+
+    id: str
+    organisation_id: Annotated[
+        str | None, msgspec.Meta(description="With a validation request, once that is accepted.")
+    ]
+    validation_request_id: str | None
+    configuration_id: str | None
+    status: MonitoringStatus
+    organisation: MonitoringOrganisationOut | None
+    results: MonitoringResultsOut
+    sources: Annotated[list[MonitoringSourceOut], msgspec.Meta(examples=[[_SOURCE]])]
+    matches: Annotated[
+        list[MonitoringMatchOut],
+        msgspec.Meta(description="What the flags rest on, what is not decided yet, and what is not the organisation."),
+    ]
+    created_at: str
+
+
+def subscription_out(tx: Tx, subscription: MonitoringSubscription) -> MonitoringSubscriptionOut:
+    """The answer for one subscription, and the record in its events."""
+    ids = tx.ids
+    named, request, by = subscription.organisation_id, subscription.validation_request_id, subscription.configuration_id
+    return MonitoringSubscriptionOut(
+        id=ids.text("monitoringsubscription", subscription.id),
+        organisation_id=ids.text("organisation", named) if named else None,
+        validation_request_id=ids.text("validationrequest", request) if request else None,
+        configuration_id=ids.text("hostedconfiguration", by) if by else None,
+        status=subscription.status,
+        organisation=None if subscription.name is None else MonitoringOrganisationOut(subscription.name),
+        results=_results(subscription.results),
+        sources=[MonitoringSourceOut(one.list, one.version, one.category) for one in subscription.sources],
+        matches=_matches(subscription.matches),
+        created_at=iso(subscription.created_at),
+    )
+
+
+class MonitoringChangeOut(Out, object_name="monitoring_change"):
+    """Results as they became at a moment, why, and what they rest on."""
+
+    at: str
+    occasion: Annotated[Occasion, msgspec.Meta(description="Why the organisation was looked at.")]
+    results: MonitoringResultsOut
+    compliance_flags: Annotated[
+        list[Category] | None, msgspec.Meta(description="The categories whose flags failed compliance then.")
+    ]
+    sources: Annotated[list[MonitoringSourceOut], msgspec.Meta(examples=[[_SOURCE]])]
+    matches: list[MonitoringMatchOut]
+
+
+def change_out(change: Change) -> MonitoringChangeOut:
+    """The answer for one change of results."""
+    return MonitoringChangeOut(
+        at=iso(change.at),
+        occasion=change.occasion,
+        results=_results(change.results),
+        compliance_flags=None if change.flags is None else list(change.flags),
+        sources=[MonitoringSourceOut(one.list, one.version, one.category) for one in change.sources],
+        matches=_matches(change.matches),
+    )
+
+
+def _matches(found: Sequence[Match]) -> list[MonitoringMatchOut]:
+    return [
+        MonitoringMatchOut(one.list, one.version, one.category, one.entry, round(one.score, 3), one.decision)
+        for one in found
+    ]
+
+
+def _results(results: Results) -> MonitoringResultsOut:
+    known: Mapping[Category, CategoryStatus] = results.categories
+    return MonitoringResultsOut(
+        compliance_status=results.compliance,
+        warning=MonitoringCategoryOut(known.get("warning")),
+        sanction=MonitoringCategoryOut(known.get("sanction")),
+        hate_speech=MonitoringCategoryOut(known.get("hateSpeech")),
+        commercial=MonitoringCategoryOut(known.get("commercial")),
+        adverse_media=MonitoringCategoryOut(known.get("adverseMedia")),
+        controversial=MonitoringCategoryOut(known.get("controversial")),
+        registration=MonitoringRegistrationOut(results.active),
+    )

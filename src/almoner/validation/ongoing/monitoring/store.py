@@ -1,0 +1,347 @@
+"""SQL of monitoring subscriptions."""
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import Final
+from uuid import UUID
+
+import msgspec
+from asyncpg import Record
+
+from almoner.nonprofits.organisations.domain import MOST_PATTERNS
+from almoner.platform.database import counters, lists
+from almoner.platform.database.transactions import Everyone, Partner, Tx
+from almoner.platform.http.paging import Page
+from almoner.screening.watchlists.domain import Category
+from almoner.validation.ongoing.monitoring.domain import (
+    SUBSCRIPTION,
+    Filters,
+    Match,
+    MonitoringStatus,
+    MonitoringSubscription,
+    Results,
+    Sort,
+    Source,
+    results_from,
+)
+
+Scope = Partner | Everyone
+
+_CATEGORIES: Final[Mapping[Category, str]] = {
+    "warning": "warning",
+    "sanction": "sanction",
+    "hateSpeech": "hate_speech",
+    "commercial": "commercial",
+    "adverseMedia": "adverse_media",
+    "controversial": "controversial",
+}
+_OWN: Final = (
+    "id, partner_id, organisation_id, validation_request_id, configuration_id, status, search_name, chosen, "
+    f"compliance_status, registration_active, sources, screened_at, created_at, cancelled_at, due_at, matches, "
+    f"{', '.join(_CATEGORIES.values())}"
+)
+_NAME: Final = "coalesce(b.display_name, o.display_name, o.name)"
+_SELECTED: Final = f"{', '.join(f's.{name}' for name in _OWN.split(', '))}, {_NAME} as name"
+_FROM: Final = f"""
+select {_SELECTED} from monitoring_subscription s
+left join organisation r on r.id = s.organisation_id
+left join organisation o on o.id = coalesce(r.same_as, r.id)
+left join organisation_branding b on b.organisation_id = o.id
+"""
+_LIST: Final = "monitoring_subscription"
+_WATCHED: Final = "status in ('pending', 'live')"
+
+
+def _subscription(row: Record, name: str | None) -> MonitoringSubscription:
+    results = Results(
+        row["compliance_status"],
+        {category: row[column] for category, column in _CATEGORIES.items() if row[column] is not None},
+        row["registration_active"],
+    )
+    chosen = row["chosen"]
+    return MonitoringSubscription(
+        id=row["id"],
+        partner_id=row["partner_id"],
+        organisation_id=row["organisation_id"],
+        validation_request_id=row["validation_request_id"],
+        configuration_id=row["configuration_id"],
+        status=row["status"],
+        search_name=row["search_name"],
+        chosen=None if chosen is None else results_from(chosen),
+        results=results,
+        sources=msgspec.convert(row["sources"], tuple[Source, ...]),
+        screened_at=row["screened_at"],
+        created_at=row["created_at"],
+        cancelled_at=row["cancelled_at"],
+        due_at=row["due_at"],
+        matches=msgspec.convert(row["matches"], tuple[Match, ...]),
+        name=name,
+    )
+
+
+def _owner(scope: Scope) -> UUID | None:
+    return scope.id if isinstance(scope, Partner) else None
+
+
+def _known(results: Results | None) -> dict[str, str] | None:
+    return None if results is None else results.as_json()
+
+
+async def insert(tx: Tx, partner: Partner, new: MonitoringSubscription) -> None:
+    """Store a new subscription, of which nothing is known."""
+    await tx.execute(
+        """
+        insert into monitoring_subscription (
+            id, partner_id, organisation_id, validation_request_id, configuration_id, status, search_name, chosen,
+            created_at, status_changed_at
+        ) values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $9)
+        """,
+        new.id,
+        partner.id,
+        new.organisation_id,
+        new.validation_request_id,
+        new.configuration_id,
+        new.status,
+        new.search_name,
+        _known(new.chosen),
+        new.created_at,
+    )
+    await counters.add(tx, partner, _LIST, 1)
+
+
+async def find(tx: Tx, scope: Scope, subscription_id: UUID) -> MonitoringSubscription | None:
+    """One subscription."""
+    row = await tx.fetchrow(
+        f"{_FROM} where s.id = $1 and ($2::uuid is null or s.partner_id = $2)", subscription_id, _owner(scope)
+    )
+    return _subscription(row, row["name"]) if row else None
+
+
+async def several(tx: Tx, partner: Partner, subscription_ids: Sequence[UUID]) -> list[MonitoringSubscription]:
+    """Those of these that there are."""
+    rows = await tx.fetch(f"{_FROM} where s.partner_id = $1 and s.id = any($2::uuid[])", partner.id, subscription_ids)
+    return [_subscription(row, row["name"]) for row in rows]
+
+
+async def lock(tx: Tx, scope: Scope, subscription_id: UUID) -> MonitoringSubscription | None:
+    """One subscription, held until the transaction ends."""
+    row = await tx.fetchrow(
+        f"{_FROM} where s.id = $1 and ($2::uuid is null or s.partner_id = $2) for no key update of s",
+        subscription_id,
+        _owner(scope),
+    )
+    return _subscription(row, row["name"]) if row else None
+
+
+async def save(tx: Tx, new: MonitoringSubscription, held: MonitoringStatus) -> bool:
+    """Store what a locked subscription became; False when the lifecycle has no arrow to it from the stored state."""
+    return bool(
+        await tx.fetchval(
+            """
+            update monitoring_subscription
+            set status = $2, organisation_id = $3, search_name = $4, chosen = $5, compliance_status = $6,
+                registration_active = $7, warning = $8, sanction = $9, hate_speech = $10, commercial = $11,
+                adverse_media = $12, controversial = $13, sources = $14, screened_at = $15, cancelled_at = $16,
+                due_at = $17, matches = $18,
+                status_changed_at = case status when $2 then status_changed_at else $19 end
+            where id = $1 and status = $20 and (status = $2 or status = any($21)) returning true
+            """,
+            new.id,
+            new.status,
+            new.organisation_id,
+            new.search_name,
+            _known(new.chosen),
+            new.results.compliance,
+            new.results.active,
+            *(new.results.categories.get(category) for category in _CATEGORIES),
+            new.sources,
+            new.screened_at,
+            new.cancelled_at,
+            new.due_at,
+            new.matches,
+            tx.now,
+            held,
+            SUBSCRIPTION.sources_of(new.status),
+        )
+    )
+
+
+async def page(
+    tx: Tx, partner: Partner, page_: Page, filters: Filters, sort: Sort
+) -> tuple[list[MonitoringSubscription], int]:
+    """One page in reading order and the exact total (P7): from counters, or from an index."""
+    if filters == Filters() and sort == "id":
+        rows, total = await lists.page(tx, partner, _LIST, _OWN, page_)
+    else:
+        rows, total = await _narrowed(tx, partner, page_, filters, sort)
+    names = await _names(tx, [row["organisation_id"] for row in rows if row["organisation_id"]])
+    return [_subscription(row, names.get(row["organisation_id"])) for row in rows], total
+
+
+async def _names(tx: Tx, organisation_ids: Sequence[UUID]) -> dict[UUID, str]:
+    rows = await tx.fetch(
+        """
+        select r.id, coalesce(b.display_name, o.display_name, o.name) as name
+        from organisation r join organisation o on o.id = coalesce(r.same_as, r.id)
+        left join organisation_branding b on b.organisation_id = o.id where r.id = any($1::uuid[])
+        """,
+        organisation_ids,
+    )
+    return {row["id"]: row["name"] for row in rows}
+
+
+async def _narrowed(tx: Tx, partner: Partner, page_: Page, filters: Filters, sort: Sort) -> tuple[list[Record], int]:
+    where, values = _conditions(filters)
+    comparison, order = ("<", "desc") if page_.reads_down else (">", "asc")
+    keys = ("search_name", "id") if sort == "name" else ("id",)
+    by = ", ".join(f"{key} {order}" for key in keys)
+    if page_.position is None:
+        after = "$2::uuid is null and $3::text is null"
+    elif sort == "name":
+        after = f"(search_name, id) {comparison} ($3, $2)"
+    else:
+        after = f"id {comparison} $2 and $3::text is null"
+    *name, id_ = page_.position or (None, None)
+    rows = await tx.fetch(
+        f"""
+        select {_OWN}, total from (select count(*) as total from monitoring_subscription where {where}) counted
+        left join lateral (
+            select {_OWN} from monitoring_subscription
+            where {where} and {after} order by {by} limit $4
+        ) listed on true
+        order by {by}
+        """,
+        partner.id,
+        UUID(bytes=id_) if id_ else None,
+        name[0] if name else None,
+        page_.limit,
+        *values,
+    )
+    return [row for row in rows if row["id"] is not None], rows[0]["total"]
+
+
+def _conditions(filters: Filters) -> tuple[str, list[object]]:
+    conditions, values = ["partner_id = $1"], list[object]()
+
+    def narrow(condition: str, value: object) -> None:
+        values.append(value)
+        conditions.append(condition.format(f"${len(values) + 4}"))
+
+    if filters.status is not None:
+        narrow("status = {}", filters.status)
+    if filters.has_organisation is not None:
+        conditions.append("organisation_id is not null" if filters.has_organisation else "organisation_id is null")
+    for word in filters.words[:MOST_PATTERNS]:
+        narrow("search_name like {}", f"%{word}%")
+    if further := filters.words[MOST_PATTERNS:]:
+        narrow("(search_name || '') like all({}::text[])", [f"%{word}%" for word in further])
+    return " and ".join(conditions), values
+
+
+def position_of(subscription: MonitoringSubscription, sort: Sort) -> tuple[object, ...]:
+    """Where a subscription stands in its list."""
+    by_id = (subscription.id.bytes,)
+    return (subscription.search_name, *by_id) if sort == "name" else by_id
+
+
+async def followers(tx: Tx, _: Everyone, organisation_ids: Sequence[UUID]) -> dict[UUID, set[UUID]]:
+    """The partners with a live subscription to each of these organisations."""
+    rows = await tx.fetch(
+        f"""
+        select distinct organisation_id, partner_id from monitoring_subscription
+        where organisation_id = any($1::uuid[]) and {_WATCHED}
+        """,
+        organisation_ids,
+    )
+    found: dict[UUID, set[UUID]] = {}
+    for row in rows:
+        found.setdefault(row["organisation_id"], set()).add(row["partner_id"])
+    return found
+
+
+async def watching(tx: Tx, _: Everyone, organisation_ids: Sequence[UUID]) -> list[UUID]:
+    """The subscriptions to any record of these organisations: one of its records answers for each of the others."""
+    rows = await tx.fetch(
+        f"""
+        with answering as materialized (
+            select distinct coalesce(same_as, id) as id from organisation where id = any($1::uuid[])
+        )
+        select id from monitoring_subscription where {_WATCHED} and organisation_id in (
+            select id from answering
+            union all
+            select o.id from answering a join organisation o on o.same_as = a.id
+        )
+        order by id
+        """,
+        organisation_ids,
+    )
+    return [row["id"] for row in rows]
+
+
+async def set_due(tx: Tx, _: Everyone, subscription_ids: Sequence[UUID]) -> None:
+    """These have to be looked at again."""
+    await tx.execute(
+        f"""
+        update monitoring_subscription set due_at = $2 where due_at is null and id in (
+            select id from monitoring_subscription where id = any($1::uuid[]) and {_WATCHED}
+            order by id for no key update
+        )
+        """,
+        subscription_ids,
+        tx.now,
+    )
+
+
+async def of_requests(tx: Tx, _: Everyone, request_ids: Sequence[UUID]) -> list[UUID]:
+    """The subscriptions that wait for one of these validation requests."""
+    rows = await tx.fetch(
+        """
+        select id from monitoring_subscription
+        where validation_request_id = any($1::uuid[]) and status = 'pending_validation_request' order by id
+        """,
+        request_ids,
+    )
+    return [row["id"] for row in rows]
+
+
+async def configured(
+    tx: Tx, partner: Partner, configuration_id: UUID, after: UUID | None, limit: int, *, unnamed: bool
+) -> list[UUID]:
+    """The partner's watched subscriptions of a configuration, after an id, by id; ``unnamed``: also those without."""
+    rows = await tx.fetch(
+        f"""
+        select id from monitoring_subscription
+        where partner_id = $1 and (configuration_id = $2 or $3 and configuration_id is null) and {_WATCHED}
+            and ($4::uuid is null or id > $4)
+        order by id limit $5
+        """,
+        partner.id,
+        configuration_id,
+        unnamed,
+        after,
+        limit,
+    )
+    return [row["id"] for row in rows]
+
+
+async def compared(tx: Tx, _: Everyone) -> list[tuple[Source, datetime]]:
+    """Up to which version of each list all live subscriptions are compared, and since when."""
+    rows = await tx.fetch(
+        "select list, version, unnest(categories) as category, compared_at from monitoring_list order by list, category"
+    )
+    return [(Source(*row[:3]), row[3]) for row in rows]
+
+
+async def set_compared(tx: Tx, _: Everyone, code: str, version: str, categories: Sequence[Category]) -> None:
+    """All live subscriptions are compared with this version of a list."""
+    await tx.execute(
+        """
+        insert into monitoring_list (list, version, categories, compared_at) values ($1, $2, $3, $4)
+        on conflict (list) do update
+        set version = excluded.version, categories = excluded.categories, compared_at = excluded.compared_at
+        """,
+        code,
+        version,
+        categories,
+        tx.now,
+    )
