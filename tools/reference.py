@@ -139,20 +139,8 @@ def _events() -> Iterator[str]:
     yield _EVENTS
     yield _row("Event type", "`eventData`", "Sent when")
     yield _row("---", "---", "---")
-    sent = _sent_types()
     for event in EVENT_TYPES.values():
-        later = "" if event.name in sent else " (not sent by this version)"
-        yield _row(f"`{event.name}`", f"`{event.record}`", event.when + later)
-
-
-def _sent_types() -> set[str]:
-    """The types that some slice names in its decisions or use cases."""
-    texts = [
-        path.read_text("utf-8")
-        for name in ("domain", "service", "flows", "jobs")
-        for path in _SOURCE.glob(f"*/*/{name}.py")
-    ]
-    return {name for name in EVENT_TYPES if any(f'"{name}"' in text for text in texts)}
+        yield _row(f"`{event.name}`", f"`{event.record}`", event.when)
 
 
 def _settings() -> Iterator[str]:

@@ -144,7 +144,7 @@ async def test_an_ordinary_pdf_is_kept_as_it_came(checker: Checker, content: byt
 
 _CONFINED = """
 import os, signal, socket
-from almoner.platform.uploads.confinement import confine
+from almoner.platform.files.uploads.confinement import confine
 import encodings.idna
 confine()
 try:
