@@ -17,7 +17,7 @@ import psutil
 import pytest
 from PIL import Image
 
-from almoner.platform.files.uploads import confinement
+import almoner
 from almoner.platform.files.uploads.checking import Checker
 from almoner.platform.files.uploads.problems import FiletypeNotSupported
 from tests.support import hostile_files, hostile_pdfs
@@ -26,7 +26,7 @@ from tests.support.hostile_files import HONEST, JPEG, PDF, PNG, HostileFile
 
 MEGABYTE = 1024 * 1024
 GPS = 0x8825
-HOME = str(Path(confinement.__file__).parents[3])
+HOME = str(Path(almoner.__file__).parents[1])
 
 
 @pytest.fixture(scope="module")
