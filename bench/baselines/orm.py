@@ -83,9 +83,9 @@ class Donation(Model):
 
 
 class IdempotencyAnswer(Model):
-    """idempotency_answer."""
+    """idempotency_response."""
 
-    __tablename__ = "idempotency_answer"
+    __tablename__ = "idempotency_response"
     partner_id: Mapped[UUID] = mapped_column(primary_key=True)
     key_hash: Mapped[bytes] = mapped_column(primary_key=True)
     route: Mapped[str]

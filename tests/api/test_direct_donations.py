@@ -212,7 +212,7 @@ async def test_a_repeated_call_makes_one_donation(service: Service, api: Client,
 
 async def test_donors_are_named_only_to_partners_that_want_it(service: Service, api: Client, tenant: Tenant) -> None:
     async with service.db.write() as tx:
-        await partners.set_giving(tx, tenant.partner, shows_donors=False)
+        await partners.set_giving(tx, tenant.partner, shares_donor_details=False)
     made = await factories.direct(service, api, **DONOR)
     hosted = await factories.donation(service, api)
     hidden = dict.fromkeys(DONOR)
@@ -224,7 +224,7 @@ async def test_donors_are_named_only_to_partners_that_want_it(service: Service, 
         assert {name: told[name] for name in DONOR} == hidden
     assert await payload(service, made, "donation.created") == made
     async with service.db.write() as tx:
-        await partners.set_giving(tx, tenant.partner, shows_donors=True)
+        await partners.set_giving(tx, tenant.partner, shares_donor_details=True)
     assert {name: data(await api.get(f"/v1/donations/{made['id']}"))[name] for name in DONOR} == DONOR
 
 

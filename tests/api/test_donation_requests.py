@@ -96,7 +96,7 @@ async def test_a_period_is_bundled_by_currency_once_it_is_over(service: Service,
 
 async def test_the_run_comes_by_itself_after_the_period(service: Service, api: Client, tenant: Tenant) -> None:
     async with service.db.write() as tx:
-        await partners.set_giving(tx, tenant.partner, request_every="day", request_due_days=7)
+        await partners.set_giving(tx, tenant.partner, request_interval="day", request_due_days=7)
     await factories.direct(service, api)
     await service.drain()
     assert await requests(api) == []
@@ -109,7 +109,7 @@ async def test_the_run_comes_by_itself_after_the_period(service: Service, api: C
 
 async def test_too_little_waits_for_the_next_period(service: Service, api: Client, tenant: Tenant) -> None:
     async with service.db.write() as tx:
-        await partners.set_giving(tx, tenant.partner, request_least_gifts=20)
+        await partners.set_giving(tx, tenant.partner, request_minimum_multiple=20)
     await factories.direct(service, api, amount=1999)
     service.clock.advance(days=NEXT_PERIOD)
     assert (await run(service)).waiting > 0

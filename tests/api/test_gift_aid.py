@@ -160,7 +160,7 @@ async def test_a_partner_that_asks_for_gift_aid_gets_no_gift_without(
     service: Service, api: Client, tenant: Tenant
 ) -> None:
     async with service.db.write() as tx:
-        await partners.set_giving(tx, tenant.partner, asks_gift_aid=True)
+        await partners.set_giving(tx, tenant.partner, requires_gift_aid=True)
     user, cause, abroad = (await factories.user(api))["id"], await charity(service), await factories.nonprofit(service)
     assert await missing(api, cause) == []
     assert await missing(api, cause, userId=user) == []

@@ -80,7 +80,8 @@ async def test_each_page_opens_for_its_roles_alone(path: str, role: OperatorRole
     assert (await browser.get(path)).status_code == (200 if allowed else 403), words(browser)
     async with service.db.write() as tx:
         await tx.execute(
-            "update sign_in set proved_at = proved_at - interval '11 minutes' where person_id = $1", person.id
+            "update sign_in set authenticated_at = authenticated_at - interval '11 minutes' where person_id = $1",
+            person.id,
         )
     answer = await browser.get(path)
     if allowed and path != START:

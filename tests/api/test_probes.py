@@ -67,7 +67,8 @@ async def test_a_copy_answers_and_says_what_it_does_not_do(empty_database: TestD
         path = f"/v1/validation-requests/{made['id']}"
         async with service.db.write() as tx:
             await tx.execute(
-                "update deployment set copied = 'x', copied_at = $1, written_by = pg_current_xact_id()::text::bigint",
+                "update deployment set copy_reason = 'x', copy_detected_at = $1, written_by = "
+                "pg_current_xact_id()::text::bigint",
                 tx.wall,
             )
         await service.services.copy_watch.look()

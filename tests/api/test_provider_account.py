@@ -119,7 +119,7 @@ async def test_v8_connecting_needs_a_proof_of_now_and_the_same_sign_in(
     away = await one.get(f"{home}/sign-on?for=connect")
     here.service.clock.advance_wall(minutes=9)
     async with here.service.db.write() as tx:
-        await tx.execute("update sign_in set proved_at = proved_at - $1::interval", timedelta(minutes=5))
+        await tx.execute("update sign_in set authenticated_at = authenticated_at - $1::interval", timedelta(minutes=5))
     late = await one.get(await through(away.headers["location"], pages))
     assert (late.status_code, "Begin again" in late.text) == (403, True)
     asked = await one.get(f"{home}/sign-on?for=connect")

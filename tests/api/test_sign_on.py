@@ -221,8 +221,8 @@ async def test_a_proof_is_fresh_of_the_same_person_and_in_the_same_sign_in(here:
     assert (await _again(here, first, came_back=other)).reason is Reason.STATE
     assert (await here.sign_in("proof", first.id, first)).entered is None
     async with here.service.db.read() as tx:
-        proved = await tx.fetchval("select proved_at from sign_in where id = $1", first.id)
-    assert proved > first.proved_at
+        proved = await tx.fetchval("select authenticated_at from sign_in where id = $1", first.id)
+    assert proved > first.authenticated_at
     assert ada.realm == grace.realm == members_of(here.partner)
 
 

@@ -178,9 +178,11 @@ async def test_v8_a_sign_in_at_the_provider_is_a_proof_of_when_they_signed_in_th
     begun = entered(await here.sign_in()).sign_in
     assert sign_ins.recently_proved(begun, begun.created_at) == (ago is not None and ago < 600)
     if ago is not None:
-        assert timedelta(seconds=ago - 5) <= begun.created_at - begun.proved_at <= timedelta(seconds=ago + 5)
+        assert timedelta(seconds=ago - 5) <= begun.created_at - begun.authenticated_at <= timedelta(seconds=ago + 5)
     async with here.service.db.read() as tx:
-        assert await tx.fetchval("select proved_at from sign_in where id = $1", begun.id) == begun.proved_at
+        assert (
+            await tx.fetchval("select authenticated_at from sign_in where id = $1", begun.id) == begun.authenticated_at
+        )
 
 
 @pytest.mark.parametrize(

@@ -306,7 +306,9 @@ async def test_a_copy_of_the_files_is_quiet_and_the_original_goes_on(ground: Gro
 def at_its_place(server: OwnServer) -> None:
     """Servers of tests have another address at each start: have the row know it, as that of an orderly restart."""
     place = f",{server.sockets},5432"
-    server.sql(f"update deployment set places = array['{place}'], written_by = pg_current_xact_id()::text::bigint")
+    server.sql(
+        f"update deployment set server_addresses = array['{place}'], written_by = pg_current_xact_id()::text::bigint"
+    )
 
 
 async def test_a_copied_folder_of_a_sandbox_is_quiet(ground: Ground, made: tuple[Path, str]) -> None:
@@ -442,7 +444,7 @@ async def beats(url: str) -> bool:
     """Whether a worker has said that it lives, more than once."""
     connection = await asyncpg.connect(url)
     try:
-        return bool(await connection.fetchval("select exists (select from process where seen_at > started_at)"))
+        return bool(await connection.fetchval("select exists (select from process where last_seen_at > started_at)"))
     finally:
         await connection.close()
 

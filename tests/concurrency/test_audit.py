@@ -50,7 +50,7 @@ async def test_v8_32_writers_and_four_chainers_make_no_fork_and_no_gap(
                 assert [row["sequence"] for row in rows] == list(range(1, written[scope] + 1))
                 previous = GENESIS
                 for row in rows:
-                    previous = link(previous, row["sequence"], row["n"], row["seal"], audit.entry(row).body())
+                    previous = link(previous, row["sequence"], row["n"], row["mac"], audit.entry(row).body())
                     assert row["hash"] == previous
                 end = await tx.fetchrow("select last_sequence, last_hash from audit_chain where scope = $1", scope)
                 assert end is not None

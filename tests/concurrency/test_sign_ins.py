@@ -111,7 +111,7 @@ async def test_many_links_made_at_once_leave_one_open(service: Service, tenant: 
 
     assert await at_once(who, invite) == AT_ONCE
     async with service.db.read() as tx:
-        rows = await tx.fetch("select replaced_at from person_link where person_id = $1", who.person.id)
+        rows = await tx.fetch("select replaced_at from one_time_link where person_id = $1", who.person.id)
     assert sorted(row["replaced_at"] is None for row in rows) == [False] * (AT_ONCE - 1) + [True]
 
 
@@ -238,4 +238,4 @@ async def test_deactivation_under_load_ends_sign_ins_at_once(service: Service, t
     assert max(begun) < committed
     async with service.db.read() as tx:
         listed = await sign_ins.of_person(tx, who.person)
-    assert {one.ended_because for one in listed} == {"deactivated"}
+    assert {one.end_reason for one in listed} == {"deactivated"}

@@ -25,7 +25,7 @@ from tests.support.submissions import CHOIRS, applied, configured, ended, shown,
 REQUESTS = {"passed": "test_accept", "failed": "test_reject_other"}
 AGENTS = {"passed": "test_accept", "failed": "test_reject_reapply"}
 TAGS = {"passed": ["test_pass"], "failed": ["test_fail"]}
-ALIVE = "select count(*) from process where role = 'worker' and seen_at > started_at"
+ALIVE = "select count(*) from process where role = 'worker' and last_seen_at > started_at"
 DECIDED = "select not exists (select from validation_submission where status = 'pending')"
 
 

@@ -41,7 +41,7 @@ main()
 """
 """The command itself, beside a thread that says what it has loaded when it is asked."""
 
-ALIVE = "select count(*) from process where role = $1 and seen_at > started_at"
+ALIVE = "select count(*) from process where role = $1 and last_seen_at > started_at"
 
 
 @pytest.mark.parametrize(("command", "role"), [("serve", "server"), ("worker", "worker")])

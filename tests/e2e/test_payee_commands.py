@@ -71,7 +71,8 @@ async def test_who_let_the_other_in_lately_is_no_other_pair_of_eyes(service: Ser
     inviter, invited = (uuid_of(service, "operator", person.id) for person in people[:2])
     async with service.db.write() as tx:
         await tx.execute(
-            "insert into operator_vouch (id, person_id, by_id, act, at) values ($1, $2, $3, 'invited', $4)",
+            "insert into operator_access_grant (id, person_id, granted_by, action, granted_at) values ($1, $2, $3, "
+            "'invited', $4)",
             tx.new_id(), invited, inviter, tx.now,
         )  # fmt: skip
     cause = await factories.nonprofit(service, name="Olive Relief")

@@ -23,7 +23,7 @@ from tests.support.figures import Figures
 from tests.support.running import ALMONER, folder, free_port
 
 _SECONDS = 240
-_ALIVE = "select count(*) from process where seen_at > started_at"
+_ALIVE = "select count(*) from process where last_seen_at > started_at"
 
 
 @pytest.fixture

@@ -12,7 +12,7 @@ from tests.support import people
 from tests.support.service import Service
 
 MANY_ENTRIES = """
-insert into audit_entry (id, scope, at, actor_kind, actor_id, action, subject, seal)
+insert into audit_entry (id, scope, at, actor_kind, actor_id, action, subject, mac)
 select gen_random_uuid(), '00000000-0000-0000-0000-000000000001', now(), 'member', 'member_' || n % 97,
     'action.' || n % 89, 'member_' || n % 101, sha256('x')
 from generate_series(1, 5000) n

@@ -43,7 +43,7 @@ async def refuses(service: Service, sql: str, *args: object) -> str | None:
 async def test_the_arrows_in_the_database_are_those_of_the_lifecycle(service: Service) -> None:
     async with service.db.read() as tx:
         rows = await tx.fetch(
-            "select from_status, to_status from lifecycle_move where resource = $1 order by 1, 2", RECORD
+            "select from_status, to_status from lifecycle_transition where resource = $1 order by 1, 2", RECORD
         )
         check = await tx.fetchval(
             """
@@ -92,14 +92,14 @@ async def test_s1_no_hand_makes_a_move_that_the_lifecycle_lacks(service: Service
         ("confirmed_at = created_at", "agent_verification_unconfirmed"),
         ("metadata = '[]'", "agent_verification_metadata_check"),
         ("first_name = null, last_name = null, email = null, title = null", "agent_verification_forgotten"),
-        ("email = 'eve@other.example'", "agent_verification_promise"),
-        ("first_name = 'Eve'", "agent_verification_promise"),
-        ("language = 'de'", "agent_verification_promise"),
-        ("partner_id = id", "agent_verification_promise"),
-        ("organisation_id = null", "agent_verification_promise"),
-        ("organisation_id = id", "agent_verification_promise"),
-        ("organisation_website = 'x.example'", "agent_verification_promise"),
-        ("created_at = expires_at", "agent_verification_promise"),
+        ("email = 'eve@other.example'", "agent_verification_immutable"),
+        ("first_name = 'Eve'", "agent_verification_immutable"),
+        ("language = 'de'", "agent_verification_immutable"),
+        ("partner_id = id", "agent_verification_immutable"),
+        ("organisation_id = null", "agent_verification_immutable"),
+        ("organisation_id = id", "agent_verification_immutable"),
+        ("organisation_website = 'x.example'", "agent_verification_immutable"),
+        ("created_at = expires_at", "agent_verification_immutable"),
     ],
 )
 async def test_what_does_not_belong_together_is_refused(
@@ -121,7 +121,7 @@ async def test_evidence_is_added_only_and_answers_are_given_once(service: Servic
         )
     assert await refuses(service, ask, uuid4(), pending, now) == "agent_question_once"
     again = "update agent_question set answer = 'confirmed' where verification_id = $1"
-    assert await refuses(service, again, pending) == "agent_question_promise"
+    assert await refuses(service, again, pending) == "agent_question_immutable"
     for sql in (
         "update agent_verification_step set verdict = 'pass'",
         "delete from agent_verification_step",
@@ -138,7 +138,7 @@ async def test_tries_of_a_code_are_never_taken_back(service: Service, pending: U
     change = "update agent_confirmation set wrong = wrong + $2::int where verification_id = $1"
     async with service.db.write() as tx:
         await tx.execute(change, pending, 3)
-    assert await refuses(service, change, pending, -1) == "agent_confirmation_promise"
+    assert await refuses(service, change, pending, -1) == "agent_confirmation_immutable"
 
 
 class Listening:

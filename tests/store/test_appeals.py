@@ -35,7 +35,7 @@ async def run(service: Service, statement: str, *values: object) -> None:
 
 async def test_the_arrows_in_the_database_are_those_of_the_lifecycle(service: Service) -> None:
     async with service.db.read() as tx:
-        rows = await tx.fetch("select from_status, to_status from lifecycle_move where resource = 'appeal'")
+        rows = await tx.fetch("select from_status, to_status from lifecycle_transition where resource = 'appeal'")
     assert sorted(tuple(row) for row in rows) == list(APPEAL.arrows())
 
 
@@ -189,4 +189,4 @@ async def test_what_an_appeal_says_is_forgotten_after_its_decision_and_not_chang
     with pytest.raises(asyncpg.IntegrityConstraintViolationError) as refused:
         async with service.db.write() as tx:
             await tx.execute(f"update appeal set {change} where id = $1", appeals.id_of(service, one))
-    assert refused.value.constraint_name in {"appeal_promise", "appeal_says"}
+    assert refused.value.constraint_name in {"appeal_immutable", "appeal_says"}

@@ -38,7 +38,9 @@ async def refuses(service: Service, sql: str, *args: object) -> str | None:
 
 async def test_s1_the_moves_are_those_of_the_lifecycle(service: Service) -> None:
     async with service.db.read() as tx:
-        rows = await tx.fetch("select from_status, to_status from lifecycle_move where resource = 'validation_invite'")
+        rows = await tx.fetch(
+            "select from_status, to_status from lifecycle_transition where resource = 'validation_invite'"
+        )
     assert {tuple(row) for row in rows} == set(INVITE.arrows())
 
 

@@ -40,14 +40,14 @@ EDITS = {
     "address_digest": "sha256(address_digest)",
     "request_id": "null",
     "details": "details || '{\"n\": -1}'",
-    "seal": "sha256(seal)",
+    "mac": "sha256(mac)",
     "sequence": "sequence + 100",
     "hash": "sha256(hash)",
 }
 WHERE = "where scope = $1 and sequence"
 FORGED = """
-insert into audit_entry (id, scope, at, actor_kind, actor_id, action, subject, seal, sequence, hash)
-select gen_random_uuid(), scope, at, actor_kind, actor_id, action, subject, seal, {} from audit_entry
+insert into audit_entry (id, scope, at, actor_kind, actor_id, action, subject, mac, sequence, hash)
+select gen_random_uuid(), scope, at, actor_kind, actor_id, action, subject, mac, {} from audit_entry
 where scope = $1 and sequence = 3
 """
 MAKE_ROOM = (
@@ -142,7 +142,7 @@ async def test_v8_an_inserted_entry_that_was_chained_is_found(log: Log) -> None:
 
 
 async def test_v8_a_copy_of_an_entry_is_found(empty_database: TestDatabase, tmp_path: Path) -> None:
-    """Its seal is good: it was written once, not twice."""
+    """Its mac is good: it was written once, not twice."""
     async with serving(empty_database) as service:
         log = await begun(service, tmp_path)
         columns = COLUMNS.removeprefix("n, ")
@@ -184,14 +184,14 @@ async def test_v8_reordered_entries_are_found(log: Log, one: int, other: int, co
 async def test_v8_a_chain_cut_to_an_end_that_once_was_is_found_by_its_heads(log: Log) -> None:
     """The end is the service's own, of an earlier hour: only the signed head knows that there was more."""
     async with log.tampering() as owner:
-        old = await owner.fetchrow("select last_sequence, last_hash, seal from audit_chain where scope = $1", log.scope)
+        old = await owner.fetchrow("select last_sequence, last_hash, mac from audit_chain where scope = $1", log.scope)
     assert old is not None
     await log.write(3)
     await log.sign()
     async with log.tampering() as owner:
         await owner.execute("delete from audit_entry where scope = $1 and sequence > 9", log.scope)
         await owner.execute(
-            "update audit_chain set last_sequence = $2, last_hash = $3, seal = $4 where scope = $1", log.scope, *old
+            "update audit_chain set last_sequence = $2, last_hash = $3, mac = $4 where scope = $1", log.scope, *old
         )
     broken = (await log.prove(heads=False)).broken
     assert (broken is not None, "truncated" in str(broken)) == (True, True)
@@ -218,10 +218,10 @@ async def test_v8_a_chain_made_anew_with_the_services_own_keys_is_found_by_its_h
         )
         for row in rows:
             body = audit.entry(row).body()
-            seal = audit.encrypt(vault, body)
-            end = End(log.scope, row["sequence"], link(end.hash, row["sequence"], row["n"], seal, body))
+            mac = audit.mac(vault, body)
+            end = End(log.scope, row["sequence"], link(end.hash, row["sequence"], row["n"], mac, body))
             await owner.execute(
-                f"update audit_entry set seal = $2, hash = $3 {WHERE} = $4", log.scope, seal, end.hash, end.sequence
+                f"update audit_entry set mac = $2, hash = $3 {WHERE} = $4", log.scope, mac, end.hash, end.sequence
             )
             if end.sequence == AT_HEAD:
                 signed_at = await owner.fetchval("select signed_at from audit_head where scope = $1", log.scope)
@@ -231,7 +231,7 @@ async def test_v8_a_chain_made_anew_with_the_services_own_keys_is_found_by_its_h
                     "update audit_head set hash = $2, signature = $3 where scope = $1", log.scope, end.hash, signature
                 )
         await owner.execute(
-            "update audit_chain set last_hash = $2, seal = $3 where scope = $1", log.scope, end.hash, end.seal(vault)
+            "update audit_chain set last_hash = $2, mac = $3 where scope = $1", log.scope, end.hash, end.mac(vault)
         )
     assert (await log.prove(heads=False)).broken is None, "the database agrees with itself"
     broken = (await log.prove()).broken
@@ -261,7 +261,7 @@ async def test_v8_a_scope_is_signed_with_its_first_entry_so_that_it_cannot_vanis
     [
         "update audit_chain set last_sequence = last_sequence - 1 where scope = $1",
         "update audit_chain set last_hash = sha256(last_hash) where scope = $1",
-        "update audit_chain set seal = sha256(seal) where scope = $1",
+        "update audit_chain set mac = sha256(mac) where scope = $1",
         "delete from audit_chain where scope = $1",
         "update audit_head set sequence = 5 where scope = $1",
         "update audit_head set hash = sha256(hash) where scope = $1",

@@ -74,12 +74,12 @@ async def test_v8_what_runs_for_every_batch_is_read_in_order_from_an_index(empty
         await write(service.db, empty_database.dsn, 3_000)
         async with owner.transaction():
             await owner.execute(IN_ORDER)
-            rows = await owner.fetch("select n, seal from audit_entry where sequence is null limit 3")
-            numbers, hashes = [row["n"] for row in rows], [row["seal"] for row in rows]
+            rows = await owner.fetch("select n, mac from audit_entry where sequence is null limit 3")
+            numbers, hashes = [row["n"] for row in rows], [row["mac"] for row in rows]
             for sql, args, index in (
-                (WAITING, (audit.DEPLOYMENT, 64), "audit_entry_unlinked"),
-                (TAKE, ([audit.DEPLOYMENT], 500), "audit_entry_unlinked"),
-                (LINK, ([audit.DEPLOYMENT] * 3, numbers, [1, 2, 3], hashes, [], [], [], []), "audit_entry_unlinked"),
+                (WAITING, (audit.DEPLOYMENT, 64), "audit_entry_unchained"),
+                (TAKE, ([audit.DEPLOYMENT], 500), "audit_entry_unchained"),
+                (LINK, ([audit.DEPLOYMENT] * 3, numbers, [1, 2, 3], hashes, [], [], [], []), "audit_entry_unchained"),
                 (PLACED, (audit.DEPLOYMENT, 5_000, 5_000), "audit_entry_sequence"),
             ):
                 used = await plan(owner, sql, *args)

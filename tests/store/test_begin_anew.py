@@ -52,7 +52,9 @@ async def ask_reset(who: Account) -> list[str]:
 async def reset_token(who: Account) -> str:
     """Of the open reset link."""
     async with who.service.db.read() as tx:
-        link = await tx.fetchval("select id from person_link where person_id = $1 and purpose = 'reset'", who.person.id)
+        link = await tx.fetchval(
+            "select id from one_time_link where person_id = $1 and purpose = 'reset'", who.person.id
+        )
         return tx.vault.page_token("reset", link)
 
 
@@ -130,7 +132,7 @@ async def test_tries_of_a_name_count_together_however_it_is_written(ada: Account
 
     async def rows() -> int:
         async with ada.service.db.read() as tx:
-            sql = "select count(*) from sign_in_try where realm = $1 and neighbourhood = '*'"
+            sql = "select count(*) from login_attempt where realm = $1 and network = '*'"
             return int(await tx.fetchval(sql, ada.realm.id))
 
     before = await rows()

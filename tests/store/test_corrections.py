@@ -54,7 +54,7 @@ async def test_a_verification_takes_the_place_of_one_that_made_way_once(service:
     assert second.replaces == first
     assert await refuses(service, copy, first, uuid4()) == "agent_verification_replaces_once"
     unsaid = "update agent_verification set replaces = null where id = $1"
-    assert await refuses(service, unsaid, second.id) == "agent_verification_promise"
+    assert await refuses(service, unsaid, second.id) == "agent_verification_immutable"
     with pytest.raises(InvalidState):
         async with service.db.write() as tx:
             await agents.correct(tx, EVERYONE, first, "third@corrected.example")

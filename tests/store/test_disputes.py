@@ -29,7 +29,8 @@ async def open_dispute(service: Service, api: Client) -> UUID:
 async def test_its_lifecycle_is_the_databases(service: Service) -> None:
     async with service.db.read() as tx:
         rows = await tx.fetch(
-            "select from_status, to_status from lifecycle_move where resource = $1 order by 1, 2", DISPUTE.resource
+            "select from_status, to_status from lifecycle_transition where resource = $1 order by 1, 2",
+            DISPUTE.resource,
         )
     assert [tuple(row) for row in rows] == list(DISPUTE.arrows())
 

@@ -36,7 +36,8 @@ async def refuses(service: Service, sql: str, *args: object) -> str | None:
 async def test_s1_the_moves_in_the_database_are_those_in_the_code(service: Service, lifecycle: Lifecycle) -> None:
     async with service.db.read() as tx:
         rows = await tx.fetch(
-            "select from_status, to_status from lifecycle_move where resource = $1 order by 1, 2", lifecycle.resource
+            "select from_status, to_status from lifecycle_transition where resource = $1 order by 1, 2",
+            lifecycle.resource,
         )
         check = await tx.fetchval(
             "select pg_get_constraintdef(oid) from pg_constraint where conname = $1",
@@ -62,7 +63,7 @@ async def test_a_direct_donation_is_asked_for_in_a_request_that_gathers_and_stay
         "amount_minor = 1": ("donation_direct",),
         "currency = 'EUR'": ("donation_direct",),
         "request_id = null": ("donation_gathered",),
-        "organisation_id = gen_random_uuid()": ("donation_promise",),
+        "organisation_id = gen_random_uuid()": ("donation_immutable",),
         "status = 'ACTIVE', request_id = null": ("donation_gathered", "lifecycle_donation"),
     }.items():
         assert await refuses(service, f"update donation set {change} where id = $1", inside) in constraint, change
@@ -80,12 +81,12 @@ async def test_what_was_asked_for_and_paid_stays(service: Service, api: Client) 
     payment = await paid(service, request, 1200, f"TX-{uuid4()}")
     named = uuid_of(service, "donationrequest", request["id"])
     for change, constraint in {
-        "amount_minor = 900": ("donation_request_promise", "donation_request_paid"),
-        "donations = 2": ("donation_request_promise",),
-        "due_at = due_at + interval '1 day'": ("donation_request_promise",),
-        "gathering = true": ("donation_request_promise", "donation_request_gathered"),
-        "paid_minor = 999": ("donation_request_promise", "donation_request_paid"),
-        "covered_minor = 1": ("donation_request_promise",),
+        "amount_minor = 900": ("donation_request_immutable", "donation_request_paid"),
+        "donations = 2": ("donation_request_immutable",),
+        "due_at = due_at + interval '1 day'": ("donation_request_immutable",),
+        "gathering = true": ("donation_request_immutable", "donation_request_gathered"),
+        "paid_minor = 999": ("donation_request_immutable", "donation_request_paid"),
+        "covered_minor = 1": ("donation_request_immutable",),
         "status = 'OPEN'": ("lifecycle_donation_request",),
     }.items():
         broken = await refuses(service, f"update donation_request set {change} where id = $1", named)

@@ -93,7 +93,7 @@ async def move(tx: Tx, subscription_id: UUID, status: str) -> None:
 
 async def test_s1_the_moves_are_those_of_the_specification_in_code_and_database(service: Service) -> None:
     async with service.db.read() as tx:
-        rows = await tx.fetch("select from_status, to_status from lifecycle_move where resource = $1", RECORD)
+        rows = await tx.fetch("select from_status, to_status from lifecycle_transition where resource = $1", RECORD)
         check = await tx.fetchval(
             "select pg_get_constraintdef(oid) from pg_constraint where conname = $1", f"{RECORD}_status_check"
         )
@@ -128,7 +128,7 @@ async def test_s1_the_database_knows_no_other_moves(service: Service, api: Clien
     with pytest.raises(asyncpg.CheckViolationError) as refused:
         async with service.db.write() as tx:
             await move(tx, subscription, target)
-    assert refused.value.constraint_name in (f"lifecycle_{RECORD}", f"{RECORD}_promise")
+    assert refused.value.constraint_name in (f"lifecycle_{RECORD}", f"{RECORD}_immutable")
 
 
 @pytest.mark.parametrize(
@@ -143,14 +143,14 @@ async def test_s1_the_database_knows_no_other_moves(service: Service, api: Clien
         ("cancelled_at = created_at", f"{RECORD}_cancelled"),
         ("status = 'cancelled'", f"{RECORD}_cancelled"),
         ("metadata = '[]'", f"{RECORD}_metadata_check"),
-        ("organisation_id = null", f"{RECORD}_promise"),
-        ("organisation_id = id", f"{RECORD}_promise"),
-        ("validation_request_id = id", f"{RECORD}_promise"),
-        ("configuration_id = id", f"{RECORD}_promise"),
-        ("suggested = '{AN101}'", f"{RECORD}_promise"),
-        ("asked_for = 'pass'", f"{RECORD}_promise"),
-        ("partner_id = id", f"{RECORD}_promise"),
-        ("created_at = created_at + interval '1 s'", f"{RECORD}_promise"),
+        ("organisation_id = null", f"{RECORD}_immutable"),
+        ("organisation_id = id", f"{RECORD}_immutable"),
+        ("validation_request_id = id", f"{RECORD}_immutable"),
+        ("configuration_id = id", f"{RECORD}_immutable"),
+        ("suggested = '{AN101}'", f"{RECORD}_immutable"),
+        ("asked_for = 'pass'", f"{RECORD}_immutable"),
+        ("partner_id = id", f"{RECORD}_immutable"),
+        ("created_at = created_at + interval '1 s'", f"{RECORD}_immutable"),
     ],
 )
 async def test_what_does_not_belong_together_is_refused(
@@ -163,7 +163,7 @@ async def test_what_was_cancelled_keeps_its_results(service: Service, api: Clien
     await service.drain()
     assert await cancel(api, {"id": service.db.deployment.ids.text("eligibilitysubscription", pending)})
     changed = f"update {RECORD} set eligibility_status = 'fail' where id = $1"
-    assert await refuses(service, changed, pending) == f"{RECORD}_promise"
+    assert await refuses(service, changed, pending) == f"{RECORD}_immutable"
 
 
 async def test_a_request_of_another_partner_is_refused(service: Service, api: Client, other: Client) -> None:

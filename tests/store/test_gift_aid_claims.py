@@ -31,7 +31,7 @@ async def refuses(service: Service, sql: str, *args: object) -> str | None:
 async def test_s1_the_moves_in_the_database_are_those_in_the_code(service: Service) -> None:
     async with service.db.read() as tx:
         rows = await tx.fetch(
-            "select from_status, to_status from lifecycle_move where resource = $1 order by 1, 2", CLAIM.resource
+            "select from_status, to_status from lifecycle_transition where resource = $1 order by 1, 2", CLAIM.resource
         )
         check = await tx.fetchval(
             "select pg_get_constraintdef(oid) from pg_constraint where conname = 'gift_aid_claim_status_check'"
@@ -55,7 +55,7 @@ async def test_a_gift_is_in_one_living_claim(service: Service, api: Client) -> N
     for change, constraint in {
         "adjusted_minor = 1001": "gift_aid_claimed_adjusted",
         "adjusted_minor = 1000": "gift_aid_claimed_ended",
-        "adjusted_minor = -1": "gift_aid_claimed_promise",
+        "adjusted_minor = -1": "gift_aid_claimed_immutable",
     }.items():
         sql = f"update gift_aid_claimed set {change} where donation_id = $1"
         assert await refuses(service, sql, donation) == constraint

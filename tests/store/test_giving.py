@@ -53,7 +53,8 @@ async def donation_of(giving: Giving) -> UUID:
 async def test_s1_the_moves_in_the_database_are_those_in_the_code(service: Service, lifecycle: Lifecycle) -> None:
     async with service.db.read() as tx:
         rows = await tx.fetch(
-            "select from_status, to_status from lifecycle_move where resource = $1 order by 1, 2", lifecycle.resource
+            "select from_status, to_status from lifecycle_transition where resource = $1 order by 1, 2",
+            lifecycle.resource,
         )
         check = await tx.fetchval(
             "select pg_get_constraintdef(oid) from pg_constraint where conname = $1",
@@ -145,12 +146,12 @@ async def test_what_is_paid_keeps_its_amount_and_its_session(giving: Giving) -> 
     donation = await donation_of(giving)
     for change in ("amount_minor = 1", "currency = 'EUR'", "session_id = null", "type = 'direct'"):
         broken = await refuses(giving, f"update donation set {change} where id = $1", donation)
-        assert broken in ("donation_promise", "donation_hosted"), change
+        assert broken in ("donation_immutable", "donation_hosted"), change
     for change in ("amount_minor = 1", "currency = 'EUR'", "provider = 'other'", "provider_payment = 'tp_other'"):
         broken = await refuses(giving, f"update payment set {change} where donation_id = $1", donation)
-        assert broken == "payment_promise", change
+        assert broken == "payment_immutable", change
     broken = await refuses(giving, "update donation set partner_id = $2 where id = $1", donation, uuid4())
-    assert broken == "donation_promise"
+    assert broken == "donation_immutable"
 
 
 async def test_m4_a_payment_of_a_provider_and_its_notices_are_known_once(giving: Giving) -> None:

@@ -20,7 +20,7 @@ def tables() -> dict[str, Lifecycle]:
 
 async def test_s1_every_table_of_moves_is_the_databases_and_none_is_left_over(service: Service) -> None:
     async with service.db.read() as tx:
-        rows = await tx.fetch("select resource, from_status, to_status from lifecycle_move")
+        rows = await tx.fetch("select resource, from_status, to_status from lifecycle_transition")
     known: dict[str, set[tuple[str, str]]] = {}
     for row in rows:
         known.setdefault(row["resource"], set()).add((row["from_status"], row["to_status"]))

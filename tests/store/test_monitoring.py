@@ -51,7 +51,7 @@ async def refuses(service: Service, sql: str, *args: object) -> str | None:
 async def test_the_arrows_in_the_database_are_those_of_the_lifecycle(service: Service) -> None:
     async with service.db.read() as tx:
         rows = await tx.fetch(
-            "select from_status, to_status from lifecycle_move where resource = $1 order by 1, 2", RECORD
+            "select from_status, to_status from lifecycle_transition where resource = $1 order by 1, 2", RECORD
         )
         check = await tx.fetchval(
             f"""
@@ -137,7 +137,7 @@ async def test_what_does_not_belong_together_is_refused(service: Service, live: 
 async def test_a_cancelled_one_changes_no_more_and_changes_are_only_added_to(service: Service, api: Client) -> None:
     ended = uuid(service, await cancelled(api, await looked(service, api)))
     change = f"update {RECORD} set compliance_status = 'fail' where id = $1"
-    assert await refuses(service, change, ended) == f"{RECORD}_promise"
+    assert await refuses(service, change, ended) == f"{RECORD}_immutable"
     for sql in ("update monitoring_change set occasion = 'chosen'", "delete from monitoring_change"):
         with pytest.raises(asyncpg.InsufficientPrivilegeError):
             async with service.db.write() as tx:

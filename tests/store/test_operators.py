@@ -59,7 +59,7 @@ async def refused(service: Service, sql: str, *values: object) -> str | None:
     return error.value.constraint_name
 
 
-async def test_v8_two_looks_are_of_two_people(service: Service, ada: Person, bo: Person, subject: str) -> None:
+async def test_v8_two_looks_are_of_dual_control(service: Service, ada: Person, bo: Person, subject: str) -> None:
     async with service.db.write() as tx:
         begun = await look(tx, ada, subject)
         assert begun.second is None
@@ -69,13 +69,13 @@ async def test_v8_two_looks_are_of_two_people(service: Service, ada: Person, bo:
     update approval set second_by = $2, second_at = $3, second_note = 'x', outcome = 'approved', ended_at = $3
     where id = $1
     """
-    assert await refused(service, finish, begun.id, ada.id, begun.first.at) == "approval_two_people"
+    assert await refused(service, finish, begun.id, ada.id, begun.first.at) == "approval_dual_control"
     assert await refused(service, finish, begun.id, bo.id, begun.expires_at) == "approval_life"
     async with service.db.write() as tx:
         done = await look(tx, bo, subject)
     assert done.second is not None
     assert (done.outcome, done.first.by, done.second.by) == ("approved", ada.id, bo.id)
-    assert await refused(service, finish, begun.id, bo.id, begun.first.at) == "approval_promise"
+    assert await refused(service, finish, begun.id, bo.id, begun.first.at) == "approval_immutable"
     async with service.db.write() as tx:
         assert (await look(tx, bo, subject)).second is None, "an approval counts once"
 
@@ -130,7 +130,7 @@ async def test_a_decision_bears_two_names_or_one(service: Service, api: Client) 
     ) values (gen_random_uuid(), $1, $4, 'x', 'operator_a', now(), $2, $3)
     """
     same = await refused(service, decide, of, "operator_a", "y", "approved")
-    assert same == "monetary_donation_decision_two_people"
+    assert same == "monetary_donation_decision_dual_control"
     for second in (("operator_b", None, "approved"), ("operator_b", "y", "reopened")):
         assert await refused(service, decide, of, *second) == "monetary_donation_decision_second"
     async with service.db.write() as tx:
@@ -145,7 +145,7 @@ async def test_who_holds_payouts_does_not_release_them_alone(service: Service) -
             await tx.execute(HOLD, organisation, True, by, None, None)
     for by in (a, b):
         assert await refused(service, HOLD, organisation, False, by, None, None) == "payout_hold_released_by_another"
-    assert await refused(service, HOLD, organisation, False, a, a, "y") == "payout_hold_two_people"
+    assert await refused(service, HOLD, organisation, False, a, a, "y") == "payout_hold_dual_control"
     assert await refused(service, HOLD, organisation, True, a, b, "y") == "payout_hold_second"
     async with service.db.write() as tx:
         await tx.execute(HOLD, organisation, False, a, c, "y")
@@ -155,7 +155,7 @@ async def test_who_holds_payouts_does_not_release_them_alone(service: Service) -
 
 
 async def test_operators_are_deactivated_never_deleted(service: Service, ada: Person) -> None:
-    assert await refused(service, "delete from person where id = $1", ada.id) == "operator_stays"
+    assert await refused(service, "delete from person where id = $1", ada.id) == "operator_not_deletable"
 
 
 async def test_k2_tokens_are_kept_as_hashes_and_end_once(service: Service, ada: Person) -> None:
@@ -179,7 +179,7 @@ async def test_k2_tokens_are_kept_as_hashes_and_end_once(service: Service, ada: 
         with pytest.raises(TokenRefused, match="revoked"):
             await operators.known_by(tx, secret)
     revive = "update operator_token set revoked_at = null where id = $1"
-    assert await refused(service, revive, token.id) == "operator_token_promise"
+    assert await refused(service, revive, token.id) == "operator_token_immutable"
 
 
 async def test_a_deactivated_operator_has_nothing_that_opens(service: Service, ada: Person, bo: Person) -> None:

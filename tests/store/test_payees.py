@@ -81,7 +81,8 @@ async def dependent(service: Service) -> tuple[str, str]:
             await operators.add(tx, BY, f"{name}@example.org", "O", ["finance"]) for name in ("apart.one", "apart.two")
         ]
         await tx.execute(
-            "insert into operator_vouch (id, person_id, by_id, act, at) values ($1, $2, $3, 'reset', $4)",
+            "insert into operator_access_grant (id, person_id, granted_by, action, granted_at) values ($1, $2, $3, "
+            "'reset', $4)",
             tx.new_id(), one.id, other.id, tx.now,
         )  # fmt: skip
         for person in (one, other):
@@ -125,7 +126,7 @@ async def test_who_let_the_other_in_lately_lifts_no_flag_with_them(empty_databas
         async with service.db.write() as tx:
             [flag] = await verifications.flags(tx, verification)
             await verifications.lift(tx, flag.id, note="seen", by=one)
-        with pytest.raises(asyncpg.CheckViolationError, match="no two pairs of eyes"):
+        with pytest.raises(asyncpg.CheckViolationError, match="are not independent of each other"):
             async with service.db.write() as tx:
                 await verifications.lift(tx, flag.id, note="seen", by=other)
         third = service.db.deployment.ids.text("operator", UUID(int=7))
@@ -140,7 +141,7 @@ async def _approving(service: Service) -> None:
     async with service.db.write() as tx:
         made = (await payees.propose(tx, bank.proposal(service, cause), note="letter", by=one)).id
     approve = "update payee_account set first_by = $2, first_note = 'x', first_at = $3 where id = $1"
-    with pytest.raises(asyncpg.CheckViolationError, match="no two pairs of eyes"):
+    with pytest.raises(asyncpg.CheckViolationError, match="are not independent of each other"):
         await written(service, approve, made, other, service.clock.now())
     third = service.db.deployment.ids.text("operator", UUID(int=7))
     await written(service, approve, made, third, service.clock.now())

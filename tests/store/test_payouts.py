@@ -63,7 +63,8 @@ async def paid(service: Service, api: Client) -> tuple[UUID, UUID]:
 async def test_s1_the_moves_in_the_database_are_those_in_the_code(service: Service, lifecycle: Lifecycle) -> None:
     async with service.db.read() as tx:
         rows = await tx.fetch(
-            "select from_status, to_status from lifecycle_move where resource = $1 order by 1, 2", lifecycle.resource
+            "select from_status, to_status from lifecycle_transition where resource = $1 order by 1, 2",
+            lifecycle.resource,
         )
         check = await tx.fetchval(
             "select pg_get_constraintdef(oid) from pg_constraint where conname = $1",
@@ -99,7 +100,7 @@ async def test_what_was_sent_stays_as_it_was_sent(service: Service, api: Client)
     payout, gift = await paid(service, api)
     for change in ("amount_minor = 1", "donations = 0", "currency = 'EUR'", "end_to_end_id = 'x'"):
         broken = await refuses(service, f"update disbursement set {change} where id = $1", payout)
-        assert broken == "disbursement_promise"
+        assert broken == "disbursement_immutable"
     for status in ("PENDING", "SENT"):
         broken = await refuses(service, "update disbursement set status = $2 where id = $1", payout, status)
         assert broken == "lifecycle_disbursement"
@@ -169,7 +170,7 @@ async def test_m4_a_payment_is_settled_by_one_line_that_adds_up(
     change = (
         "update settlement_line l set fee_minor = 0 from donation d where d.payment_id = l.payment_id and d.id = $1"
     )
-    assert await refuses(service, change, gift_id) == "settlement_line_promise"
+    assert await refuses(service, change, gift_id) == "settlement_line_immutable"
 
 
 @pytest.fixture(scope="module")
@@ -298,7 +299,7 @@ async def test_m12_a_payout_is_paid_by_the_banks_word_or_by_as_many_people_as_it
     """
     for first, *second in ((officer, None, None), (officer, officer, "seen"), ("olive", None, None)):
         broken = await refuses(service, confirm, payout, 1, first, *second)
-        assert broken == "payout_confirmation_two_people"
+        assert broken == "payout_confirmation_dual_control"
     assert await refuses(service, confirm, payout, 1, officer, other, None) == "payout_confirmation_seconded"
     async with service.db.write() as tx:
         await tx.execute(confirm, payout, 1, officer, other, "seen")

@@ -34,7 +34,7 @@ async def refuses_new(service: Service, gift: UUID, minor: int, currency: str = 
 
 async def test_s1_the_states_are_those_of_the_lifecycle(service: Service) -> None:
     async with service.db.read() as tx:
-        rows = await tx.fetch("select from_status, to_status from lifecycle_move where resource = 'refund'")
+        rows = await tx.fetch("select from_status, to_status from lifecycle_transition where resource = 'refund'")
     assert {tuple(row) for row in rows} == {
         (source, target) for target in REFUND.states() for source in REFUND.sources_of(target)
     }
@@ -79,7 +79,7 @@ async def test_s1_a_refund_that_ended_stays_as_it_ended(service: Service, api: C
     called = factories.unique("tpr")
     await refunds.by_hand(service, begun.id, called)
     for change in ("provider_refund = 'other'", "ended_at = ended_at + interval '1 s'"):
-        assert await refuses(service, f"update refund set {change} where id = $1", begun.id) == "refund_promise"
+        assert await refuses(service, f"update refund set {change} where id = $1", begun.id) == "refund_immutable"
     other = await refunds.begun(service, made, 100)
     ends = "update refund set status = 'sent', provider_refund = $2, ended_at = begun_at where id = $1"
     assert await refuses(service, ends, other.id, called) == "refund_once"

@@ -40,7 +40,7 @@ async def refuses(service: Service, sql: str, *args: object) -> str | None:
 async def test_s1_the_moves_in_the_database_are_those_in_the_code(service: Service) -> None:
     async with service.db.read() as tx:
         rows = await tx.fetch(
-            "select from_status, to_status from lifecycle_move where resource = 'review' order by 1, 2"
+            "select from_status, to_status from lifecycle_transition where resource = 'review' order by 1, 2"
         )
         check = await tx.fetchval(
             "select pg_get_constraintdef(oid) from pg_constraint where conname = 'review_status_check'"
@@ -61,10 +61,10 @@ async def test_nobody_is_asked_twice_about_one_thing(service: Service, one: Wait
 @pytest.mark.parametrize(
     ("change", "broken"),
     [
-        ("kind = 'mood'", "review_promise"),
-        ("subject_id = partner_id", "review_promise"),
-        ("partner_id = subject_id", "review_promise"),
-        ("asked_at = asked_at - interval '1 day'", "review_promise"),
+        ("kind = 'mood'", "review_immutable"),
+        ("subject_id = partner_id", "review_immutable"),
+        ("partner_id = subject_id", "review_immutable"),
+        ("asked_at = asked_at - interval '1 day'", "review_immutable"),
         ("reasons = '{}'", "review_has_reasons"),
         ("reasons = array[null]", "review_has_reasons"),
         ("claimed_by = 'operator_1'", "review_claimed"),
@@ -89,9 +89,9 @@ async def test_what_has_ended_stays_so(service: Service, one: Waiting, status: s
     async with service.db.write() as tx:
         assert await store.end(tx, one.subject, "withdrawn")
     moved = await refuses(service, "update review set status = $2 where subject_id = $1", one.subject.id, status)
-    assert moved in ("lifecycle_review", "review_promise")
+    assert moved in ("lifecycle_review", "review_immutable")
     claim = "update review set claimed_by = 'x', claimed_until = asked_at, shown = sha256('') where subject_id = $1"
-    assert await refuses(service, claim, one.subject.id) == "review_promise"
+    assert await refuses(service, claim, one.subject.id) == "review_immutable"
 
 
 async def test_decisions_say_who_and_why(service: Service, one: Waiting) -> None:

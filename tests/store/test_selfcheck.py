@@ -51,7 +51,7 @@ async def lived(postgres_server: Server) -> AsyncIterator[Service]:
         await validation_faults.lived(service, api)
         await submission_faults.lived(service, api)
         async with service.db.write() as tx:
-            await tx.execute("update schedule set ran_at = null where name = $1", selfcheck.NIGHTLY)
+            await tx.execute("update schedule set last_run_at = null where name = $1", selfcheck.NIGHTLY)
         await service.drain()
         yield service
         await api.close()
@@ -252,7 +252,8 @@ def faults() -> Iterator[Fault]:
         "sign_ins.end_with_deactivation",
         gone
         + f"""
-        insert into sign_in (id, realm, person_id, hash, method, address, device, created_at, proved_at, seen_at,
+        insert into sign_in (id, realm, person_id, hash, method, address, device, created_at, authenticated_at,
+                             last_seen_at,
                              expires_at)
         select id, realm, id, sha256('x'), 'passkey', '', '', {OLD}, {OLD}, {OLD}, 'infinity' from person
         """,
@@ -264,7 +265,7 @@ def faults() -> Iterator[Fault]:
     yield Fault(
         "events.blocks_count_what_is_there",
         f"""
-        update event_counter set last_sequence = 5000, blocked = 5000;
+        update event_counter set last_sequence = 5000, summarised_sequence = 5000;
         insert into event_block select partner_id, 0, 'donation.created', 5000, {OLD}, {OLD} from event_counter
         """,
     )
@@ -342,7 +343,9 @@ def faults() -> Iterator[Fault]:
     """
     yield Fault("documents.kept", document.format("'clean', created_at, created_at, created_at"))
     yield Fault("documents.trash", "insert into document_trash values (repeat('0', 26), date '2026-01-01')")
-    yield Fault("deployment.released", "update deployment set copied = 'restored', copied_at = raised_at")
+    yield Fault(
+        "deployment.released", "update deployment set copy_reason = 'restored', copy_detected_at = generation_at"
+    )
     yield Fault("documents.scanned", document.format(f"'pending_scan', {OLD}, {OLD}, null"))
     yield Fault("reviews.open_are_undecided", review.format("'open', created_at, null"))
     yield Fault("reviews.decided_once", review.format("'decided', created_at, created_at"))

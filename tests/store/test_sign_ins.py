@@ -48,7 +48,7 @@ async def ada(service: Service, tenant: Tenant) -> Account:
 async def reasons(who: Account) -> list[str | None]:
     """Why the person's sign-ins ended, newest first."""
     async with who.service.db.read() as tx:
-        return [one.ended_because for one in await sign_ins.of_person(tx, who.person)]
+        return [one.end_reason for one in await sign_ins.of_person(tx, who.person)]
 
 
 async def test_a_password_signs_in_whoever_has_nothing_more(ada: Account) -> None:
@@ -323,7 +323,7 @@ async def test_what_is_over_is_removed_after_90_days(empty_database: TestDatabas
                 while await sign_ins.forget(tx):
                     pass
                 left.append(
-                    await tx.fetchval("select (select count(*) from sign_in) + (select count(*) from person_link)")
+                    await tx.fetchval("select (select count(*) from sign_in) + (select count(*) from one_time_link)")
                 )
         assert left == [3, 2, 2, 1, 0]
         assert forgotten.sign_in.ended_at is None

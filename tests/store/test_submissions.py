@@ -36,7 +36,7 @@ async def refuses(service: Service, sql: str, *args: object) -> str | None:
 
 async def test_s1_the_moves_are_those_of_the_lifecycle(service: Service) -> None:
     async with service.db.read() as tx:
-        rows = await tx.fetch("select from_status, to_status from lifecycle_move where resource = $1", RECORD)
+        rows = await tx.fetch("select from_status, to_status from lifecycle_transition where resource = $1", RECORD)
     assert {tuple(row) for row in rows} == set(SUBMISSION.arrows())
 
 
@@ -79,7 +79,7 @@ async def test_an_organisation_is_filled_in_once(service: Service, api: Client) 
     made = await named(service, await of_organisation(service, api))
     other = service.db.deployment.ids.parse("organisation", await factories.nonprofit(service))
     sql = f"update {RECORD} set organisation_id = $2 where id = $1"
-    assert await refuses(service, sql, made, other) == f"{RECORD}_promise"
+    assert await refuses(service, sql, made, other) == f"{RECORD}_immutable"
 
 
 _COPY = f"""
@@ -115,7 +115,7 @@ async def test_each_check_and_each_invite_is_of_one_submission(service: Service,
         update {RECORD} set validation_request_id = (select validation_request_id from {RECORD} where id = $2)
         where id = $1
     """
-    assert await refuses(service, stolen, made, theirs) == f"{RECORD}_promise"
+    assert await refuses(service, stolen, made, theirs) == f"{RECORD}_immutable"
     partner = f"(select partner_id from {RECORD} where id = '{theirs}')"
     broken = await refuses(service, _COPY.format(**{**own, "partner": partner, "invite": "null"}), made)
     assert broken is not None

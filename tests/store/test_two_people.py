@@ -129,7 +129,7 @@ async def test_v8_no_statement_gets_round_it(service: Service) -> None:
         first_at from approval where id = $1
     """
     assert await refused(service, at_once, begun.id, bo.id, bo.id) == "approval_independent"
-    forget = "delete from operator_vouch where person_id = $1"
+    forget = "delete from operator_access_grant where person_id = $1"
     with pytest.raises(asyncpg.InsufficientPrivilegeError):
         async with service.db.write() as tx:
             await tx.execute(forget, bo.id)
@@ -151,16 +151,16 @@ async def test_v8_whether_two_are_asked_for_is_kept_in_the_database(service: Ser
     """
     live, sandbox = "operator_a", "sandbox_operator_a"
     async with service.db.write() as tx:
-        assert not await operators.takes_two(tx)
+        assert not await operators.requires_dual_control(tx)
         await tx.execute(release, organisation, sandbox)
-    assert await refused(service, release, organisation, live) == "two_people", "production takes two unless told"
+    assert await refused(service, release, organisation, live) == "dual_control", "production takes two unless told"
     for required in (True, False, True):
         async with service.db.write() as tx:
             await operators.set_takes_two(tx, BY, required=required)
-            assert await operators.takes_two(tx) == required
+            assert await operators.requires_dual_control(tx) == required
         for who in (live, sandbox):
             if required:
-                assert await refused(service, release, organisation, who) == "two_people"
+                assert await refused(service, release, organisation, who) == "dual_control"
                 continue
             async with service.db.write() as tx:
                 await tx.execute(release, organisation, who)
@@ -174,7 +174,7 @@ async def test_production_takes_two_unless_told(service: Service) -> None:
     database = await connect(service.database.dsn, production, size=1)
     try:
         async with database.write() as tx:
-            assert await operators.takes_two(tx)
+            assert await operators.requires_dual_control(tx)
             first = await operators.add(tx, BY, "ada@example.org", None, ["administrator"])
             await operators.make_token(tx, BY, first, "first")
             for who in (first, await operators.add(tx, BY, "bo@example.org", None, ["finance"])):
@@ -307,7 +307,7 @@ async def test_the_database_keeps_an_administrator_too(service: Service) -> None
     last, other = await add(service, "administrator"), await add(service, "administrator")
     take = "delete from person_role where person_id = $1 and role = 'administrator'"
     gone = """update person set profile = profile || '{"active": false}' where id = $1"""
-    stays = "operator_administrator_stays"
+    stays = "operator_last_administrator"
     async with service.db.write() as tx:
         await tx.execute(take, other.id)
     assert await refused(service, take, last.id) == stays
@@ -329,7 +329,7 @@ async def test_two_administrators_taken_at_once_leave_one(service: Service) -> N
         return None
 
     refusals = await asyncio.gather(*map(take, both_))
-    assert sorted(map(str, refusals)) == ["None", "operator_administrator_stays"]
+    assert sorted(map(str, refusals)) == ["None", "operator_last_administrator"]
 
 
 async def test_five_invitations_a_day(service: Service) -> None:

@@ -82,7 +82,7 @@ async def decide(tx: Tx, request_id: UUID, status: str, organisation_id: UUID) -
 
 async def test_s1_the_moves_are_those_of_the_specification_in_code_and_database(service: Service) -> None:
     async with service.db.read() as tx:
-        rows = await tx.fetch("select from_status, to_status from lifecycle_move where resource = $1", RECORD)
+        rows = await tx.fetch("select from_status, to_status from lifecycle_transition where resource = $1", RECORD)
         checks = [
             await tx.fetchval("select pg_get_constraintdef(oid) from pg_constraint where conname = $1", name)
             for name in (f"{RECORD}_status_check", f"{RECORD}_rejection_reason_code_check")
@@ -109,7 +109,7 @@ async def test_s1_the_database_knows_no_other_moves(service: Service, pending: U
         async with service.db.write() as tx:
             await decide(tx, pending, target, organisation)
     by_appeal = {"reversed_by_an_appeal"} if REQUEST.allows(source, target) else set()  # tests of appeals show it
-    assert refused.value.constraint_name in (by_appeal or {f"lifecycle_{RECORD}", f"{RECORD}_promise"})
+    assert refused.value.constraint_name in (by_appeal or {f"lifecycle_{RECORD}", f"{RECORD}_immutable"})
 
 
 @pytest.mark.parametrize(
@@ -121,10 +121,10 @@ async def test_s1_the_database_knows_no_other_moves(service: Service, pending: U
         ("rejection_reason_code = 'other'", "validation_request_rejected"),
         ("rejection_reason = 'mood'", "validation_request_rejected"),
         ("organisation_types = '{club}'", "validation_request_organisation_types_check"),
-        ("name = 'other'", "validation_request_promise"),
+        ("name = 'other'", "validation_request_immutable"),
         ("number_key = 'other'", "validation_request_corrected_and_kept"),
-        ("partner_id = id", "validation_request_promise"),
-        ("created_at = created_at + interval '1 s'", "validation_request_promise"),
+        ("partner_id = id", "validation_request_immutable"),
+        ("created_at = created_at + interval '1 s'", "validation_request_immutable"),
     ],
 )
 async def test_what_does_not_belong_together_is_refused(
@@ -138,7 +138,7 @@ async def test_a_decision_stands_and_a_person_can_be_erased(service: Service, ap
     made = await decided(service, api, name="test_accept", email="ada@example.org")
     request_id = service.db.deployment.ids.parse("validationrequest", made["id"])
     other = f"update {RECORD} set organisation_types = '{{}}' where id = $1"
-    assert await refuses(service, other, request_id) == "validation_request_promise"
+    assert await refuses(service, other, request_id) == "validation_request_immutable"
     async with service.db.write() as tx:
         await tx.execute(f"update {RECORD} set email = null, address_line_1 = null where id = $1", request_id)
 

@@ -117,6 +117,7 @@ async def test_what_is_asked_often_is_read_from_an_index(
 async def test_the_table_of_flags_is_that_of_the_code(service: Service) -> None:
     async with service.db.read() as tx:
         rows = await tx.fetch(
-            "select from_status, to_status from lifecycle_move where resource = 'monetary_donation_flag' order by 1, 2"
+            "select from_status, to_status from lifecycle_transition where resource = 'monetary_donation_flag' order "
+            "by 1, 2"
         )
     assert [tuple(row) for row in rows] == list(findings.FLAG.arrows())

@@ -79,7 +79,8 @@ async def decide(tx: Tx, verification_id: UUID, status: str) -> None:
 async def test_s1_the_moves_in_the_database_are_those_in_the_code(service: Service, lifecycle: Lifecycle) -> None:
     async with service.db.read() as tx:
         rows = await tx.fetch(
-            "select from_status, to_status from lifecycle_move where resource = $1 order by 1, 2", lifecycle.resource
+            "select from_status, to_status from lifecycle_transition where resource = $1 order by 1, 2",
+            lifecycle.resource,
         )
         check = await tx.fetchval(
             "select pg_get_constraintdef(oid) from pg_constraint where conname = $1",
@@ -183,9 +184,9 @@ async def test_an_organisation_has_one_that_counts_and_each_check_once(service: 
         ("processed_at = created_at", "monetary_donation_verification_processed"),
         ("expires_at = null", "monetary_donation_verification_expiry"),
         ("metadata = '[]'", "monetary_donation_verification_metadata_check"),
-        ("partner_id = id", "monetary_donation_verification_promise"),
-        ("organisation_id = id", "monetary_donation_verification_promise"),
-        ("created_at = expires_at", "monetary_donation_verification_promise"),
+        ("partner_id = id", "monetary_donation_verification_immutable"),
+        ("organisation_id = id", "monetary_donation_verification_immutable"),
+        ("created_at = expires_at", "monetary_donation_verification_immutable"),
     ],
 )
 async def test_what_does_not_belong_together_is_refused(

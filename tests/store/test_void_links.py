@@ -27,16 +27,16 @@ async def mailed(who: Account, purpose: Purpose) -> str:
     await who.service.drain()
     async with who.service.db.read() as tx:
         [link] = await tx.fetch(
-            "select id from person_link where person_id = $1 and purpose = 'reset' and not void", who.person.id
+            "select id from one_time_link where person_id = $1 and purpose = 'reset' and not revoked", who.person.id
         )
         return tx.vault.page_token("reset", link["id"])
 
 
-async def is_void(who: Account, token: str, purpose: Purpose) -> None:
+async def is_revoked(who: Account, token: str, purpose: Purpose) -> None:
     """The link opens nothing, and says why."""
     with pytest.raises(LinkClosed) as closed:
         await links.set_password(who.service.db, token, purpose, "another long phrase", who.home)
-    assert closed.value.why == "void"
+    assert closed.value.why == "revoked"
 
 
 async def write_to(who: Account, email: str) -> None:
@@ -50,7 +50,7 @@ async def write_to(who: Account, email: str) -> None:
 async def test_a_link_to_the_old_mailbox_opens_nothing(ada: Account, purpose: Purpose) -> None:
     token = await mailed(ada, purpose)
     await write_to(ada, "corrected@example.org")
-    await is_void(ada, token, purpose)
+    await is_revoked(ada, token, purpose)
     again = await mailed(ada, purpose)
     await links.set_password(ada.service.db, again, purpose, NEW, ada.home)
 
@@ -68,7 +68,7 @@ async def test_a_reset_that_a_thief_asked_for_is_void_with_a_new_password(ada: A
         entered = await sign_ins.begin(tx, ada.person, "passkey", ada.home)
     token = await mailed(ada, "reset")
     await account.change_password(ada.service.db, ada.person, entered.sign_in, NEW, ada.home)
-    await is_void(ada, token, "reset")
+    await is_revoked(ada, token, "reset")
 
 
 async def test_whoever_comes_in_otherwise_needs_no_link(service: Service, tenant: Tenant) -> None:
@@ -77,7 +77,7 @@ async def test_whoever_comes_in_otherwise_needs_no_link(service: Service, tenant
         who = await member(service, tenant, password=password)
         token = await mailed(who, purpose)
         await who.begun()
-        await is_void(who, token, purpose)
+        await is_revoked(who, token, purpose)
 
 
 async def test_being_activated_again_brings_no_invitation_back(service: Service, tenant: Tenant) -> None:
@@ -85,7 +85,7 @@ async def test_being_activated_again_brings_no_invitation_back(service: Service,
     token = await mailed(who, "invitation")
     await who.deactivate()
     await who.deactivate(active=True)
-    await is_void(who, token, "invitation")
+    await is_revoked(who, token, "invitation")
 
 
 async def test_a_password_set_for_who_came_before_is_told(service: Service, tenant: Tenant) -> None:

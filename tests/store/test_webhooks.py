@@ -155,6 +155,7 @@ async def test_s1_the_check_in_the_database_names_the_states_of_the_code(
 async def _moves(service: Service, lifecycle: Lifecycle) -> list[tuple[str, str]]:
     async with service.db.read() as tx:
         rows = await tx.fetch(
-            "select from_status, to_status from lifecycle_move where resource = $1 order by 1, 2", lifecycle.resource
+            "select from_status, to_status from lifecycle_transition where resource = $1 order by 1, 2",
+            lifecycle.resource,
         )
     return [(row["from_status"], row["to_status"]) for row in rows]

@@ -111,7 +111,7 @@ async def _without_nights(owner_dsn: str) -> None:
     """The nightly self-check, which nobody there reads, is far off: else each service begins with it."""
     owner = await asyncpg.connect(owner_dsn)
     try:
-        await owner.execute("insert into schedule (name, ran_at) values ($1, $2)", selfcheck.NIGHTLY, _FAR_OFF)
+        await owner.execute("insert into schedule (name, last_run_at) values ($1, $2)", selfcheck.NIGHTLY, _FAR_OFF)
     finally:
         await owner.close()
 

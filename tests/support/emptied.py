@@ -92,7 +92,7 @@ async def emptied(service: Service) -> AsyncIterator[Emptied]:
     try:
         await superuser.execute("set session_replication_role = replica")  # neither keys nor triggers hinder it
         await service.drain()  # a sweeper makes its rows once, with its first sweep
-        await superuser.execute("update schedule set ran_at = null where ran_at < now() + interval '1 year'")
+        await superuser.execute("update schedule set last_run_at = null where last_run_at < now() + interval '1 year'")
         await superuser.execute(_REMEMBER)
         yield Emptied(service, superuser)
     finally:

@@ -45,7 +45,8 @@ class Desk(Browser):
         assert self.person is not None
         async with self.service.db.write() as tx:
             await tx.execute(
-                "update sign_in set proved_at = proved_at - interval '11 minutes' where person_id = $1", self.person.id
+                "update sign_in set authenticated_at = authenticated_at - interval '11 minutes' where person_id = $1",
+                self.person.id,
             )
 
     def text(self) -> str:

@@ -66,14 +66,14 @@ def test_a_sign_in_ends_idle_and_at_most(realm: Realm, idle: float, longest: flo
     one, moment = sign_in(realm), timedelta(milliseconds=1)
     assert one.live(AT + idle * HOUR - moment)
     assert not one.live(AT + idle * HOUR)
-    seen = replace(one, seen_at=AT + longest * HOUR - moment)
+    seen = replace(one, last_seen_at=AT + longest * HOUR - moment)
     assert seen.live(AT + longest * HOUR - moment)
     assert not seen.live(AT + longest * HOUR)
 
 
 def test_what_was_ended_is_over_whatever_its_time() -> None:
     """The end of a deactivated sign-in is told in business time, which a sandbox may have moved ahead."""
-    ended = replace(sign_in(), ended_at=AT + HOUR, ended_because="deactivated")
+    ended = replace(sign_in(), ended_at=AT + HOUR, end_reason="deactivated")
     assert not ended.live(AT)
 
 

@@ -13,7 +13,16 @@ from joserfc.jwk import ECKey, OctKey, OKPKey, RSAKey
 from joserfc.jws import JWSRegistry
 
 from almoner.access.sign_on import state, tokens
-from almoner.access.sign_on.domain import PATIENCE, Provider, Reason, Refused, granted, is_fresh, proved_at, read_claims
+from almoner.access.sign_on.domain import (
+    PATIENCE,
+    Provider,
+    Reason,
+    Refused,
+    authenticated_at,
+    granted,
+    is_fresh,
+    read_claims,
+)
 from almoner.access.sign_on.tokens import UnknownKey
 from almoner.platform.crypto import Vault
 from almoner.platform.database.transactions import Partner
@@ -242,7 +251,7 @@ def test_more_than_one_factor_is_what_the_token_says_in_these_words() -> None:
 
 def test_who_comes_from_the_provider_proved_it_when_the_token_says_so_or_long_ago() -> None:
     def at(auth_time: Any) -> datetime:
-        return proved_at(read_claims(provider(), claims(auth_time=auth_time)), NOW)
+        return authenticated_at(read_claims(provider(), claims(auth_time=auth_time)), NOW)
 
     assert at(AT - 300) == NOW - timedelta(minutes=5)
     assert at(AT + 60) == NOW

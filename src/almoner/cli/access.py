@@ -168,7 +168,9 @@ def set_giving(
     ] = None,
     donors: Annotated[bool | None, typer.Option(help="Whether its answers and events name donors.")] = None,
     gift_aid: Annotated[bool | None, typer.Option(help="Whether GBP gifts to UK charities need gift aid.")] = None,
-    request_every: Annotated[Every | None, typer.Option(help="How often it is asked for its direct donations.")] = None,
+    request_interval: Annotated[
+        Every | None, typer.Option(help="How often it is asked for its direct donations.")
+    ] = None,
     request_least: Annotated[
         int | None, typer.Option(help="The least that it is asked for, in multiples of the currency's least gift.")
     ] = None,
@@ -177,10 +179,10 @@ def set_giving(
     """Show or set what a partner's direct donations may be in, and what it is told and asked of donors."""
     given: dict[str, Any] = {
         "currencies": currency or None,
-        "shows_donors": donors,
-        "asks_gift_aid": gift_aid,
-        "request_every": request_every.value if request_every else None,
-        "request_least_gifts": request_least,
+        "shares_donor_details": donors,
+        "requires_gift_aid": gift_aid,
+        "request_interval": request_interval.value if request_interval else None,
+        "request_minimum_multiple": request_least,
         "request_due_days": request_due,
     }
     changed = {name: value for name, value in given.items() if value is not None}
@@ -199,11 +201,11 @@ def set_giving(
     account = administer(use) if changed else in_transaction(use)
     typer.echo(
         f"settles in {', '.join(account.settlement_currencies)}  "
-        f"donors {'named' if account.shows_donors else 'not named'}  "
-        f"gift aid {'asked for' if account.asks_gift_aid else 'not asked for'}"
+        f"donors {'named' if account.shares_donor_details else 'not named'}  "
+        f"gift aid {'asked for' if account.requires_gift_aid else 'not asked for'}"
     )
     typer.echo(
-        f"asked for money every {account.request_every}, from {account.request_least_gifts} least gifts on, "
+        f"asked for money every {account.request_interval}, from {account.request_minimum_multiple} least gifts on, "
         f"to be paid within {account.request_due_days} days"
     )
 

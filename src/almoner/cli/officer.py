@@ -159,7 +159,7 @@ async def look(
 
     ``seen``: the fingerprint of what there was to see. Raises Refused when the first look is the officer's own.
     """
-    if not await operators.takes_two(tx):
+    if not await operators.requires_dual_control(tx):
         return Agreed(officer.id, note)
     return await look_by_two(tx, officer, role, action, subject, seen, note, scope)
 

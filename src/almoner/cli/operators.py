@@ -177,7 +177,7 @@ def two_people(
 
     if switch is not None:
         administer(use)
-    many = "two operators" if in_transaction(service.takes_two) else "one operator"
+    many = "two operators" if in_transaction(service.requires_dual_control) else "one operator"
     typer.echo(f"Approving a verification and releasing payouts take {many}.")
 
 

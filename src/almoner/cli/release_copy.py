@@ -57,11 +57,11 @@ def _said(found: Found, due: int) -> list[str]:
     lines = [f"This database is taken for a copy: {found.verdict}."]
     if claim is not None:
         lines.append(f"  of deployment   {claim.id}, on its server since {iso(claim.claimed_at)}")
-        lines.append(f"  its state is of {iso(claim.raised_at)}")
-        if claim.copied_at is not None:
-            lines.append(f"  found           {iso(claim.copied_at)}")
+        lines.append(f"  its state is of {iso(claim.generation_at)}")
+        if claim.copy_detected_at is not None:
+            lines.append(f"  found           {iso(claim.copy_detected_at)}")
     if claim is not None and outside is not None:
-        behind = (outside.at - claim.raised_at).total_seconds()
+        behind = (outside.at - claim.generation_at).total_seconds()
         lines.append(f"  the storage     says {iso(outside.at)}: the database is {max(behind, 0):,.0f} s behind")
     elif found.away is not None:
         lines.append("  the storage     cannot be read")

@@ -24,5 +24,5 @@ class Lifecycle:
         return frozenset(self.moves) | frozenset(target for targets in self.moves.values() for target in targets)
 
     def arrows(self) -> Iterator[tuple[str, str]]:
-        """All (from, to) pairs, sorted, as the database's ``lifecycle_move`` rows must show them."""
+        """All (from, to) pairs, sorted, as the database's ``lifecycle_transition`` rows must show them."""
         return iter(sorted((source, target) for source, targets in self.moves.items() for target in targets))

@@ -68,9 +68,9 @@ class Offset:
 
 async def read(tx: Tx) -> Offset:
     """The deployment's offset."""
-    row = await tx.fetchrow("select ahead, version from business_clock")
+    row = await tx.fetchrow("select clock_offset, version from business_clock")
     assert row is not None
-    return Offset(row["ahead"], row["version"])
+    return Offset(row["clock_offset"], row["version"])
 
 
 async def hold(tx: Tx) -> bool:
@@ -81,11 +81,13 @@ async def hold(tx: Tx) -> bool:
 async def move(tx: Tx, ahead: timedelta) -> Offset:
     """Set the offset; never back."""
     row = await tx.fetchrow(
-        "update business_clock set ahead = greatest(ahead, $1), version = version + 1 returning ahead, version", ahead
+        "update business_clock set clock_offset = greatest(clock_offset, $1), version = version + 1 returning "
+        "clock_offset, version",
+        ahead,
     )
     assert row is not None
     tx.after_commit(BELL.ring)
-    return Offset(row["ahead"], row["version"])
+    return Offset(row["clock_offset"], row["version"])
 
 
 class ClockWatch:

@@ -23,14 +23,14 @@ from almoner.platform.database.transactions import Partner, Tx
 
 LIFETIME: Final = timedelta(days=21)  # spec 8
 HEADER: Final = "idempotency-key"
-CONSTRAINT: Final = "idempotency_answer_key"
+CONSTRAINT: Final = "idempotency_response_key"
 
 _canonical = msgspec.json.Encoder(order="sorted")
 
 CLAIM: Final = """
 claim as materialized (select $2::bytea is null or pg_try_advisory_xact_lock($3::bigint) as got),
 stored as materialized (
-    select a.route, a.fingerprint, a.answer from idempotency_answer a
+    select a.route, a.fingerprint, a.response from idempotency_response a
     where a.partner_id = $1 and a.key_hash = $2 and a.expires_at > $7
 ),
 free as materialized (select from claim where claim.got and not exists (select from stored))"""
@@ -39,7 +39,7 @@ $4 route, $5 fingerprint, $6 sealed answer, $7 business time, $8 expiry; the eff
 
 KEEP: Final = """
 kept as (
-    insert into idempotency_answer (partner_id, key_hash, route, fingerprint, answer, created_at, expires_at)
+    insert into idempotency_response (partner_id, key_hash, route, fingerprint, response, created_at, expires_at)
     select $1, $2, $4::text, $5::bytea, $6::bytea, $7, $8::timestamptz from made where $2 is not null
 )"""
 """CTE that stores the answer; the statement's effect must be a CTE named ``made``."""
@@ -49,7 +49,7 @@ AUDIT: Final = f"audited as ({audit.insert(9, 'from made')})"
 
 OUTCOME: Final = """
 (select got from claim) as claim_got, (select route from stored) as stored_route,
-(select fingerprint from stored) as stored_fingerprint, (select answer from stored) as stored_answer"""
+(select fingerprint from stored) as stored_fingerprint, (select response from stored) as stored_response"""
 """Columns that ``Claim.settle`` reads."""
 
 
@@ -92,7 +92,7 @@ class Claim:
         if not outcome["claim_got"]:
             raise OriginalCallInProgress
         if outcome["stored_route"] is not None:
-            self.compare(tx.vault, outcome["stored_route"], outcome["stored_fingerprint"], outcome["stored_answer"])
+            self.compare(tx.vault, outcome["stored_route"], outcome["stored_fingerprint"], outcome["stored_response"])
 
     def compare(self, vault: Vault, route: str, fingerprint: bytes, answer: bytes) -> None:
         """Raises Replayed with the stored answer, KeyInUse or SameKeyDifferentData."""
@@ -148,7 +148,7 @@ async def claim(tx: Tx, held: Claim, *, leased: bool = False) -> None:
         raise OriginalCallInProgress
     row = await tx.fetchrow(
         """
-        select route, fingerprint, answer from idempotency_answer
+        select route, fingerprint, response from idempotency_response
         where partner_id = $1 and key_hash = $2 and expires_at > $3
         """,
         held.partner.id,
@@ -156,12 +156,12 @@ async def claim(tx: Tx, held: Claim, *, leased: bool = False) -> None:
         tx.now,
     )
     if row is not None:
-        held.compare(tx.vault, row["route"], row["fingerprint"], row["answer"])
+        held.compare(tx.vault, row["route"], row["fingerprint"], row["response"])
 
 
 _KEEP: Final = f"""
 with kept as (
-    insert into idempotency_answer (partner_id, key_hash, route, fingerprint, answer, created_at, expires_at)
+    insert into idempotency_response (partner_id, key_hash, route, fingerprint, response, created_at, expires_at)
     values ($1, $2, $3, $4, $5, $6, $7) returning 1
 ) {audit.insert(8, "from kept")}
 """
@@ -193,7 +193,7 @@ def lost_race(error: BaseException) -> bool:
 async def forget_expired(tx: Tx, partner: UUID, key_hash: bytes) -> None:
     """Remove an answer that outlived its 21 days, so that its key counts as new (spec 8)."""
     await tx.execute(
-        "delete from idempotency_answer where partner_id = $1 and key_hash = $2 and expires_at <= $3",
+        "delete from idempotency_response where partner_id = $1 and key_hash = $2 and expires_at <= $3",
         partner,
         key_hash,
         tx.now,
@@ -202,7 +202,7 @@ async def forget_expired(tx: Tx, partner: UUID, key_hash: bytes) -> None:
 
 async def next_due(tx: Tx) -> datetime | None:
     """When the first answer expires that has not been removed."""
-    due: datetime | None = await tx.fetchval("select min(expires_at) from idempotency_answer")
+    due: datetime | None = await tx.fetchval("select min(expires_at) from idempotency_response")
     return due
 
 
@@ -211,8 +211,8 @@ async def purge(tx: Tx, limit: int = 1000) -> int:
     removed: Any = await tx.fetchval(
         """
         with gone as (
-            delete from idempotency_answer where (partner_id, key_hash) in (
-                select partner_id, key_hash from idempotency_answer where expires_at <= $1
+            delete from idempotency_response where (partner_id, key_hash) in (
+                select partner_id, key_hash from idempotency_response where expires_at <= $1
                 order by expires_at limit $2
             ) returning 1
         ) select count(*) from gone

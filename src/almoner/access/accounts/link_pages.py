@@ -41,7 +41,7 @@ _CLOSED: Final[dict[Closed, str]] = {
     "unknown": "It may be cut off: copy the whole link from the mail.",
     "used": "It was used already. Each link works once.",
     "replaced": "A newer mail has come since. Use the link in the newest one.",
-    "void": "Since it was sent, you signed in otherwise, or your password or e-mail address was changed.",
+    "revoked": "Since it was sent, you signed in otherwise, or your password or e-mail address was changed.",
     "expired": "It is too old.",
 }
 

@@ -12,7 +12,7 @@ from almoner.access.people.domain import Person, Realm
 from almoner.platform.database.transactions import Everyone, Tx
 
 Slot = tuple[UUID, bytes, str]
-"""What tries are counted of: realm, keyed hash of the name, neighbourhood."""
+"""What tries are counted of: realm, keyed hash of the name, network."""
 
 _PASSKEY: Final = "k.id, k.person_id, k.credential, k.public_key, k.sign_count, k.name, k.created_at, k.last_used_at"
 
@@ -221,8 +221,8 @@ async def tries(tx: Tx, _scope: Everyone, slots: Sequence[Slot]) -> list[Tries |
     rows = await tx.fetch(
         """
         select t.failures, t.last_at
-        from unnest($1::uuid[], $2::bytea[], $3::text[]) with ordinality as s (realm, name_hash, neighbourhood, n)
-        left join sign_in_try t using (realm, name_hash, neighbourhood) order by s.n
+        from unnest($1::uuid[], $2::bytea[], $3::text[]) with ordinality as s (realm, name_hash, network, n)
+        left join login_attempt t using (realm, name_hash, network) order by s.n
         """,
         *_columns(slots),
     )
@@ -233,11 +233,11 @@ async def count_tries(tx: Tx, _scope: Everyone, slots: Sequence[Slot], failures:
     """Store how many tries each slot has now, with one more made at this moment."""
     await tx.execute(
         """
-        insert into sign_in_try (realm, name_hash, neighbourhood, failures, last_at)
-        select s.realm, s.name_hash, s.neighbourhood, s.failures, $5
-        from unnest($1::uuid[], $2::bytea[], $3::text[], $4::int[]) as s (realm, name_hash, neighbourhood, failures)
+        insert into login_attempt (realm, name_hash, network, failures, last_at)
+        select s.realm, s.name_hash, s.network, s.failures, $5
+        from unnest($1::uuid[], $2::bytea[], $3::text[], $4::int[]) as s (realm, name_hash, network, failures)
         order by 1, 2, 3
-        on conflict (realm, name_hash, neighbourhood)
+        on conflict (realm, name_hash, network)
             do update set failures = excluded.failures, last_at = excluded.last_at
         """,
         *_columns(slots),
@@ -251,15 +251,15 @@ async def forgive(tx: Tx, _scope: Everyone, own: Sequence[Slot], shared: Sequenc
     await tx.execute(
         """
         with held as (
-            select t.realm, t.name_hash, t.neighbourhood, s.own
-            from sign_in_try t
+            select t.realm, t.name_hash, t.network, s.own
+            from login_attempt t
             join unnest($1::uuid[], $2::bytea[], $3::text[], $4::boolean[])
-                as s (realm, name_hash, neighbourhood, own) using (realm, name_hash, neighbourhood)
+                as s (realm, name_hash, network, own) using (realm, name_hash, network)
             order by 1, 2, 3 for no key update of t
         )
-        update sign_in_try t set failures = case when held.own then 0 else greatest(t.failures - 1, 0) end
+        update login_attempt t set failures = case when held.own then 0 else greatest(t.failures - 1, 0) end
         from held
-        where (t.realm, t.name_hash, t.neighbourhood) = (held.realm, held.name_hash, held.neighbourhood)
+        where (t.realm, t.name_hash, t.network) = (held.realm, held.name_hash, held.network)
         """,
         *_columns([*own, *shared]),
         [True] * len(own) + [False] * len(shared),
@@ -268,17 +268,17 @@ async def forgive(tx: Tx, _scope: Everyone, own: Sequence[Slot], shared: Sequenc
 
 async def forget_tries(tx: Tx, _scope: Everyone, realm: UUID, hashes: Sequence[bytes]) -> None:
     """Forget all tries of some names, wherever they came from."""
-    await tx.execute("delete from sign_in_try where realm = $1 and name_hash = any($2::bytea[])", realm, hashes)
+    await tx.execute("delete from login_attempt where realm = $1 and name_hash = any($2::bytea[])", realm, hashes)
 
 
 async def tell(tx: Tx, _scope: Everyone, slot: Slot, before: datetime) -> bool:
     """Whether a refusal of the slot is to be recorded now: none was since ``before``."""
     told = await tx.fetchval(
         """
-        insert into sign_in_try as t (realm, name_hash, neighbourhood, failures, last_at, told_at)
+        insert into login_attempt as t (realm, name_hash, network, failures, last_at, audited_at)
         values ($1, $2, $3, 0, $4, $4)
-        on conflict (realm, name_hash, neighbourhood) do update set told_at = excluded.told_at
-        where t.told_at is null or t.told_at <= $5 returning true
+        on conflict (realm, name_hash, network) do update set audited_at = excluded.audited_at
+        where t.audited_at is null or t.audited_at <= $5 returning true
         """,
         *slot,
         tx.wall,
@@ -291,7 +291,7 @@ async def oldest(tx: Tx, _scope: Everyone) -> tuple[datetime | None, datetime | 
     """When the oldest try was, and when the first used challenge is over."""
     row = await tx.fetchrow(
         """
-        select (select min(last_at) from sign_in_try) as tried,
+        select (select min(last_at) from login_attempt) as tried,
                (select min(expires_at) from passkey_challenge) as challenge
         """
     )
@@ -303,8 +303,8 @@ async def forget_old(tx: Tx, _scope: Everyone, before: datetime, limit: int) -> 
     gone = await tx.fetchval(
         """
         with tries as (
-            delete from sign_in_try where (realm, name_hash, neighbourhood) in (
-                select realm, name_hash, neighbourhood from sign_in_try where last_at <= $1
+            delete from login_attempt where (realm, name_hash, network) in (
+                select realm, name_hash, network from login_attempt where last_at <= $1
                 order by last_at limit $3 for update skip locked
             ) returning 1
         ), challenges as (

@@ -27,7 +27,7 @@ select {people.COLUMNS},
            select from sign_in c where c.person_id = p.id and c.method <> 'provider' offset 0
        ) as joined,
        (
-           select max(l.expires_at) from person_link l
+           select max(l.expires_at) from one_time_link l
            where l.person_id = p.id and l.purpose = 'invitation' and l.used_at is null and l.replaced_at is null
              and not l.void and l.expires_at > $2
        ) as invited_until
@@ -91,7 +91,7 @@ async def invitations_since(tx: Tx, scope: Realm, person_id: UUID, since: dateti
     """How many invitations were made for a member after a moment."""
     count = await tx.fetchval(
         """
-        select count(*) from person_link l join person p on p.id = l.person_id
+        select count(*) from one_time_link l join person p on p.id = l.person_id
         where p.realm = $1 and l.person_id = $2 and l.purpose = 'invitation' and l.created_at > $3
         """,
         scope.id,

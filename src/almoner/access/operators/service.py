@@ -67,7 +67,7 @@ async def add(tx: Tx, by: By, email: str, name: str | None, roles: Iterable[Oper
     profile = _profile(email, name)
     person = await people.create(tx, OPERATORS, profile, _granted(roles))
     await _record(tx, by, "operator.invited", _text(tx, person), roles=sorted(person.roles))
-    await _vouch(tx, by, person, "invited")
+    await _record_access_grant(tx, by, person, "invited")
     await links.invite(tx, person)
     return person
 
@@ -89,7 +89,7 @@ async def invite_again(tx: Tx, by: By, operator_id: UUID) -> None:
     if await store.invitations_since(tx, OPERATORS, person.id, tx.now - DAY) >= domain.INVITATIONS_A_DAY:
         raise NotInvitable(f"{domain.INVITATIONS_A_DAY} mails a day go to one operator: try again tomorrow.")
     await _record(tx, by, "operator.invited_again", _text(tx, person))
-    await _vouch(tx, by, person, "invited")
+    await _record_access_grant(tx, by, person, "invited")
     await links.invite(tx, person)
 
 
@@ -116,7 +116,7 @@ async def change(tx: Tx, by: By, operator_id: UUID, *, email: str | None = None,
     after = await people.change_profile(tx, person, {**person.profile, **given, "active": person.active})
     told = [said for key, said in (("userName", "email"), ("displayName", "name")) if key in changed]
     await _record(tx, by, "operator.changed", _text(tx, person), changed=told)
-    await _vouch(tx, by, person, "changed")
+    await _record_access_grant(tx, by, person, "changed")
     await letters.tell_of_change(tx, person, after)
     return after
 
@@ -129,7 +129,7 @@ async def reset_second_factor(tx: Tx, by: By, operator_id: UUID) -> Person:
     person = await people.lock(tx, OPERATORS, operator_id)
     await revoke_all(tx, by, person)
     await account.begin_anew(tx, person, by)
-    await _vouch(tx, by, person, "reset")
+    await _record_access_grant(tx, by, person, "reset")
     return person
 
 
@@ -154,7 +154,7 @@ async def grant(tx: Tx, by: By, operator_id: UUID, roles: Iterable[OperatorRole]
     was, now = sorted(person.roles), sorted(changed.roles)
     await _record(tx, by, "operator.roles_changed", _text(tx, person), was=was, roles=now)
     if changed.roles - person.roles:
-        await _vouch(tx, by, person, "granted")
+        await _record_access_grant(tx, by, person, "granted")
     return changed
 
 
@@ -184,7 +184,7 @@ async def _set_active(tx: Tx, by: By, person: Person, *, active: bool) -> Person
         return person
     await _record(tx, by, "operator.activated" if active else "operator.deactivated", _text(tx, person))
     if active:
-        await _vouch(tx, by, person, "activated")
+        await _record_access_grant(tx, by, person, "activated")
     changed = await people.change_profile(tx, person, {**person.profile, "active": active})
     await letters.tell_of_change(tx, person, changed)
     return changed
@@ -206,9 +206,9 @@ async def administrators(tx: Tx) -> list[Person]:
     return [one.person for one in await everyone(tx) if one.person.may("administrator")]
 
 
-async def takes_two(tx: Tx) -> bool:
+async def requires_dual_control(tx: Tx) -> bool:
     """Whether what guards payouts takes two operators: as an administrator has said, else in production."""
-    said = await store.two_people(tx, OPERATORS)
+    said = await store.dual_control(tx, OPERATORS)
     return not tx.deployment.sandbox if said is None else said
 
 
@@ -373,11 +373,11 @@ async def waiting(tx: Tx) -> list[tuple[Approval, Person]]:
     return [(one, await people.get(tx, OPERATORS, one.first.by)) for one in found]
 
 
-async def _vouch(tx: Tx, by: By, person: Person, act: Act) -> None:
+async def _record_access_grant(tx: Tx, by: By, person: Person, act: Act) -> None:
     """Keep that an operator did it about another: for a week they are no two pairs of eyes."""
     who = tx.ids.parse(ID, by.actor.id) if by.actor.kind == "operator" else None
     if who and who != person.id:
-        await store.vouch(tx, OPERATORS, person.id, who, act)
+        await store.record_access_grant(tx, OPERATORS, person.id, who, act)
 
 
 async def _record(tx: Tx, by: By, action: str, subject: str, **details: str | bool | Sequence[str]) -> None:

@@ -110,7 +110,7 @@ async def invitations_since(tx: Tx, scope: Realm, person_id: UUID, since: dateti
     """How many invitations were made for an operator after a moment."""
     found = await tx.fetchval(
         """
-        select count(*) from person_link l join person p on p.id = l.person_id
+        select count(*) from one_time_link l join person p on p.id = l.person_id
         where p.realm = $1 and l.person_id = $2 and l.purpose = 'invitation' and l.created_at > $3
         """,
         scope.id,
@@ -120,10 +120,10 @@ async def invitations_since(tx: Tx, scope: Realm, person_id: UUID, since: dateti
     return int(found)
 
 
-async def vouch(tx: Tx, _scope: Realm, person_id: UUID, by: UUID, act: Act) -> None:
+async def record_access_grant(tx: Tx, _scope: Realm, person_id: UUID, by: UUID, act: Act) -> None:
     """Keep what an operator did about another."""
     await tx.execute(
-        "insert into operator_vouch (id, person_id, by_id, act, at) values ($1, $2, $3, $4, $5)",
+        "insert into operator_access_grant (id, person_id, granted_by, action, granted_at) values ($1, $2, $3, $4, $5)",
         tx.new_id(),
         person_id,
         by,
@@ -134,13 +134,13 @@ async def vouch(tx: Tx, _scope: Realm, person_id: UUID, by: UUID, act: Act) -> N
 
 async def depend(tx: Tx, _scope: Realm, one: UUID, other: UUID) -> datetime | None:
     """Until when two operators are no two pairs of eyes; None when they are."""
-    until: datetime | None = await tx.fetchval("select operators_depend($1, $2, $3)", one, other, tx.now)
+    until: datetime | None = await tx.fetchval("select operators_dependent_until($1, $2, $3)", one, other, tx.now)
     return until
 
 
-async def two_people(tx: Tx, _scope: Realm) -> bool | None:
+async def dual_control(tx: Tx, _scope: Realm) -> bool | None:
     """Whether money takes two, where an administrator has said so."""
-    required: bool | None = await tx.fetchval("select required from two_people")
+    required: bool | None = await tx.fetchval("select required from dual_control")
     return required
 
 
@@ -148,7 +148,7 @@ async def set_two_people(tx: Tx, _scope: Realm, by: str, *, required: bool) -> N
     """Keep whether money takes two."""
     await tx.execute(
         """
-        insert into two_people (required, set_by, set_at) values ($1, $2, $3)
+        insert into dual_control (required, set_by, set_at) values ($1, $2, $3)
         on conflict (one) do update set required = excluded.required, set_by = excluded.set_by, set_at = excluded.set_at
         """,
         required,

@@ -12,10 +12,10 @@ Period = Literal["day", "week", "month"]
 class PartnerAccount:
     """``redirect_hosts``: hosts that successUrl may name, None for any; ``settlement_currencies``: ISO 4217 codes.
 
-    ``shows_donors``: its answers and events name donors. ``asks_gift_aid``: gifts that could have gift aid need it.
-    ``request_every``: how often it is asked for its direct donations, from ``request_least_gifts`` least gifts on, to
-    be paid within ``request_due_days``.
-    ``brand_colour`` (``#0d5c4a``) and ``brand_logo`` (key of an image) are shown on the hosted page.
+    ``shares_donor_details``: its answers and events name donors. ``requires_gift_aid``: gifts that could have gift aid
+    need it. ``request_interval``: how often it is asked for its direct donations, from ``request_minimum_multiple``
+    least gifts on, to be paid within ``request_due_days``. ``brand_colour`` (``#0d5c4a``) and ``brand_logo`` (key of an
+    image) are shown on the hosted page.
     """
 
     id: UUID
@@ -25,8 +25,8 @@ class PartnerAccount:
     created_at: datetime
     brand_colour: str | None = None
     brand_logo: str | None = None
-    shows_donors: bool = True
-    asks_gift_aid: bool = False
-    request_every: Period = "month"
-    request_least_gifts: int = 0
+    shares_donor_details: bool = True
+    requires_gift_aid: bool = False
+    request_interval: Period = "month"
+    request_minimum_multiple: int = 0
     request_due_days: int = 30

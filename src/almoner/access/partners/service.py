@@ -62,10 +62,10 @@ async def set_giving(
     partner: Partner,
     *,
     currencies: Sequence[str] | None = None,
-    shows_donors: bool | None = None,
-    asks_gift_aid: bool | None = None,
-    request_every: Period | None = None,
-    request_least_gifts: int | None = None,
+    shares_donor_details: bool | None = None,
+    requires_gift_aid: bool | None = None,
+    request_interval: Period | None = None,
+    request_minimum_multiple: int | None = None,
     request_due_days: int | None = None,
 ) -> PartnerAccount:
     """What it settles in, whether donors are named to it, whether gift aid is asked for, how it is asked for money.
@@ -82,13 +82,15 @@ async def set_giving(
     account = replace(
         account,
         settlement_currencies=settles,
-        shows_donors=account.shows_donors if shows_donors is None else shows_donors,
-        asks_gift_aid=account.asks_gift_aid if asks_gift_aid is None else asks_gift_aid,
-        request_every=request_every or account.request_every,
-        request_least_gifts=account.request_least_gifts if request_least_gifts is None else request_least_gifts,
+        shares_donor_details=account.shares_donor_details if shares_donor_details is None else shares_donor_details,
+        requires_gift_aid=account.requires_gift_aid if requires_gift_aid is None else requires_gift_aid,
+        request_interval=request_interval or account.request_interval,
+        request_minimum_multiple=account.request_minimum_multiple
+        if request_minimum_multiple is None
+        else request_minimum_multiple,
         request_due_days=account.request_due_days if request_due_days is None else request_due_days,
     )
-    if not 0 <= account.request_least_gifts <= MOST_LEAST_GIFTS:
+    if not 0 <= account.request_minimum_multiple <= MOST_LEAST_GIFTS:
         raise ValueError(f"the least request is 0 to {MOST_LEAST_GIFTS:,} least gifts")
     if not 1 <= account.request_due_days <= MOST_DUE_DAYS:
         raise ValueError(f"a request is paid within 1 to {MOST_DUE_DAYS} days")

@@ -6,8 +6,8 @@ from almoner.access.partners.domain import PartnerAccount
 from almoner.platform.database.transactions import Everyone, Partner, Tx
 
 _COLUMNS = (
-    "id, name, redirect_hosts, settlement_currencies, created_at, brand_colour, brand_logo, shows_donors, "
-    "asks_gift_aid, request_every, request_least_gifts, request_due_days"
+    "id, name, redirect_hosts, settlement_currencies, created_at, brand_colour, brand_logo, shares_donor_details, "
+    "requires_gift_aid, request_interval, request_minimum_multiple, request_due_days"
 )
 
 
@@ -21,10 +21,10 @@ def _account(row: Record) -> PartnerAccount:
         row["created_at"],
         row["brand_colour"],
         row["brand_logo"],
-        row["shows_donors"],
-        row["asks_gift_aid"],
-        row["request_every"],
-        row["request_least_gifts"],
+        row["shares_donor_details"],
+        row["requires_gift_aid"],
+        row["request_interval"],
+        row["request_minimum_multiple"],
         row["request_due_days"],
     )
 
@@ -61,16 +61,17 @@ async def set_giving(tx: Tx, partner: Partner, account: PartnerAccount) -> None:
     """Store how a locked partner gives."""
     await tx.execute(
         """
-        update partner set settlement_currencies = $2, shows_donors = $3, asks_gift_aid = $4, request_every = $5,
-            request_least_gifts = $6, request_due_days = $7
+        update partner set settlement_currencies = $2, shares_donor_details = $3, requires_gift_aid = $4,
+            request_interval = $5,
+            request_minimum_multiple = $6, request_due_days = $7
         where id = $1
         """,
         partner.id,
         list(account.settlement_currencies),
-        account.shows_donors,
-        account.asks_gift_aid,
-        account.request_every,
-        account.request_least_gifts,
+        account.shares_donor_details,
+        account.requires_gift_aid,
+        account.request_interval,
+        account.request_minimum_multiple,
         account.request_due_days,
     )
 

@@ -11,7 +11,7 @@ from almoner.access.people.domain import Person, Realm
 Method = Literal["password", "password_totp", "password_recovery", "passkey", "provider"]
 Because = Literal["signed_out", "revoked", "deactivated", "password_changed"]
 Purpose = Literal["invitation", "reset"]
-Closed = Literal["unknown", "used", "replaced", "void", "expired"]
+Closed = Literal["unknown", "used", "replaced", "revoked", "expired"]
 
 PROVED_FOR: Final = timedelta(minutes=10)
 SEEN_EVERY: Final = timedelta(minutes=1)
@@ -56,8 +56,8 @@ class Browser:
 class SignIn:
     """A browser in which somebody is signed in.
 
-    ``device``: our words for it. ``proved_at``: when who it is was proved last. ``ended_because``: why it ended before
-    its time.
+    ``device``: our words for it. ``authenticated_at``: when who it is was proved last. ``end_reason``: why it ended
+    before its time.
     """
 
     id: UUID
@@ -67,20 +67,20 @@ class SignIn:
     address: str
     device: str
     created_at: datetime
-    proved_at: datetime
-    seen_at: datetime
+    authenticated_at: datetime
+    last_seen_at: datetime
     expires_at: datetime
     ended_at: datetime | None = None
-    ended_because: Because | None = None
+    end_reason: Because | None = None
 
     @property
     def over_at(self) -> datetime:
         """When it ends, or ended, if nobody comes back."""
-        return self.ended_at or min(self.expires_at, self.seen_at + lasting(self.realm).idle)
+        return self.ended_at or min(self.expires_at, self.last_seen_at + lasting(self.realm).idle)
 
     def live(self, wall: datetime) -> bool:
         """Whether it opens anything, as long as the person is active."""
-        return self.ended_because is None and wall < self.over_at
+        return self.end_reason is None and wall < self.over_at
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +111,7 @@ class SecondNeeded:
 
 @dataclass(frozen=True, slots=True)
 class Link:
-    """A mailed link. Its times are business time. ``void``: its person came in otherwise, or changed (0028)."""
+    """A mailed link. Its times are business time. ``revoked``: its person came in otherwise, or changed (0028)."""
 
     id: UUID
     person_id: UUID
@@ -120,7 +120,7 @@ class Link:
     expires_at: datetime
     used_at: datetime | None = None
     replaced_at: datetime | None = None
-    void: bool = False
+    revoked: bool = False
 
     def closed(self, now: datetime) -> Closed | None:
         """Why it opens nothing any more; None while it does."""
@@ -128,8 +128,8 @@ class Link:
             return "used"
         if self.replaced_at is not None:
             return "replaced"
-        if self.void:
-            return "void"
+        if self.revoked:
+            return "revoked"
         return "expired" if now >= self.expires_at else None
 
 

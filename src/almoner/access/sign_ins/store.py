@@ -13,9 +13,10 @@ from almoner.access.sign_ins.domain import OF_MEMBERS, OF_OPERATORS, SEEN_EVERY,
 from almoner.platform.database.transactions import Everyone, Tx
 
 _COLUMNS: Final = (
-    "id, realm, person_id, method, address, device, created_at, proved_at, seen_at, expires_at, ended_at, ended_because"
+    "id, realm, person_id, method, address, device, created_at, authenticated_at, last_seen_at, "
+    "expires_at, ended_at, end_reason"
 )
-_LINK: Final = "id, person_id, purpose, created_at, expires_at, used_at, replaced_at, void"
+_LINK: Final = "id, person_id, purpose, created_at, expires_at, used_at, replaced_at, revoked"
 
 _COUNTS: Final = "(r.source <> 'provider' or f.method = 'provider')"
 """What the provider said of somebody's roles counts in sign-ins that were made there, and in no other (0030)."""
@@ -23,12 +24,14 @@ _COUNTS: Final = "(r.source <> 'provider' or f.method = 'provider')"
 FIND: Final = f"""
 with found as (
     select s.* from sign_in s join person p on p.id = s.person_id
-    where s.hash = $1 and s.realm = $2 and s.ended_at is null and s.expires_at > $3 and s.seen_at > $4 and p.active
+    where s.hash = $1 and s.realm = $2 and s.ended_at is null and s.expires_at > $3 and s.last_seen_at > $4 and p.active
 ), seen as (
-    update sign_in s set seen_at = $3 from found where s.id = found.id and found.seen_at <= $5 and s.ended_at is null
+    update sign_in s set last_seen_at = $3 from found where s.id = found.id and found.last_seen_at <= $5
+    and s.ended_at is null
 )
 select f.id as sign_in_id, f.realm as sign_in_realm, f.person_id, f.method, f.address, f.device,
-    f.created_at as begun_at, f.proved_at, greatest(f.seen_at, case when f.seen_at <= $5 then $3 end) as seen_at,
+    f.created_at as begun_at, f.authenticated_at, greatest(f.last_seen_at, case when f.last_seen_at <= $5
+    then $3 end) as last_seen_at,
     f.expires_at, {people.columns(_COUNTS)}
 from found f join person p on p.id = f.person_id
 """
@@ -42,7 +45,8 @@ async def insert(tx: Tx, sign_in: SignIn, hash_: bytes) -> bool:
     """Store a new sign-in; False when the person is not active. Who deactivates waits for it, and then ends it."""
     made = await tx.fetchval(
         """
-        insert into sign_in (id, realm, person_id, hash, method, address, device, created_at, proved_at, seen_at,
+        insert into sign_in (id, realm, person_id, hash, method, address, device, created_at, authenticated_at,
+                             last_seen_at,
                              expires_at)
         select $1, p.realm, p.id, $4, $5, $6, $7, $8, $10, $8, $9
         from person p where p.realm = $2 and p.id = $3 and p.active for share of p
@@ -57,7 +61,7 @@ async def insert(tx: Tx, sign_in: SignIn, hash_: bytes) -> bool:
         sign_in.device,
         sign_in.created_at,
         sign_in.expires_at,
-        sign_in.proved_at,
+        sign_in.authenticated_at,
     )
     return bool(made)
 
@@ -76,8 +80,8 @@ async def find_by_hash(tx: Tx, scope: Realm, hash_: bytes) -> tuple[SignIn, Pers
         row["address"],
         row["device"],
         row["begun_at"],
-        row["proved_at"],
-        row["seen_at"],
+        row["authenticated_at"],
+        row["last_seen_at"],
         row["expires_at"],
     )
     return sign_in, people.from_row(row)
@@ -86,7 +90,7 @@ async def find_by_hash(tx: Tx, scope: Realm, hash_: bytes) -> tuple[SignIn, Pers
 async def prove(tx: Tx, sign_in: SignIn, hash_: bytes) -> None:
     """Note that the person has just proved who they are, and give the sign-in another secret."""
     await tx.execute(
-        "update sign_in set proved_at = $2, seen_at = $2, hash = $3 where id = $1 and ended_at is null",
+        "update sign_in set authenticated_at = $2, last_seen_at = $2, hash = $3 where id = $1 and ended_at is null",
         sign_in.id,
         tx.wall,
         hash_,
@@ -129,7 +133,7 @@ async def end(
     """End some of a person's sign-ins, or all ``but`` one; those that were live."""
     rows = await tx.fetch(
         """
-        update sign_in set ended_at = $4, ended_because = $5
+        update sign_in set ended_at = $4, end_reason = $5
         where person_id = $1 and ended_at is null and expires_at > $4
             and ($2::uuid[] is null or id = any($2)) and ($3::uuid is null or id <> $3)
         returning id
@@ -153,7 +157,7 @@ async def end_provided(tx: Tx, scope: Realm, person_id: UUID | None) -> int:
             where realm = $1 and method = 'provider' and ended_at is null and expires_at > $3 and {of}
             order by id for update
         ), ended as (
-            update sign_in set ended_at = $3, ended_because = 'revoked' where id in (select id from held) returning 1
+            update sign_in set ended_at = $3, end_reason = 'revoked' where id in (select id from held) returning 1
         )
         select count(*) from ended
         """,
@@ -168,15 +172,15 @@ async def insert_link(tx: Tx, link: Link) -> None:
     """Store a new link; an open one of the same purpose is replaced by it."""
     await tx.execute(
         """
-        update person_link set replaced_at = $3
-        where person_id = $1 and purpose = $2 and used_at is null and replaced_at is null and not void
+        update one_time_link set replaced_at = $3
+        where person_id = $1 and purpose = $2 and used_at is null and replaced_at is null and not revoked
         """,
         link.person_id,
         link.purpose,
         link.created_at,
     )
     await tx.execute(
-        "insert into person_link (id, person_id, purpose, created_at, expires_at) values ($1, $2, $3, $4, $5)",
+        "insert into one_time_link (id, person_id, purpose, created_at, expires_at) values ($1, $2, $3, $4, $5)",
         link.id,
         link.person_id,
         link.purpose,
@@ -190,8 +194,8 @@ async def find_link(tx: Tx, _scope: Everyone, link_id: UUID, purpose: Purpose) -
     row = await tx.fetchrow(
         f"""
         select l.id as link_id, l.person_id, l.purpose, l.created_at as link_created_at, l.expires_at, l.used_at,
-            l.replaced_at, l.void, {people.COLUMNS}
-        from person_link l join person p on p.id = l.person_id where l.id = $1 and l.purpose = $2
+            l.replaced_at, l.revoked, {people.COLUMNS}
+        from one_time_link l join person p on p.id = l.person_id where l.id = $1 and l.purpose = $2
         """,
         link_id,
         purpose,
@@ -206,7 +210,7 @@ async def find_link(tx: Tx, _scope: Everyone, link_id: UUID, purpose: Purpose) -
         row["expires_at"],
         row["used_at"],
         row["replaced_at"],
-        row["void"],
+        row["revoked"],
     )
     return link, people.from_row(row)
 
@@ -215,8 +219,8 @@ async def use_link(tx: Tx, person: Person, link: Link) -> bool:
     """Use a link; False when it was used, replaced or voided meanwhile, or is over."""
     used = await tx.fetchval(
         """
-        update person_link set used_at = $3
-        where person_id = $1 and id = $2 and used_at is null and replaced_at is null and not void and expires_at > $3
+        update one_time_link set used_at = $3
+        where person_id = $1 and id = $2 and used_at is null and replaced_at is null and not revoked and expires_at > $3
         returning true
         """,
         person.id,
@@ -226,16 +230,17 @@ async def use_link(tx: Tx, person: Person, link: Link) -> bool:
     return bool(used)
 
 
-async def void_links(tx: Tx, person: Person) -> None:
+async def revoke_links(tx: Tx, person: Person) -> None:
     """Let the person's open links open nothing any more."""
-    await tx.execute("select void_links($1)", person.id)
+    await tx.execute("select revoke_links($1)", person.id)
 
 
 async def newest_link(tx: Tx, person: Person, purpose: Purpose) -> Link | None:
     """The newest link of a purpose, whatever has become of it."""
     row = await tx.fetchrow(
         f"""
-        select {_LINK} from person_link where person_id = $1 and purpose = $2 order by created_at desc, id desc limit 1
+        select {_LINK} from one_time_link where person_id = $1 and purpose = $2 order by created_at desc,
+            id desc limit 1
         """,
         person.id,
         purpose,
@@ -246,7 +251,7 @@ async def newest_link(tx: Tx, person: Person, purpose: Purpose) -> Link | None:
 async def count_links(tx: Tx, person: Person, purpose: Purpose, since: datetime) -> int:
     """How many links of a purpose were made since."""
     made = await tx.fetchval(
-        "select count(*) from person_link where person_id = $1 and purpose = $2 and created_at > $3",
+        "select count(*) from one_time_link where person_id = $1 and purpose = $2 and created_at > $3",
         person.id,
         purpose,
         since,
@@ -259,7 +264,7 @@ async def next_forgotten(tx: Tx, _scope: Everyone) -> tuple[datetime | None, dat
     row = await tx.fetchrow(
         """
         select (select min(least(ended_at, expires_at)) from sign_in) as sign_in,
-               (select min(expires_at) from person_link) as link
+               (select min(expires_at) from one_time_link) as link
         """
     )
     return (row["sign_in"], row["link"]) if row else (None, None)
@@ -275,8 +280,8 @@ async def forget(tx: Tx, _scope: Everyone, wall: datetime, now: datetime, limit:
                 order by least(ended_at, expires_at) limit $3 for update skip locked
             ) returning 1
         ), links as (
-            delete from person_link where id in (
-                select id from person_link where expires_at <= $2
+            delete from one_time_link where id in (
+                select id from one_time_link where expires_at <= $2
                 order by expires_at limit $3 for update skip locked
             ) returning 1
         ) select (select count(*) from sign_ins) + (select count(*) from links)

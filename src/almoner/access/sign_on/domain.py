@@ -195,7 +195,7 @@ def believes_otherwise(before: Provider, after: Provider) -> bool:
     return any(getattr(before, name) != getattr(after, name) for name in heeded)
 
 
-def proved_at(said: Said, wall: datetime) -> datetime:
+def authenticated_at(said: Said, wall: datetime) -> datetime:
     """When somebody who comes from the provider proved who they are: long ago, where it does not say.
 
     A provider at which one is signed in already answers without asking anything.

@@ -163,12 +163,12 @@ async def take(tx: Tx, partner: Partner, hash_: bytes, expires_at: datetime) -> 
     taken = await tx.fetchval(
         """
         with over as (
-            select hash from sign_on_return where partner_id = $1 and expires_at <= $4
+            select hash from oidc_used_state where partner_id = $1 and expires_at <= $4
             order by expires_at limit 100 for update skip locked
         ), gone as (
-            delete from sign_on_return r using over where r.partner_id = $1 and r.hash = over.hash
+            delete from oidc_used_state r using over where r.partner_id = $1 and r.hash = over.hash
         )
-        insert into sign_on_return (partner_id, hash, expires_at) values ($1, $2, $3)
+        insert into oidc_used_state (partner_id, hash, expires_at) values ($1, $2, $3)
         on conflict do nothing returning true
         """,
         partner.id,

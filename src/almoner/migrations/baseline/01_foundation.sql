@@ -1,16 +1,16 @@
 -- What everything else rests on: guards of lifecycles and of what is only added to, images, and partners.
 
--- Finds words that are nearly those of a query.
+-- Trigram similarity, for search that tolerates spelling mistakes.
 create extension if not exists pg_trgm;
 
--- The allowed moves of every resource; a test compares them with the Lifecycle tables in the code.
-create table lifecycle_move (
+-- The allowed status transitions of every resource; a test compares them with the Lifecycle tables in the code.
+create table lifecycle_transition (
     resource text not null,
     from_status text not null,
     to_status text not null,
     primary key (resource, from_status, to_status)
 );
-grant select on lifecycle_move to almoner_app;
+grant select on lifecycle_transition to almoner_app;
 
 create table state_change (
     id bigint generated always as identity primary key,
@@ -22,12 +22,12 @@ create table state_change (
 );
 create index state_change_resource on state_change (resource_id, id);
 
--- Second wall behind the code's own check: refuses a move that is not in lifecycle_move and keeps the history.
--- Tables that use it have id, status and status_changed_at; tg_argv[0] is the resource.
+-- Enforces in the database what the code already checks: refuses a transition that is not in lifecycle_transition, and
+-- records the allowed ones. Tables that use it have id, status and status_changed_at; tg_argv[0] is the resource.
 create function guard_status() returns trigger language plpgsql as $$
 begin
     if not exists (
-        select from lifecycle_move
+        select from lifecycle_transition
         where resource = tg_argv[0] and from_status = old.status and to_status = new.status
     ) then
         raise exception '% may not move from % to %', tg_argv[0], old.status, new.status
@@ -38,22 +38,22 @@ begin
     return new;
 end $$;
 
--- Refuses a change that the trigger's own condition names.
-create function guard_promise() returns trigger language plpgsql as $$
+-- Refuses the change that the trigger's condition describes.
+create function guard_immutable() returns trigger language plpgsql as $$
 begin
-    raise exception '% may not change its amount, currency or owner now', tg_table_name
+    raise exception '% may not change this now', tg_table_name
         using errcode = 'check_violation', constraint = tg_table_name || '_promise';
 end $$;
 
--- For tables that are only added to.
-create function refuse_change() returns trigger language plpgsql as $$
+-- For append-only tables.
+create function guard_append_only() returns trigger language plpgsql as $$
 begin
     raise exception '% is append-only', tg_table_name
         using errcode = 'check_violation', constraint = tg_table_name || '_append_only';
 end $$;
 grant select, insert on state_change to almoner_app;
 
--- Small public images (a category's, a nonprofit's logo), re-encoded by us; reached by their random key.
+-- Small public images (logos of categories and nonprofits), re-encoded on upload and served under their random key.
 create table media (
     key text primary key check (key ~ '^[0-9a-z]{26}$'),
     media_type text not null check (media_type in ('image/jpeg', 'image/png')),
@@ -62,7 +62,7 @@ create table media (
 );
 grant select, insert, delete on media to almoner_app;
 
--- brand_colour, brand_logo (in media): how the hosted page shows whose donors come.
+-- brand_colour and brand_logo (a key of media) style the hosted page.
 create table partner (
     id uuid primary key,
     name text not null check (length(name) between 1 and 200),
@@ -71,15 +71,16 @@ create table partner (
     created_at timestamptz not null,
     brand_colour text check (brand_colour ~ '^#[0-9a-f]{6}$'),
     brand_logo text references media (key),
-    shows_donors boolean not null default true,
-    asks_gift_aid boolean not null default false,
-    request_every text not null default 'month' check (request_every in ('day', 'week', 'month')),
-    request_least_gifts integer not null default 0 check (request_least_gifts between 0 and 1000000),
+    shares_donor_details boolean not null default true,
+    requires_gift_aid boolean not null default false,
+    request_interval text not null default 'month' check (request_interval in ('day', 'week', 'month')),
+    request_minimum_multiple integer not null default 0 check (request_minimum_multiple between 0 and 1000000),
     request_due_days integer not null default 30 check (request_due_days between 1 and 365),
     constraint partner_settles check (cardinality(settlement_currencies) between 1 and 200)
 );
 comment on column partner.redirect_hosts is 'hosts that successUrl and redirectUrl may name; null: any';
-comment on column partner.shows_donors is 'whether its answers and events name donors';
-comment on column partner.asks_gift_aid is 'whether GBP gifts to UK charities need a declaration';
-comment on column partner.request_least_gifts is 'the least request, in multiples of the least gift of its currency';
+comment on column partner.shares_donor_details is 'whether responses and events to the partner name donors';
+comment on column partner.requires_gift_aid is 'whether GBP donations to UK charities need a declaration';
+comment on column partner.request_minimum_multiple is
+    'smallest payment request, as a multiple of the currency''s minimum donation';
 grant select, insert, update on partner to almoner_app;

@@ -1,6 +1,6 @@
 -- The platform: idempotency, events, jobs, processes, business time, the audit log, and which deployment this is.
 
-create table idempotency_answer (
+create table idempotency_response (
     partner_id uuid not null references partner (id),
     key_hash bytea not null check (length(key_hash) = 32),
     route text not null,
@@ -8,12 +8,12 @@ create table idempotency_answer (
     answer bytea not null,
     created_at timestamptz not null,
     expires_at timestamptz not null,
-    constraint idempotency_answer_key primary key (partner_id, key_hash)
+    constraint idempotency_response_key primary key (partner_id, key_hash)
 );
-create index idempotency_answer_expiry on idempotency_answer (expires_at);
-grant select, insert, delete on idempotency_answer to almoner_app;
+create index idempotency_response_expiry on idempotency_response (expires_at);
+grant select, insert, delete on idempotency_response to almoner_app;
 
--- Totals of lists in 16 slots, so that writers of one partner do not queue on one row.
+-- List totals in 16 slots, so that one partner's writers do not queue on one row.
 create table list_counter (
     partner_id uuid not null references partner (id),
     list text not null,
@@ -23,10 +23,9 @@ create table list_counter (
 ) with (fillfactor = 50);
 grant select, insert, update on list_counter to almoner_app;
 
--- What partners are told (spec 6). n is the order of writing; sequence is given right after commit, without gaps per
--- partner. There is no foreign key to partner, whose row every writer of that partner would have to lock and dirty;
--- partners are never deleted. There is no index on n alone: with one, the planner may look for what waits in the order
--- of writing, through all of the history.
+-- Events for partners (spec 6). n is the insertion order; sequence is assigned right after commit, without gaps per
+-- partner. No foreign key to partner: every writer of that partner would lock and dirty its row, and partners are never
+-- deleted. No index on n alone: the planner might use it to look for unnumbered events through the whole history.
 create table event (
     n bigint generated always as identity,
     id uuid not null,
@@ -37,23 +36,26 @@ create table event (
     sequence bigint check (sequence > 0),
     primary key (partner_id, id)
 ) with (autovacuum_vacuum_scale_factor = 0.05, autovacuum_analyze_scale_factor = 0.05);
--- type and created_at ride along: a filtered list counts without reading payloads (100,000 events in 9 ms, not 190).
+-- Including type and created_at lets a filtered list count without reading payloads (100,000 events in 9 ms instead of
+-- 190 ms).
 create unique index event_sequence on event (partner_id, sequence) include (type, created_at)
     where sequence is not null;
 create index event_unnumbered on event (partner_id, n) where sequence is null;
 grant select, insert, update (sequence), delete on event to almoner_app;
 
--- blocked: up to this sequence events are in blocks; a sweep goes on from there, and readers count what comes after.
+-- summarised_sequence: event_block covers the events up to here; a sweep continues from here, and readers count later
+-- events themselves.
 create table event_counter (
     partner_id uuid primary key,
     last_sequence bigint not null check (last_sequence >= 0),
     blocked bigint not null default 0
-        constraint event_counter_blocked check (blocked between 0 and last_sequence and blocked % 5000 = 0)
+        constraint event_counter_summarised check (blocked between 0 and last_sequence and blocked % 5000 = 0)
 ) with (fillfactor = 50);
 grant select, insert, update on event_counter to almoner_app;
 
--- How many events of a type are among 5,000 in a row, and when the first and the last of all of these were made.
--- block: of sequence block * 5000 + 1 and those after it. What is left of a block as events are removed is not in it.
+-- Per 5,000 consecutive events: how many there are of each type, and when the first and last were created. block covers
+-- the sequences from block * 5000 + 1. Once retention removes events of a block, readers count what is left of it
+-- themselves.
 create table event_block (
     partner_id uuid not null,
     block bigint not null check (block >= 0),
@@ -65,7 +67,7 @@ create table event_block (
 );
 grant select, insert, delete on event_block to almoner_app;
 
--- What slices tell each other: removed as soon as the reactions have run.
+-- Messages between the service's own modules, deleted once all handlers have run.
 create table internal_event (
     n bigint generated always as identity primary key,
     id uuid not null,
@@ -76,9 +78,9 @@ create table internal_event (
 ) with (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 2000);
 grant select, insert, update, delete on internal_event to almoner_app;
 
--- Work to do. due_at is business time, leased_until real time; a finished job is deleted, a dead one is kept.
--- ready: the job of a lane is due (others need no such mark, since nothing holds them back once they are).
--- attempt counts every claim; failures those in a row that ended in an exception or with their worker.
+-- Background jobs. due_at is business time, leased_until real time; finished jobs are deleted, dead ones kept.
+-- ready: a job in a lane is due (jobs without a lane need no such mark, as nothing holds them back once due).
+-- attempt counts every claim; failures counts consecutive claims that ended in an exception or a crash of the worker.
 create table job (
     id bigint generated always as identity primary key,
     kind text not null,
@@ -103,26 +105,26 @@ create index job_later on job (due_at, id)
 create index job_leased on job (leased_until) where leased_until is not null;
 create index job_in_flight on job (lane, leased_until) where lane is not null and leased_until is not null;
 create index job_dead on job (id) where dead_at is not null;
--- One job that has not begun for each kind and key.
+-- At most one job per kind and key that has not started.
 create unique index job_unique on job (kind, unique_key) where unique_key is not null and attempt = 0;
 grant select, insert, update, delete on job to almoner_app;
 
--- A lane is a set of jobs of which at most cap run at once, in any number of workers.
+-- A lane limits how many of its jobs run at once, across all workers.
 create table queue_lane (
     lane text primary key,
     cap integer not null default 4 check (cap between 1 and 1000)
 );
--- Refreshes share one place: two large loads at once would only slow each other down.
+-- Refreshes share one slot: two large loads at once would only slow each other down.
 insert into queue_lane (lane, cap) values
     ('registers', 1),
     ('watchlists', 1),
     ('screening', 1);
 grant select, insert, update on queue_lane to almoner_app;
 
--- Sweeps: one runner at a time holds the row.
+-- Periodic jobs; the row is locked while one runs.
 create table schedule (
     name text primary key,
-    ran_at timestamptz
+    last_run_at timestamptz
 );
 grant select, insert, update on schedule to almoner_app;
 
@@ -130,25 +132,25 @@ create table process (
     id uuid primary key,
     role text not null check (role in ('server', 'worker', 'server and worker')),
     started_at timestamptz not null,
-    seen_at timestamptz not null,
+    last_seen_at timestamptz not null,
     clock_version bigint not null
 );
 grant select, insert, update, delete on process to almoner_app;
 
--- How far business time is ahead of real time; moved in the sandbox only, forwards only.
+-- How far business time is ahead of real time; changed in the sandbox only, and forwards only.
 create table business_clock (
     id boolean primary key default true check (id),
-    ahead interval not null check (ahead >= interval '0'),
+    clock_offset interval not null check (clock_offset >= interval '0'),
     version bigint not null
 );
-insert into business_clock (ahead, version) values (interval '0', 0);
+insert into business_clock (clock_offset, version) values (interval '0', 0);
 grant select, update on business_clock to almoner_app;
 
--- Who did what, when, from where (V8). scope: the partner whose affair it is, or zeros for the deployment. Written in
--- the transaction of what it tells of, and right after the commit given its place in the chain of its scope: hash
--- covers the hash before it, the sequence and all that was written. n is the order of writing. seal: keyed, so that
--- nobody who only has the database can write an entry. address_digest: keyed and bound to the id, so that the chain
--- still holds when the address is forgotten after a year. No foreign key to partner: its writers would lock its row.
+-- Who did what, when and from where (V8). scope: the partner concerned, or zeros for the deployment. An entry is
+-- written in the transaction of what it records, and linked into its scope's hash chain right after commit: hash covers
+-- the previous hash, the sequence and the whole entry. n is the insertion order. mac: keyed, so that nobody with access
+-- to the database alone can forge an entry. address_digest: keyed and bound to the id, so that the chain still verifies
+-- once the address is erased after a year. No foreign key to partner, whose row every writer would lock.
 create table audit_entry (
     n bigint generated always as identity,
     id uuid not null,
@@ -162,15 +164,15 @@ create table audit_entry (
     address_digest bytea check (length(address_digest) = 32),
     request_id text,
     details jsonb check (jsonb_typeof(details) = 'object'),
-    seal bytea not null check (length(seal) = 32),
+    mac bytea not null check (length(mac) = 32),
     sequence bigint check (sequence > 0),
     hash bytea check (length(hash) = 32),
     primary key (scope, id),
-    constraint audit_entry_linked check ((sequence is null) = (hash is null)),
+    constraint audit_entry_chained check ((sequence is null) = (hash is null)),
     constraint audit_entry_address check (address is null or address_digest is not null)
 ) with (autovacuum_vacuum_scale_factor = 0.05, autovacuum_analyze_scale_factor = 0.05);
 create unique index audit_entry_sequence on audit_entry (scope, sequence) where sequence is not null;
-create index audit_entry_unlinked on audit_entry (scope, n) where sequence is null;
+create index audit_entry_unchained on audit_entry (scope, n) where sequence is null;
 create index audit_entry_of_actor on audit_entry (scope, actor_id, id);
 create index audit_entry_of_action on audit_entry (scope, action, id);
 create index audit_entry_about_person on audit_entry (scope, subject, id)
@@ -178,36 +180,37 @@ create index audit_entry_about_person on audit_entry (scope, subject, id)
 
 create function guard_audit() returns trigger language plpgsql as $$
 begin
-    raise exception 'the audit log is only added to'
+    raise exception 'the audit log is append-only'
         using errcode = 'check_violation', constraint = 'audit_append_only';
 end $$;
--- An entry takes its place once, and its address is forgotten; nothing else about it ever changes.
-create trigger audit_entry_stays before update on audit_entry for each row
+-- An entry is linked once and its address is erased once; nothing else ever changes.
+create trigger audit_entry_immutable before update on audit_entry for each row
     when ((old.n, old.id, old.scope, old.at, old.actor_kind, old.actor_id, old.action, old.subject, old.address_digest,
-           old.request_id, old.details, old.seal) is distinct from
+           old.request_id, old.details, old.mac) is distinct from
               (new.n, new.id, new.scope, new.at, new.actor_kind, new.actor_id, new.action, new.subject,
-               new.address_digest, new.request_id, new.details, new.seal)
+               new.address_digest, new.request_id, new.details, new.mac)
           or (old.sequence is not null and (old.sequence, old.hash) is distinct from (new.sequence, new.hash))
           or (new.address is not null and new.address is distinct from old.address))
     execute function guard_audit();
-create trigger audit_entry_deleted before delete on audit_entry for each row execute function guard_audit();
-create trigger audit_entry_emptied before truncate on audit_entry for each statement execute function guard_audit();
+create trigger audit_entry_no_delete before delete on audit_entry for each row execute function guard_audit();
+create trigger audit_entry_no_truncate before truncate on audit_entry for each statement execute function guard_audit();
 grant select, insert (id, scope, at, actor_kind, actor_id, action, subject, address, address_digest, request_id,
-    details, seal), update (sequence, hash, address)
+    details, mac), update (sequence, hash, address)
     on audit_entry to almoner_app;
 
--- The end of each scope's chain, held by the one who adds to it. seal: keyed; it tells that nothing is missing there.
--- forgotten: up to here the addresses are gone.
+-- The end of each scope's chain, locked while entries are appended. mac: keyed; shows that no entry is missing at the
+-- end. redacted_sequence: addresses are erased up to here.
 create table audit_chain (
     scope uuid primary key,
     last_sequence bigint not null check (last_sequence >= 0),
     last_hash bytea not null check (length(last_hash) = 32),
-    seal bytea not null check (length(seal) = 32),
-    forgotten bigint not null default 0 check (forgotten >= 0)
+    mac bytea not null check (length(mac) = 32),
+    redacted_sequence bigint not null default 0 check (redacted_sequence >= 0)
 ) with (fillfactor = 50);
 grant select, insert, update on audit_chain to almoner_app;
 
--- Heads signed with Ed25519 every five minutes, the first at once. exported_at: when the line was outside the database.
+-- Chain heads signed with Ed25519 every five minutes, the first at once. exported_at: when the line had been written
+-- outside the database.
 create table audit_head (
     scope uuid not null,
     sequence bigint not null check (sequence > 0),
@@ -218,38 +221,41 @@ create table audit_head (
     primary key (scope, sequence)
 );
 create index audit_head_unexported on audit_head (signed_at) where exported_at is null;
-create trigger audit_head_stays before update on audit_head for each row
+create trigger audit_head_immutable before update on audit_head for each row
     when ((old.scope, old.sequence, old.hash, old.signed_at, old.signature) is distinct from
               (new.scope, new.sequence, new.hash, new.signed_at, new.signature))
     execute function guard_audit();
-create trigger audit_head_deleted before delete on audit_head for each row execute function guard_audit();
-create trigger audit_head_emptied before truncate on audit_head for each statement execute function guard_audit();
+create trigger audit_head_no_delete before delete on audit_head for each row execute function guard_audit();
+create trigger audit_head_no_truncate before truncate on audit_head for each statement execute function guard_audit();
 grant select, insert, update (exported_at) on audit_head to almoner_app;
 
--- The first process that starts writes the row: what is copied before that is nobody's copy.
+-- Identifies this deployment, so that a restored or copied database does not act as the original. The first process
+-- that starts creates the row.
 create table deployment (
     one boolean primary key default true check (one),
     id uuid not null,
-    owns text[] not null,
+    storage_marks text[] not null,
     generation bigint not null,
-    recent uuid[] not null check (cardinality(recent) between 1 and 64),
-    raised_at timestamptz not null,
+    recent_tokens uuid[] not null check (cardinality(recent_tokens) between 1 and 64),
+    generation_at timestamptz not null,
     written_by bigint not null,
     system_identifier bigint not null,
     database_oid bigint not null,
     server_started_at timestamptz not null,
     timeline bigint not null,
-    places text[] not null check (cardinality(places) between 1 and 64),
+    server_addresses text[] not null check (cardinality(server_addresses) between 1 and 64),
     claimed_at timestamptz not null,
-    copied_at timestamptz,
-    copied text,
-    check (num_nonnulls(copied_at, copied) in (0, 2))
+    copy_detected_at timestamptz,
+    copy_reason text,
+    check (num_nonnulls(copy_detected_at, copy_reason) in (0, 2))
 );
-comment on column deployment.owns is 'marks of the blobs that are its own; empty: those that bear none';
-comment on column deployment.generation is 'raised every few seconds, here first and then in the storage of documents';
-comment on column deployment.recent is 'the random values of the last generations, the newest last';
+comment on column deployment.storage_marks is 'suffixes of the storage keys of its blobs; empty: keys without a suffix';
+comment on column deployment.generation is 'incremented every few seconds, first here and then in the document storage';
+comment on column deployment.recent_tokens is 'random values of the latest generations, newest last';
 -- Whatever writes the row anew must set it: an ALTER TABLE that rewrites the table would make every database a copy.
-comment on column deployment.written_by is 'the transaction that wrote the row: after a dump it is not its xmin';
-comment on column deployment.places is 'where the server was reached: address, or folder of an embedded one';
-comment on column deployment.copied is 'why it is taken for a copy; it does nothing outside until it is released';
+comment on column deployment.written_by is
+    'the transaction that wrote the row; differs from xmin after a dump and restore';
+comment on column deployment.server_addresses is
+    'where the server was reached: address, or data folder of an embedded one';
+comment on column deployment.copy_reason is 'why it is taken for a copy; it does nothing outside until it is released';
 grant select, insert, update, delete on deployment to almoner_app;

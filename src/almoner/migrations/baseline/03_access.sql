@@ -20,14 +20,13 @@ create unique index api_key_hash on api_key (hash);
 create index api_key_partner on api_key (partner_id, id);
 grant select, insert, update on api_key to almoner_app;
 
--- In what form texts are compared without regard to case: composed (NFC), in small letters, a final sigma as any other.
+-- Case-insensitive form for comparisons: NFC, lower case, final sigma like any other.
 create function folded(text) returns text language sql immutable strict parallel safe
     return replace(lower(normalize($1)), 'ς', 'σ');
 
--- realm: the partner whose member somebody is, or zeros for the operators of the deployment. A person belongs to one
--- realm for good, and nothing ever links two of them. profile: a User of RFC 7643 without id, meta, groups, password.
--- epoch: moves with the password, and when sign-ins are ended; what browsers were given before (that they are known,
--- that a password was right) counts no more.
+-- realm: the partner of a member, or zeros for operators of the deployment. A person belongs to one realm for good, and
+-- nothing links two of them. profile: a User of RFC 7643 without id, meta, groups and password. epoch: incremented when
+-- the password changes and when sign-ins are revoked; earlier known-browser and password cookies then no longer count.
 create table person (
     id uuid primary key,
     realm uuid not null,
@@ -59,48 +58,48 @@ create index person_inactive on person (realm, id) where not active;
 create function guard_person() returns trigger language plpgsql as $$
 begin
     raise exception 'person % belongs to one realm for good', old.id
-        using errcode = 'check_violation', constraint = 'person_stays';
+        using errcode = 'check_violation', constraint = 'person_realm_immutable';
 end $$;
-create trigger person_stays before update on person for each row
+create trigger person_realm_immutable before update on person for each row
     when ((old.id, old.realm, old.created_at) is distinct from (new.id, new.realm, new.created_at))
     execute function guard_person();
 
--- Deactivation ends sign-ins at once, whoever deactivates: being activated again brings none of them back. ended_at is
--- real time, which in production business time is; in a sandbox that was moved ahead it is the moment of expiry.
+-- Deactivation ends sign-ins at once, and reactivation restores none. ended_at is real time, which in production equals
+-- business time; in a sandbox whose clock is ahead it is the expiry.
 create function end_sign_ins() returns trigger language plpgsql as $$
 begin
-    update sign_in set ended_at = least(new.updated_at, expires_at), ended_because = 'deactivated'
+    update sign_in set ended_at = least(new.updated_at, expires_at), end_reason = 'deactivated'
     where person_id = new.id and ended_at is null;
     return null;
 end $$;
 create trigger person_deactivated after update on person for each row
     when (old.active and not new.active) execute function end_sign_ins();
 
-create function void_links_of_row() returns trigger language plpgsql as $$
+create function revoke_links_of_row() returns trigger language plpgsql as $$
 begin
     if tg_table_name = 'person' then
-        perform void_links(new.id);
+        perform revoke_links(new.id);
     else
-        perform void_links(new.person_id);
+        perform revoke_links(new.person_id);
     end if;
     return null;
 end $$;
-create trigger person_voids_links after update on person for each row
+create trigger person_revokes_links after update on person for each row
     when (old.email is distinct from new.email or (old.active and not new.active))
-    execute function void_links_of_row();
+    execute function revoke_links_of_row();
 
--- Operators are deactivated, never deleted: what they decided bears their identifiers.
+-- Operators are deactivated, never deleted: their decisions refer to them.
 create function guard_operator() returns trigger language plpgsql as $$
 begin
     raise exception 'operator % may be deactivated, not deleted', old.id
-        using errcode = 'check_violation', constraint = 'operator_stays';
+        using errcode = 'check_violation', constraint = 'operator_not_deletable';
 end $$;
-create trigger operator_stays before delete on person for each row
+create trigger operator_not_deletable before delete on person for each row
     when (old.realm = '00000000-0000-0000-0000-000000000000') execute function guard_operator();
 
--- Tokens end with what their operator signs in by, whoever takes it: a new password, none any more, deactivation. The
--- first password of all ends none: the first operator's token is older than it. Whoever ends tokens by themselves
--- writes the moment that they know; here it is that of the change, or the last sign of life where there is none.
+-- An operator's tokens end with the credentials they were created under: on a new or removed password, or deactivation.
+-- The first password ends none, since the first operator's token is older. Here revoked_at is the time of the change,
+-- or the last use where there is none; code that revokes tokens itself sets its own.
 create function end_operator_tokens() returns trigger language plpgsql as $$
 declare
     whose uuid;
@@ -123,7 +122,7 @@ create trigger operator_deactivated after update on person for each row
     when (old.realm = '00000000-0000-0000-0000-000000000000' and old.active and not new.active)
     execute function end_operator_tokens();
 
--- Somebody active can always add operators, also when two are taken away at once: one waits for the other.
+-- At least one active administrator remains, also when two are removed concurrently: one waits for the other.
 create function guard_administrators() returns trigger language plpgsql as $$
 begin
     if tg_table_name = 'person' then
@@ -137,17 +136,18 @@ begin
         where r.realm = old.realm and r.role = 'administrator' and p.active
     ) then
         raise exception 'somebody stays who can add operators'
-            using errcode = 'check_violation', constraint = 'operator_administrator_stays';
+            using errcode = 'check_violation', constraint = 'operator_last_administrator';
     end if;
     return null;
 end $$;
-create constraint trigger operator_gone after update on person deferrable initially deferred for each row
+create constraint trigger operator_administrator_deactivated after update on person
+    deferrable initially deferred for each row
     when (old.realm = '00000000-0000-0000-0000-000000000000' and old.active and not new.active)
     execute function guard_administrators();
 grant select, insert, update, delete on person to almoner_app;
 
--- What a person may do. source: an owner or administrator granted it, or the provider at which the person signs in
--- said so at the last sign-in. What groups give is not here (member_group.role).
+-- A person's own roles. source: granted by an owner or administrator, or asserted by the identity provider at the last
+-- sign-in. Roles from groups are in member_group.role.
 create table person_role (
     realm uuid not null,
     person_id uuid not null,
@@ -162,7 +162,8 @@ create table person_role (
     )
 );
 create index person_role_given on person_role (realm, role);
-create constraint trigger operator_role_taken after delete on person_role deferrable initially deferred for each row
+create constraint trigger operator_administrator_removed after delete on person_role
+    deferrable initially deferred for each row
     when (old.realm = '00000000-0000-0000-0000-000000000000' and old.role = 'administrator')
     execute function guard_administrators();
 grant select, insert, delete on person_role to almoner_app;
@@ -183,7 +184,7 @@ begin
         whose := new.person_id;
     end if;
     update person set epoch = epoch + 1 where id = whose;
-    perform void_links(whose);
+    perform revoke_links(whose);
     return null;
 end $$;
 create trigger password_begins_epoch after insert or delete on password for each row execute function begin_epoch();
@@ -191,10 +192,10 @@ create trigger password_begins_another_epoch after update on password for each r
     when (old.set_at is distinct from new.set_at) execute function begin_epoch();
 create trigger password_changed after update on password for each row
     when (old.set_at is distinct from new.set_at) execute function end_operator_tokens();
-create trigger password_taken after delete on password for each row execute function end_operator_tokens();
+create trigger password_removed after delete on password for each row execute function end_operator_tokens();
 grant select, insert, update, delete on password to almoner_app;
 
--- An authenticator app. confirmed_at: null until a first code has proved it. last_step: a code is taken once.
+-- TOTP authenticators. confirmed_at: null until a first code has proved it. last_step: prevents replay of a code.
 create table one_time_password (
     person_id uuid primary key references person (id) on delete cascade,
     secret bytea not null,
@@ -225,7 +226,7 @@ create table passkey (
 create index passkey_of_person on passkey (person_id, id);
 grant select, insert, update, delete on passkey to almoner_app;
 
--- A passkey's challenge is taken once. All that is true of one is in itself, signed; what is kept is that it was taken.
+-- Makes passkey challenges single-use. A challenge is signed and carries its own state; only its use is stored.
 create table passkey_challenge (
     hash bytea primary key check (length(hash) = 32),
     expires_at timestamptz not null
@@ -233,8 +234,8 @@ create table passkey_challenge (
 create index passkey_challenge_over on passkey_challenge (expires_at);
 grant select, insert, update, delete on passkey_challenge to almoner_app;
 
--- A browser in which somebody is signed in. proved_at: when the person last proved who they are; secrets and money ask
--- for a recent proof. hash: of the random cookie.
+-- A browser session. authenticated_at: when the person last authenticated; secrets and money need a recent
+-- authentication. hash: of the random cookie.
 create table sign_in (
     id uuid primary key,
     realm uuid not null,
@@ -244,41 +245,40 @@ create table sign_in (
     address text not null,
     device text not null,
     created_at timestamptz not null,
-    proved_at timestamptz not null,
-    seen_at timestamptz not null,
+    authenticated_at timestamptz not null,
+    last_seen_at timestamptz not null,
     expires_at timestamptz not null,
     ended_at timestamptz,
-    ended_because text check (
-        ended_because in ('signed_out', 'revoked', 'deactivated', 'password_changed')
+    end_reason text check (
+        end_reason in ('signed_out', 'revoked', 'deactivated', 'password_changed')
     ),
     foreign key (realm, person_id) references person (realm, id) on delete cascade,
-    constraint sign_in_ended check ((ended_at is null) = (ended_because is null))
+    constraint sign_in_ended check ((ended_at is null) = (end_reason is null))
 );
 create index sign_in_of_person on sign_in (person_id, id);
 create index sign_in_over on sign_in (least(ended_at, expires_at));
 create index sign_in_provided on sign_in (realm) where method = 'provider' and ended_at is null;
-create trigger sign_in_voids_links after insert on sign_in for each row execute function void_links_of_row();
+create trigger sign_in_revokes_links after insert on sign_in for each row execute function revoke_links_of_row();
 grant select, insert, update, delete on sign_in to almoner_app;
 
--- Tries at signing in, which slow the next ones: of a name (as a keyed hash, known or not) from a neighbourhood of the
--- network or from a device that signed in before; '*': from anywhere; and of all names from one neighbourhood. Counted
--- before they are checked, and taken back when they were right. Nobody is ever locked out. told_at: when a refusal was
--- last recorded in the audit log.
-create table sign_in_try (
+-- Failed login attempts, which slow down the next ones: per name (as a keyed hash, known or not) and network or known
+-- device; '*': any network; and per network for all names. Counted before the check and reset on success. Nobody is
+-- ever locked out. audited_at: when a refusal was last recorded in the audit log.
+create table login_attempt (
     realm uuid not null,
     name_hash bytea not null check (length(name_hash) = 32),
-    neighbourhood text not null,
+    network text not null,
     failures integer not null check (failures >= 0),
     last_at timestamptz not null,
-    told_at timestamptz,
-    primary key (realm, name_hash, neighbourhood)
+    audited_at timestamptz,
+    primary key (realm, name_hash, network)
 );
-create index sign_in_try_over on sign_in_try (last_at);
-grant select, insert, update, delete on sign_in_try to almoner_app;
+create index login_attempt_over on login_attempt (last_at);
+grant select, insert, update, delete on login_attempt to almoner_app;
 
--- A mailed link, used once: an invitation, or a new password. Its token is made from its id; nothing else is stored.
--- void: what it was mailed for, or where to, is not so any more.
-create table person_link (
+-- Emailed single-use links: an invitation or a password reset. The token is derived from the id; nothing else is
+-- stored. revoked: the person or their email address has changed since.
+create table one_time_link (
     id uuid primary key,
     person_id uuid not null references person (id) on delete cascade,
     purpose text not null check (purpose in ('invitation', 'reset')),
@@ -286,23 +286,23 @@ create table person_link (
     expires_at timestamptz not null,
     used_at timestamptz,
     replaced_at timestamptz,
-    void boolean not null default false,
-    constraint person_link_end check (used_at is null or (replaced_at is null and not void))
+    revoked boolean not null default false,
+    constraint one_time_link_end check (used_at is null or (replaced_at is null and not revoked))
 );
-create index person_link_of_person on person_link (person_id, purpose, created_at);
-create unique index person_link_open on person_link (person_id, purpose)
-    where used_at is null and replaced_at is null and not void;
-create index person_link_over on person_link (expires_at);
+create index one_time_link_of_person on one_time_link (person_id, purpose, created_at);
+create unique index one_time_link_open on one_time_link (person_id, purpose)
+    where used_at is null and replaced_at is null and not revoked;
+create index one_time_link_over on one_time_link (expires_at);
 
--- A link opens nothing any more once its person has come in otherwise, has another password or mailbox, or may not sign
--- in: whoever does it, and whoever has the link.
-create function void_links(whose uuid) returns void language sql as $$
-    update person_link set void = true
-    where person_id = whose and used_at is null and replaced_at is null and not void;
+-- A link no longer works once its person has signed in otherwise, has another password or email address, or is
+-- deactivated.
+create function revoke_links(whose uuid) returns void language sql as $$
+    update one_time_link set revoked = true
+    where person_id = whose and used_at is null and replaced_at is null and not revoked;
 $$;
-grant select, insert, update, delete on person_link to almoner_app;
+grant select, insert, update, delete on one_time_link to almoner_app;
 
--- profile: a Group of RFC 7643 without id, meta, members. role: what its members may do; null: nothing by itself.
+-- profile: a Group of RFC 7643 without id, meta and members. role: granted to its members; null: none.
 create table member_group (
     id uuid primary key,
     partner_id uuid not null references partner (id),
@@ -322,7 +322,7 @@ create index member_group_updated on member_group (partner_id, updated_at, id);
 create index member_group_role on member_group (partner_id, role) where role is not null;
 grant select, insert, update, delete on member_group to almoner_app;
 
--- The primary key makes adding a member twice the same as once.
+-- The primary key makes adding a member idempotent.
 create table member_group_member (
     partner_id uuid not null,
     group_id uuid not null,
@@ -335,9 +335,9 @@ create table member_group_member (
 create index member_group_of_person on member_group_member (person_id, group_id);
 grant select, insert, update, delete on member_group_member to almoner_app;
 
--- Where a partner's members sign in beside passwords and passkeys. version: a sign-in that was begun before the last
--- change is refused. client_secret: sealed; null for a public client, which has PKCE alone. subject_claim: only claims
--- that the provider's users cannot choose (OpenID Connect Core 5.7).
+-- A partner's OpenID Connect provider, beside passwords and passkeys. version: a sign-in that started before the last
+-- change is refused. client_secret: encrypted; null for a public client, which uses PKCE alone. subject_claim: only
+-- claims that users cannot choose themselves (OpenID Connect Core 5.7).
 create table sign_on_provider (
     partner_id uuid primary key references partner (id),
     name text not null check (length(name) between 1 and 60),
@@ -355,7 +355,7 @@ create table sign_on_provider (
 );
 grant select, insert, update, delete on sign_on_provider to almoner_app;
 
--- What a group at the provider is worth here. Never a role of an operator.
+-- Maps the provider's groups to roles; never to roles of an operator.
 create table sign_on_group (
     partner_id uuid not null references sign_on_provider (partner_id) on delete cascade,
     value text not null check (length(value) between 1 and 255),
@@ -364,9 +364,9 @@ create table sign_on_group (
 );
 grant select, insert, update, delete on sign_on_group to almoner_app;
 
--- Who somebody at a provider is among this partner's members. The key has the partner first: what the provider of one
--- partner says of a subject or an e-mail means nothing to another, and a person of another realm cannot be named. One
--- subject of an issuer for each person: a second one would be somebody else who signs in as them.
+-- Links a provider's subject to one of this partner's members. The key begins with the partner, so one partner's
+-- provider can never sign in another's members. One subject per issuer and person: a second one would be somebody else
+-- signing in as them.
 create table sign_on_identity (
     partner_id uuid not null references partner (id),
     issuer text not null,
@@ -382,12 +382,12 @@ create table sign_on_identity (
 create index sign_on_identity_of_person on sign_on_identity (person_id);
 grant select, insert, update, delete on sign_on_identity to almoner_app;
 
--- Sign-ins that came back from the provider: a state, with its nonce, is taken once. Real time.
-create table sign_on_return (
+-- Makes states of returning sign-ins, with their nonces, single-use. Real time.
+create table oidc_used_state (
     partner_id uuid not null references partner (id),
     hash bytea not null check (length(hash) = 32),
     expires_at timestamptz not null,
     primary key (partner_id, hash)
 );
-create index sign_on_return_over on sign_on_return (partner_id, expires_at);
-grant select, insert, update, delete on sign_on_return to almoner_app;
+create index oidc_used_state_over on oidc_used_state (partner_id, expires_at);
+grant select, insert, update, delete on oidc_used_state to almoner_app;

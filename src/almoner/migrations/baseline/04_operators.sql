@@ -1,7 +1,7 @@
 -- Operators: their tokens, who let whom in, and decisions that take two.
 
--- What an operator's commands are known by. hash: of the token, which is shown once. It opens nothing once it is
--- expired or revoked, or its operator is not active.
+-- Tokens for operators' commands. hash: of the token, which is shown once. Rejected once expired or revoked, or while
+-- its operator is inactive.
 create table operator_token (
     id uuid primary key,
     realm uuid not null generated always as ('00000000-0000-0000-0000-000000000000'::uuid) stored,
@@ -19,43 +19,43 @@ create table operator_token (
     )
 );
 create index operator_token_of_person on operator_token (person_id, id);
-create trigger operator_token_promise before update on operator_token for each row
+create trigger operator_token_immutable before update on operator_token for each row
     when ((old.id, old.person_id, old.hash, old.created_at, old.expires_at) is distinct from
               (new.id, new.person_id, new.hash, new.created_at, new.expires_at)
           or (old.revoked_at is not null and old.revoked_at is distinct from new.revoked_at))
-    execute function guard_promise();
+    execute function guard_immutable();
 grant select, insert, update (revoked_at, last_used_at) on operator_token to almoner_app;
 
--- What an operator did about another that lets that one in, or lets them do more. What the machine's account did is not
--- here.
-create table operator_vouch (
+-- How operators gave each other access or more rights; what the machine's account did is not recorded here.
+create table operator_access_grant (
     id uuid primary key,
     realm uuid not null generated always as ('00000000-0000-0000-0000-000000000000'::uuid) stored,
     person_id uuid not null,
-    by_id uuid not null,
-    act text not null check (act in ('invited', 'granted', 'activated', 'changed', 'reset')),
-    at timestamptz not null,
+    granted_by uuid not null,
+    action text not null check (action in ('invited', 'granted', 'activated', 'changed', 'reset')),
+    granted_at timestamptz not null,
     foreign key (realm, person_id) references person (realm, id),
-    foreign key (realm, by_id) references person (realm, id),
-    constraint operator_vouch_for_another check (by_id <> person_id)
+    foreign key (realm, granted_by) references person (realm, id),
+    constraint operator_access_grant_to_another check (granted_by <> person_id)
 );
-create index operator_vouch_of_person on operator_vouch (person_id, at);
+create index operator_access_grant_of_person on operator_access_grant (person_id, granted_at);
 
--- Until when two operators are no two pairs of eyes: one let the other in within a week, directly or by somebody whom
--- they let in. Null: they are.
-create function operators_depend(one uuid, other uuid, moment timestamptz) returns timestamptz language sql stable as $$
-    with recursive vouched (first, person_id, by_id, at) as (
-        select v.person_id, v.person_id, v.by_id, v.at from operator_vouch v
-        where v.person_id in (one, other) and v.at > moment - interval '7 days'
+-- Two operators are not independent while one gave the other access within the past week, directly or through others.
+-- Returns until when; null: they are independent.
+create function operators_dependent_until(one uuid, other uuid, moment timestamptz) returns timestamptz
+language sql stable as $$
+    with recursive chain (first, person_id, granted_by, at) as (
+        select g.person_id, g.person_id, g.granted_by, g.granted_at from operator_access_grant g
+        where g.person_id in (one, other) and g.granted_at > moment - interval '7 days'
         union
-        select w.first, v.person_id, v.by_id, least(w.at, v.at)
-        from vouched w join operator_vouch v on v.person_id = w.by_id
-        where v.at > moment - interval '7 days'
+        select c.first, g.person_id, g.granted_by, least(c.at, g.granted_at)
+        from chain c join operator_access_grant g on g.person_id = c.granted_by
+        where g.granted_at > moment - interval '7 days'
     )
-    select max(at) + interval '7 days' from vouched where (first, by_id) in ((one, other), (other, one))
+    select max(at) + interval '7 days' from chain where (first, granted_by) in ((one, other), (other, one))
 $$;
 
--- An operator by the text of its identifier, as decisions bear it; null for whoever is none.
+-- The operator named by a text identifier in a decision; null for anybody else.
 create function operator_of(named text) returns uuid language sql immutable as $$
     select string_agg(to_hex(substr(bits, 3 + 4 * i, 4)::bit(4)::integer), '' order by i)::uuid from (
         select string_agg((strpos(letters, substr(right(named, 26), n, 1)) - 1)::bit(5)::text, '' order by n) as bits
@@ -63,35 +63,35 @@ create function operator_of(named text) returns uuid language sql immutable as $
         where named ~ '^(sandbox_)?operator_[0-7][0-9a-hjkmnp-tv-z]{25}$'
     ) read, generate_series(0, 31) i where bits is not null
 $$;
-grant select, insert on operator_vouch to almoner_app;
+grant select, insert on operator_access_grant to almoner_app;
 
--- Whether money takes two, as an administrator has set it. Without a row production does, and the sandbox does not:
--- which of them this is, the identifier of who decides tells.
-create table two_people (
+-- Whether decisions about money need two operators, as set by an administrator. Without a row production does and the
+-- sandbox does not; the identifier of who decides tells them apart.
+create table dual_control (
     one boolean primary key default true check (one),
     required boolean not null,
     set_by text not null check (length(set_by) between 1 and 255),
     set_at timestamptz not null
 );
 
-create function takes_two(decided_by text) returns boolean language sql stable as $$
-    select coalesce((select required from two_people), decided_by !~ '^sandbox_')
+create function requires_dual_control(decided_by text) returns boolean language sql stable as $$
+    select coalesce((select required from dual_control), decided_by !~ '^sandbox_')
 $$;
 
--- One operator is not enough where it takes two.
-create function guard_alone() returns trigger language plpgsql as $$
+-- A single operator's decision is refused where two are required.
+create function guard_dual_control() returns trigger language plpgsql as $$
 begin
-    if takes_two(new.decided_by) then
+    if requires_dual_control(new.decided_by) then
         raise exception '% decides this with another operator', new.decided_by
-            using errcode = 'check_violation', constraint = 'two_people';
+            using errcode = 'check_violation', constraint = 'dual_control';
     end if;
     return new;
 end $$;
-grant select, insert, update on two_people to almoner_app;
+grant select, insert, update on dual_control to almoner_app;
 
--- What two operators confirm. fingerprint: of what exactly the first one saw; a second one who sees something else
--- begins anew. outcome: approved by both; changed, withdrawn (the first may no longer decide it) or expired; null while
--- it waits for the second.
+-- Approvals by two operators. fingerprint: of what the first one saw; if the second sees something else, the approval
+-- restarts. outcome: approved by both; changed; withdrawn (the first may no longer decide); expired; null while it
+-- waits for the second.
 create table approval (
     id uuid primary key,
     realm uuid not null generated always as ('00000000-0000-0000-0000-000000000000'::uuid) stored,
@@ -109,7 +109,7 @@ create table approval (
     ended_at timestamptz,
     foreign key (realm, first_by) references person (realm, id),
     foreign key (realm, second_by) references person (realm, id),
-    constraint approval_two_people check (second_by <> first_by),
+    constraint approval_dual_control check (second_by <> first_by),
     constraint approval_second check (
         num_nonnulls(second_by, second_at, second_note) in (0, 3)
         and (outcome is not distinct from 'approved') = (second_by is not null)
@@ -122,41 +122,41 @@ create table approval (
 create unique index approval_open on approval (action, subject) where outcome is null;
 create index approval_waiting on approval (expires_at) where outcome is null;
 
--- Two of whom one let the other in lately are not the two pairs of eyes of an account, a flag or a file.
-create function guard_apart() returns trigger language plpgsql as $$
+-- Operators of whom one recently gave the other access do not count as two for an account, a flag or a payment file.
+create function guard_independent_approvers() returns trigger language plpgsql as $$
 declare
     is_now jsonb := to_jsonb(new);
-    looked text[] := array_remove(array[
+    approvers text[] := array_remove(array[
         is_now ->> 'proposed_by', is_now ->> 'made_by', is_now ->> 'first_by', is_now ->> 'second_by',
         is_now ->> 'released_by'
     ], null);
     moment timestamptz := coalesce(is_now ->> 'released_at', is_now ->> 'second_at', is_now ->> 'first_at');
 begin
     if exists (
-        select from unnest(looked) one, unnest(looked) other
-        where one < other and operators_depend(operator_of(one), operator_of(other), moment) is not null
+        select from unnest(approvers) one, unnest(approvers) other
+        where one < other and operators_dependent_until(operator_of(one), operator_of(other), moment) is not null
     ) then
-        raise exception '% are no two pairs of eyes', looked
-            using errcode = 'check_violation', constraint = 'looks_independent';
+        raise exception '% are not independent of each other', approvers
+            using errcode = 'check_violation', constraint = 'approvers_independent';
     end if;
     return new;
 end $$;
-create trigger approval_promise before update on approval for each row
+create trigger approval_immutable before update on approval for each row
     when (old.outcome is not null
           or (old.id, old.action, old.subject, old.fingerprint, old.first_by, old.first_at, old.first_note,
               old.expires_at) is distinct from
              (new.id, new.action, new.subject, new.fingerprint, new.first_by, new.first_at, new.first_note,
               new.expires_at))
-    execute function guard_promise();
+    execute function guard_immutable();
 
-create function guard_pair_of_eyes() returns trigger language plpgsql as $$
+create function guard_approval_independent() returns trigger language plpgsql as $$
 begin
-    if operators_depend(new.first_by, new.second_by, new.second_at) is not null then
-        raise exception 'operators % and % are no two pairs of eyes', new.first_by, new.second_by
+    if operators_dependent_until(new.first_by, new.second_by, new.second_at) is not null then
+        raise exception 'operators % and % are not independent', new.first_by, new.second_by
             using errcode = 'check_violation', constraint = 'approval_independent';
     end if;
     return new;
 end $$;
 create trigger approval_independent before insert or update on approval for each row
-    when (new.second_by is not null) execute function guard_pair_of_eyes();
+    when (new.second_by is not null) execute function guard_approval_independent();
 grant select, insert, update (second_by, second_at, second_note, outcome, ended_at) on approval to almoner_app;

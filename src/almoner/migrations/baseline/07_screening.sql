@@ -76,14 +76,14 @@ create index watchlist_entry_since on watchlist_entry (since_load);
 create index watchlist_entry_until on watchlist_entry (until_load) where until_load is not null;
 comment on column watchlist_entry.content is 'hash of all that it says';
 comment on column watchlist_entry.told_at is 'address at which what it says can be read';
-create trigger watchlist_entry_promise before update on watchlist_entry for each row
+create trigger watchlist_entry_immutable before update on watchlist_entry for each row
     when (old.until_load is not null
           or (old.id, old.list, old.entry_key, old.content, old.kind, old.category, old.names, old.countries,
               old.addresses, old.identifiers, old.birth_years, old.programmes, old.since_load) is distinct from
              (new.id, new.list, new.entry_key, new.content, new.kind, new.category, new.names, new.countries,
               new.addresses, new.identifiers, new.birth_years, new.programmes, new.since_load)
           or (old.listed_on, old.note, old.told_at) is distinct from (new.listed_on, new.note, new.told_at))
-    execute function guard_promise();
+    execute function guard_immutable();
 grant select, insert, update on watchlist_entry to almoner_app;
 
 -- Lists that refresh themselves, as the schedule of the deployment says, and how the last try went.

@@ -33,17 +33,17 @@ create index review_waited on review (kind, asked_at, ended_at) where status = '
 comment on column review.claimed_by is 'who was shown it last and has not let go of it';
 comment on column review.claimed_until is 'real time; until then nobody else decides';
 comment on column review.shown is 'fingerprint of what claimed_by was shown';
-insert into lifecycle_move (resource, from_status, to_status) values
+insert into lifecycle_transition (resource, from_status, to_status) values
     ('review', 'open', 'decided'),
     ('review', 'open', 'withdrawn');
 create trigger review_status before update of status on review for each row
     when (old.status is distinct from new.status) execute function guard_status('review');
 -- What it is about and since when never changes; nor does anything once it has ended.
-create trigger review_promise before update on review for each row
+create trigger review_immutable before update on review for each row
     when ((old.id, old.kind, old.subject_id, old.partner_id, old.asked_at) is distinct from
               (new.id, new.kind, new.subject_id, new.partner_id, new.asked_at)
           or old.status <> 'open')
-    execute function guard_promise();
+    execute function guard_immutable();
 
 create function guard_decided_review() returns trigger language plpgsql as $$
 begin
@@ -128,18 +128,18 @@ comment on column document.removed_at is 'when its bytes were removed from the s
 comment on column document.verified_at is 'when its bytes were last read and were those of sha256';
 comment on column document.lost_at is 'when its bytes were first missing or others';
 comment on column document.look_at is 'when it is looked next for how long it is kept';
-insert into lifecycle_move (resource, from_status, to_status) values
+insert into lifecycle_transition (resource, from_status, to_status) values
     ('document', 'pending_scan', 'clean'),
     ('document', 'pending_scan', 'rejected');
 create trigger document_status before update of status on document for each row
     when (old.status is distinct from new.status) execute function guard_status('document');
-create trigger document_promise before update on document for each row
+create trigger document_immutable before update on document for each row
     when ((old.id, old.partner_id, old.media_type, old.size_bytes, old.sha256, old.storage_key, old.flags,
            old.created_at) is distinct from
               (new.id, new.partner_id, new.media_type, new.size_bytes, new.sha256, new.storage_key, new.flags,
                new.created_at)
           or (old.deleted_at is not null and old.deleted_at is distinct from new.deleted_at))
-    execute function guard_promise();
+    execute function guard_immutable();
 
 -- Unless it is said otherwise, how long it is kept is looked at after 30 days.
 create function look_at_document() returns trigger language plpgsql as $$

@@ -57,7 +57,7 @@ comment on column validation_request.registry_name is 'as the partner wrote it: 
 comment on column validation_request.registry_number is 'as the partner wrote it';
 comment on column validation_request.number_key is 'what all spellings of the number have in common';
 comment on column validation_request.search_name is 'words of the name: ASCII, lower case, one blank between';
-insert into lifecycle_move (resource, from_status, to_status) values
+insert into lifecycle_transition (resource, from_status, to_status) values
     ('validation_request', 'pending', 'accepted'),
     ('validation_request', 'pending', 'rejected'),
     ('validation_request', 'rejected', 'accepted');
@@ -102,7 +102,7 @@ create trigger validation_request_corrected_and_kept before update on validation
         (new.registry_id, new.registry_name, new.registry_number, new.number_key, new.corrections, new.corrected_at))
     execute function guard_number();
 -- What was asked never changes; nor does a decision, but for a rejection that an appeal reverses.
-create trigger validation_request_promise before update on validation_request for each row
+create trigger validation_request_immutable before update on validation_request for each row
     when (old.status <> 'pending' and not (old.status = 'rejected' and new.status = 'accepted')
               and (old.organisation_id, old.organisation_types, old.accepted_at, old.rejected_at,
                    old.rejection_reason_code)
@@ -112,7 +112,7 @@ create trigger validation_request_promise before update on validation_request fo
           or (old.id, old.partner_id, old.name, old.website, old.country_code, old.created_at)
               is distinct from
              (new.id, new.partner_id, new.name, new.website, new.country_code, new.created_at))
-    execute function guard_promise();
+    execute function guard_immutable();
 grant select, insert, update on validation_request to almoner_app;
 
 -- One walk of the ladder: what it came to and by which rules. Its steps keep what each saw. Both are only added to.

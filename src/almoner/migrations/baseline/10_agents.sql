@@ -75,7 +75,7 @@ comment on column agent_verification.expires_at is
     'until then somebody outside has to act: the applicant, or in pending_review the nonprofit that was asked';
 comment on column agent_verification.spoken is 'the language that the applicant chose since; none: language';
 comment on column agent_verification.asked_by is 'the configuration''s name for the partner; null: the partner''s own';
-insert into lifecycle_move (resource, from_status, to_status) values
+insert into lifecycle_transition (resource, from_status, to_status) values
     ('agent_verification', 'pending', 'pending_review'),
     ('agent_verification', 'pending', 'pending_user_verification'),
     ('agent_verification', 'pending', 'rejected'),
@@ -88,7 +88,7 @@ insert into lifecycle_move (resource, from_status, to_status) values
 create trigger agent_verification_status before update of status on agent_verification for each row
     when (old.status is distinct from new.status) execute function guard_status('agent_verification');
 -- Spec 2.2: not editable once created, except for its metadata. It is forgotten, never exchanged.
-create trigger agent_verification_promise before update on agent_verification for each row
+create trigger agent_verification_immutable before update on agent_verification for each row
     when ((old.id, old.partner_id, old.language, old.email_check, old.created_at) is distinct from
               (new.id, new.partner_id, new.language, new.email_check, new.created_at)
           or old.validation_request_id is distinct from new.validation_request_id
@@ -97,7 +97,7 @@ create trigger agent_verification_promise before update on agent_verification fo
           or old.confirmed_at is not null and old.confirmed_at is distinct from new.confirmed_at
           or new.email is not null and (old.first_name, old.last_name, old.email, old.title) is distinct from
               (new.first_name, new.last_name, new.email, new.title))
-    execute function guard_promise();
+    execute function guard_immutable();
 create trigger agent_verification_reversal before update of status on agent_verification for each row
     when (old.status = 'rejected' and new.status <> 'rejected') execute function guard_reversal();
 
@@ -116,7 +116,7 @@ end $$;
 create trigger agent_verification_replaces_unconfirmed before insert on agent_verification for each row
     when (new.replaces is not null) execute function guard_replacement();
 create trigger agent_verification_replaces before update of replaces on agent_verification for each row
-    when (old.replaces is distinct from new.replaces) execute function guard_promise();
+    when (old.replaces is distinct from new.replaces) execute function guard_immutable();
 grant select, insert, update on agent_verification to almoner_app;
 
 -- What each look at a verification saw; only ever added to.
@@ -154,10 +154,10 @@ create table agent_confirmation (
 );
 create index agent_confirmation_of on agent_confirmation (verification_id, sent_at, id);
 comment on column agent_confirmation.sent_at is 'real time';
-create trigger agent_confirmation_promise before update on agent_confirmation for each row
+create trigger agent_confirmation_immutable before update on agent_confirmation for each row
     when ((old.id, old.verification_id, old.sent_at) is distinct from (new.id, new.verification_id, new.sent_at)
           or new.wrong < old.wrong)
-    execute function guard_promise();
+    execute function guard_immutable();
 grant select, insert, update on agent_confirmation to almoner_app;
 
 -- The nonprofit, asked at its own address whether the applicant speaks for it.
@@ -174,12 +174,12 @@ create table agent_question (
     constraint agent_question_answered check ((answer is null) = (answered_at is null))
 );
 create index agent_question_to_forget on agent_question (coalesce(answered_at, expires_at)) where email is not null;
-create trigger agent_question_promise before update on agent_question for each row
+create trigger agent_question_immutable before update on agent_question for each row
     when ((old.id, old.verification_id, old.asked_at, old.expires_at) is distinct from
               (new.id, new.verification_id, new.asked_at, new.expires_at)
           or old.email is distinct from new.email and new.email is not null
           or old.answer is not null and (old.answer, old.answered_at) is distinct from (new.answer, new.answered_at))
-    execute function guard_promise();
+    execute function guard_immutable();
 grant select, insert, update on agent_question to almoner_app;
 
 -- Where a nonprofit itself can be asked: an address that its register publishes, looked up by an operator.

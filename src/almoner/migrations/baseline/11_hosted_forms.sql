@@ -30,9 +30,9 @@ create unique index hosted_configuration_default on hosted_configuration (partne
 comment on column hosted_configuration.logo is 'key of an image in media';
 comment on column hosted_configuration.allowed_activity_sub_tags is 'codes; null: every one';
 comment on column hosted_configuration.partner_fields is 'questions: id, kind, required, labels, choices';
-create trigger hosted_configuration_promise before update on hosted_configuration for each row
+create trigger hosted_configuration_immutable before update on hosted_configuration for each row
     when ((old.id, old.partner_id, old.created_at) is distinct from (new.id, new.partner_id, new.created_at))
-    execute function guard_promise();
+    execute function guard_immutable();
 grant select, insert, update on hosted_configuration to almoner_app;
 
 create table validation_invite (
@@ -51,18 +51,18 @@ create table validation_invite (
     constraint validation_invite_ends check (expires_at > created_at)
 );
 create index validation_invite_due on validation_invite (expires_at) where status = 'open';
-insert into lifecycle_move (resource, from_status, to_status) values
+insert into lifecycle_transition (resource, from_status, to_status) values
     ('validation_invite', 'open', 'complete'),
     ('validation_invite', 'open', 'expired');
 create trigger validation_invite_status before update of status on validation_invite for each row
     when (old.status is distinct from new.status) execute function guard_status('validation_invite');
 -- What the applicant was promised stays.
-create trigger validation_invite_promise before update on validation_invite for each row
+create trigger validation_invite_immutable before update on validation_invite for each row
     when ((old.id, old.partner_id, old.language, old.created_at, old.expires_at) is distinct from
               (new.id, new.partner_id, new.language, new.created_at, new.expires_at)
           or old.configuration_id is distinct from new.configuration_id
           or old.redirect_url is distinct from new.redirect_url)
-    execute function guard_promise();
+    execute function guard_immutable();
 grant select, insert, update on validation_invite to almoner_app;
 
 create table application_draft (
@@ -76,10 +76,10 @@ create table application_draft (
 );
 create index application_draft_due on application_draft (expires_at);
 comment on column application_draft.answers is 'step by step; gone once the application is sent, or its invite expires';
-create trigger application_draft_promise before update on application_draft for each row
+create trigger application_draft_immutable before update on application_draft for each row
     when ((old.invite_id, old.partner_id, old.created_at, old.expires_at) is distinct from
               (new.invite_id, new.partner_id, new.created_at, new.expires_at))
-    execute function guard_promise();
+    execute function guard_immutable();
 grant select, insert, update, delete on application_draft to almoner_app;
 
 create table application_handover (

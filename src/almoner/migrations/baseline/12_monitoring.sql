@@ -92,7 +92,7 @@ comment on column monitoring_subscription.sources is 'the lists that were looked
 comment on column monitoring_subscription.due_at is 'since when it has to be looked at again; null: nothing is due';
 comment on column monitoring_subscription.matches is
     'entries of lists that may be it: list, version, category, entry, score, and what a person decided';
-insert into lifecycle_move (resource, from_status, to_status) values
+insert into lifecycle_transition (resource, from_status, to_status) values
     ('monitoring_subscription', 'live', 'cancelled'),
     ('monitoring_subscription', 'pending', 'cancelled'),
     ('monitoring_subscription', 'pending', 'live'),
@@ -104,15 +104,15 @@ insert into lifecycle_move (resource, from_status, to_status) values
 create trigger monitoring_subscription_status before update of status on monitoring_subscription for each row
     when (old.status is distinct from new.status) execute function guard_status('monitoring_subscription');
 -- Whose it is and whom it is about never changes; nor does anything of one that is cancelled.
-create trigger monitoring_subscription_promise before update on monitoring_subscription for each row
+create trigger monitoring_subscription_immutable before update on monitoring_subscription for each row
     when (old.status = 'cancelled'
           or (old.id, old.partner_id, old.created_at) is distinct from (new.id, new.partner_id, new.created_at)
           or old.validation_request_id is distinct from new.validation_request_id
           or old.organisation_id is not null and old.organisation_id is distinct from new.organisation_id)
-    execute function guard_promise();
+    execute function guard_immutable();
 -- By which configuration one is judged never changes.
 create trigger monitoring_subscription_configuration before update of configuration_id on monitoring_subscription
-    for each row when (old.configuration_id is distinct from new.configuration_id) execute function guard_promise();
+    for each row when (old.configuration_id is distinct from new.configuration_id) execute function guard_immutable();
 grant select, insert, update on monitoring_subscription to almoner_app;
 
 -- Each change of results and what it rests on: matches with their list, version, score and decision. Only added to.
@@ -190,7 +190,7 @@ create index eligibility_subscription_of_request on eligibility_subscription (va
 comment on column eligibility_subscription.suggested is 'codes of sub-tags';
 comment on column eligibility_subscription.asked_for is 'by a test value of the sandbox';
 comment on column eligibility_subscription.confirmed is 'by the code of a sub-tag the rule that gave it';
-insert into lifecycle_move (resource, from_status, to_status) values
+insert into lifecycle_transition (resource, from_status, to_status) values
     ('eligibility_subscription', 'pending', 'live'),
     ('eligibility_subscription', 'pending', 'cannot_define_eligibility'),
     ('eligibility_subscription', 'pending', 'cancelled'),
@@ -206,7 +206,7 @@ insert into lifecycle_move (resource, from_status, to_status) values
 create trigger eligibility_subscription_status before update of status on eligibility_subscription for each row
     when (old.status is distinct from new.status) execute function guard_status('eligibility_subscription');
 -- What was asked stays, an organisation is filled in once, and what was cancelled keeps its last results.
-create trigger eligibility_subscription_promise before update on eligibility_subscription for each row
+create trigger eligibility_subscription_immutable before update on eligibility_subscription for each row
     when ((old.id, old.partner_id, old.suggested, old.created_at) is distinct from
               (new.id, new.partner_id, new.suggested, new.created_at)
           or old.validation_request_id is distinct from new.validation_request_id
@@ -215,7 +215,7 @@ create trigger eligibility_subscription_promise before update on eligibility_sub
           or old.organisation_id is not null and old.organisation_id is distinct from new.organisation_id
           or new.status = 'cancelled' and (old.eligibility_status, old.confirmed, old.rejected) is distinct from
               (new.eligibility_status, new.confirmed, new.rejected))
-    execute function guard_promise();
+    execute function guard_immutable();
 grant select, insert, update on eligibility_subscription to almoner_app;
 
 -- Each decision that was not the one before it again, with all that it rests on; only ever added to.

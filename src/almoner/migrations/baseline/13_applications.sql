@@ -78,7 +78,7 @@ comment on column validation_submission.partner_fields is 'answers to the partne
 comment on column validation_submission.failure_reasons is 'by check, as partners see it';
 comment on column validation_submission.overruled is
     'checks that count as passed since an appeal was reversed, whatever they say themselves';
-insert into lifecycle_move (resource, from_status, to_status) values
+insert into lifecycle_transition (resource, from_status, to_status) values
     ('validation_submission', 'pending', 'processed'),
     ('validation_submission', 'pending', 'succeeded'),
     ('validation_submission', 'pending', 'failed'),
@@ -111,7 +111,7 @@ end $$;
 create trigger validation_submission_applicant_corrected before update on validation_submission for each row
     when (old.agent_verification_id is distinct from new.agent_verification_id) execute function guard_applicant();
 -- What was asked stays, and so do the checks; an organisation is filled in once.
-create trigger validation_submission_promise before update on validation_submission for each row
+create trigger validation_submission_immutable before update on validation_submission for each row
     when ((old.id, old.partner_id, old.configuration_id, old.checks, old.organisation_name, old.country_code,
            old.language, old.created_at) is distinct from
               (new.id, new.partner_id, new.configuration_id, new.checks, new.organisation_name, new.country_code,
@@ -121,7 +121,7 @@ create trigger validation_submission_promise before update on validation_submiss
           or old.monitoring_subscription_id is distinct from new.monitoring_subscription_id
           or old.eligibility_subscription_id is distinct from new.eligibility_subscription_id
           or old.organisation_id is not null and old.organisation_id is distinct from new.organisation_id)
-    execute function guard_promise();
+    execute function guard_immutable();
 grant select, insert, update on validation_submission to almoner_app;
 
 -- What an applicant handed in: of an invite until its submission is made, of the submission then.
@@ -142,13 +142,13 @@ create table validation_submission_document (
 );
 create index validation_submission_document_of on validation_submission_document (validation_submission_id, id);
 create index validation_submission_document_of_invite on validation_submission_document (validation_invite_id, id);
-create trigger validation_submission_document_promise before update on validation_submission_document for each row
+create trigger validation_submission_document_immutable before update on validation_submission_document for each row
     when ((old.id, old.partner_id, old.document_id, old.type, old.created_at) is distinct from
               (new.id, new.partner_id, new.document_id, new.type, new.created_at)
           or old.validation_invite_id is distinct from new.validation_invite_id
           or old.validation_submission_id is not null
              and old.validation_submission_id is distinct from new.validation_submission_id)
-    execute function guard_promise();
+    execute function guard_immutable();
 grant select, insert, update on validation_submission_document to almoner_app;
 
 -- A visitor came by the link of the form: that shows nobody's address, the link of a mail does.
@@ -188,7 +188,7 @@ create index appeal_to_forget on appeal (decided_at) where text is not null and 
 comment on column appeal.first_decided_by is 'operators who decided what is appealed against, earlier appeals included';
 comment on column appeal.overruled is 'checks that count as passed for this submission, whatever they say themselves';
 comment on column appeal.settled_at is 'when every check had ended since it was reversed, and the answer came anew';
-insert into lifecycle_move (resource, from_status, to_status) values
+insert into lifecycle_transition (resource, from_status, to_status) values
     ('appeal', 'open', 'upheld'),
     ('appeal', 'open', 'reversed');
 
@@ -206,7 +206,7 @@ end $$;
 create trigger appeal_of_a_failed_submission before insert on appeal for each row execute function guard_appeal();
 create trigger appeal_status before update of status on appeal for each row
     when (old.status is distinct from new.status) execute function guard_status('appeal');
-create trigger appeal_promise before update on appeal for each row
+create trigger appeal_immutable before update on appeal for each row
     when ((old.id, old.partner_id, old.validation_submission_id, old.appellant, old.first_decided_by, old.created_at,
            old.due_at) is distinct from
               (new.id, new.partner_id, new.validation_submission_id, new.appellant, new.first_decided_by,
@@ -215,10 +215,10 @@ create trigger appeal_promise before update on appeal for each row
           or old.status <> 'open'
              and (old.status, old.overruled, old.decided_at, old.decided_by, old.status_changed_at) is distinct from
                      (new.status, new.overruled, new.decided_at, new.decided_by, new.status_changed_at))
-    execute function guard_promise();
+    execute function guard_immutable();
 create trigger appeal_settled before update of settled_at on appeal for each row
     when (old.settled_at is not null and old.settled_at is distinct from new.settled_at)
-    execute function guard_promise();
+    execute function guard_immutable();
 grant select, insert, update on appeal to almoner_app;
 
 create table application_language (
@@ -229,10 +229,10 @@ create table application_language (
     foreign key (partner_id, validation_submission_id) references validation_submission (partner_id, id)
 );
 comment on table application_language is 'of its page and mails; none: the language of the submission';
-create trigger application_language_promise before update on application_language for each row
+create trigger application_language_immutable before update on application_language for each row
     when ((old.validation_submission_id, old.partner_id) is distinct from
               (new.validation_submission_id, new.partner_id))
-    execute function guard_promise();
+    execute function guard_immutable();
 grant select, insert, update on application_language to almoner_app;
 
 create table application_link (
@@ -243,8 +243,8 @@ create table application_link (
 );
 comment on table application_link is 'the link to the page of an application, mailed anew to its applicant';
 comment on column application_link.mailed_at is 'real time, of one day: limits go by it';
-create trigger application_link_promise before update on application_link for each row
+create trigger application_link_immutable before update on application_link for each row
     when ((old.validation_submission_id, old.partner_id) is distinct from
               (new.validation_submission_id, new.partner_id))
-    execute function guard_promise();
+    execute function guard_immutable();
 grant select, insert, update on application_link to almoner_app;

@@ -43,18 +43,18 @@ create table donation_request (
 create unique index donation_request_gathering on donation_request (partner_id, currency) where gathering;
 create index donation_request_covering on donation_request (id) where covering;
 comment on column donation_request.made_before is 'gifts made before then are in it';
-insert into lifecycle_move (resource, from_status, to_status) values
+insert into lifecycle_transition (resource, from_status, to_status) values
     ('donation_request', 'OPEN', 'PARTLY_PAID'),
     ('donation_request', 'OPEN', 'PAID'),
     ('donation_request', 'PARTLY_PAID', 'PAID');
 -- What a partner is asked for stays as it was asked for.
-create trigger donation_request_promise before update on donation_request for each row
+create trigger donation_request_immutable before update on donation_request for each row
     when ((old.id, old.partner_id, old.currency, old.reference, old.made_before, old.created_at) is distinct from
               (new.id, new.partner_id, new.currency, new.reference, new.made_before, new.created_at)
           or (not old.gathering and (old.amount_minor, old.donations, old.due_at, new.gathering) is distinct from
                                     (new.amount_minor, new.donations, new.due_at, false))
           or new.paid_minor < old.paid_minor or new.covered_minor < old.covered_minor)
-    execute function guard_promise();
+    execute function guard_immutable();
 create trigger donation_request_status before update of status on donation_request for each row
     when (old.status is distinct from new.status) execute function guard_status('donation_request');
 grant select, insert, update on donation_request to almoner_app;
@@ -83,7 +83,7 @@ create index donation_session_due on donation_session (expires_at) where status 
 -- Whether somebody with a publishable key may speak for a user: the user's donation session is open.
 create index donation_session_open_of_user on donation_session (partner_id, user_id)
     where status = 'open' and user_id is not null;
-insert into lifecycle_move (resource, from_status, to_status) values
+insert into lifecycle_transition (resource, from_status, to_status) values
     ('donation_session', 'open', 'completed'),
     ('donation_session', 'open', 'expired'),
     ('donation_session', 'expired', 'completed');
@@ -248,7 +248,7 @@ create index donation_unpaid on donation (created_at)
 create index donation_awaited on donation (confirmed_at)
     where status = 'REQUESTED_PAYMENT' and confirmed_at is not null;
 create index donation_of_session on donation (session_id, id) where session_id is not null;
-insert into lifecycle_move (resource, from_status, to_status) values
+insert into lifecycle_transition (resource, from_status, to_status) values
     ('donation', 'ACTIVE', 'CANCELLED'),
     ('donation', 'ACTIVE', 'REQUESTED_PAYMENT'),
     ('donation', 'REQUESTED_PAYMENT', 'CANCELLED'),
@@ -258,14 +258,14 @@ insert into lifecycle_move (resource, from_status, to_status) values
 create trigger donation_status before update of status on donation for each row
     when (old.status is distinct from new.status) execute function guard_status('donation');
 -- What was promised may change until it is paid; whose it is and what it was, never.
-create trigger donation_promise before update on donation for each row
+create trigger donation_immutable before update on donation for each row
     when ((old.id, old.partner_id, old.type, old.created_at) is distinct from
               (new.id, new.partner_id, new.type, new.created_at)
           or old.session_id is distinct from new.session_id
           or (old.status not in ('ACTIVE', 'REQUESTED_PAYMENT')
               and (old.amount_minor, old.currency, old.payment_id) is distinct from
                   (new.amount_minor, new.currency, new.payment_id)))
-    execute function guard_promise();
+    execute function guard_immutable();
 
 -- Gifts come into a bucket while it is open, leave it before it is sent or when it came back, and are paid out with it.
 create function guard_paid_out() returns trigger language plpgsql as $$
@@ -298,7 +298,7 @@ create trigger donation_settlement before update on donation for each row
               and (new.status <> 'RECEIVED_PAYMENT' or old.disbursement_id is not null))
           or (old.status not in ('ACTIVE', 'REQUESTED_PAYMENT')
               and (old.cover_minor, old.message) is distinct from (new.cover_minor, new.message)))
-    execute function guard_promise();
+    execute function guard_immutable();
 
 -- What a partner is asked for stays asked for, to the last minor unit: a direct donation is cancelled from ACTIVE only.
 create function guard_direct() returns trigger language plpgsql as $$
@@ -434,7 +434,7 @@ create index payment_live on payment (created_at) where status in ('starting', '
 comment on column payment.tokened is
     'whether the return addresses that the provider was given name the payment by a token; false for those that a '
     'version before began, so that asking the provider again asks for the same';
-insert into lifecycle_move (resource, from_status, to_status) values
+insert into lifecycle_transition (resource, from_status, to_status) values
     ('payment', 'starting', 'open'),
     ('payment', 'starting', 'succeeded'),
     ('payment', 'starting', 'held'),
@@ -450,11 +450,11 @@ insert into lifecycle_move (resource, from_status, to_status) values
     ('payment', 'cancelled', 'held');
 create trigger payment_status before update of status on payment for each row
     when (old.status is distinct from new.status) execute function guard_status('payment');
-create trigger payment_promise before update on payment for each row
+create trigger payment_immutable before update on payment for each row
     when ((old.id, old.donation_id, old.provider, old.amount_minor, old.currency) is distinct from
               (new.id, new.donation_id, new.provider, new.amount_minor, new.currency)
           or (old.provider_payment is not null and old.provider_payment is distinct from new.provider_payment))
-    execute function guard_promise();
+    execute function guard_immutable();
 grant select, insert, update on payment to almoner_app;
 
 -- What a provider told us, each notice once.
@@ -534,19 +534,19 @@ create index request_payment_of_request on request_payment (request_id, id);
 create index request_payment_held on request_payment (id) where status = 'held';
 create unique index request_payment_once on request_payment (bank_reference) where applied_from is null;
 create unique index request_payment_applied_once on request_payment (applied_from) where applied_from is not null;
-insert into lifecycle_move (resource, from_status, to_status) values
+insert into lifecycle_transition (resource, from_status, to_status) values
     ('request_payment', 'held', 'returned'),
     ('request_payment', 'held', 'applied');
-create trigger request_payment_promise before update on request_payment for each row
+create trigger request_payment_immutable before update on request_payment for each row
     when ((old.id, old.request_id, old.currency, old.amount_minor, old.applied_minor, old.over_minor,
            old.bank_reference, old.received_at, old.noted_by) is distinct from
           (new.id, new.request_id, new.currency, new.amount_minor, new.applied_minor, new.over_minor,
            new.bank_reference, new.received_at, new.noted_by))
-    execute function guard_promise();
+    execute function guard_immutable();
 create trigger request_payment_status before update of status on request_payment for each row
     when (old.status is distinct from new.status) execute function guard_status('request_payment');
 create trigger request_payment_applied before update of applied_from on request_payment for each row
-    when (old.applied_from is distinct from new.applied_from) execute function guard_promise();
+    when (old.applied_from is distinct from new.applied_from) execute function guard_immutable();
 grant select, insert, update (status, status_changed_at, decided_at, decided_by, note)
     on request_payment to almoner_app;
 

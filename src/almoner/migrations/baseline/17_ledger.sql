@@ -30,7 +30,7 @@ create table ledger_account (
     )
 ) with (fillfactor = 50);
 create trigger ledger_account_kept before delete or truncate on ledger_account
-    for each statement execute function refuse_change();
+    for each statement execute function guard_append_only();
 -- key is generated and cannot be written: the grant only lets the service lock accounts in order.
 grant select, insert (kind, currency, provider, organisation_id), update (key) on ledger_account to almoner_app;
 
@@ -75,5 +75,5 @@ end $$;
 create trigger ledger_transfer_balances after insert on ledger_transfer for each row execute function post_balances();
 -- A mistake is put right by another transfer.
 create trigger ledger_transfer_append_only before update or delete or truncate on ledger_transfer
-    for each statement execute function refuse_change();
+    for each statement execute function guard_append_only();
 grant select, insert on ledger_transfer to almoner_app;

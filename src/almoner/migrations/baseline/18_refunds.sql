@@ -44,21 +44,21 @@ create index held_payment_of_donation on held_payment (donation_id);
 create index held_payment_due on held_payment (acts_at, id) where status = 'held';
 create index held_payment_of_transfer on held_payment (split_part(provider_payment, '/', 1))
     where provider = 'bank_transfer';
-insert into lifecycle_move (resource, from_status, to_status) values
+insert into lifecycle_transition (resource, from_status, to_status) values
     ('held_payment', 'held', 'refunding'),
     ('held_payment', 'held', 'dismissed'),
     ('held_payment', 'refunding', 'refunded'),
     ('held_payment', 'held', 'accepted');
 create trigger held_payment_status before update of status on held_payment for each row
     when (old.status is distinct from new.status) execute function guard_status('held_payment');
-create trigger held_payment_promise before update on held_payment for each row
+create trigger held_payment_immutable before update on held_payment for each row
     when ((old.id, old.provider, old.provider_payment, old.payment_id, old.donation_id, old.reason, old.amount_minor,
            old.currency, old.reference, old.held_at) is distinct from
               (new.id, new.provider, new.provider_payment, new.payment_id, new.donation_id, new.reason,
                new.amount_minor, new.currency, new.reference, new.held_at)
           or (old.decided_at is not null and (old.decided_at, old.decided_by, old.note) is distinct from
               (new.decided_at, new.decided_by, new.note)))
-    execute function guard_promise();
+    execute function guard_immutable();
 
 -- What the provider has paid out to our bank cannot be said to be none of ours; it can be sent back.
 create function guard_dismissal() returns trigger language plpgsql as $$
@@ -125,19 +125,19 @@ create index refund_with_status on refund (status, id);
 create index refund_under_way on refund (status_changed_at) where status = 'begun';
 create index refund_not_sent on refund (ended_at, id) where status = 'refused' and ended_by is null;
 comment on column refund.ended_note is 'why it was refused, or what the officer noted who ended it by hand';
-insert into lifecycle_move (resource, from_status, to_status) values
+insert into lifecycle_transition (resource, from_status, to_status) values
     ('refund', 'begun', 'sent'),
     ('refund', 'begun', 'refused');
 create trigger refund_status before update of status on refund for each row
     when (old.status is distinct from new.status) execute function guard_status('refund');
-create trigger refund_promise before update on refund for each row
+create trigger refund_immutable before update on refund for each row
     when (old.status <> 'begun'
           or (old.id, old.donation_id, old.provider, old.amount_minor, old.currency, old.borne_minor, old.begun_at)
               is distinct from
              (new.id, new.donation_id, new.provider, new.amount_minor, new.currency, new.borne_minor, new.begun_at)
           or old.payment_id is distinct from new.payment_id or old.begun_by is distinct from new.begun_by
           or old.note is distinct from new.note)
-    execute function guard_promise();
+    execute function guard_immutable();
 
 -- More than a gift can never go back: its refunds are added up on it, and the sum is held to its amount.
 create function count_refund() returns trigger language plpgsql as $$
@@ -170,7 +170,7 @@ create table refund_rest (
     decided_at timestamptz not null
 );
 create trigger refund_rest_append_only before update or delete or truncate on refund_rest
-    for each statement execute function refuse_change();
+    for each statement execute function guard_append_only();
 grant select, insert on refund_rest to almoner_app;
 
 -- What was sent and came back: its donor does not have the money, and a person sees to it. Only ever added to.
@@ -180,7 +180,7 @@ create table refund_failure (
     heard_at timestamptz not null
 );
 create trigger refund_failure_append_only before update or delete or truncate on refund_failure
-    for each statement execute function refuse_change();
+    for each statement execute function guard_append_only();
 grant select, insert on refund_failure to almoner_app;
 
 -- A dispute of a payment that paid a donation, or of held money. opened_at, reason: its provider's. decided_by null:
@@ -222,12 +222,12 @@ create index dispute_with_status on dispute (status, id);
 create index dispute_unlooked on dispute (looked_at) where status = 'open';
 comment on column dispute.paid_out is 'a payout had been sent with the gift when it was lost';
 comment on column dispute.recovered_minor is 'what a payout that came back has brought back to us';
-insert into lifecycle_move (resource, from_status, to_status) values
+insert into lifecycle_transition (resource, from_status, to_status) values
     ('dispute', 'open', 'won'),
     ('dispute', 'open', 'lost');
 create trigger dispute_status before update of status on dispute for each row
     when (old.status is distinct from new.status) execute function guard_status('dispute');
-create trigger dispute_promise before update on dispute for each row
+create trigger dispute_immutable before update on dispute for each row
     when ((old.id, old.provider, old.provider_payment, old.provider_dispute, old.amount_minor, old.currency,
            old.opened_at, old.learnt_at) is distinct from
           (new.id, new.provider, new.provider_payment, new.provider_dispute, new.amount_minor, new.currency,
@@ -236,7 +236,7 @@ create trigger dispute_promise before update on dispute for each row
           or (old.status <> 'open' and (old.decided_at, old.decided_by, old.note, old.borne_minor, old.paid_out)
               is distinct from (new.decided_at, new.decided_by, new.note, new.borne_minor, new.paid_out))
           or (old.recovered_minor is not null and old.recovered_minor is distinct from new.recovered_minor))
-    execute function guard_promise();
+    execute function guard_immutable();
 
 -- A gift is disputed while a dispute of it is open. A lost one counts as refunded, and is withdrawn from what is owed
 -- unless a payout was sent with the gift: then it is once that came back.

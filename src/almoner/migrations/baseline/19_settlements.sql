@@ -77,20 +77,20 @@ create unique index settlement_line_counted on settlement_line (provider, provid
 create unique index settlement_line_of_dispute on settlement_line (dispute_id, kind) where dispute_id is not null;
 create index settlement_line_drawn on settlement_line (provider, provider_payment, kind)
     where status = 'matched' and (refund_id is not null or dispute_id is not null);
-insert into lifecycle_move (resource, from_status, to_status) values
+insert into lifecycle_transition (resource, from_status, to_status) values
     ('settlement_line', 'exception', 'matched'),
     ('settlement_line', 'exception', 'cleared');
 create trigger settlement_line_status before update of status on settlement_line for each row
     when (old.status is distinct from new.status) execute function guard_status('settlement_line');
 -- What a report said stays as it was said.
-create trigger settlement_line_promise before update on settlement_line for each row
+create trigger settlement_line_immutable before update on settlement_line for each row
     when (old.status <> 'exception'
           or (old.id, old.settlement_id, old.kind, old.provider_payment, old.gross_minor, old.fee_minor,
               old.provider_refund)
               is distinct from
              (new.id, new.settlement_id, new.kind, new.provider_payment, new.gross_minor, new.fee_minor,
               new.provider_refund))
-    execute function guard_promise();
+    execute function guard_immutable();
 grant select, insert, update on settlement_line to almoner_app;
 
 create table settlement_look (
@@ -108,5 +108,5 @@ create table settlement_explained (
     explained_at timestamptz not null
 );
 create trigger settlement_explained_append_only before update or delete or truncate on settlement_explained
-    for each statement execute function refuse_change();
+    for each statement execute function guard_append_only();
 grant select, insert on settlement_explained to almoner_app;

@@ -35,7 +35,7 @@ create index monetary_donation_verification_look on monetary_donation_verificati
 create index monetary_donation_verification_everybody on monetary_donation_verification (organisation_id)
     where status in ('pending', 'approved');
 comment on column monetary_donation_verification.expires_at is 'pending until then; null once it was decided';
-insert into lifecycle_move (resource, from_status, to_status) values
+insert into lifecycle_transition (resource, from_status, to_status) values
     ('monetary_donation_verification', 'pending', 'approved'),
     ('monetary_donation_verification', 'pending', 'rejected'),
     ('monetary_donation_verification', 'pending', 'expired'),
@@ -58,10 +58,10 @@ create trigger monetary_donation_verification_approval
     before insert or update of status on monetary_donation_verification for each row
     when (new.status = 'approved') execute function guard_approval();
 -- Whose it is and for whom never changes; nor does what a check is of.
-create trigger monetary_donation_verification_promise before update on monetary_donation_verification for each row
+create trigger monetary_donation_verification_immutable before update on monetary_donation_verification for each row
     when ((old.id, old.partner_id, old.organisation_id, old.created_at) is distinct from
               (new.id, new.partner_id, new.organisation_id, new.created_at))
-    execute function guard_promise();
+    execute function guard_immutable();
 grant select, insert, update on monetary_donation_verification to almoner_app;
 
 create table monetary_donation_check (
@@ -72,7 +72,7 @@ create table monetary_donation_check (
     status_changed_at timestamptz not null,
     constraint monetary_donation_check_once unique (verification_id, type)
 );
-insert into lifecycle_move (resource, from_status, to_status) values
+insert into lifecycle_transition (resource, from_status, to_status) values
     ('monetary_donation_check', 'pending', 'succeeded'),
     ('monetary_donation_check', 'pending', 'failed'),
     ('monetary_donation_check', 'succeeded', 'pending'),
@@ -93,9 +93,9 @@ begin
 end $$;
 create trigger monetary_donation_check_move before update on monetary_donation_check for each row
     when (old.status is distinct from new.status) execute function guard_check();
-create trigger monetary_donation_check_promise before update on monetary_donation_check for each row
+create trigger monetary_donation_check_immutable before update on monetary_donation_check for each row
     when ((old.id, old.verification_id, old.type) is distinct from (new.id, new.verification_id, new.type))
-    execute function guard_promise();
+    execute function guard_immutable();
 grant select, insert, update on monetary_donation_check to almoner_app;
 
 -- What people decided, on what evidence; only ever added to.
@@ -113,7 +113,7 @@ create table monetary_donation_decision (
     second_by text check (length(second_by) between 1 and 255),
     second_note text check (length(second_note) between 1 and 2000),
     constraint monetary_donation_decision_reason check ((decision = 'rejected') = (reason is not null)),
-    constraint monetary_donation_decision_two_people check (second_by <> decided_by),
+    constraint monetary_donation_decision_dual_control check (second_by <> decided_by),
     constraint monetary_donation_decision_second check (
         (second_by is null) = (second_note is null) and (second_by is null or decision = 'approved')
     )
@@ -121,7 +121,7 @@ create table monetary_donation_decision (
 create index monetary_donation_decision_of on monetary_donation_decision (verification_id, id);
 create trigger monetary_donation_decision_alone before insert on monetary_donation_decision for each row
     when (new.decision = 'approved' and new.second_by is null and new.decided_by ~ '^(sandbox_)?operator_')
-    execute function guard_alone();
+    execute function guard_dual_control();
 grant select, insert on monetary_donation_decision to almoner_app;
 
 -- What was seen of a check, by whom or what, and until when that counts; only ever added to.
@@ -140,7 +140,7 @@ create table monetary_donation_finding (
 );
 create index monetary_donation_finding_of on monetary_donation_finding (verification_id, type, id);
 create trigger monetary_donation_finding_append_only before update or delete or truncate on monetary_donation_finding
-    for each statement execute function refuse_change();
+    for each statement execute function guard_append_only();
 grant select, insert on monetary_donation_finding to almoner_app;
 
 -- Something is other than it was when a check succeeded. While it is open the nonprofit is not paid; it takes two
@@ -170,7 +170,7 @@ create table monetary_donation_flag (
         num_nonnulls(first_by, first_note, first_at) in (0, 3)
         and num_nonnulls(second_by, second_note, second_at) in (0, 3) and (second_by is null or first_by is not null)
     ),
-    constraint monetary_donation_flag_two_people check (
+    constraint monetary_donation_flag_dual_control check (
         second_by <> first_by and (status = 'lifted') = (second_by is not null)
     ),
     constraint monetary_donation_flag_gone check (status <> 'gone' or first_by is not null)
@@ -178,7 +178,7 @@ create table monetary_donation_flag (
 create index monetary_donation_flag_open on monetary_donation_flag (verification_id) where status = 'open';
 create index monetary_donation_flag_of on monetary_donation_flag (verification_id, id);
 create index monetary_donation_flag_by_status on monetary_donation_flag (status, id);
-insert into lifecycle_move (resource, from_status, to_status) values
+insert into lifecycle_transition (resource, from_status, to_status) values
     ('monetary_donation_flag', 'open', 'lifted'),
     ('monetary_donation_flag', 'open', 'gone');
 
@@ -191,16 +191,16 @@ create function is_flagged(of_partner uuid, to_organisation uuid) returns boolea
 $$;
 create trigger monetary_donation_flag_status before update of status on monetary_donation_flag for each row
     when (old.status is distinct from new.status) execute function guard_status('monetary_donation_flag');
-create trigger monetary_donation_flag_promise before update on monetary_donation_flag for each row
+create trigger monetary_donation_flag_immutable before update on monetary_donation_flag for each row
     when ((old.id, old.verification_id, old.finding_id, old.kind, old.raised_at) is distinct from
               (new.id, new.verification_id, new.finding_id, new.kind, new.raised_at)
           or (old.first_by is not null and (old.first_by, old.first_note, old.first_at)
               is distinct from (new.first_by, new.first_note, new.first_at))
           or (old.second_by is not null and (old.second_by, old.second_note, old.second_at)
               is distinct from (new.second_by, new.second_note, new.second_at)))
-    execute function guard_promise();
+    execute function guard_immutable();
 create trigger monetary_donation_flag_independent before update on monetary_donation_flag for each row
-    when (new.status = 'lifted' and old.status = 'open') execute function guard_apart();
+    when (new.status = 'lifted' and old.status = 'open') execute function guard_independent_approvers();
 grant select, insert, update on monetary_donation_flag to almoner_app;
 
 -- The nonprofit is asked at its own address whether it wants the money. The link ends with the round of the
@@ -233,7 +233,7 @@ create index monetary_donation_confirmation_of on monetary_donation_confirmation
 create index monetary_donation_confirmation_kept
     on monetary_donation_confirmation ((coalesce(answered_at, expires_at))) where email is not null;
 comment on column monetary_donation_confirmation.shown is 'hash of what the page showed when it was answered';
-create trigger monetary_donation_confirmation_promise before update on monetary_donation_confirmation for each row
+create trigger monetary_donation_confirmation_immutable before update on monetary_donation_confirmation for each row
     when ((old.id, old.verification_id, old.source, old.language, old.asked_by, old.asked_at, old.expires_at)
               is distinct from
           (new.id, new.verification_id, new.source, new.language, new.asked_by, new.asked_at, new.expires_at)
@@ -243,7 +243,7 @@ create trigger monetary_donation_confirmation_promise before update on monetary_
           or (old.answer is not null and new.name is not null and (old.name, old.role) is distinct from
               (new.name, new.role))
           or (old.withdrawn and not new.withdrawn))
-    execute function guard_promise();
+    execute function guard_immutable();
 grant select, insert, update on monetary_donation_confirmation to almoner_app;
 
 create table monetary_donation_confirmation_mail (

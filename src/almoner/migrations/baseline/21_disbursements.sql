@@ -52,7 +52,7 @@ create unique index payee_account_open on payee_account (organisation_id, curren
 create index payee_account_by_status on payee_account (status, id);
 create index payee_account_same on payee_account (fingerprint);
 comment on column payee_account.denied_at is 'when the nonprofit said that the account is not its own';
-insert into lifecycle_move (resource, from_status, to_status) values
+insert into lifecycle_transition (resource, from_status, to_status) values
     ('payee_account', 'proposed', 'approved'),
     ('payee_account', 'proposed', 'refused'),
     ('payee_account', 'approved', 'replaced');
@@ -76,7 +76,7 @@ $$;
 create trigger payee_account_status before update of status on payee_account for each row
     when (old.status is distinct from new.status) execute function guard_status('payee_account');
 -- What was proposed stays as it was proposed, and a look as it was taken.
-create trigger payee_account_promise before update on payee_account for each row
+create trigger payee_account_immutable before update on payee_account for each row
     when ((old.id, old.organisation_id, old.currency, old.scheme, old.holder, old.sealed, old.shown, old.fingerprint,
            old.street, old.building, old.postcode, old.town, old.country, old.name_score, old.is_change,
            old.proposed_by, old.proposed_note, old.proposed_at)
@@ -88,7 +88,7 @@ create trigger payee_account_promise before update on payee_account for each row
               is distinct from (new.first_by, new.first_note, new.first_at))
           or (old.second_by is not null and (old.second_by, old.second_note, old.second_at)
               is distinct from (new.second_by, new.second_note, new.second_at)))
-    execute function guard_promise();
+    execute function guard_immutable();
 
 create function guard_payee_change() returns trigger language plpgsql as $$
 begin
@@ -103,9 +103,10 @@ create trigger payee_account_change before update of status on payee_account for
 create trigger payee_account_contact before insert on payee_account for each row
     execute function guard_payee_contact();
 create trigger payee_account_independent before update on payee_account for each row
-    when (old.status = 'proposed' and new.status = 'proposed') execute function guard_apart();
+    when (old.status = 'proposed' and new.status = 'proposed') execute function guard_independent_approvers();
 create trigger payee_account_denied before update of denied_at on payee_account for each row
-    when (old.denied_at is not null and old.denied_at is distinct from new.denied_at) execute function guard_promise();
+    when (old.denied_at is not null and old.denied_at is distinct from new.denied_at)
+    execute function guard_immutable();
 grant select, insert, update on payee_account to almoner_app;
 
 create table payee_notice (
@@ -128,7 +129,7 @@ create table payout_hold (
     decided_at timestamptz not null,
     second_by text check (length(second_by) between 1 and 255),
     second_note text check (length(second_note) between 1 and 2000),
-    constraint payout_hold_two_people check (second_by <> decided_by),
+    constraint payout_hold_dual_control check (second_by <> decided_by),
     constraint payout_hold_second check (
         (second_by is null) = (second_note is null) and (second_by is null or not held)
     )
@@ -150,10 +151,10 @@ returns boolean language sql stable as $$
     ) or is_flagged(of_partner, to_organisation)
 $$;
 create trigger payout_hold_append_only before update or delete or truncate on payout_hold
-    for each statement execute function refuse_change();
+    for each statement execute function guard_append_only();
 create trigger payout_hold_alone before insert on payout_hold for each row
     when (not new.held and new.second_by is null and new.decided_by ~ '^(sandbox_)?operator_')
-    execute function guard_alone();
+    execute function guard_dual_control();
 
 -- An operator who stopped payouts to a nonprofit does not let them go again alone, whatever is set.
 create function guard_release() returns trigger language plpgsql as $$
@@ -221,7 +222,7 @@ create index disbursement_of_organisation on disbursement (partner_id, organisat
 create index disbursement_with_status on disbursement (partner_id, status, id);
 create index disbursement_by_status on disbursement (status, id);
 create index disbursement_moving on disbursement (id) where moving;
-insert into lifecycle_move (resource, from_status, to_status) values
+insert into lifecycle_transition (resource, from_status, to_status) values
     ('disbursement', 'PENDING', 'SENT'),
     ('disbursement', 'SENT', 'PAID'),
     ('disbursement', 'SENT', 'RETURNED'),
@@ -229,13 +230,13 @@ insert into lifecycle_move (resource, from_status, to_status) values
 create trigger disbursement_status before update of status on disbursement for each row
     when (old.status is distinct from new.status) execute function guard_status('disbursement');
 -- What was sent stays as it was sent.
-create trigger disbursement_promise before update on disbursement for each row
+create trigger disbursement_immutable before update on disbursement for each row
     when ((old.id, old.partner_id, old.organisation_id, old.currency, old.end_to_end_id, old.created_at)
               is distinct from
           (new.id, new.partner_id, new.organisation_id, new.currency, new.end_to_end_id, new.created_at)
           or (old.status <> 'PENDING' and (old.amount_minor, old.donations) is distinct from
                                           (new.amount_minor, new.donations)))
-    execute function guard_promise();
+    execute function guard_immutable();
 
 -- A payout begins as a bucket; it is sent for exactly what is owed of the gifts in it, to a nonprofit that was verified
 -- (settled 5) and that nobody holds back.
@@ -314,11 +315,11 @@ create table payout_confirmation (
     constraint payout_confirmation_seconded check (num_nonnulls(second_by, second_note) in (0, 2))
 );
 -- Not valid: confirmations are held to it as they are written.
-alter table payout_confirmation add constraint payout_confirmation_two_people check (
+alter table payout_confirmation add constraint payout_confirmation_dual_control check (
     second_by <> confirmed_by and (second_by is not null or confirmed_by = 'sandbox' or amount_minor <= alone_minor)
 ) not valid;
 create trigger payout_confirmation_append_only before update or delete or truncate on payout_confirmation
-    for each statement execute function refuse_change();
+    for each statement execute function guard_append_only();
 grant select, insert on payout_confirmation to almoner_app;
 
 -- What was in a payout that came back: its gifts go into other payouts. Only ever added to.
@@ -333,7 +334,7 @@ create table returned_gift (
 -- The private page of a gift says when a payout of it came back.
 create index returned_gift_of_donation on returned_gift (donation_id);
 create trigger returned_gift_append_only before update or delete or truncate on returned_gift
-    for each statement execute function refuse_change();
+    for each statement execute function guard_append_only();
 grant select, insert on returned_gift to almoner_app;
 
 -- Whose gift was given to whom instead, and why; only ever added to.
@@ -353,7 +354,7 @@ create table reassignment (
 create index reassignment_of_donation on reassignment (donation_id, id);
 comment on column reassignment.ground is 'what the donor is told of the reason; none: before it was asked for';
 create trigger reassignment_append_only before update or delete or truncate on reassignment
-    for each statement execute function refuse_change();
+    for each statement execute function guard_append_only();
 grant select, insert on reassignment to almoner_app;
 
 -- A payout holds gifts of its own partner, nonprofit and currency alone; and is created after them.

@@ -24,25 +24,25 @@ create table bank_file (
         (status = 'released') = (released_at is not null) and (released_at is null) = (released_by is null)
         and (status = 'withdrawn') = (withdrawn_by is not null) and (withdrawn_by is null) = (note is null)
     ),
-    constraint bank_file_two_people check (amount_minor <= alone_minor or released_by <> made_by)
+    constraint bank_file_dual_control check (amount_minor <= alone_minor or released_by <> made_by)
 );
 -- After its day a bank pays it on another day, or not at all. Not valid: files are held to it as they are written.
 alter table bank_file add constraint bank_file_in_time check (
     released_at is null or (released_at at time zone 'UTC')::date <= execute_on
 ) not valid;
 create index bank_file_by_status on bank_file (status, id);
-insert into lifecycle_move (resource, from_status, to_status) values
+insert into lifecycle_transition (resource, from_status, to_status) values
     ('bank_file', 'made', 'released'),
     ('bank_file', 'made', 'withdrawn');
 create trigger bank_file_status before update of status on bank_file for each row
     when (old.status is distinct from new.status) execute function guard_status('bank_file');
-create trigger bank_file_promise before update on bank_file for each row
+create trigger bank_file_immutable before update on bank_file for each row
     when ((old.id, old.message_id, old.currency, old.payments, old.amount_minor, old.alone_minor, old.execute_on,
            old.sha256, old.sealed, old.made_by, old.made_at)
           is distinct from
           (new.id, new.message_id, new.currency, new.payments, new.amount_minor, new.alone_minor, new.execute_on,
            new.sha256, new.sealed, new.made_by, new.made_at))
-    execute function guard_promise();
+    execute function guard_immutable();
 
 -- A file is what its payouts are when it is released: as many, of this sum, sent and not paid or returned before.
 create function guard_bank_file() returns trigger language plpgsql as $$
@@ -79,7 +79,7 @@ create trigger bank_file_payees before update of status on bank_file for each ro
     when (old.status = 'made' and new.status = 'released') execute function guard_bank_file_payees();
 create trigger bank_file_independent before update on bank_file for each row
     when (old.status = 'made' and new.status = 'released' and new.amount_minor > new.alone_minor)
-    execute function guard_apart();
+    execute function guard_independent_approvers();
 
 -- Whoever returns a payout of the file, or confirms it by hand, comes before the release or after it. Triggers go by
 -- their names: this one comes before those that look at the payouts.
@@ -200,22 +200,22 @@ create unique index bank_line_booked_once on bank_line (account, bank_reference,
     where status = 'matched' and decided_by = 'rule';
 create index bank_line_of_movement
     on bank_line (upper(regexp_replace(account, '[[:space:]./-]+', '', 'g')), bank_reference);
-insert into lifecycle_move (resource, from_status, to_status) values
+insert into lifecycle_transition (resource, from_status, to_status) values
     ('bank_line', 'open', 'matched'),
     ('bank_line', 'open', 'dismissed');
 create trigger bank_line_status before update of status on bank_line for each row
     when (old.status is distinct from new.status) execute function guard_status('bank_line');
 -- What the bank said stays as it was said.
-create trigger bank_line_promise before update on bank_line for each row
+create trigger bank_line_immutable before update on bank_line for each row
     when (old.status <> 'open'
           or (old.id, old.statement_id, old.position, old.account, old.booked_on, old.amount_minor, old.currency,
               old.bank_reference, old.end_to_end_id, old.return_reason, old.created_at)
           is distinct from
           (new.id, new.statement_id, new.position, new.account, new.booked_on, new.amount_minor, new.currency,
            new.bank_reference, new.end_to_end_id, new.return_reason, new.created_at))
-    execute function guard_promise();
+    execute function guard_immutable();
 create trigger bank_line_reversal before update of reversal on bank_line for each row
-    when (old.reversal is distinct from new.reversal) execute function guard_promise();
+    when (old.reversal is distinct from new.reversal) execute function guard_immutable();
 grant select, insert, update on bank_line to almoner_app;
 
 -- Somebody found out why no statement leads to this one, and that none is missing.
@@ -226,7 +226,7 @@ create table bank_statement_explained (
     explained_at timestamptz not null
 );
 create trigger bank_statement_explained_append_only before update or delete or truncate on bank_statement_explained
-    for each statement execute function refuse_change();
+    for each statement execute function guard_append_only();
 grant select, insert on bank_statement_explained to almoner_app;
 
 -- Statements whose opening balance no other one ended with: what was between them was not imported. The first of an

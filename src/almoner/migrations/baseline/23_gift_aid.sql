@@ -27,7 +27,7 @@ create table gift_aid_declaration (
 );
 create index gift_aid_declaration_of_user on gift_aid_declaration (partner_id, user_id, id) where user_id is not null;
 comment on column gift_aid_declaration.deleted_at is 'when its cancellation was noted';
-create trigger gift_aid_declaration_promise before update on gift_aid_declaration for each row
+create trigger gift_aid_declaration_immutable before update on gift_aid_declaration for each row
     when ((old.id, old.partner_id, old.title, old.last_name, old.building_name_number, old.road_name, old.city,
            old.country, old.postcode, old.covers_from, old.created_at) is distinct from
           (new.id, new.partner_id, new.title, new.last_name, new.building_name_number, new.road_name, new.city,
@@ -36,7 +36,7 @@ create trigger gift_aid_declaration_promise before update on gift_aid_declaratio
           or old.covers_to is distinct from new.covers_to
           or (old.deleted_at is not null and (old.deleted_at, old.cancelled_from) is distinct from
                                              (new.deleted_at, new.cancelled_from)))
-    execute function guard_promise();
+    execute function guard_immutable();
 -- Deleted is only what was declared for a gift that never came (V6).
 grant select, insert, update (cancelled_from, deleted_at), delete on gift_aid_declaration to almoner_app;
 
@@ -67,18 +67,18 @@ create table gift_aid_claim (
 create unique index gift_aid_claim_drafted on gift_aid_claim (organisation_id) where status = 'drafted';
 create index gift_aid_claim_of_organisation on gift_aid_claim (organisation_id, id);
 comment on column gift_aid_claim.reference is 'what HMRC calls it';
-insert into lifecycle_move (resource, from_status, to_status) values
+insert into lifecycle_transition (resource, from_status, to_status) values
     ('gift_aid_claim', 'drafted', 'submitted'),
     ('gift_aid_claim', 'drafted', 'withdrawn'),
     ('gift_aid_claim', 'submitted', 'paid'),
     ('gift_aid_claim', 'submitted', 'rejected');
-create trigger gift_aid_claim_promise before update on gift_aid_claim for each row
+create trigger gift_aid_claim_immutable before update on gift_aid_claim for each row
     when ((old.id, old.organisation_id, old.made_before, old.donations, old.lines, old.amount_minor, old.deducted_minor,
            old.drafted_at, old.drafted_by) is distinct from
           (new.id, new.organisation_id, new.made_before, new.donations, new.lines, new.amount_minor, new.deducted_minor,
            new.drafted_at, new.drafted_by)
           or old.reference is not null and old.reference is distinct from new.reference)
-    execute function guard_promise();
+    execute function guard_immutable();
 create trigger gift_aid_claim_status before update of status on gift_aid_claim for each row
     when (old.status is distinct from new.status) execute function guard_status('gift_aid_claim');
 grant select, insert, update (status, status_changed_at, reference, paid_minor, note, decided_by)
@@ -101,11 +101,11 @@ create table gift_aid_claimed (
 -- A gift is claimed for once.
 create unique index gift_aid_claimed_once on gift_aid_claimed (donation_id) where live;
 create index gift_aid_claimed_of_declaration on gift_aid_claimed (declaration_id, donation_id);
-create trigger gift_aid_claimed_promise before update on gift_aid_claimed for each row
+create trigger gift_aid_claimed_immutable before update on gift_aid_claimed for each row
     when ((old.claim_id, old.donation_id, old.declaration_id, old.line, old.amount_minor) is distinct from
               (new.claim_id, new.donation_id, new.declaration_id, new.line, new.amount_minor)
           or new.adjusted_minor < old.adjusted_minor or (new.live and not old.live))
-    execute function guard_promise();
+    execute function guard_immutable();
 grant select, insert, update (adjusted_minor, live) on gift_aid_claimed to almoner_app;
 
 -- A gift of a claim that is no gift any more, or a smaller one, or another's.
@@ -122,10 +122,10 @@ create table gift_aid_adjustment (
 );
 create index gift_aid_adjustment_of_gift on gift_aid_adjustment (claim_id, donation_id, id);
 create index gift_aid_adjustment_open on gift_aid_adjustment (claim_id, id) where deducted_minor < amount_minor;
-create trigger gift_aid_adjustment_promise before update on gift_aid_adjustment for each row
+create trigger gift_aid_adjustment_immutable before update on gift_aid_adjustment for each row
     when ((old.id, old.claim_id, old.donation_id, old.amount_minor, old.reason, old.made_at) is distinct from
           (new.id, new.claim_id, new.donation_id, new.amount_minor, new.reason, new.made_at))
-    execute function guard_promise();
+    execute function guard_immutable();
 grant select, insert, update (deducted_minor) on gift_aid_adjustment to almoner_app;
 
 -- How much of an adjustment a later claim takes off.

@@ -17,7 +17,7 @@ create table webhook_subscription (
 );
 comment on column webhook_subscription.secrets is 'sealed; the newest first, then those that it replaced';
 comment on column webhook_subscription.secrets_until is 'until when the replaced ones count, in the same order';
-insert into lifecycle_move (resource, from_status, to_status) values
+insert into lifecycle_transition (resource, from_status, to_status) values
     ('webhook_subscription', 'active', 'suspended'),
     ('webhook_subscription', 'suspended', 'active');
 create trigger webhook_subscription_status before update of status on webhook_subscription

@@ -58,8 +58,8 @@ order by scope for no key update skip locked
 
 BEGIN: Final = """
 with made as (
-    insert into audit_chain (scope, last_sequence, last_hash, seal)
-    select * from unnest($1::uuid[], $2::bigint[], $3::bytea[], $4::bytea[]) as t (scope, sequence, hash, seal)
+    insert into audit_chain (scope, last_sequence, last_hash, mac)
+    select * from unnest($1::uuid[], $2::bigint[], $3::bytea[], $4::bytea[]) as t (scope, sequence, hash, mac)
     where not exists (select from audit_chain c where c.scope = t.scope)
     order by scope on conflict do nothing returning 1
 ) select count(*) from made
@@ -79,17 +79,17 @@ with linked as (
     from unnest($1::uuid[], $2::bigint[], $3::bigint[], $4::bytea[]) as t (scope, n, sequence, hash)
     where e.scope = t.scope and e.n = t.n and e.sequence is null returning 1
 ), moved as (
-    update audit_chain c set last_sequence = t.sequence, last_hash = t.hash, seal = t.seal
-    from unnest($5::uuid[], $6::bigint[], $7::bytea[], $8::bytea[]) as t (scope, sequence, hash, seal)
+    update audit_chain c set last_sequence = t.sequence, last_hash = t.hash, mac = t.mac
+    from unnest($5::uuid[], $6::bigint[], $7::bytea[], $8::bytea[]) as t (scope, sequence, hash, mac)
     where c.scope = t.scope returning 1
 )
 select (select count(*) from linked) as linked, (select count(*) from moved) as moved
 """
 
 
-def link(previous: bytes, sequence: int, n: int, seal: bytes, body: bytes) -> bytes:
-    """The hash of an entry: SHA-256 of the previous hash, its place, its order of writing, its seal and itself."""
-    return sha256(previous + sequence.to_bytes(8) + n.to_bytes(8) + seal + body).digest()
+def link(previous: bytes, sequence: int, n: int, mac: bytes, body: bytes) -> bytes:
+    """The hash of an entry: SHA-256 of the previous hash, its place, its order of writing, its mac and itself."""
+    return sha256(previous + sequence.to_bytes(8) + n.to_bytes(8) + mac + body).digest()
 
 
 class Chainer:
@@ -176,7 +176,7 @@ async def _link(tx: Tx, ends: dict[UUID, End], rows: Sequence[Record]) -> None:
     for row in rows:
         end = ends[row["scope"]]
         end.sequence += 1
-        end.hash = link(end.hash, end.sequence, row["n"], row["seal"], audit.entry(row).body())
+        end.hash = link(end.hash, end.sequence, row["n"], row["mac"], audit.entry(row).body())
         moved[end.scope] = end
         places.append((end.scope, row["n"], end.sequence, end.hash))
     done = await tx.fetchrow(LINK, *zip(*places, strict=True), *_columns(tx.vault, list(moved.values())))
@@ -192,7 +192,7 @@ def _columns(vault: Vault, ends: Sequence[End]) -> tuple[list[UUID], list[int], 
         [end.scope for end in ends],
         [end.sequence for end in ends],
         [end.hash for end in ends],
-        [end.seal(vault) for end in ends],
+        [end.mac(vault) for end in ends],
     )
 
 

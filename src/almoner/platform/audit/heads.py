@@ -43,7 +43,7 @@ class End:
     sequence: int
     hash: bytes
 
-    def seal(self, vault: Vault) -> bytes:
+    def mac(self, vault: Vault) -> bytes:
         """What shows that the service wrote it: whoever only has the database can make up no end."""
         return vault.keyed_hash("audit-chain", self.scope.bytes + self.sequence.to_bytes(8) + self.hash)
 
@@ -114,7 +114,7 @@ def signing_key(vault: Vault) -> Ed25519PrivateKey:
 
 
 MOVED: Final = """
-select c.scope, c.last_sequence, c.last_hash, c.seal, signed.sequence as signed
+select c.scope, c.last_sequence, c.last_hash, c.mac, signed.sequence as signed
 from audit_chain c cross join lateral (
     select coalesce(max(sequence), 0) as sequence from audit_head h where h.scope = c.scope
 ) signed
@@ -137,8 +137,8 @@ async def next_signing(tx: Tx) -> datetime | None:
 async def sign(tx: Tx, limit: int = 1000) -> int:
     """Sign the heads of chains that moved; how many. An end that the service did not write is never signed."""
     rows = await tx.fetch(f"{MOVED} order by scope limit $1", limit)
-    ends = [(End(row["scope"], row["last_sequence"], row["last_hash"]), row["seal"]) for row in rows]
-    genuine = [end for end, seal in ends if end.seal(tx.vault) == seal]
+    ends = [(End(row["scope"], row["last_sequence"], row["last_hash"]), row["mac"]) for row in rows]
+    genuine = [end for end, mac in ends if end.mac(tx.vault) == mac]
     await sign_ends(tx, genuine)
     return len(genuine)
 

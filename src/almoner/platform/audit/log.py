@@ -69,7 +69,7 @@ class Entry:
 
 
 def body_of(*written: object) -> bytes:
-    """A JSON array of all that is written of an entry in the order of ``COLUMNS``, but for its address and its seal."""
+    """A JSON array of all that is written of an entry in the order of ``COLUMNS``, but for its address and its mac."""
     return _encode(written)
 
 
@@ -78,7 +78,7 @@ def address_digest(vault: Vault, entry: UUID, address: str) -> bytes:
     return vault.keyed_hash("audit-address", entry.bytes + address.encode())
 
 
-def encrypt(vault: Vault, body: bytes) -> bytes:
+def mac(vault: Vault, body: bytes) -> bytes:
     """What only the service can make: an entry that was put into the table by other hands has none."""
     return vault.keyed_hash("audit-entry", body)
 
@@ -99,12 +99,12 @@ class Trace:
         digest = address_digest(vault, entry_id, address) if address else None
         who_and_what = (self.actor.kind, self.actor.id, self.action, subject)
         body = body_of(entry_id, self.scope, tx.now, *who_and_what, digest, self.request_id, details)
-        about = (address, digest, self.request_id, details, encrypt(vault, body))
+        about = (address, digest, self.request_id, details, mac(vault, body))
         return (entry_id, self.scope, tx.now, *who_and_what, *about)
 
 
 COLUMNS: Final = (
-    "id, scope, at, actor_kind, actor_id, action, subject, address, address_digest, request_id, details, seal"
+    "id, scope, at, actor_kind, actor_id, action, subject, address, address_digest, request_id, details, mac"
 )
 
 
@@ -220,11 +220,12 @@ async def next_forgotten(tx: Tx) -> datetime | None:
 
 
 _OLDEST: Final = """
-select c.scope, c.forgotten, e.at, h.signed_at from audit_chain c cross join lateral (
-    select at from audit_entry where scope = c.scope and sequence > c.forgotten order by sequence limit 1
+select c.scope, c.redacted_sequence, e.at, h.signed_at from audit_chain c cross join lateral (
+    select at from audit_entry where scope = c.scope and sequence > c.redacted_sequence order by sequence limit 1
 ) e cross join lateral (
     select min(signed_at) as signed_at from (
-        select signed_at from audit_head where scope = c.scope and sequence > c.forgotten order by sequence limit 3
+        select signed_at from audit_head where scope = c.scope and sequence > c.redacted_sequence
+        order by sequence limit 3
     ) next
 ) h
 """
@@ -235,9 +236,9 @@ What a head covers is as old as the head, whatever the clock said that wrote it;
 
 _FORGET: Final = f"""
 with turn as materialized (
-    select scope, forgotten, (
+    select scope, redacted_sequence, (
         select max(sequence) from (
-            select sequence, signed_at from audit_head h where h.scope = c.scope and h.sequence > c.forgotten
+            select sequence, signed_at from audit_head h where h.scope = c.scope and h.sequence > c.redacted_sequence
             order by sequence limit 3
         ) next where signed_at <= $1
     ) as covered
@@ -248,13 +249,13 @@ with turn as materialized (
         select *, bool_and(at <= $1 or coalesce(sequence <= turn.covered, false)) over (order by sequence) as unbroken
         from (
             select scope, id, sequence, at from audit_entry
-            where scope = turn.scope and sequence > turn.forgotten order by sequence limit $2
+            where scope = turn.scope and sequence > turn.redacted_sequence order by sequence limit $2
         ) first
     ) taken where taken.unbroken limit $2
 ), gone as (
     update audit_entry e set address = null from old where e.scope = old.scope and e.id = old.id and address is not null
 ), noted as (
-    update audit_chain c set forgotten = done.sequence
+    update audit_chain c set redacted_sequence = done.sequence
     from (select scope, max(sequence) as sequence from old group by scope) done where c.scope = done.scope
 )
 select count(*) from old

@@ -1,6 +1,6 @@
 """Proves that an audit chain is as it was written, or names the first entry that is not (V8).
 
-Each entry has its seal, which only the service makes, and its hash, which covers its place and all before it; the chain
+Each entry has its mac, which only the service makes, and its hash, which covers its place and all before it; the chain
 has its sealed end and its signed heads, in the database and outside. Reads page by page: a long log needs no memory.
 """
 
@@ -46,7 +46,7 @@ TWICE: Final = """
 select id, action, max(sequence) as sequence from audit_entry where scope = $1
 group by id, action having count(*) > 1 limit 1
 """
-"""Only without its primary key: a copy of an entry has a good seal."""
+"""Only without its primary key: a copy of an entry has a good mac."""
 
 
 class Broken(Exception):
@@ -144,12 +144,12 @@ class _Walk:
     async def _end(self, tx: Tx) -> End | None:
         """The end of the chain, as the service sealed it."""
         row = await tx.fetchrow(
-            "select scope, last_sequence, last_hash, seal from audit_chain where scope = $1", self.proof.scope
+            "select scope, last_sequence, last_hash, mac from audit_chain where scope = $1", self.proof.scope
         )
         if row is None:
             return None
         end = End(row["scope"], row["last_sequence"], row["last_hash"])
-        if end.seal(self._vault) != row["seal"]:
+        if end.mac(self._vault) != row["mac"]:
             raise Broken(None, f"the end of the chain (entry {end.sequence:,}) was edited")
         return end
 
@@ -160,7 +160,7 @@ class _Walk:
         if sequence != expected:
             raise Broken(expected, f"deleted, up to entry {sequence - 1:,}" if sequence > expected else "inserted")
         body = self._written(row, sequence)
-        proof.head = link(proof.head, sequence, row["n"], row["seal"], body)
+        proof.head = link(proof.head, sequence, row["n"], row["mac"], body)
         if proof.head != row["hash"]:
             raise Broken(sequence, "reordered: it was written at another place, or the one before it was exchanged")
         proof.entries = sequence
@@ -175,7 +175,7 @@ class _Walk:
         """The body of an entry that the service wrote, with nothing about it changed since."""
         entry = audit.entry(row)
         body = entry.body()
-        if audit.encrypt(self._vault, body) != row["seal"]:
+        if audit.mac(self._vault, body) != row["mac"]:
             raise Broken(sequence, f"edited or inserted ({entry.action}, {entry.id})")
         if entry.address is not None:
             if audit.address_digest(self._vault, entry.id, entry.address) != entry.address_digest:

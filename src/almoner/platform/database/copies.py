@@ -74,40 +74,40 @@ class Claim:
     """The row. ``intact``: PostgreSQL says that it was written by the transaction that it names."""
 
     id: UUID
-    owns: Sequence[str]
+    storage_marks: Sequence[str]
     generation: int
-    recent: Sequence[UUID]
-    raised_at: datetime
+    recent_tokens: Sequence[UUID]
+    generation_at: datetime
     written_by: int
     system_identifier: int
     database_oid: int
     server_started_at: datetime
     timeline: int
-    places: Sequence[str]
+    server_addresses: Sequence[str]
     claimed_at: datetime
-    copied_at: datetime | None
-    copied: str | None
+    copy_detected_at: datetime | None
+    copy_reason: str | None
     intact: bool
 
     def lives_on(self, server: Server) -> bool:
         """Whether it was claimed on this server, and nothing says that it is a copy."""
-        return self.intact and self.copied is None and self.server_started_at == server.started_at
+        return self.intact and self.copy_reason is None and self.server_started_at == server.started_at
 
     def is_established(self, server: Server, wall: datetime) -> bool:
         """Whether a process of it acts on this server, and has for long enough: any other is the copy."""
-        acts = wall - self.raised_at < 3 * RAISE and wall - self.claimed_at >= HESITATION
+        acts = wall - self.generation_at < 3 * RAISE and wall - self.claimed_at >= HESITATION
         return acts and self.lives_on(server)
 
     def generations(self, back: int) -> Generation:
         """The newest, or one of those before it."""
-        return Generation(self.generation - back, self.recent[-1 - back], self.raised_at)
+        return Generation(self.generation - back, self.recent_tokens[-1 - back], self.generation_at)
 
     def knows(self, outside: Generation) -> bool:
         """Whether what lies in the storage is its own, or older than what it remembers."""
         back = self.generation - outside.number
         if back < 0:
             return False
-        return back >= len(self.recent) or self.recent[-1 - back] == outside.value
+        return back >= len(self.recent_tokens) or self.recent_tokens[-1 - back] == outside.value
 
 
 GOES_ON: Final = frozenset({"unclaimed", "same", "restarted", "promoted"})
@@ -120,8 +120,8 @@ def judge(claim: Claim | None, server: Server, outside: Generation | None, other
     """What follows from the row, from the server and from what lies in the storage. ``others``: names found there."""
     if claim is None:
         return "its storage of documents belongs to another deployment" if others else "unclaimed"
-    if claim.copied is not None and claim.copied != ELSEWHERE:
-        return claim.copied
+    if claim.copy_reason is not None and claim.copy_reason != ELSEWHERE:
+        return claim.copy_reason
     if not claim.intact:
         return "it was restored from a dump"
     if claim.system_identifier != server.system_identifier:
@@ -134,7 +134,7 @@ def judge(claim: Claim | None, server: Server, outside: Generation | None, other
         return "same"
     if server.timeline != claim.timeline:
         return "it was taken back to a point in time" if server.recovered_to else "promoted"
-    return "restarted" if server.place in claim.places else ELSEWHERE
+    return "restarted" if server.place in claim.server_addresses else ELSEWHERE
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,16 +177,16 @@ async def peek(db: Database, marks: Marks, dsn: str) -> Found:
     """Judge a database for a command, which claims and raises nothing, and have its identity say so."""
     found = await examine(db, marks, address_of(dsn))
     if found.verdict not in GOES_ON:
-        since = found.claim.copied_at if found.claim is not None else None
+        since = found.claim.copy_detected_at if found.claim is not None else None
         db.deployment.identity.copy = Copy(found.verdict, since or db.deployment.clock.wall())
     elif found.claim is not None:
-        db.deployment.identity.adopt(found.claim.id, found.claim.owns)
+        db.deployment.identity.adopt(found.claim.id, found.claim.storage_marks)
     return found
 
 
 async def release(tx: Tx, found: Found, *, takes_over: bool) -> Claim:
     """Make a copy a deployment of its own. ``takes_over``: what the former one stored is its own, too."""
-    kept = list(found.claim.owns) if found.claim is not None and takes_over else []
+    kept = list(found.claim.storage_marks) if found.claim is not None and takes_over else []
     await tx.execute("delete from deployment")
     claim = await insert(tx, found.server, kept)
     assert claim is not None
@@ -196,7 +196,7 @@ async def release(tx: Tx, found: Found, *, takes_over: bool) -> Claim:
 async def end_former(marks: Marks, former: Claim, outside: Generation | None) -> None:
     """Let the deployment that was taken over find, wherever it is started, that it is behind. Raises StorageAway."""
     number = max(former.generation, outside.number if outside else 0) + _FAR
-    await marks.write_mark(str(former.id), Generation(number, uuid4(), former.raised_at).encoded())
+    await marks.write_mark(str(former.id), Generation(number, uuid4(), former.generation_at).encoded())
 
 
 def address_of(dsn: str) -> str:
@@ -207,8 +207,9 @@ def address_of(dsn: str) -> str:
 
 
 _COLUMNS: Final = (
-    "id, owns, generation, recent, raised_at, written_by, system_identifier, database_oid, server_started_at, "
-    "timeline, places, claimed_at, copied_at, copied"
+    "id, storage_marks, generation, recent_tokens, generation_at, written_by, system_identifier, database_oid, "
+    "server_started_at, "
+    "timeline, server_addresses, claimed_at, copy_detected_at, copy_reason"
 )
 _CLAIM: Final = f"select {_COLUMNS}, xmin::text::bigint = written_by % 4294967296 as intact from deployment"
 
@@ -248,8 +249,9 @@ async def insert(tx: Tx, server: Server, owns: Sequence[str] = (UNMARKED,)) -> C
     deployment = uuid4()
     row = await tx.fetchrow(
         f"""
-        insert into deployment (id, owns, generation, recent, raised_at, written_by, system_identifier,
-                                     database_oid, server_started_at, timeline, places, claimed_at)
+        insert into deployment (id, storage_marks, generation, recent_tokens, generation_at, written_by,
+                                     system_identifier,
+                                     database_oid, server_started_at, timeline, server_addresses, claimed_at)
         values ($1, $2, 1, array[$3::uuid], $4, pg_current_xact_id()::text::bigint, $5, $6, $7, $8, array[$9::text], $4)
         on conflict do nothing
         returning {_COLUMNS}, true as intact
@@ -269,17 +271,23 @@ async def insert(tx: Tx, server: Server, owns: Sequence[str] = (UNMARKED,)) -> C
 
 async def raise_(tx: Tx, claim: Claim, server: Server) -> Claim | None:
     """Raise the generation; None: another process has done so since it was read."""
-    kept = [place for place in claim.places if place != server.place] if claim.timeline == server.timeline else []
+    kept = (
+        [place for place in claim.server_addresses if place != server.place]
+        if claim.timeline == server.timeline
+        else []
+    )
     row = await tx.fetchrow(
         f"""
-        update deployment set generation = generation + 1, recent = ($2::uuid[] || $3::uuid), raised_at = $4,
-            written_by = pg_current_xact_id()::text::bigint, server_started_at = $5, timeline = $6, places = $7,
-            claimed_at = case when server_started_at = $5 then claimed_at else $4 end, copied = null, copied_at = null
+        update deployment set generation = generation + 1, recent_tokens = ($2::uuid[] || $3::uuid), generation_at = $4,
+            written_by = pg_current_xact_id()::text::bigint, server_started_at = $5, timeline = $6,
+                server_addresses = $7,
+            claimed_at = case when server_started_at = $5 then claimed_at else $4 end, copy_reason = null,
+                copy_detected_at = null
         where written_by = $1
         returning {_COLUMNS}, true as intact
         """,
         claim.written_by,
-        list(claim.recent[1 - RECENT :]),
+        list(claim.recent_tokens[1 - RECENT :]),
         uuid4(),
         tx.wall,
         server.started_at,
@@ -293,7 +301,7 @@ async def note_copy(tx: Tx, claim: Claim, why: str) -> None:
     """Keep what was found: it stays a copy until somebody releases it."""
     await tx.execute(
         """
-        update deployment set copied = $2, copied_at = coalesce(copied_at, $3),
+        update deployment set copy_reason = $2, copy_detected_at = coalesce(copy_detected_at, $3),
             written_by = pg_current_xact_id()::text::bigint
         where written_by = $1
         """,

@@ -53,7 +53,7 @@ class CopyWatch:
         content = None if self._identity.id is None else await self._marks.read_mark(str(self._identity.id))
         async with self._db.read() as tx:
             claim = await copies.find(tx)
-        if claim is None or claim.copied is not None or not claim.intact:
+        if claim is None or claim.copy_reason is not None or not claim.intact:
             raise UnreleasedCopy
         if content is None or claim.id != self._identity.id or not claim.knows(Generation.of(content)):
             raise StorageAway("nothing is removed while the storage of documents does not know this deployment")
@@ -82,7 +82,7 @@ class CopyWatch:
             claim, server = await copies.find(tx), await copies.server_of(tx, self._address)
         if claim is None or not claim.lives_on(server) or claim.id != self._identity.id:
             return False
-        return self._identity.active and self._wall() - claim.raised_at < copies.RAISE
+        return self._identity.active and self._wall() - claim.generation_at < copies.RAISE
 
     def _has_to_wait(self) -> bool:
         """Whether the former server may still run: it would have raised the generation."""
@@ -101,7 +101,7 @@ class CopyWatch:
             return
         self._raised += 1
         self._adopt(raised)
-        back = 0 if at_end or len(raised.recent) == 1 else 1
+        back = 0 if at_end or len(raised.recent_tokens) == 1 else 1
         try:
             async with asyncio.timeout(copies.PATIENCE_SECONDS):
                 await self._marks.write_mark(str(raised.id), raised.generations(back).encoded())
@@ -109,17 +109,19 @@ class CopyWatch:
             self._log("storage_waits", error)
 
     def _adopt(self, claim: Claim) -> None:
-        self._identity.adopt(claim.id, claim.owns)
+        self._identity.adopt(claim.id, claim.storage_marks)
         self._hesitates_since = None
         self._telemetry.unreleased_copy.set(0)
 
     async def _found_copy(self, claim: Claim | None, why: str) -> None:
         known, wall = self._identity.copy, self._wall()
-        since = claim.copied_at if claim is not None and claim.copied_at else known.since if known else wall
+        since = (
+            claim.copy_detected_at if claim is not None and claim.copy_detected_at else known.since if known else wall
+        )
         self._identity.copy, self._identity.hesitates = Copy(why, since), False
         self._telemetry.unreleased_copy.set(1)
         self._tell()
-        if claim is not None and claim.copied != why:
+        if claim is not None and claim.copy_reason != why:
             async with self._db.write() as tx:
                 await copies.note_copy(tx, claim, why)
 

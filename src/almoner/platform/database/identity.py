@@ -54,13 +54,13 @@ class Identity:
 
     def __init__(self) -> None:
         self.id: UUID | None = None
-        self.owns: frozenset[str] = frozenset({UNMARKED})
+        self.storage_marks: frozenset[str] = frozenset({UNMARKED})
         self.copy: Copy | None = None
         self.hesitates = False
 
-    def adopt(self, deployment: UUID, owns: Iterable[str]) -> None:
+    def adopt(self, deployment: UUID, storage_marks: Iterable[str]) -> None:
         """Act as this deployment, which stored what bears these marks."""
-        self.id, self.owns, self.copy, self.hesitates = deployment, frozenset(owns), None, False
+        self.id, self.storage_marks, self.copy, self.hesitates = deployment, frozenset(storage_marks), None, False
 
     @property
     def mark(self) -> str:
@@ -79,7 +79,7 @@ class Identity:
 
     def stored(self, key: str) -> bool:
         """Whether a blob is its own."""
-        return key[KEY:] in self.owns
+        return key[KEY:] in self.storage_marks
 
 
 def mark_of(deployment: UUID) -> str:

@@ -14,7 +14,7 @@ SIZE: Final = 5000
 _PARTNERS: Final = 16
 
 WAITING: Final = f"""
-select partner_id, blocked from event_counter where last_sequence >= blocked + {SIZE}
+select partner_id, summarised_sequence from event_counter where last_sequence >= summarised_sequence + {SIZE}
 order by partner_id limit {_PARTNERS} for no key update skip locked
 """
 # For one partner at a time: of several, all their events would be read and joined.
@@ -24,7 +24,7 @@ with built as (
     select $1, $2::bigint / {SIZE}, type, count(*), min(min(created_at)) over (), max(max(created_at)) over ()
     from event where partner_id = $1 and sequence > $2 and sequence <= $2 + {SIZE} group by type
 )
-update event_counter set blocked = $2 + {SIZE} where partner_id = $1
+update event_counter set summarised_sequence = $2 + {SIZE} where partner_id = $1
 """
 
 TIDY: Final = f"""
@@ -40,7 +40,9 @@ with gone as (
 
 async def next_due(tx: Tx) -> datetime | None:
     """When there is a block to count: now, or nothing in sight."""
-    waits = await tx.fetchval(f"select exists (select from event_counter where last_sequence >= blocked + {SIZE})")
+    waits = await tx.fetchval(
+        f"select exists (select from event_counter where last_sequence >= summarised_sequence + {SIZE})"
+    )
     return tx.now if waits else None
 
 
@@ -48,7 +50,7 @@ async def build(tx: Tx) -> int:
     """Sweep: count a block of each of some partners; of how many. A partner that is numbered just now has its turn."""
     waiting = await tx.fetch(WAITING)
     for row in waiting:
-        await tx.execute(BUILD, row["partner_id"], row["blocked"])
+        await tx.execute(BUILD, row["partner_id"], row["summarised_sequence"])
     return len(waiting)
 
 

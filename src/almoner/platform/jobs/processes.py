@@ -67,12 +67,12 @@ async def _beat(tx: Tx, process: UUID, role: Role, clock_version: int) -> int:
     servers = await tx.fetchval(
         """
         with mine as (
-            insert into process (id, role, started_at, seen_at, clock_version) values ($1, $2, $3, $3, $4)
-            on conflict (id) do update set seen_at = excluded.seen_at, clock_version = excluded.clock_version
+            insert into process (id, role, started_at, last_seen_at, clock_version) values ($1, $2, $3, $3, $4)
+            on conflict (id) do update set last_seen_at = excluded.last_seen_at, clock_version = excluded.clock_version
             returning role
         )
         select (select count(*) from mine where role <> 'worker')
-             + (select count(*) from process where id <> $1 and seen_at > $5 and role <> 'worker')
+             + (select count(*) from process where id <> $1 and last_seen_at > $5 and role <> 'worker')
         """,
         process,
         role,
@@ -88,7 +88,7 @@ async def _forget_silent(tx: Tx) -> None:
     await tx.execute(
         """
         delete from process
-        where id in (select id from process where seen_at < $1 order by id for update skip locked)
+        where id in (select id from process where last_seen_at < $1 order by id for update skip locked)
         """,
         tx.wall - _FORGET,
     )
@@ -97,6 +97,6 @@ async def _forget_silent(tx: Tx) -> None:
 async def behind(tx: Tx, clock_version: int) -> int:
     """How many live processes have not yet taken over a move of the business clock."""
     count = await tx.fetchval(
-        "select count(*) from process where seen_at > $1 and clock_version < $2", tx.wall - SILENCE, clock_version
+        "select count(*) from process where last_seen_at > $1 and clock_version < $2", tx.wall - SILENCE, clock_version
     )
     return int(count)

@@ -90,7 +90,7 @@ class Sweeper:
             due = await schedule.due(tx)  # another runner may have done it since we looked
             if due is None or due > tx.now:
                 return 0
-            await tx.execute("update schedule set ran_at = $2 where name = $1", schedule.name, tx.now)
+            await tx.execute("update schedule set last_run_at = $2 where name = $1", schedule.name, tx.now)
             return await schedule.run(tx)
 
     async def run(self, stop: asyncio.Event) -> None:
@@ -108,9 +108,9 @@ class Sweeper:
         return [moment for moment in due if moment is not None]
 
 
-async def ran_at(tx: Tx, name: str) -> datetime | None:
+async def last_run_at(tx: Tx, name: str) -> datetime | None:
     """When the schedule last ran; None before its first time."""
-    moment: datetime | None = await tx.fetchval("select ran_at from schedule where name = $1", name)
+    moment: datetime | None = await tx.fetchval("select last_run_at from schedule where name = $1", name)
     return moment
 
 

@@ -13,7 +13,7 @@ checks: Final = (
         f"{ADVICE[0].upper()}{ADVICE[1:]}",
         """
         select copy from moment where copy is not null
-        union select copied from deployment where copied is not null
+        union select copy_reason from deployment where copy_reason is not null
         """,
     ),
     Check(
@@ -36,10 +36,10 @@ checks: Final = (
         "Delete the partner's rows of event_block and set its event_counter.blocked to 0: they are counted anew",
         f"""
         with kept as (
-            select c.partner_id, c.blocked, (l.lowest + {SIZE} - 2) / {SIZE} as first
+            select c.partner_id, c.summarised_sequence, (l.lowest + {SIZE} - 2) / {SIZE} as first
             from event_counter c cross join lateral (
                 select min(sequence) as lowest from event where partner_id = c.partner_id and sequence is not null
-            ) l where c.blocked >= {SIZE}
+            ) l where c.summarised_sequence >= {SIZE}
         )
         select coalesce(b.partner_id, e.partner_id) || ' ' || coalesce(b.block, e.block) from (
             select b.* from event_block b join kept k on k.partner_id = b.partner_id and b.block >= k.first
@@ -47,7 +47,7 @@ checks: Final = (
             select e.partner_id, (e.sequence - 1) / {SIZE} as block, e.type, count(*) as n,
                    min(e.created_at) as first_at, max(e.created_at) as last_at
             from event e join kept k on k.partner_id = e.partner_id
-            where e.sequence > k.first * {SIZE} and e.sequence <= k.blocked group by 1, 2, 3
+            where e.sequence > k.first * {SIZE} and e.sequence <= k.summarised_sequence group by 1, 2, 3
         ) e on (e.partner_id, e.block, e.type) = (b.partner_id, b.block, b.type)
         where b.n is distinct from e.n or e.first_at < b.first_at or e.last_at > b.last_at
         """,

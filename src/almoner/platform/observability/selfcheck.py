@@ -131,11 +131,11 @@ async def _run(checks: Sequence[Check], telemetry: Telemetry, work: Work, _job: 
 
 async def next_due(tx: Tx) -> datetime | None:
     """The night after the last time; at once where there was none."""
-    ran_at: datetime | None = await tx.fetchval("select ran_at from schedule where name = $1", NIGHTLY)
-    if ran_at is None:
+    last_run_at: datetime | None = await tx.fetchval("select last_run_at from schedule where name = $1", NIGHTLY)
+    if last_run_at is None:
         return tx.now
-    night = ran_at.replace(hour=NIGHT_HOUR, minute=0, second=0, microsecond=0)
-    return night if night > ran_at else night + _DAY
+    night = last_run_at.replace(hour=NIGHT_HOUR, minute=0, second=0, microsecond=0)
+    return night if night > last_run_at else night + _DAY
 
 
 async def enqueue(tx: Tx, _limit: int = 1) -> int:

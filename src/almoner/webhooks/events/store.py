@@ -24,7 +24,7 @@ select coalesce((select last_sequence from event_counter where partner_id = $1) 
 # The blocks that have some of what is asked for; whole: all of that. Then what is in none yet.
 _SPANS: Final = f"""
 with kept as materialized (
-    select coalesce((select blocked from event_counter where partner_id = $1), 0) as blocked,
+    select coalesce((select summarised_sequence from event_counter where partner_id = $1), 0) as summarised_sequence,
            (select min(sequence) from event where partner_id = $1 and sequence is not null) as lowest
 ), spans as materialized (
     select block, n, ($3::timestamptz is null or first_at >= $3) and ($4::timestamptz is null or last_at < $4)
@@ -36,7 +36,7 @@ with kept as materialized (
 """
 _OPEN: Final = f"""
 select block * {SIZE} as after, (block + 1) * {SIZE} as upto from (select distinct block from spans {{which}}) chosen
-union all select blocked, {2**63 - 1} from kept
+union all select summarised_sequence, {2**63 - 1} from kept
 """
 _WITHIN: Final = f"partner_id = $1 and sequence > s.after and sequence <= s.upto and {_MATCHING}"
 _SOME: Final = f"""

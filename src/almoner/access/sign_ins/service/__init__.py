@@ -40,17 +40,18 @@ _TIME_BYTES: Final = 6
 
 
 async def begin(
-    tx: Tx, person: Person, method: Method, browser: Browser, *, proved_at: datetime | None = None
+    tx: Tx, person: Person, method: Method, browser: Browser, *, authenticated_at: datetime | None = None
 ) -> Entered:
     """Sign somebody in who has proved who they are. Raises WrongSignIn when they were deactivated meanwhile.
 
-    ``proved_at``: when they did it, where that was not just now; real time. A mail tells of a browser that this person
+    ``authenticated_at``: when they did it,
+    where that was not just now; real time. A mail tells of a browser that this person
     has not used before, but for the very first one.
     """
     secret = _secret()
     ends = tx.wall + domain.lasting(person.realm).longest
     device = domain.device_of(browser.user_agent)
-    begun = (tx.wall, proved_at or tx.wall, tx.wall, ends)
+    begun = (tx.wall, authenticated_at or tx.wall, tx.wall, ends)
     sign_in = SignIn(tx.new_id(), person.realm, person.id, method, browser.address, device, *begun)
     epoch = await store.epoch(tx, person.realm, person.id)
     known = known_device(tx.vault, person, epoch, browser.device, tx.wall) is not None
@@ -75,7 +76,7 @@ async def find(tx: Tx, realm: Realm, secret: str) -> tuple[SignIn, Person] | Non
 
 def recently_proved(sign_in: SignIn, wall: datetime) -> bool:
     """Whether the person has proved who they are within ten minutes: asked before secrets and money."""
-    return wall < sign_in.proved_at + PROVED_FOR
+    return wall < sign_in.authenticated_at + PROVED_FOR
 
 
 async def prove(tx: Tx, sign_in: SignIn) -> str:
@@ -90,7 +91,7 @@ async def prove(tx: Tx, sign_in: SignIn) -> str:
 
 
 async def of_person(tx: Tx, person: Person) -> list[SignIn]:
-    """The person's sign-ins of the last 90 days, newest first; ``live`` and ``ended_because`` say how they stand."""
+    """The person's sign-ins of the last 90 days, newest first; ``live`` and ``end_reason`` say how they stand."""
     return await store.of_person(tx, person, SHOWN)
 
 

@@ -56,7 +56,7 @@ async def begin_anew(tx: Tx, person: Person, by: By) -> Link:
     """
     await credentials.take_all(tx, person, by)
     await sign_ins.end_all(tx, person, "revoked", by)
-    await links.void(tx, person)
+    await links.revoke(tx, person)
     await letters.send(tx, person, "second_factor_reset")
     return await links.invite(tx, person)
 

@@ -30,9 +30,9 @@ async def invitation(tx: Tx, person: Person) -> Link | None:
     return await store.newest_link(tx, person, "invitation")
 
 
-async def void(tx: Tx, person: Person) -> None:
+async def revoke(tx: Tx, person: Person) -> None:
     """Let no link of a person open anything that was mailed until now."""
-    await store.void_links(tx, person)
+    await store.revoke_links(tx, person)
 
 
 def token(tx: Tx, link: Link) -> str:

@@ -68,17 +68,17 @@ async def by_password(
 
 
 async def after_provider(
-    tx: Tx, person: Person, browser: Browser, *, proved_at: datetime, by_two: bool
+    tx: Tx, person: Person, browser: Browser, *, authenticated_at: datetime, by_two: bool
 ) -> Entered | SecondNeeded:
     """Sign in who comes from the partner's provider; whoever has a second factor here is asked for it.
 
-    ``proved_at``: when they showed the provider who they are; ``by_two``: by two factors, and none is asked here.
-    Raises WrongSignIn.
+    ``authenticated_at``: when they showed the provider who they are; ``by_two``: by two factors, and none is asked
+    here. Raises WrongSignIn.
     """
     held = await credentials.factors(tx, person)
     if held.second and not by_two:
         return SecondNeeded(await _ticket(tx, person, "provider"), person, held)
-    return await sign_ins.begin(tx, person, "provider", browser, proved_at=proved_at)
+    return await sign_ins.begin(tx, person, "provider", browser, authenticated_at=authenticated_at)
 
 
 async def by_code(db: Database, realm: Realm, ticket: str, code: str, browser: Browser) -> Entered:

@@ -10,7 +10,16 @@ from almoner.access.sign_ins.domain import Browser, Entered, Link, LinkClosed, S
 from almoner.access.sign_ins.service import links, sign_in_methods
 from almoner.access.sign_on import exchange, service, state
 from almoner.access.sign_on.directory import Directory
-from almoner.access.sign_on.domain import Metadata, NoProvider, Provider, Reason, Refused, Said, is_fresh, proved_at
+from almoner.access.sign_on.domain import (
+    Metadata,
+    NoProvider,
+    Provider,
+    Reason,
+    Refused,
+    Said,
+    authenticated_at,
+    is_fresh,
+)
 from almoner.access.sign_on.exchange import Exchange
 from almoner.access.sign_on.service import identities
 from almoner.access.sign_on.state import Purpose, State
@@ -140,9 +149,9 @@ async def _arrive(tx: Tx, provider: Provider, found: State, said: Said, back: Re
     try:
         if link is not None:
             await links.use_link(tx, link, person)
-        at = proved_at(said, tx.wall)
+        at = authenticated_at(said, tx.wall)
         return Arrival(
-            await sign_in_methods.after_provider(tx, person, back.browser, proved_at=at, by_two=said.by_two),
+            await sign_in_methods.after_provider(tx, person, back.browser, authenticated_at=at, by_two=said.by_two),
             found.onward,
         )
     except LinkClosed as error:

@@ -37,7 +37,7 @@ _PAGE: Final = 1000
 _DAYS_AHEAD: Final = 60
 _NOT_RELEASED: Final = {
     "bank_file_two_people": "You made this file yourself: of such a sum somebody else has to release it.",
-    "looks_independent": "Whoever made the file let you in, or in again, within 7 days, or you them: "
+    "approvers_independent": "Whoever made the file let you in, or in again, within 7 days, or you them: "
     "somebody else must release it.",
     "bank_file_sum": "Some payout of the file was confirmed or returned meanwhile: withdraw it and make another one.",
     "bank_file_payees": "The account of some nonprofit of the file was changed since it was made, or payouts to it "

@@ -121,7 +121,7 @@ def period_ends(every: Period, now: datetime) -> datetime:
 
 def least(account: PartnerAccount, currency: str) -> int:
     """The least that the partner is asked for, in minor units: less waits for the next period."""
-    return max(1, account.request_least_gifts * amounts(currency).least)
+    return max(1, account.request_minimum_multiple * amounts(currency).least)
 
 
 def opened(request_id: UUID, of: Unasked, made_before: datetime, due_days: int, now: datetime) -> DonationRequest:

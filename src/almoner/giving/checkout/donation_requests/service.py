@@ -88,7 +88,9 @@ async def gather(
     account = await partners.get(tx, partner)
     held = await store.lock_gathering(tx, partner, of.currency)
     if held is None:
-        ends = tx.now + timedelta(milliseconds=1) if now_asked else domain.period_begins(account.request_every, tx.now)
+        ends = (
+            tx.now + timedelta(milliseconds=1) if now_asked else domain.period_begins(account.request_interval, tx.now)
+        )
         waiting = await donations.sum_unasked(tx, partner, of.currency, ends)
         if not waiting or (not now_asked and waiting < domain.least(account, of.currency)):
             return None, False
@@ -237,7 +239,7 @@ async def next_run(tx: Tx, name: str) -> datetime | None:
     oldest = await donations.oldest_unasked(tx)
     if oldest is None:
         return None
-    ran = await store.ran_at(tx, EVERYONE, name)
+    ran = await store.last_run_at(tx, EVERYONE, name)
     return domain.period_ends("day", max(oldest, ran) if ran else oldest)
 
 

@@ -237,10 +237,10 @@ async def decide(tx: Tx, held: RequestPayment, status: PaymentStatus, decided_by
     )
 
 
-WAITS_SINCE: Final = "select ran_at from schedule where name = $1"
+WAITS_SINCE: Final = "select last_run_at from schedule where name = $1"
 
 
-async def ran_at(tx: Tx, _scope: Everyone, schedule: str) -> datetime | None:
+async def last_run_at(tx: Tx, _scope: Everyone, schedule: str) -> datetime | None:
     """When a schedule last ran."""
     found: datetime | None = await tx.fetchval(WAITS_SINCE, schedule)
     return found

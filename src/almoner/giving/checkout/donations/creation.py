@@ -28,7 +28,7 @@ async def create_donation(tx: Tx, session: DonationSession, gift: Gift) -> Donat
     if (promised := await store.live_of_session(tx, EVERYONE, session.id)) is not None:
         return await _change_gift(tx, promised, gift)
     partner = Partner(session.partner_id)
-    shown = (await partners.get(tx, partner)).shows_donors
+    shown = (await partners.get(tx, partner)).shares_donor_details
     covered = await _covering(tx, partner, session.user_id, session.organisation_id, gift, tx.now)
     donation = domain.promised(tx.new_id(), session, gift, tx.now, donor_shown=shown, gift_aid_id=covered)
     return await _made(tx, donation)

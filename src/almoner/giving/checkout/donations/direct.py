@@ -58,7 +58,7 @@ async def create(tx: Tx, partner: Partner, wish: Wish) -> Donation:
         wish.donor,
         dict(wish.metadata or {}),
         tx.now,
-        donor_shown=account.shows_donors,
+        donor_shown=account.shares_donor_details,
         gift_aid_id=await _gift_aid(tx, account, organisation, wish.money.currency, named, user_id, tx.now),
     )
     await store.insert(tx, partner, made)
@@ -117,7 +117,7 @@ async def _gift_aid(
     if not giftaid_rules.eligible(currency, organisation):
         return None
     found = named or await giftaid.covering(tx, Partner(account.id), user_id, made)
-    if found is None and account.asks_gift_aid:
+    if found is None and account.requires_gift_aid:
         raise domain.GiftAidMissing
     return found
 

@@ -19,7 +19,7 @@ PLAIN: Final = (
     "gift_aid_id, settled_at, settled_minor, settled_currency, disbursement_id, disbursed_at, reassigned_at, "
     "reassigned_from, request_id, withdrawn_minor, refunded_at, refunded_minor, disputed_at, confirmed_at"
 )
-SHOWN: Final = "(select shows_donors from partner where partner.id = partner_id) as donor_shown"
+SHOWN: Final = "(select shares_donor_details from partner where partner.id = partner_id) as donor_shown"
 COLUMNS: Final = f"{PLAIN}, {SHOWN}"
 
 

@@ -170,7 +170,7 @@ async def arrive(tx: Tx, _scope: Everyone, disbursement_id: UUID) -> None:
 
 
 WAITS_SINCE: Final = """
-select greatest(waits.since, (select ran_at from schedule where name = $1)) from (
+select greatest(waits.since, (select last_run_at from schedule where name = $1)) from (
     select least(
         (select created_at from disbursement where status = 'PENDING' and donations > 0 order by id limit 1),
         (select sent_at from disbursement where status = 'SENT' order by id limit 1)

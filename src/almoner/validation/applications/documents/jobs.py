@@ -18,7 +18,7 @@ from almoner.platform.files.storage import BlobMissing, Blobs, Listed, StorageAw
 from almoner.platform.jobs import queue
 from almoner.platform.jobs.background_tasks import Handler, Schedule, Work
 from almoner.platform.jobs.queue import Done, Drop, Job, Result, Retry
-from almoner.platform.jobs.schedules import ran_at
+from almoner.platform.jobs.schedules import last_run_at
 from almoner.validation.applications.documents import service
 from almoner.validation.applications.documents.domain import DAY, Document
 from almoner.validation.applications.documents.ports import Scanner, ScannerDown
@@ -157,7 +157,7 @@ async def _is_there(blobs: Blobs, document: Document) -> bool:
 
 
 async def _next_night(name: str, tx: Tx) -> datetime | None:
-    last = await ran_at(tx, name)
+    last = await last_run_at(tx, name)
     return _EVER if last is None else last + DAY
 
 

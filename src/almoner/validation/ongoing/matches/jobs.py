@@ -14,7 +14,7 @@ from almoner.platform.events.outbox import Event, Reaction
 from almoner.platform.jobs import queue
 from almoner.platform.jobs.background_tasks import Handler, Schedule, Work
 from almoner.platform.jobs.queue import Done, Job, Result
-from almoner.platform.jobs.schedules import ran_at
+from almoner.platform.jobs.schedules import last_run_at
 from almoner.screening.screenings import service as screenings
 from almoner.screening.screenings.service import Screener
 from almoner.screening.watchlists.domain import LOADED, Told
@@ -75,7 +75,7 @@ async def _renewal_due(tx: Tx) -> datetime | None:
     """At once where the engine is newer than what somebody was compared by; later again, should a job have failed."""
     if not await screenings.any_outdated(tx):
         return None
-    ran = await ran_at(tx, service.RENEW)
+    ran = await last_run_at(tx, service.RENEW)
     return tx.now if ran is None else ran + _LOOK_AGAIN
 
 
