@@ -81,7 +81,7 @@ async def _loaded(db: Database) -> list[str]:
     given += others().items()
     for code, files in given:
         made, seconds = await _load(db, code, files)
-        counts = (made.entries, made.added, made.removed, made.changed, made.bad)
+        counts = (made.entries, made.added, made.removed, made.changed, made.rejected)
         lines.append(f"| {code} {made.version} | {' | '.join(f'{one:,}' for one in counts)} | {seconds:.1f} |")
     return lines
 

@@ -367,7 +367,7 @@ def deployment_of(settings: Settings, clock: Clock) -> Deployment:
         Vault(settings.master_key_bytes),
         receivers=Policy(loopback=settings.sandbox and settings.loopback_only),
         source_addresses=tuple(settings.webhook_source_addresses),
-        greatest_age=timedelta(settings.register_max_age) if settings.register_max_age else None,
+        max_age=timedelta(settings.register_max_age) if settings.register_max_age else None,
     )
 
 

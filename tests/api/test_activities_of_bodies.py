@@ -107,7 +107,7 @@ async def test_new_rules_are_applied_to_what_is_loaded_and_history_tells(api: Cl
         events = await tx.fetchval("select count(*) from event")
     assert [sub["name"] for sub in (await one(api, ORCHESTRA))["activitySubTags"]] == ["Sports"]
     done = await activities.apply(service.db, batch=2)
-    assert (done.changed, done.bodies >= len(ROWS), done.done_at is not None) == (1, True, True)
+    assert (done.changed, done.organisations >= len(ROWS), done.completed_at is not None) == (1, True, True)
     after = await one(api, ORCHESTRA)
     assert after["activitySubTags"] == before["activitySubTags"]
     assert await found(api, **{"tags[]": tag(service, "AR")}) == {ORCHESTRA, TWO}
@@ -122,5 +122,7 @@ async def test_new_rules_are_applied_to_what_is_loaded_and_history_tells(api: Cl
     assert (await activities.apply(service.db)).changed == 0
     async with service.db.read() as tx:
         assert await tx.fetchval("select count(*) from event") == events  # nobody is told
-        kept = await tx.fetch("select bodies, changed from activity_application where done_at is not null order by id")
+        kept = await tx.fetch(
+            "select organisations, changed from activity_classification_run where completed_at is not null order by id"
+        )
     assert [row["changed"] for row in kept][-2:] == [1, 0]

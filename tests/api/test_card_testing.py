@@ -214,7 +214,7 @@ async def test_h6_one_address_begins_six_payments_a_minute_and_twenty_an_hour(st
         await street.pass_time(minutes=1)
         begun += sum([await gives() == 303 for _ in range(7)])
     assert begun == 20
-    first = await street.value("select min(begun_at) from card_attempt")
+    first = await street.value("select min(started_at) from card_attempt")
     await street.pass_until(first + HOUR - MARGIN)
     assert await gives() == 429
     await street.pass_until(first + HOUR)
@@ -249,7 +249,7 @@ async def test_h6_one_device_begins_ten_payments_a_day(street: Street) -> None:
         await browser.pay(await browser.begin(), GOOD)
     eleventh = await device_alone(street, cookie, 11)
     assert (await eleventh.give()).status_code == 429
-    await street.pass_until(await street.value("select min(begun_at) from card_attempt") + 24 * HOUR - MARGIN)
+    await street.pass_until(await street.value("select min(started_at) from card_attempt") + 24 * HOUR - MARGIN)
     late = await device_alone(street, cookie, 12)
     assert (await late.give()).status_code == 429
     await street.pass_time(seconds=MARGIN.total_seconds())
@@ -360,7 +360,7 @@ async def test_h7_paid_gifts_count_as_tries_that_were_no_declines(street: Street
         await browser.decline(url, 2)
         await browser.pay(url, GOOD)
     async with street.service.db.read() as tx:
-        row = await tx.fetchrow("select partner_id, address, device from card_attempt order by begun_at limit 1")
+        row = await tx.fetchrow("select partner_id, address, device from card_attempt order by started_at limit 1")
         assert row is not None
         seen = await store.recent(tx, Partner(row["partner_id"]), Visitor(row["address"], row["device"]))
     assert seen == Recent(by_address=2, by_device=2, declines=6, tries=9)

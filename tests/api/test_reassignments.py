@@ -167,7 +167,7 @@ async def test_gifts_follow_a_nonprofit_that_went_over_into_another(service: Ser
     async with service.db.write() as tx:
         for one, other in ((first, second), (nowhere, closed)):
             await tx.execute(
-                "update organisation set overruled = 'merged', active = false, succeeded_by = $2 where id = $1",
+                "update organisation set status_override = 'merged', active = false, succeeded_by = $2 where id = $1",
                 *[support.uuid_of(service, "organisation", name) for name in (one, other)],
             )
         registry = await tx.fetchval("select id from registry limit 1")

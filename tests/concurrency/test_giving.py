@@ -105,7 +105,7 @@ async def test_s5_who_waits_for_the_brakes_keeps_no_account_from_others(service:
     async with service.db.write() as tx:
         await tx.execute(
             """
-            insert into card_attempt (payment_id, partner_id, address, allowed, begun_at)
+            insert into card_attempt (payment_id, partner_id, address, allowed, started_at)
             select p.id, d.partner_id, substr(sha256('a'), 1, 16), 5, $2
             from payment p join donation d on d.id = p.donation_id where d.id = $1
             """,

@@ -30,7 +30,8 @@ async def filled(empty_database: TestDatabase) -> AsyncIterator["asyncpg.Connect
     await connection.execute("alter table gift_code drop constraint gift_code_session_id_fkey")
     await connection.execute(
         """
-        insert into card_attempt (payment_id, partner_id, address, device, allowed, declined, paid, begun_at, ended_at)
+        insert into card_attempt (payment_id, partner_id, address, device, allowed, declined, paid, started_at,
+            ended_at)
         select gen_random_uuid(), gen_random_uuid(), decode(lpad(to_hex(n % 500), 32, '0'), 'hex'),
                decode(lpad(to_hex(n), 32, '0'), 'hex'), 3, n % 2, n % 2 = 0, $1::timestamptz + n * interval '4 seconds',
                case when n % 2 = 0 then $1::timestamptz + n * interval '4 seconds' end
@@ -41,7 +42,7 @@ async def filled(empty_database: TestDatabase) -> AsyncIterator["asyncpg.Connect
     await connection.execute(
         """
         insert into card_decline (payment_id, number, partner_id, address, device, declined_at)
-        select payment_id, 1, partner_id, address, device, begun_at from card_attempt where declined = 1
+        select payment_id, 1, partner_id, address, device, started_at from card_attempt where declined = 1
         """
     )
     await connection.execute(

@@ -124,7 +124,7 @@ async def test_a_disputed_gift_goes_nowhere(service: Service, api: Client, open_
     assert await payouts(api) == []
     refund = """
         insert into refund (id, donation_id, payment_id, provider, amount_minor, currency, borne_minor, status,
-                            begun_at, status_changed_at)
+                            started_at, status_changed_at)
         values (gen_random_uuid(), $1, $2, 'test', 1, 'USD', 0, 'begun', now(), now())
     """
     for sql, values, constraint in (

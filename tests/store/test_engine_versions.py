@@ -60,7 +60,7 @@ async def waits(service: Service, match: Match) -> bool:
         return (await reviews.of(tx, matches.subject_of(match))).open is not None
 
 
-OLDER = "update screening_subject set engine = engine - 1"
+OLDER = "update screening_subject set engine_version = engine_version - 1"
 READ_OTHERWISE = """
 update screening_match set subject_side = subject_side || '{"name": "almasjed"}',
     entry_side = entry_side || '{"name": "masjed"}', decided_subject = decided_subject || '{"name": "almasjed"}',
@@ -77,7 +77,7 @@ async def age(service: Service, *statements: str) -> None:
 
 async def engines(service: Service) -> set[int]:
     async with service.db.read() as tx:
-        return {row["engine"] for row in await tx.fetch("select engine from screening_subject")}
+        return {row["engine_version"] for row in await tx.fetch("select engine_version from screening_subject")}
 
 
 @pytest.mark.parametrize(("decision", "status"), [(CLEARED, "clear"), (CONFIRMED, "flag")])
@@ -91,7 +91,7 @@ async def test_what_was_decided_holds_however_the_engine_reads_the_same_names(
     await age(alone, READ_OTHERWISE)
     await alone.drain()
     (after,) = await all_matches(alone)
-    assert (after.decision, after.waits, after.difference) == (match_of(decision), False, [])
+    assert (after.decision, after.awaiting_review, after.difference) == (match_of(decision), False, [])
     assert after.subject_side == match.subject_side
     assert statuses(await shown(api, record))["sanction"] == status
     assert await told(alone, api) == before

@@ -23,7 +23,7 @@ from tests.support.service import Service, serving
 from tests.support.written_register import Loader, Written, entry
 
 DAYS = [datetime(2026, month, 9, tzinfo=UTC) for month in range(1, 8)]
-CCEW, OSCR = Written("ccew", "CCEW", quiet=frozenset({"seen"})), Written("oscr", "OSCR")
+CCEW, OSCR = Written("ccew", "CCEW", ignored_columns=frozenset({"seen"})), Written("oscr", "OSCR")
 LINKS = Written("gb-links", "CCEW", lists=False)
 BODIES = [entry(f"26{nth:04d}", f"Fund {nth}", types=["nonprofit"]) for nth in range(130)]
 

@@ -83,7 +83,7 @@ async def test_the_difference_of_a_real_month(db: Database, tmp_path: Path, mont
     assert (first.rows, first.added, first.quarantined) == (month.march, month.march, 0)
     second = await flows.import_files(db, IrsBmf(), [tmp_path / "april.csv"], as_of=APRIL)
     april = month.march + month.came - month.left
-    assert (second.rows, second.added, second.gone, second.quarantined) == (april, month.came, month.left, 0)
+    assert (second.rows, second.added, second.removed, second.quarantined) == (april, month.came, month.left, 0)
     assert await value(db, "select count(*) from organisation where active") == april
     assert await value(db, "select count(*) from register_entry where valid_to is null") == april
     ended = "from register_entry ended where valid_to is not null"
@@ -115,7 +115,7 @@ async def test_two_of_those_who_left_are_in_another_file_of_the_same_day(db: Dat
     (tmp_path / "april.csv").write_bytes(some(irs_month.april()))
     await flows.import_files(db, IrsBmf(), [tmp_path / "march.csv"], as_of=MARCH)
     second = await flows.import_files(db, IrsBmf(), [tmp_path / "april.csv", irs_month.MOVED], as_of=APRIL)
-    assert (second.added, second.gone) == (6, 1)
+    assert (second.added, second.removed) == (6, 1)
     async with db.read() as tx:
         moved = await tx.fetch(
             "select number_key, state from organisation where active and number_key = any($1) order by 1",

@@ -39,7 +39,7 @@ async def test_records_are_found_by_either_id_or_number_in_one_statement(asked: 
     await store.records_of(tx, EVERYONE, [ONE])
     await store.answering(tx, EVERYONE, [ONE], ["530196605"])
     assert asked.scans() <= SHORT
-    wanted = {"organisation_pkey", "organisation_same", "organisation_branches", "register_entry_standing"}
+    wanted = {"organisation_pkey", "organisation_same", "organisation_branches", "register_entry_current"}
     assert wanted <= asked.indexes()
 
 
@@ -67,7 +67,7 @@ async def test_history_and_followers_are_found_by_load_and_organisation(asked: E
     assert asked.scans() <= SHORT
     wanted = {"organisation_change_organisation", "organisation_change_load", "category_member_organisation"}
     wanted |= {
-        "register_entry_standing",
+        "register_entry_current",
         "register_entry_history",
         "organisation_change_left_branch",
         "organisation_branding_change_organisation",
@@ -80,11 +80,11 @@ async def test_what_links_say_is_joined_by_number(asked: Explaining) -> None:
     await links.steps(tx, EVERYONE)
     await links.pairs(tx, EVERYONE)
     await links.same(tx, EVERYONE)
-    await links.overruled(tx, EVERYONE, [ONE])
-    await links.overruled_by(tx, EVERYONE, ["merged"], [ONE])
+    await links.status_overrides(tx, EVERYONE, [ONE])
+    await links.overridden_by(tx, EVERYONE, ["merged"], [ONE])
     await standing.find(tx, EVERYONE, ONE, LISTS)
     await standing.find_central(tx, EVERYONE, ONE, "1961", LISTS)
     await standing.doubtful(tx, EVERYONE, ONE, LISTS, ONE, 100)
     assert asked.scans() <= SHORT
-    wanted = {"organisation_number", "organisation_same", "organisation_overruled", "organisation_central"}
+    wanted = {"organisation_number", "organisation_same", "organisation_status_override", "organisation_central"}
     assert wanted <= asked.indexes()

@@ -104,7 +104,7 @@ async def test_words_are_matched_by_their_index(asked: Explaining) -> None:
     found = await organisations.ranked(as_tx(asked), PARTNER, Filters(), "red cross", 0, 25, best_first=True)
     assert found.organisations[0].registry_number == RED_CROSS
     assert {"organisation_search_words", "organisation_search_foremost", "organisation_search_name"} <= asked.indexes()
-    assert not {"organisation", "organisation_search", "organisation_word"} & asked.scans()
+    assert not {"organisation", "organisation_search", "organisation_search_term"} & asked.scans()
 
 
 async def test_misspelt_words_are_looked_up_in_the_dictionary_by_its_indexes(asked: Explaining) -> None:
@@ -112,14 +112,14 @@ async def test_misspelt_words_are_looked_up_in_the_dictionary_by_its_indexes(ask
         as_tx(asked), PARTNER, Filters(), "amrican natinal red cros", 0, 25, best_first=True
     )
     assert found.organisations[0].registry_number == RED_CROSS
-    assert {"organisation_word_slips", "organisation_word_pkey"} <= asked.indexes()
-    assert not {"organisation", "organisation_search", "organisation_word"} & asked.scans()
+    assert {"organisation_search_term_variants", "organisation_search_term_pkey"} <= asked.indexes()
+    assert not {"organisation", "organisation_search", "organisation_search_term"} & asked.scans()
 
 
 async def test_words_like_nothing_one_slip_away_are_looked_up_by_trigrams(asked: Explaining) -> None:
     await organisations.ranked(as_tx(asked), PARTNER, Filters(), "qzxv smithsonianinstitution", 0, 25, best_first=True)
-    assert "organisation_word_trigrams" in asked.indexes()
-    assert not {"organisation", "organisation_search", "organisation_word"} & asked.scans()
+    assert "organisation_search_term_trigrams" in asked.indexes()
+    assert not {"organisation", "organisation_search", "organisation_search_term"} & asked.scans()
 
 
 async def test_names_that_lack_a_word_are_looked_up_by_the_index_for_each_way(asked: Explaining) -> None:

@@ -194,7 +194,7 @@ async def test_a_changed_record_is_found_by_what_it_is_now(known: Database) -> N
             where number_key = '839990777'
             """
         )
-        words = await tx.fetch("select word, n from organisation_word where word in ('hollyhock', 'larkspur')")
+        words = await tx.fetch("select word, n from organisation_search_term where word in ('hollyhock', 'larkspur')")
     assert {row["word"]: row["n"] for row in words} == {"hollyhock": 0, "larkspur": 1}
     assert await found(known, "hollyhock") == []
     assert await found(known, "larkspur", Filters(active=False)) == ["LARKSPUR CIRCLE"]

@@ -96,7 +96,7 @@ def expected(made: list[Made], day: datetime, ids: dict[str, UUID]) -> dict[str,
             "city": row.city,
             "active": number in active,
             "succeeded_by": successor.organisation_id if successor else None,
-            "overruled": successor.kind if successor else None,
+            "status_override": successor.kind if successor else None,
             "branch_of": ids[parent] if parent else None,
         }
     return found

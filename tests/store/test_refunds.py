@@ -13,7 +13,7 @@ from tests.support.payouts import run, settled, uuid_of, verified
 from tests.support.service import Service
 
 NEW = """
-insert into refund (id, donation_id, payment_id, provider, amount_minor, currency, borne_minor, status, begun_at,
+insert into refund (id, donation_id, payment_id, provider, amount_minor, currency, borne_minor, status, started_at,
                     status_changed_at)
 select $1, id, payment_id, 'test', $3, $4, 0, $5, created_at, created_at from donation where id = $2
 """
@@ -81,7 +81,7 @@ async def test_s1_a_refund_that_ended_stays_as_it_ended(service: Service, api: C
     for change in ("provider_refund = 'other'", "ended_at = ended_at + interval '1 s'"):
         assert await refuses(service, f"update refund set {change} where id = $1", begun.id) == "refund_immutable"
     other = await refunds.begun(service, made, 100)
-    ends = "update refund set status = 'sent', provider_refund = $2, ended_at = begun_at where id = $1"
+    ends = "update refund set status = 'sent', provider_refund = $2, ended_at = started_at where id = $1"
     assert await refuses(service, ends, other.id, called) == "refund_once"
 
 

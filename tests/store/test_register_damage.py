@@ -69,14 +69,14 @@ async def test_values_that_cannot_be_read_are_null_and_reported(db: Database, tm
         7: {"latest_income": "1.2E+06"},
     }
     made = await ccew(db, extract(tmp_path / "b", damaged(changes)), DAYS[1])
-    assert (made.quarantined, made.gone, made.kept) == (0, 0, 0)
-    assert {column: found["rows"] for column, found in made.unread.items()} == {
+    assert (made.quarantined, made.removed, made.carried_over) == (0, 0, 0)
+    assert {column: found["rows"] for column, found in made.unreadable_values.items()} == {
         "latest_income": 3, "date_of_registration": 1, "charity_insolvent": 1,
     }  # fmt: skip
-    assert made.unread["latest_income"]["examples"][0] == ["publicextract.charity.txt", 2, "12k"]
+    assert made.unreadable_values["latest_income"]["examples"][0] == ["publicextract.charity.txt", 2, "12k"]
     assert await inactive(db) == []
     (kept, *_) = await flows.list_loads(db)
-    assert (kept.unread, kept.notes) == (made.unread, made.notes)
+    assert (kept.unreadable_values, kept.notes) == (made.unreadable_values, made.notes)
     assert "charity_classification" in "".join(made.notes)
 
 
@@ -84,7 +84,7 @@ async def test_a_rejected_row_is_not_missing(db: Database, tmp_path: Path) -> No
     await ccew(db, extract(tmp_path / "a", charities()), DAYS[0])
     changes = {0: {"charity_registration_status": "Unknown"}, 1: {NAME: ""}, 2: {NAME: "A\tB"}, 3: {NAME: "F\ufffd"}}
     made = await ccew(db, extract(tmp_path / "b", damaged(changes, without=(9,))), DAYS[1])
-    assert (made.quarantined, made.kept, made.gone) == (4, 4, 1)
+    assert (made.quarantined, made.carried_over, made.removed) == (4, 4, 1)
     assert await inactive(db) == ["1100010"], "the one that is really missing"
     async with db.read() as tx:
         names = await tx.fetch("select name from organisation where number_key in ('1100001', '1100002') order by 1")
@@ -98,7 +98,7 @@ async def test_a_row_without_its_number_is_known_by_its_name(db: Database, tmp_p
     await ccew(db, extract(tmp_path / "a", charities()), DAYS[0])
     changes = {0: {NUMBER: ""}, 1: {NUMBER: "11000o2"}, 2: {LINKED: "x"}}
     made = await ccew(db, extract(tmp_path / "b", damaged(changes, without=(9,))), DAYS[1])
-    assert (made.quarantined, made.kept, made.gone) == (3, 3, 1)
+    assert (made.quarantined, made.carried_over, made.removed) == (3, 3, 1)
     assert await inactive(db) == ["1100010"]
 
 
@@ -106,12 +106,12 @@ async def test_while_a_row_may_be_anybodys_nobody_that_is_missing_ends(db: Datab
     await ccew(db, extract(tmp_path / "a", charities()), DAYS[0])
     rows = damaged({0: {NUMBER: "", NAME: ""}}, without=(9, 10))
     made = await ccew(db, extract(tmp_path / "b", rows), DAYS[1])
-    assert (made.quarantined, made.kept, made.gone) == (1, 3, 0)
+    assert (made.quarantined, made.carried_over, made.removed) == (1, 3, 0)
     assert await inactive(db) == []
     again = await ccew(db, extract(tmp_path / "c", [*rows, charity(99, **{NUMBER: "1100099"})]), DAYS[2])
-    assert (again.kept, again.gone, again.added) == (3, 0, 1)
+    assert (again.carried_over, again.removed, again.added) == (3, 0, 1)
     forced = await ccew(db, extract(tmp_path / "c", rows), DAYS[3], force=True)
-    assert (forced.kept, forced.gone) == (0, 4)
+    assert (forced.carried_over, forced.removed) == (0, 4)
 
 
 async def test_of_two_rows_of_a_number_the_active_one_counts(db: Database, tmp_path: Path) -> None:
@@ -137,7 +137,7 @@ async def test_a_revocation_of_which_a_row_cannot_be_read_is_as_it_was_known(db:
     await load(good, DAYS[0])
     told = line.format("020000001", "15-MAY-2011", "") + line.format("020000001", "15-MAY-2011", "soon")
     made = await load(good.replace("010010003|LODGE", "010010003|") + told, DAYS[1])
-    assert (made.quarantined, made.gone, made.added, made.kept) == (2, 0, 0, 1)
+    assert (made.quarantined, made.removed, made.added, made.carried_over) == (2, 0, 0, 1)
 
 
 async def test_a_stray_row_of_another_part_replaces_nothing_of_it(db: Database, tmp_path: Path) -> None:
@@ -148,7 +148,7 @@ async def test_a_stray_row_of_another_part_replaces_nothing_of_it(db: Database, 
         await flows.import_files(db, IrsBmf(), [write(tmp_path / name, rows)], as_of=DAYS[0])
     wyoming[5]["STATE"] = ""
     made = await flows.import_files(db, IrsBmf(), [write(tmp_path / "eo_wy.csv", wyoming)], as_of=DAYS[1])
-    assert made.gone == 0
+    assert made.removed == 0
     assert await inactive(db) == []
 
 
@@ -163,7 +163,7 @@ async def test_an_operator_sees_what_was_lost(empty_database: TestDatabase, tmp_
         status, printed = await typed("registers", "import", "ccew", str(bad), "--as-of", "2026-02-01")
         assert status == 0, printed
         for line in (
-            "0 gone, 2 rejected",
+            "0 removed, 2 rejected",
             "Rejected 2 rows that could not be read:",
             "publicextract.charity.txt line 3: registered_charity_number has not 6 or 7 digits",
             "Kept 2 numbers as they were",

@@ -19,7 +19,9 @@ from tests.support.written_register import Loader, Written, entry
 
 MARCH, APRIL, MAY = (datetime(2026, month, 9, tzinfo=UTC) for month in (3, 4, 5))
 QUIET = 631
-"""Of the 969 rows that changed, those in which no column but ``IrsBmf.quiet`` did; 834 have another TAX_PERIOD."""
+"""Of the 969 rows that changed, those in which no column but ``IrsBmf.ignored_columns`` did; 834 have another
+TAX_PERIOD.
+"""
 
 
 @pytest.fixture
@@ -54,7 +56,7 @@ async def rows_of(db: Database, sql: str, *values: object) -> list[Any]:
 
 async def difference(db: Database, old: Load, new: Load, rows: int = 0) -> tuple[Difference, list[DifferentRow]]:
     async with db.snapshot() as tx:
-        return await service.difference(tx, old, new, IrsBmf().quiet, rows)
+        return await service.difference(tx, old, new, IrsBmf().ignored_columns, rows)
 
 
 async def test_every_version_of_an_entry_is_kept_with_its_days(db: Database, tmp_path: Path) -> None:
@@ -65,7 +67,7 @@ async def test_every_version_of_an_entry_is_kept_with_its_days(db: Database, tmp
     )
     await load(db, tmp_path, [first, *others], MARCH)
     made = await load(db, tmp_path, [second, *others], APRIL)
-    assert (made.added, made.changed, made.quiet, made.gone) == (0, 1, 0, 0)
+    assert (made.added, made.changed, made.ignored_changes, made.removed) == (0, 1, 0, 0)
     await load(db, tmp_path, others, MAY)
     assert await versions(db, "111111111") == [
         ("OLD FUND", "202501", MARCH, APRIL),
@@ -79,7 +81,7 @@ async def test_a_quiet_fact_that_moves_alone_is_kept_and_told_to_nobody(db: Data
     await load(db, tmp_path, [body("111111111", "A FUND", TAX_PERIOD="202501"), *others], MARCH)
     before = await rows_of(db, "select id, updated_at from organisation order by id")
     made = await load(db, tmp_path, [body("111111111", "A FUND", TAX_PERIOD="202512"), *others], APRIL)
-    assert (made.changed, made.quiet) == (0, 1)
+    assert (made.changed, made.ignored_changes) == (0, 1)
     assert [version[1] for version in await versions(db, "111111111")] == ["202501", "202512"]
     assert await rows_of(db, "select id, updated_at from organisation order by id") == before
     assert await rows_of(db, "select field from organisation_change") == []
@@ -94,7 +96,7 @@ async def test_a_load_can_be_taken_back_and_loaded_again(db: Database, tmp_path:
     changed = [{**renamed, "NAME": "NEW FUND", "STREET": "2 OAK ST"}, body("111111113", "LATE FUND"), *others]
     second = await load(db, tmp_path, changed, APRIL)
     made = await flows.roll_back(db, IrsBmf())
-    assert (made.undoes, made.added, made.changed, made.gone) == (second.id, 1, 1, 1)
+    assert (made.rolls_back, made.added, made.changed, made.removed) == (second.id, 1, 1, 1)
     assert made.data_as_of == MARCH
     for number, stood in was.items():
         assert await rows_of(db, now, number) == stood
@@ -109,7 +111,7 @@ async def test_a_load_can_be_taken_back_and_loaded_again(db: Database, tmp_path:
     with pytest.raises(ImportRefused, match="taken back already"):
         await flows.roll_back(db, IrsBmf())
     again = await load(db, tmp_path, changed, APRIL)
-    assert (again.added, again.changed, again.gone) == (1, 1, 1)
+    assert (again.added, again.changed, again.removed) == (1, 1, 1)
 
 
 async def test_the_first_load_can_be_taken_back(db: Database, tmp_path: Path) -> None:
@@ -159,7 +161,7 @@ async def test_nobody_waits_for_a_merge(db: Database, tmp_path: Path) -> None:
             await tx.execute("select from registry where code = 'IRS' for key share")
             rows = await tx.fetch(
                 "select distinct mode from pg_locks l join pg_class c on c.oid = l.relation where c.relname = any($1)",
-                ["organisation", "organisation_search", "organisation_word", "register_entry", "registry"],
+                ["organisation", "organisation_search", "organisation_search_term", "register_entry", "registry"],
             )
             modes.update(row["mode"] for row in rows)
 
@@ -184,7 +186,7 @@ async def test_rows_of_one_number_are_one_entry_and_make_no_body(db: Database, t
     assert await rows_of(db, "select id from organisation") == []
     file.write_text("\n\n" + "".join([twice[1], *others]) + "\n")
     made = await flows.import_files(db, IrsRevocations(), [file], as_of=MAY)
-    assert (made.added, made.changed, made.quiet, made.gone) == (0, 1, 0, 0)
+    assert (made.added, made.changed, made.ignored_changes, made.removed) == (0, 1, 0, 0)
     await flows.roll_back(db, IrsRevocations())
     (record,) = await rows_of(
         db, "select record from register_entry where number_key = '111111111' and valid_to is null"
@@ -193,7 +195,7 @@ async def test_rows_of_one_number_are_one_entry_and_make_no_body(db: Database, t
 
 
 async def test_quiet_facts_are_quiet_in_each_of_several_rows(db: Database, tmp_path: Path) -> None:
-    source = Written("filings", "IRS", lists=False, repeats=True, quiet=frozenset({"YEAR"}))
+    source = Written("filings", "IRS", lists=False, repeats=True, ignored_columns=frozenset({"YEAR"}))
     loader = Loader(db, tmp_path)
 
     def filing(year: int, said: str) -> Entry:
@@ -202,11 +204,13 @@ async def test_quiet_facts_are_quiet_in_each_of_several_rows(db: Database, tmp_p
     first = await loader.load(source, MARCH, filing(2024, "a"), filing(2025, "b"))
     second = await loader.load(source, APRIL, filing(2025, "a"), filing(2026, "b"))
     third = await loader.load(source, MAY, filing(2025, "a"), filing(2026, "c"))
-    assert [(one.changed, one.quiet) for one in (second, third)] == [(0, 1), (1, 0)]
+    assert [(one.changed, one.ignored_changes) for one in (second, third)] == [(0, 1), (1, 0)]
     async with db.snapshot() as tx:
-        quiet = await service.quiet_of(tx, source.code)
-        both = [await service.difference(tx, one, other, quiet, 0) for one, other in ((first, second), (second, third))]
-    assert [(one.changed, one.quiet) for one, _ in both] == [(0, 1), (1, 0)]
+        ignored = await service.ignored_columns_of(tx, source.code)
+        both = [
+            await service.difference(tx, one, other, ignored, 0) for one, other in ((first, second), (second, third))
+        ]
+    assert [(one.changed, one.ignored_changes) for one, _ in both] == [(0, 1), (1, 0)]
 
 
 async def test_an_older_file_of_another_part_brings_nothing_back(db: Database, tmp_path: Path) -> None:
@@ -243,9 +247,19 @@ async def test_a_month_of_the_district_is_its_difference(db: Database, given_fil
     real = given_files / "us_irs_bmf"
     march = await flows.import_files(db, IrsBmf(), [real / "2026-03-09" / "eo_dc.csv"])
     april = await flows.import_files(db, IrsBmf(), [real / "2026-04-13" / "eo_dc.csv"])
-    assert (april.added, april.gone, april.changed + april.quiet, april.quiet) == (156, 75, 969, QUIET)
+    assert (april.added, april.removed, april.changed + april.ignored_changes, april.ignored_changes) == (
+        156,
+        75,
+        969,
+        QUIET,
+    )
     counted, _ = await difference(db, march, april)
-    assert (counted.came, counted.gone, counted.changed + counted.quiet, counted.quiet) == (156, 75, 969, QUIET)
+    assert (counted.came, counted.removed, counted.changed + counted.ignored_changes, counted.ignored_changes) == (
+        156,
+        75,
+        969,
+        QUIET,
+    )
     assert counted.columns["facts.TAX_PERIOD"] == 834
     told = await rows_of(
         db, "select count(distinct organisation_id) from organisation_change where field not in ('active', 'branch_of')"
@@ -259,7 +273,7 @@ async def test_bodies_that_moved_between_files_are_moves(db: Database, given_fil
     names = ("eo_dc.csv", "eo_wy.csv", "eo_ri.csv", "eo4.csv")
     await flows.import_files(db, IrsBmf(), [real / "2026-03-09" / name for name in names])
     made = await flows.import_files(db, IrsBmf(), [real / "2026-04-13" / name for name in names])
-    assert (made.added, made.gone, made.changed, made.quiet, made.moved) == (423, 168, 759, 1561, 6)
+    assert (made.added, made.removed, made.changed, made.ignored_changes, made.moved) == (423, 168, 759, 1561, 6)
     gone = await rows_of(db, "select count(*) from organisation where last_seen is not null")
-    assert gone[0][0] == made.gone
+    assert gone[0][0] == made.removed
     assert await rows_of(db, "select count(*) from register_entry where valid_to is null") == [(made.rows,)]

@@ -233,7 +233,11 @@ async def test_mergers_and_new_registrations_name_the_end_of_the_chain(loader: L
     assert [(await found(loader, "CCEW", f"26371{nth}")).active for nth in (2, 3, 4, 5)] == [True] * 4
     assert await kinds(loader, second.id) == [
         (kind, field)
-        for kind, field in [("reregistered", "active"), ("reregistered", "overruled"), ("reregistered", "succeeded_by")]
+        for kind, field in [
+            ("reregistered", "active"),
+            ("reregistered", "status_override"),
+            ("reregistered", "succeeded_by"),
+        ]
     ]
     # A newer load of the register does not bring it back, and is no change.
     made = await loader.load(CCEW, DAYS[2], *bodies[:5], entry("263715", "Fund 5", city="Leeds"))
@@ -364,9 +368,12 @@ async def test_what_is_not_listed_in_some_parts_may_be_in_others(loader: Loader)
     "sql",
     [
         "update organisation set same_as = id where number_key = '263710'",
-        "update organisation set succeeded_by = id, overruled = 'merged', active = false where number_key = '263710'",
-        "update organisation set overruled = 'revoked' where number_key = '263710'",
-        "update organisation set active = false, overruled = 'bored' where number_key = '263710'",
+        (
+            "update organisation set succeeded_by = id, status_override = 'merged', active = false "
+            "where number_key = '263710'"
+        ),
+        "update organisation set status_override = 'revoked' where number_key = '263710'",
+        "update organisation set active = false, status_override = 'bored' where number_key = '263710'",
         # Whoever answers for another answers for itself.
         """update organisation o set same_as = p.id from organisation p
         where (o.number_key, p.number_key) in (('263710', '263711'), ('263711', '263712'))""",

@@ -60,7 +60,7 @@ async def value(db: Database, sql: str) -> object:
 async def test_a_load_tells_where_it_came_from(db: Database, paths: Iterator[Path]) -> None:
     file = write(next(paths), [*bodies(ROWS), body("12345", "BAD FUND", ICO="% JANE ROE")])
     made = await load(db, file)
-    assert (made.rows, made.added, made.changed, made.gone, made.quarantined) == (ROWS, ROWS, 0, 0, 1)
+    assert (made.rows, made.added, made.changed, made.removed, made.quarantined) == (ROWS, ROWS, 0, 0, 1)
     (kept,) = await flows.list_loads(db)
     assert kept == made
     (fact,) = kept.files
@@ -86,7 +86,7 @@ async def test_the_same_file_again_changes_nothing_packed_or_not(db: Database, p
         made.write(file, "eo.csv")
     for same in (file, packed, archive):
         again = await load(db, same)
-        assert (again.status, again.added, again.changed, again.gone) == ("unchanged", 0, 0, 0)
+        assert (again.status, again.added, again.changed, again.removed) == ("unchanged", 0, 0, 0)
     assert len(await flows.list_loads(db)) == 1
     assert await value(db, "select max(updated_at) from organisation") == before
 
@@ -98,7 +98,7 @@ async def test_the_same_file_of_a_newer_day_is_younger(alone: Service, db: Datab
     alone.clock.advance(timedelta(days=1))
     for as_of, status in ((APRIL, "loaded"), (APRIL, "unchanged"), (MARCH, "unchanged")):
         again = await load(db, file, as_of=as_of)
-        assert (again.status, again.data_as_of, again.added, again.changed, again.gone) == (status, APRIL, 0, 0, 0)
+        assert (again.status, again.data_as_of, again.added, again.changed, again.removed) == (status, APRIL, 0, 0, 0)
     assert await value(db, "select data_as_of from registry where code = 'IRS'") == APRIL
     async with db.read() as tx:
         number = bodies(1)[0]["EIN"]
@@ -136,7 +136,7 @@ async def test_a_newer_file_adds_changes_and_retires(alone: Service, db: Databas
     alone.clock.advance(timedelta(days=1))
     newer = [{**rows[1], "NAME": "RENAMED FUND"}, *rows[2:], body("222222222", "NEW FUND")]
     made = await load(db, write(next(paths), newer), as_of=APRIL)
-    assert (made.added, made.changed, made.gone) == (1, 1, 1)
+    assert (made.added, made.changed, made.removed) == (1, 1, 1)
     gone, changed, same = [await stored(db, rows[nth]["EIN"]) for nth in (0, 1, 2)]
     assert (gone["active"], gone["first_seen"], gone["last_seen"]) == (False, MARCH, MARCH)
     assert (changed["id"], changed["name"], changed["search_name"]) == (before["id"], "RENAMED FUND", "renamed fund")
@@ -159,7 +159,7 @@ async def test_a_file_retires_only_bodies_of_its_own_parts(db: Database, paths: 
     wyoming, hawaii = bodies(ROWS), bodies(ROWS, start=200_000_000, state="HI")
     await load(db, write(next(paths), wyoming), write(next(paths), hawaii))
     made = await load(db, write(next(paths), hawaii[1:]), as_of=APRIL)
-    assert made.gone == 1
+    assert made.removed == 1
     assert await value(db, "select count(*) from organisation where state = 'WY' and active") == ROWS
     assert await value(db, "select data_as_of from register_part where part = 'WY'") == MARCH
     assert await value(db, "select data_as_of from register_part where part = 'HI'") == APRIL
@@ -170,7 +170,7 @@ async def test_a_body_that_moved_is_one_body(db: Database, paths: Iterator[Path]
     await load(db, write(next(paths), wyoming), write(next(paths), hawaii))
     moved = [*hawaii, {**wyoming[0], "STATE": "HI"}]
     made = await load(db, write(next(paths), wyoming[1:]), write(next(paths), moved), as_of=APRIL)
-    assert (made.added, made.changed, made.gone) == (0, 1, 0)
+    assert (made.added, made.changed, made.removed) == (0, 1, 0)
     assert (await stored(db, wyoming[0]["EIN"]))["state"] == "HI"
 
 
@@ -183,13 +183,13 @@ async def test_a_shrunken_file_is_refused_unless_forced(db: Database, paths: Ite
     assert await value(db, "select count(*) from organisation where active") == ROWS
     assert [one.status for one in await flows.list_loads(db)] == ["quarantined", "loaded"]
     made = await load(db, short, as_of=APRIL, force=True)
-    assert (made.gone, made.forced) == (ROWS // 10 + 1, True)
+    assert (made.removed, made.forced) == (ROWS // 10 + 1, True)
 
 
 async def test_nine_tenths_are_enough(db: Database, paths: Iterator[Path]) -> None:
     rows = bodies(ROWS)
     await load(db, write(next(paths), rows))
-    assert (await load(db, write(next(paths), rows[ROWS // 10 :]), as_of=APRIL)).gone == ROWS // 10
+    assert (await load(db, write(next(paths), rows[ROWS // 10 :]), as_of=APRIL)).removed == ROWS // 10
 
 
 async def test_an_older_file_is_refused_unless_forced(db: Database, paths: Iterator[Path]) -> None:
@@ -272,7 +272,7 @@ async def test_progress_tells_rows_pace_and_time_left(db: Database, paths: Itera
 async def test_words_of_loaded_names_are_in_the_dictionary(db: Database, paths: Iterator[Path]) -> None:
     rows = [body("111111111", "COOKE-HOUSE", SORT_NAME="NURSERY"), body("111111112", "---", SORT_NAME="WORDLESS")]
     await load(db, write(next(paths), rows))
-    words = await value(db, "select array_agg(word) from organisation_word")
+    words = await value(db, "select array_agg(word) from organisation_search_term")
     assert isinstance(words, list)
     assert {"cooke", "house", "nursery", "wordless"} <= set(words)
 

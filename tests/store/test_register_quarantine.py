@@ -141,7 +141,7 @@ async def test_what_was_put_aside_is_taken_by_force_and_a_good_file_ends_it(db: 
     with pytest.raises(LoadQuarantined):
         await load(db, short, as_of=APRIL)
     forced = await load(db, short, as_of=APRIL, force=True)
-    assert (forced.status, forced.forced, forced.gone) == ("loaded", True, len(GOOD) - 200)
+    assert (forced.status, forced.forced, forced.removed) == ("loaded", True, len(GOOD) - 200)
     async with db.read() as tx:
         (status,) = await service.every_source(tx)
     assert status.quarantined == ()
@@ -177,7 +177,7 @@ async def test_one_state_alone_replaces_no_region(db: Database, tmp_path: Path) 
     hawaii, alaska = bodies(120, start=200_000_000, state="HI"), bodies(120, start=300_000_000, state="AK")
     region = [*bodies(120), *hawaii, *alaska]
     await load(db, write(tmp_path / "eo3.csv", region))
-    assert (await load(db, write(tmp_path / "eo_hi.csv", hawaii[1:]), as_of=APRIL)).gone == 1
+    assert (await load(db, write(tmp_path / "eo_hi.csv", hawaii[1:]), as_of=APRIL)).removed == 1
     (tmp_path / "again").mkdir()
     cut = write(tmp_path / "again" / "eo3.csv", region[:120])
     with pytest.raises(LoadQuarantined, match="part 'AK' has 0 rows where it had 120"):
@@ -189,7 +189,7 @@ async def test_half_of_a_region_replaces_no_region(db: Database, tmp_path: Path)
     abroad, island = bodies(120, start=200_000_000, state="GU"), bodies(120, start=300_000_000, state="PR")
     await load(db, write(tmp_path / "eo4.csv", [*abroad, *island]))
     made = await load(db, write(tmp_path / "eo_pr.csv", island[1:]), as_of=APRIL)
-    assert (made.status, made.gone) == ("loaded", 1)
+    assert (made.status, made.removed) == ("loaded", 1)
 
 
 async def test_data_of_a_day_to_come_are_refused_by_force_too(db: Database, tmp_path: Path) -> None:

@@ -21,8 +21,8 @@ async def test_what_search_reads_is_mended_and_what_is_right_is_not_touched(empt
         connection = await asyncpg.connect(service.database.server.superuser_url(service.database.name))
         await connection.execute("delete from organisation_search where name = 'quokka haven'")
         await connection.execute("update organisation_search set active = false where name = 'quokka harbour'")
-        await connection.execute("delete from organisation_word where word = 'quokka'")
-        await connection.execute("insert into organisation_word values ('nobody', 3)")
+        await connection.execute("delete from organisation_search_term where word = 'quokka'")
+        await connection.execute("insert into organisation_search_term values ('nobody', 3)")
         broken = await selfcheck.run(service.db, checks)
         assert {finding.check.name for finding in broken.findings} == {
             "organisations.found_as_they_are",

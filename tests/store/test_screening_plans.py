@@ -38,7 +38,7 @@ async def test_entries_are_found_by_list_and_by_load(asked: Explaining) -> None:
 async def test_subjects_and_matches_are_found_by_record_by_entry_and_in_turn(asked: Explaining) -> None:
     tx = cast("Tx", asked)
     await store.lock(tx, EVERYONE, "organisation", ONE)
-    await store.watched(tx, EVERYONE, ONE, 100)
+    await store.monitored(tx, EVERYONE, ONE, 100)
     await store.watched_up_to(tx, EVERYONE, ONE, ONE)
     await store.outdated(tx, EVERYONE, 2, ONE, 100)
     await store.any_outdated(tx, EVERYONE, 2)
@@ -47,5 +47,5 @@ async def test_subjects_and_matches_are_found_by_record_by_entry_and_in_turn(ask
     await store.matching(tx, EVERYONE, "ofac-sdn", ["1"])
     await store.find(tx, EVERYONE, ONE)
     assert asked.scans() == set()
-    wanted = {"screening_subject_watched", "screening_subject_type_subject_id_key", "screening_match_once"}
+    wanted = {"screening_subject_monitored", "screening_subject_type_subject_id_key", "screening_match_once"}
     assert wanted | {"screening_match_of_entry", "screening_subject_outdated"} <= asked.indexes()

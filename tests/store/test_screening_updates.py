@@ -88,12 +88,12 @@ class Watched:
 
     service: Service
     partner: Partner
-    bodies: dict[int, Asked]
+    organisation_categories: dict[int, Asked]
     screener: Screener = field(default_factory=Screener)
 
     async def look(self) -> None:
         """Compare each with all there is."""
-        for number, asked in self.bodies.items():
+        for number, asked in self.organisation_categories.items():
             who = ScreenedSubject("organisation", UUID(int=number), self.partner.id)
             await self.screener.comparing(self.service.db, partial(self._look, who, asked))
 
@@ -103,7 +103,9 @@ class Watched:
     async def decide(self, random: Random) -> int:
         """Of about half of what waits a person decides; how many there were."""
         async with self.service.db.read() as tx:
-            waiting = [row["id"] for row in await tx.fetch("select id from screening_match where waits order by id")]
+            waiting = [
+                row["id"] for row in await tx.fetch("select id from screening_match where awaiting_review order by id")
+            ]
         chosen = random.sample(waiting, len(waiting) // 2)
         for match in chosen:
             async with self.service.db.write() as tx:
@@ -131,10 +133,10 @@ async def test_an_update_touches_what_it_could_change_and_equals_a_full_one(
         before = await snapshot(alone)
         listed.change()
         load = await listed.load(lists)
-        could = await could_change(alone, load.id, watched.bodies)
+        could = await could_change(alone, load.id, watched.organisation_categories)
         await alone.drain()
         after = await snapshot(alone)
-        changed = {subject for subject in watched.bodies if before.get(subject) != after.get(subject)}
+        changed = {subject for subject in watched.organisation_categories if before.get(subject) != after.get(subject)}
         assert changed
         assert changed <= could
         await watched.look()
@@ -148,7 +150,7 @@ async def snapshot(service: Service) -> dict[int, list[tuple[object, ...]]]:
         rows = await tx.fetch(
             """
             select s.subject_id, m.list, m.entry_key, m.load_id, m.score, m.parts, m.subject_side, m.entry_side,
-                m.decision, m.waits, m.current, m.decided_as, m.decided_subject, m.decided_entry
+                m.decision, m.awaiting_review, m.current, m.last_decision, m.decided_subject, m.decided_entry
             from screening_match m join screening_subject s on s.id = m.subject order by s.subject_id, m.entry_key
             """
         )

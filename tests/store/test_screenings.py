@@ -267,7 +267,7 @@ async def test_who_is_forgotten_leaves_no_name(desk: Desk, lists: Lists) -> None
     (match,) = (await desk.look()).matches
     async with desk.db.write() as tx:
         await matches.forget(tx, desk.who)
-        left = await tx.fetchrow("select names, countries, identifiers, address, watched from screening_subject")
+        left = await tx.fetchrow("select names, countries, identifiers, address, monitored from screening_subject")
         kept = await tx.fetchrow(
             "select parts, subject_side, entry_side, decided_subject, decided_entry, current from screening_match"
         )

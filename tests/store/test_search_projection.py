@@ -15,7 +15,7 @@ def plain(sql: str) -> str:
 async def test_the_triggers_write_what_the_check_compares(empty_database: TestDatabase) -> None:
     connection = await asyncpg.connect(empty_database.owner_dsn)
     try:
-        trigger = await connection.fetchval("select prosrc from pg_proc where proname = 'search_learned'")
+        trigger = await connection.fetchval("select prosrc from pg_proc where proname = 'update_search_index'")
         columns = await connection.fetchval(
             "select array_agg(attname::text order by attnum) from pg_attribute "
             "where attrelid = 'organisation_search'::regclass and attnum > 0 and not attisdropped"
@@ -31,7 +31,7 @@ async def test_the_triggers_write_what_the_check_compares(empty_database: TestDa
 async def test_every_column_that_search_reads_is_looked_at_when_it_changes(empty_database: TestDatabase) -> None:
     connection = await asyncpg.connect(empty_database.owner_dsn)
     try:
-        trigger = plain(await connection.fetchval("select prosrc from pg_proc where proname = 'search_learned'"))
+        trigger = plain(await connection.fetchval("select prosrc from pg_proc where proname = 'update_search_index'"))
     finally:
         await connection.close()
     (compared,) = re.findall(r"\((o\.[a-z_.,]*)\)isdistinctfrom\(([a-z_.,]*)\)", trigger)

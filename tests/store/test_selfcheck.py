@@ -295,7 +295,7 @@ def faults() -> Iterator[Fault]:
     yield Fault(
         "registers.young_enough",
         f"""
-        insert into register_source (code, registry_id, lists, unverified, data_as_of, greatest_age)
+        insert into register_source (code, registry_id, lists_organisations, unverified, data_as_of, max_age)
         select 'a-list', id, true, false, {OLD}, interval '1 day' from registry limit 1
         """,
     )
@@ -309,7 +309,7 @@ def faults() -> Iterator[Fault]:
     yield Fault(
         "registers.refresh",
         f"""
-        insert into register_refresh (source, every, due_at, tried_at, status, failures, reason)
+        insert into register_refresh (source, refresh_interval, due_at, attempted_at, status, failures, reason)
         values ('a-list', interval '1 day', {NOW}, {OLD}, 'failed', 3, 'no answer')
         """,
     )
@@ -321,7 +321,7 @@ def faults() -> Iterator[Fault]:
                 id, registry_id, source, data_as_of, loaded_at, rows, added, changed, gone, quarantined, forced, status
             ) select gen_random_uuid(), id, 'a-list', {OLD}, {OLD}, 1, 1, 0, 0, 0, false, 'loaded' from registry limit 1
             returning id
-        ) insert into organisation_telling (load_id) select id from load
+        ) insert into organisation_change_notification (load_id) select id from load
         """,
     )
     yield Fault(
@@ -363,12 +363,12 @@ def faults() -> Iterator[Fault]:
         f"update organisation_search set rank = rank + 1 where id = {body}",
         f"delete from organisation_search where id = {body}",
         f"update organisation set search_other = 'more' where id = {body}",
-        f"update organisation set active = not active, overruled = null, succeeded_by = null where id = {body}",
+        f"update organisation set active = not active, status_override = null, succeeded_by = null where id = {body}",
     ):
         yield Fault("organisations.found_as_they_are", told)
-    word = "(select word from organisation_word where n > 0 limit 1)"
-    yield Fault("organisations.words_are_counted", f"delete from organisation_word where word = {word}")
-    yield Fault("organisations.words_are_counted", f"update organisation_word set n = n + 1 where word = {word}")
+    word = "(select word from organisation_search_term where n > 0 limit 1)"
+    yield Fault("organisations.words_are_counted", f"delete from organisation_search_term where word = {word}")
+    yield Fault("organisations.words_are_counted", f"update organisation_search_term set n = n + 1 where word = {word}")
     yield Fault("jobs.rescued", job.format("leased_until", OLD, OLD, OLD))
     yield Fault(
         "deliveries.have_jobs",

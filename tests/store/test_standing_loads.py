@@ -110,7 +110,7 @@ async def test_revoked_reinstated_and_listed_again_by_the_day_of_each_list(world
     assert (await world.body(GONE)).inactive_reason == "revoked"
     assert await world.kinds(GONE) == ["revoked", "reinstated", "revoked", "reinstated", "removed"]
     assert [(await world.body(GONE, day)).active for day in (MARCH, APRIL, MAY, JUNE)] == [True, False, False, False]
-    assert (await world.standing(GONE)).overruled == "revoked"
+    assert (await world.standing(GONE)).status_override == "revoked"
 
 
 async def test_a_body_that_says_it_has_ended_is_not_active(world: World) -> None:

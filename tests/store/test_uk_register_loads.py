@@ -151,7 +151,7 @@ async def test_northern_ireland(db: Database, tmp_path: Path) -> None:
     assert (made.rows, made.added, made.quarantined) == (29, 29, 0)
     moved = File(real.read_bytes().replace(b"Overdue: 64 days", b"Overdue: 94 days"), "charitydetails.csv")
     later = await load(db, "ccni", *written(tmp_path / "later", moved), as_of=SECOND)
-    assert (later.added, later.gone) == (0, 0)
+    assert (later.added, later.removed) == (0, 0)
     assert await fetch(db, "select 1 from organisation_change") == []
     (versions,) = await fetch(db, "select count(*) as versions from register_entry where number_key = '100004'")
     assert versions["versions"] == 2

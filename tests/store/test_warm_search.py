@@ -16,13 +16,15 @@ async def test_what_search_reads_is_read_by_the_service_where_the_server_can(emp
             assert await store_index.warm(tx, EVERYONE) == 0  # nobody added the extension
         connection = await asyncpg.connect(service.database.server.superuser_url(service.database.name))
         await connection.execute("create extension pg_prewarm")
-        parts = "('organisation_search'::regclass), ('organisation_search_words'), ('organisation_word_slips')"
+        parts = (
+            "('organisation_search'::regclass), ('organisation_search_words'), ('organisation_search_term_variants')"
+        )
         least = await connection.fetchval(f"select sum(pg_relation_size(part)) from (values {parts}) found (part)")
         async with service.db.read() as tx:
             everything = await store_index.warm(tx, EVERYONE)
         await connection.execute("set effective_cache_size = '8kB'")  # no room for what a page of results is made of
-        found = await connection.fetchval("select warm_search()")
-        parts = "('organisation'::regclass), ('organisation_pkey'), ('register_entry_standing')"
+        found = await connection.fetchval("select prewarm_search()")
+        parts = "('organisation'::regclass), ('organisation_pkey'), ('register_entry_current')"
         shown = await connection.fetchval(f"select sum(pg_relation_size(part)) from (values {parts}) shown (part)")
         await connection.close()
         assert found >= least > 0
@@ -36,7 +38,7 @@ async def test_nobody_else_may_have_it_read(empty_database: TestDatabase) -> Non
     try:
         told = await connection.fetchval(
             "select array_agg(grantee::regrole::text order by 1) from pg_proc, aclexplode(proacl) "
-            "where proname = 'warm_search' and grantee <> proowner"
+            "where proname = 'prewarm_search' and grantee <> proowner"
         )
     finally:
         await connection.close()

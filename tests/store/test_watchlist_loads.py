@@ -182,6 +182,6 @@ async def test_an_entry_that_cannot_be_read_stays_as_it_was(db: Database, paths:
     given = rows(tuple(f"BODY {nth}" for nth in range(1, 30)))
     await load(db, write(next(paths), given))
     made = await load(db, write(next(paths), [[*given[0], "further"], *given[1:28]]))
-    assert (made.bad, made.kept, made.removed) == (1, 1, 1)
+    assert (made.rejected, made.kept, made.removed) == (1, 1, 1)
     made = await load(db, write(next(paths), [["x", *given[0][1:]], *given[1:27]]))
-    assert (made.bad, made.kept, made.removed) == (1, 2, 0), "it may be either of those that are missing"
+    assert (made.rejected, made.kept, made.removed) == (1, 2, 0), "it may be either of those that are missing"

@@ -52,7 +52,7 @@ async def now(service: Service, match: Match) -> tuple[list[tuple[str, str, bool
         asked = await tx.fetch("select subject_id from review where kind = 'match' and status = 'open'")
         waiting = [await screenings.find(tx, row["subject_id"]) for row in asked]
     return (
-        [(one.list, one.decision, one.waits) for one in current],
+        [(one.list, one.decision, one.awaiting_review) for one in current],
         [one.list for one in waiting if one is not None and one.who == match.who],
     )
 

@@ -47,7 +47,11 @@ async def test_two_days_of_the_real_list_are_seven_in_and_eight_out(alone: Servi
         changes = await service.changes(tx, after.id)
     assert {one.listed.names[0].text for one in changes.removed} >= {"EMPEROR AVIATION LTD", "9H-AMN"}
     assert {one.listed.names[0].text for one in changes.added} >= {"THE CRYSTAL GROUP", "TELEPORT COMPANY SAL"}
-    assert (before.bodies, before.persons, after.persons) == (("sanction",), (), ("sanction",))
+    assert (before.organisation_categories, before.person_categories, after.person_categories) == (
+        ("sanction",),
+        (),
+        ("sanction",),
+    )
 
 
 async def test_the_shipped_sample_clears_bodies_and_has_somebody_to_find(alone: Service) -> None:
@@ -55,7 +59,7 @@ async def test_the_shipped_sample_clears_bodies_and_has_somebody_to_find(alone: 
         await terminal.load_sample(alone.db)
     partner, screener = (await alone.tenant()).partner, Screener()
     lists = await screener.renewed(alone.db)
-    assert [(one.code, one.load.persons) for one in lists.versions] == [(SAMPLE.code, ())]
+    assert [(one.code, one.load.person_categories) for one in lists.versions] == [(SAMPLE.code, ())]
     for name, number, status in (
         ("Benevolence International Foundation", "36-3823186", "open"),
         ("Casper Garden Club", "83-0000000", "clear"),
@@ -155,7 +159,7 @@ async def snapshot(service: Service) -> list[tuple[object, ...]]:
         rows = await tx.fetch(
             """
             select s.subject_id, m.list, m.entry_key, m.load_id, m.score, m.parts, m.subject_side, m.entry_side,
-                m.decision, m.waits, m.current, m.decided_as, m.decided_subject, m.decided_entry
+                m.decision, m.waits, m.current, m.last_decision, m.decided_subject, m.decided_entry
             from screening_match m join screening_subject s on s.id = m.subject order by s.subject_id, m.entry_key
             """
         )

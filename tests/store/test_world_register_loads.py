@@ -60,7 +60,7 @@ async def test_australia(db: Database, tmp_path: Path) -> None:
     later = tmp_path / "later.csv"
     later.write_text("".join(line for line in lines if "FLINDERS" not in line).replace("Newstead 2050 Inc", "Newstead"))
     made = await load(db, "acnc", later, as_of=SECOND)
-    assert (made.rows, made.added, made.changed, made.gone) == (16, 0, 1, 1)
+    assert (made.rows, made.added, made.changed, made.removed) == (16, 0, 1, 1)
     assert not (await found(db, "AUS", "ACNC", "49918241771")).active
     assert (await found(db, "AUS", "ACNC", "45859452623")).name == "Newstead"
 

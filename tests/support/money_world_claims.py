@@ -81,7 +81,7 @@ class Claiming:
         async with self.db.write() as tx:
             await tx.execute(
                 """
-                update organisation set overruled = case when $3 then 'merged' end, active = not $3,
+                update organisation set status_override = case when $3 then 'merged' end, active = not $3,
                                         succeeded_by = case when $3 then $2::uuid end
                 where id = $1
                 """,

@@ -58,7 +58,7 @@ def of_refunds() -> Iterator[Fault]:
     yield Fault(
         "refunds.refused_are_seen_to",
         f"""
-        update refund set begun_at = {OLD} - interval '1 day'
+        update refund set started_at = {OLD} - interval '1 day'
         where donation_id in (select donation_id from refund where status = 'begun');
         update refund set status = 'refused', given_back_minor = 0, ended_at = {OLD} where status = 'begun'
         """,

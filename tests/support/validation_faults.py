@@ -243,7 +243,7 @@ def of_monitoring() -> Iterator[Fault]:
         from monitoring_subscription where id = {live}
         on conflict (type, subject_id) do nothing;
         insert into screening_match (id, subject, list, entry_key, category, load_id, score, parts, subject_side,
-                                     entry_side, decision, waits, current, decided_as, found_at, changed_at)
+                                     entry_side, decision, waits, current, last_decision, found_at, changed_at)
         select gen_random_uuid(), s.id, 'x', '1', 'sanction', gen_random_uuid(), 1, '[]', '{{}}', '{{}}', 'confirmed',
                false, true, 'confirmed', {OLD}, {OLD}
         from screening_subject s join monitoring_subscription m on m.organisation_id = s.subject_id where m.id = {live}

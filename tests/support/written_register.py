@@ -23,7 +23,7 @@ class Written:
     unverified: bool = False
     repeats: bool = False
     joined: bool = False
-    quiet: frozenset[str] = field(default_factory=frozenset)
+    ignored_columns: frozenset[str] = field(default_factory=frozenset)
     canaries: frozenset[str] = field(default_factory=frozenset)
 
     def read(self, files: Sequence[SourceFile]) -> Iterator[Entry | Link | BadRow]:

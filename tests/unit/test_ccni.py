@@ -68,7 +68,7 @@ def test_status(status: str, active: bool, facts: tuple[str, int | None]) -> Non
     entry = one(Status=status)
     assert entry.active is active
     assert (entry.facts["status"], entry.facts.get("reporting_days")) == facts
-    assert "reporting_days" in SOURCE.quiet
+    assert "reporting_days" in SOURCE.ignored_columns
 
 
 def test_lists() -> None:

@@ -100,7 +100,7 @@ def test_a_file_may_lack_what_no_verdict_rests_on() -> None:
 
 def test_quiet_columns_say_how_big_a_body_is_and_when_it_filed() -> None:
     """None of them says who the body is, where it is, or by what right gifts to it are deductible."""
-    assert set(COLUMNS) - IrsBmf.quiet == {
+    assert set(COLUMNS) - IrsBmf.ignored_columns == {
         *"ICO EIN NAME STREET CITY STATE ZIP GROUP SUBSECTION AFFILIATION CLASSIFICATION RULING".split(),
         *"DEDUCTIBILITY FOUNDATION ORGANIZATION STATUS NTEE_CD SORT_NAME".split(),
     }

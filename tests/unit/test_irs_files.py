@@ -67,15 +67,15 @@ def test_the_difference_of_a_month_is_exact() -> None:
     assert len(changes) == 969
     assert sum("TAX_PERIOD" in columns for columns in changes) == 834
     assert sum(columns == {"TAX_PERIOD"} for columns in changes) == 358
-    assert sum(columns <= IrsBmf.quiet for columns in changes) == 631
-    told = Counter(column for columns in changes for column in columns - IrsBmf.quiet)
+    assert sum(columns <= IrsBmf.ignored_columns for columns in changes) == 631
+    told = Counter(column for columns in changes for column in columns - IrsBmf.ignored_columns)
     assert told.most_common(4) == [("STREET", 264), ("ZIP", 234), ("NAME", 23), ("CITY", 10)]
 
 
 def test_a_change_that_is_quiet_alone_changes_no_member_but_the_size() -> None:
     before, after = earlier(), shipped("dc")
     for number in before.keys() & after.keys():
-        if moved(before[number], after[number]) <= IrsBmf.quiet:
+        if moved(before[number], after[number]) <= IrsBmf.ignored_columns:
             assert before[number]._replace(facts={}, prominence=0) == after[number]._replace(facts={}, prominence=0)
 
 

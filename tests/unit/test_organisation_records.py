@@ -57,7 +57,7 @@ def test_what_happened_is_told_apart(told: Change, kind: str) -> None:
 def test_why_a_record_is_inactive() -> None:
     assert record().inactive_reason is None
     assert record(active=False).inactive_reason == "removed"
-    assert record(active=False, overruled="revoked").inactive_reason == "revoked"
+    assert record(active=False, status_override="revoked").inactive_reason == "revoked"
 
 
 def test_data_are_stale_beyond_the_greatest_age() -> None:

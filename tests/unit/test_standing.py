@@ -68,7 +68,7 @@ def test_the_latest_revocation_counts(rows: list[dict[str, str]], code: str) -> 
     assert reason is not None
     assert reason.code == code
     assert standing.active is (code != "revoked")
-    assert standing.overruled == ("revoked" if code == "revoked" else None)
+    assert standing.status_override == ("revoked" if code == "revoked" else None)
 
 
 @pytest.mark.parametrize(
@@ -157,7 +157,7 @@ def test_what_is_not_loaded_never_blocks() -> None:
 def test_a_body_that_left_the_master_file_does_not_stand() -> None:
     standing = of_us_body(told(BMF))
     assert not standing.active
-    assert standing.overruled is None
+    assert standing.status_override is None
     assert [reason.code for reason in standing.reasons if reason.verdict == "fail"] == ["not_listed"]
 
 
@@ -175,7 +175,7 @@ def test_the_newest_postcard_says_whether_a_body_has_ended(rows: list[dict[str, 
     reason = standing.of("terminated")
     assert reason is not None
     assert reason.code == code
-    assert standing.overruled == ("terminated" if code == "terminated" else None)
+    assert standing.status_override == ("terminated" if code == "terminated" else None)
 
 
 def publication_78(bmf: dict[str, Any], own: bool, central: dict[str, Told] | None) -> tuple[str, str]:

@@ -231,7 +231,7 @@ def test_an_operators_findings_are_of_any_category(tmp_path: Path) -> None:
     }  # fmt: skip
     (one,) = entries("own", table(tmp_path / "own.csv", OWN_COLUMNS, row)).values()
     assert [name.text for name in one.names] == ["Hate Club", "HC", "Hate Circle"]
-    assert (one.category, one.note, one.told_at) == ("hateSpeech", "Its own pamphlet", "https://example.org/1")
+    assert (one.category, one.note, one.source_url) == ("hateSpeech", "Its own pamphlet", "https://example.org/1")
 
 
 def test_a_finding_tells_all_its_problems_at_once(tmp_path: Path) -> None:

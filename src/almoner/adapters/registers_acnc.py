@@ -104,7 +104,7 @@ class Acnc:
     unverified = False
     repeats = False
     joined = False
-    quiet = frozenset({"Number_of_Responsible_Persons", "Financial_Year_End"})
+    ignored_columns = frozenset({"Number_of_Responsible_Persons", "Financial_Year_End"})
     # Australian Red Cross, World Vision Australia, the University of Sydney, James Cook University
     canaries = frozenset({"50169561394", "28004778081", "15211513464", "46253211955"})
 

@@ -73,7 +73,7 @@ class Ccew:
     unverified = False
     repeats = False
     joined = True
-    quiet = frozenset(
+    ignored_columns = frozenset(
         {"income", "expenditure", "financial_year_start", "financial_year_end", "annual_returns", "finance"}
     )
     canaries = frozenset({"202918", "205846", "208791", "213890", "220949", "1089464"})

@@ -52,7 +52,7 @@ class Ccni:
     unverified = False
     repeats = False
     joined = False
-    quiet = frozenset({"reporting_days", "income", "expenditure", "financial_year_end", "finance"})
+    ignored_columns = frozenset({"reporting_days", "income", "expenditure", "financial_year_end", "finance"})
     canaries = frozenset({"100002", "100004", "100012", "100016"})
     """Cancer Lifeline, Disability Action, the council for voluntary action (NICVA), and one more of the first."""
 

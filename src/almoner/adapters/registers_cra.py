@@ -55,7 +55,7 @@ class Cra:
     unverified = True
     repeats = False
     joined = False
-    quiet: frozenset[str] = frozenset()
+    ignored_columns: frozenset[str] = frozenset()
     canaries = _CANARIES
 
     def read(self, files: Sequence[SourceFile]) -> Iterator[ports.Row]:
@@ -76,7 +76,7 @@ class CraIdentification:
     unverified = True
     repeats = True  # files of several years are several tellings
     joined = False
-    quiet: frozenset[str] = frozenset()
+    ignored_columns: frozenset[str] = frozenset()
     canaries = _CANARIES
 
     def read(self, files: Sequence[SourceFile]) -> Iterator[ports.Row]:

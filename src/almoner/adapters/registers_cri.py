@@ -74,7 +74,7 @@ class Cri:
     unverified = True
     repeats = False
     joined = False
-    quiet: frozenset[str] = frozenset()
+    ignored_columns: frozenset[str] = frozenset()
     canaries: frozenset[str] = frozenset()  # none is certain without a real file: most numbers must stay (guards)
 
     def __init__(self, limits: Limits | None = None) -> None:

@@ -33,7 +33,7 @@ class _Links:
     unverified = False
     repeats = False
     joined = False
-    quiet: frozenset[str] = frozenset()
+    ignored_columns: frozenset[str] = frozenset()
     canaries: frozenset[str] = frozenset()
 
 

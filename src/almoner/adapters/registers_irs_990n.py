@@ -39,7 +39,7 @@ class Irs990N:
     unverified = False
     repeats = True  # the layout does not promise one year for each number
     joined = False
-    quiet = frozenset({"TAX_YEAR", "PERIOD_BEGIN", "PERIOD_END", "GROSS_RECEIPTS_NORMALLY_SMALL"})
+    ignored_columns = frozenset({"TAX_YEAR", "PERIOD_BEGIN", "PERIOD_END", "GROSS_RECEIPTS_NORMALLY_SMALL"})
     canaries: frozenset[str] = frozenset()  # no body is known to file this notice every year
 
     def read(self, files: Sequence[SourceFile]) -> Iterator[Row]:

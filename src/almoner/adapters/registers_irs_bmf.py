@@ -57,7 +57,7 @@ class IrsBmf:
     unverified = False
     repeats = False
     joined = False
-    quiet = frozenset(
+    ignored_columns = frozenset(
         """
         TAX_PERIOD ASSET_AMT INCOME_AMT REVENUE_AMT ASSET_CD INCOME_CD FILING_REQ_CD PF_FILING_REQ_CD ACCT_PD ACTIVITY
         """.split()

@@ -25,7 +25,7 @@ class IrsPub78:
     unverified = False
     repeats = False
     joined = False
-    quiet: frozenset[str] = frozenset()
+    ignored_columns: frozenset[str] = frozenset()
     canaries = frozenset({"135562976", "200049703", "271067272", "363673599", "530196605", "942278431"})
 
     def read(self, files: Sequence[SourceFile]) -> Iterator[Row]:

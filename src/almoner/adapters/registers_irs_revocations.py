@@ -32,7 +32,7 @@ class IrsRevocations:
     unverified = False
     repeats = True
     joined = False
-    quiet: frozenset[str] = frozenset()
+    ignored_columns: frozenset[str] = frozenset()
     canaries = frozenset({"000003154", "001037180", "003754390", "010275502", "570968696", "843824530"})
 
     def read(self, files: Sequence[SourceFile]) -> Iterator[Row]:

@@ -42,7 +42,7 @@ class MappedSource:
         self.lists = mapping.lists
         self.unverified = mapping.unverified
         self.repeats = mapping.repeats
-        self.quiet = mapping.quiet
+        self.ignored_columns = mapping.ignored_columns
         self.canaries = mapping.canaries
 
     def read(self, files: Sequence[SourceFile]) -> Iterator[Row]:

@@ -98,7 +98,7 @@ class RegisterMapping:
     unverified: bool = True
     repeats: bool = False
     canaries: frozenset[str] = frozenset()
-    quiet: frozenset[str] = frozenset()
+    ignored_columns: frozenset[str] = frozenset()
     format: Literal["csv", "jsonl"] = "csv"
     encoding: str = "utf-8"
     delimiter: str = ","
@@ -174,7 +174,7 @@ class _Checking:
             unverified=self._flag(source, "source.unverified", default=True),
             repeats=self._flag(source, "source.repeats", default=False),
             canaries=self._keys(registry, self._texts(source, "source.canaries")),
-            quiet=self._quiet(self._texts(source, "source.quiet"), facts, constants),
+            ignored_columns=self._quiet(self._texts(source, "source.quiet"), facts, constants),
             members=members,
             facts=facts,
             constants=self._constants(constants, members, facts),

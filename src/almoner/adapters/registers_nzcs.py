@@ -64,7 +64,7 @@ class Nzcs:
     unverified = True
     repeats = False
     joined = False
-    quiet: frozenset[str] = frozenset()
+    ignored_columns: frozenset[str] = frozenset()
     canaries: frozenset[str] = frozenset()  # none is certain without a real file: most numbers must stay (guards)
 
     def read(self, files: Sequence[SourceFile]) -> Iterator[Row]:

@@ -52,7 +52,7 @@ class Oscr:
     unverified = False
     repeats = False
     joined = True
-    quiet = frozenset({"income", "expenditure", "finance", "annual_return_received", "year_end"})
+    ignored_columns = frozenset({"income", "expenditure", "finance", "annual_return_received", "year_end"})
     canaries = frozenset({"SC005336", "SC007410", "SC009359", "SC037605", "SC037624", "SC037654"})
     """University of Edinburgh, National Trust for Scotland, Salvation Army, Barnardo's, Tearfund, RSPB."""
 

@@ -77,7 +77,7 @@ class Rna:
     unverified = True
     repeats = False
     joined = False
-    quiet = frozenset({"gestion"})
+    ignored_columns = frozenset({"gestion"})
     canaries: frozenset[str] = frozenset()  # none is certain without a real file: most numbers must stay (guards)
 
     def read(self, files: Sequence[SourceFile]) -> Iterator[ports.Row]:

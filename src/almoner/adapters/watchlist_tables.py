@@ -91,7 +91,7 @@ def _own(row: Mapping[str, str]) -> Listed:
         identifiers=tuple(_several(row, "identifiers")),
         category=cast("Category", row["category"]),
         note=row.get("note") or None,
-        told_at=row.get("source") or None,
+        source_url=row.get("source") or None,
     )
 
 

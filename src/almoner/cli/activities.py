@@ -26,7 +26,7 @@ def apply() -> None:
     line = Line()
 
     def report(now: Application) -> None:
-        line.show(f"{now.bodies:,} organisations, {now.changed:,} changed")
+        line.show(f"{now.organisations:,} organisations, {now.changed:,} changed")
 
     async def run(database: Database) -> Application:
         who = await administrator(database)
@@ -36,14 +36,14 @@ def apply() -> None:
         async def record(tx: Tx, done: Application) -> None:
             officer = await who(tx)
             await officer.record(
-                tx, DEPLOYMENT, "activities.applied", done.version, bodies=done.bodies, changed=done.changed
+                tx, DEPLOYMENT, "activities.applied", done.version, bodies=done.organisations, changed=done.changed
             )
 
         return await flows.apply(database, report=report, record=record)
 
     done = with_database(run)
     line.clear()
-    typer.echo(f"{done.bodies:,} organisations by the rules of {done.version}: {done.changed:,} changed.")
+    typer.echo(f"{done.organisations:,} organisations by the rules of {done.version}: {done.changed:,} changed.")
 
 
 @commands.command("suggest")

@@ -41,7 +41,7 @@ def list_refunds(
 
 
 def _row(tx: Tx, refund: Refund) -> list[object]:
-    named_ = [tx.ids.text(_TYPE, refund.id), refund.begun_at.date(), tx.ids.text("donation", refund.donation_id)]
+    named_ = [tx.ids.text(_TYPE, refund.id), refund.started_at.date(), tx.ids.text("donation", refund.donation_id)]
     return [*named_, amount(refund.money), refund.provider, refund.status, refund.provider_refund]
 
 
@@ -75,7 +75,7 @@ def show(donation: DonationId) -> None:
         by = await named(tx, [who for one in found for who in (one.begun_by, one.ended_by) if who])
         rows: list[list[object]] = []
         for one in found:
-            begun = [iso(one.begun_at), by(one.begun_by) if one.begun_by else "the partner", one.note]
+            begun = [iso(one.started_at), by(one.begun_by) if one.begun_by else "the partner", one.note]
             ended = [iso(one.ended_at) if one.ended_at else None, by(one.ended_by) if one.ended_by else None]
             rows.append([*_row(tx, one), *begun, *ended, one.ended_note])
         return f"{donation} is {gift.status}; {amount(gift.left)} of {amount(gift.money)} is left.", rows

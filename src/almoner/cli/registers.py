@@ -169,14 +169,18 @@ def _row(ids: Ids, load: Load, *, verified: bool) -> tuple[object, ...]:
         load.rows,
         load.added,
         load.changed,
-        load.quiet,
-        load.gone,
+        load.ignored_changes,
+        load.removed,
         load.quarantined,
         _unread(load),
-        load.kept,
+        load.carried_over,
         load.ambiguous,
     )
-    names = f"takes back {ids.text(_LOAD, load.undoes)}" if load.undoes else " ".join(file.name for file in load.files)
+    names = (
+        f"takes back {ids.text(_LOAD, load.rolls_back)}"
+        if load.rolls_back
+        else " ".join(file.name for file in load.files)
+    )
     return (
         ids.text(_LOAD, load.id),
         load.source,
@@ -245,18 +249,18 @@ def show_difference(
             one = await service.load_of(tx, source, _named(tx, old))
             other = await service.load_of(tx, source, _named(tx, new))
             own = REGISTER_SOURCES.get(one.source)
-            quiet = own.quiet if own else await service.quiet_of(tx, one.source)
-            return one, other, *await service.difference(tx, one, other, quiet, rows)
+            ignored = own.ignored_columns if own else await service.ignored_columns_of(tx, one.source)
+            return one, other, *await service.difference(tx, one, other, ignored, rows)
 
     before, after, difference, different = with_database(read)
     typer.echo(f"{before.source}: {before.data_as_of:%Y-%m-%d} to {after.data_as_of:%Y-%m-%d}")
     for name, count in (
         ("in", difference.came),
-        ("out", difference.gone),
+        ("out", difference.removed),
         ("changed", difference.changed),
         ("  of these moved", difference.moved),
         ("  of these renamed", difference.renamed),
-        ("quiet", difference.quiet),
+        ("quiet", difference.ignored_changes),
     ):
         typer.echo(f"{name:<20}{count:>10,}")
     if difference.columns:
@@ -294,9 +298,9 @@ def roll_back(source: Source) -> None:
         who = await administrator(database)
 
         async def record(tx: Tx, made: Load) -> None:
-            assert made.undoes is not None
+            assert made.rolls_back is not None
             officer = await who(tx)
-            taken_back = tx.ids.text(_LOAD, made.undoes)
+            taken_back = tx.ids.text(_LOAD, made.rolls_back)
             await officer.record(tx, DEPLOYMENT, "register.rolled_back", made.source, taken_back=taken_back)
 
         return await flows.roll_back(database, reader, record)
@@ -304,7 +308,7 @@ def roll_back(source: Source) -> None:
     made = with_database(undo)
     typer.echo(
         f"Took the newest load of {made.source} back; its data are of {made.data_as_of:%Y-%m-%d} again: "
-        f"{made.added:,} are back, {made.changed:,} as before, {made.gone:,} that it brought are inactive."
+        f"{made.added:,} are back, {made.changed:,} as before, {made.removed:,} that it brought are inactive."
     )
 
 
@@ -347,7 +351,7 @@ def _fetching(line: Line) -> Callable[[Fetching], None]:
 
 
 def _unread(load: Load) -> int:
-    return sum(column["rows"] for column in load.unread.values())
+    return sum(column["rows"] for column in load.unreadable_values.values())
 
 
 def _tell_what_was_lost(load: Load, rejected: _Rejected) -> None:
@@ -360,14 +364,15 @@ def _tell_what_was_lost(load: Load, rejected: _Rejected) -> None:
             typer.echo(f"  {name} line {line}: {reason}{f' ({content})' if content else ''}")
         if load.quarantined > len(rejected):
             typer.echo(f"  and {load.quarantined - len(rejected):,} more.")
-    if load.kept:
+    if load.carried_over:
         typer.echo(
-            f"Kept {load.kept:,} numbers as they were: their rows were rejected, or they are missing while a rejected "
+            f"Kept {load.carried_over:,} numbers as they were: their rows were rejected, or they are missing while "
+            "a rejected "
             "row has no readable number and may be theirs. If the rejected rows are none of them, use --force."
         )
-    if load.unread:
+    if load.unreadable_values:
         typer.echo(f"Ignored {_unread(load):,} values that could not be read:")
-    for column, found in sorted(load.unread.items(), key=lambda item: (-item[1]["rows"], item[0])):
+    for column, found in sorted(load.unreadable_values.items(), key=lambda item: (-item[1]["rows"], item[0])):
         examples = "; ".join(f"{name} line {line}: {value}" for name, line, value in found["examples"])
         typer.echo(f"  {column}: {found['rows']:,} ({examples})")
 
@@ -378,7 +383,7 @@ def _tell(load: Load, seconds: float) -> None:
         return
     typer.echo(
         f"Loaded {load.rows:,} rows of {load.source} as of {load.data_as_of:%Y-%m-%d}: {load.added:,} added, "
-        f"{load.changed:,} changed, {load.quiet:,} changed quietly, {load.gone:,} gone, "
+        f"{load.changed:,} changed, {load.ignored_changes:,} changed quietly, {load.removed:,} gone, "
         f"{load.quarantined:,} rejected; "
         f"{seconds:.1f} s, {load.rows / max(seconds, 0.001):,.0f} rows/s."
     )

@@ -154,7 +154,7 @@ async def load_sample(database: Database) -> None:
 def _standing(one: Version) -> tuple[object, ...]:
     load = one.load
     moments = (f"{load.published_at:%Y-%m-%d}" if load.published_at else "-", f"{load.retrieved_at:%Y-%m-%d}")
-    counts = (load.entries, load.added, load.removed, load.changed, load.bad)
+    counts = (load.entries, load.added, load.removed, load.changed, load.rejected)
     verified = "unverified" if one.unverified else "yes"
     categories = " ".join(load.categories)
     return (one.code, one.version, *moments, load.sha256.hex(), categories, *counts, verified, one.licence)
@@ -166,7 +166,7 @@ def _tell(load: Load, seconds: float) -> None:
         return
     typer.echo(
         f"Loaded {load.entries:,} entries of {load.list}, version {load.version}: {load.added:,} in, "
-        f"{load.removed:,} out, {load.changed:,} changed, {load.bad:,} rejected; {seconds:.1f} s."
+        f"{load.removed:,} out, {load.changed:,} changed, {load.rejected:,} rejected; {seconds:.1f} s."
     )
     if load.kept:
         typer.echo(

@@ -26,7 +26,7 @@ class Deployment:
     """The environment, its clocks, identifiers, addresses and secrets.
 
     ``receivers``: where webhooks may go. ``source_addresses``: where they come from, as partners are told.
-    ``greatest_age``: what published data may have; older ones are shown as stale, None: whatever their age.
+    ``max_age``: what published data may have; older ones are shown as stale, None: whatever their age.
     ``identity``: which deployment this is, once its database was looked at, and whether it may act outside.
     """
 
@@ -37,7 +37,7 @@ class Deployment:
     vault: Vault
     receivers: Policy = PUBLIC_ONLY
     source_addresses: tuple[str, ...] = ()
-    greatest_age: timedelta | None = None
+    max_age: timedelta | None = None
     identity: Identity = field(default_factory=Identity, compare=False)
 
     @property

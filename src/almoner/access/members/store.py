@@ -29,7 +29,7 @@ select {people.COLUMNS},
        (
            select max(l.expires_at) from one_time_link l
            where l.person_id = p.id and l.purpose = 'invitation' and l.used_at is null and l.replaced_at is null
-             and not l.void and l.expires_at > $2
+             and not l.revoked and l.expires_at > $2
        ) as invited_until
 from person p
 """

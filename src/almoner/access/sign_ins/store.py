@@ -30,7 +30,7 @@ with found as (
     and s.ended_at is null
 )
 select f.id as sign_in_id, f.realm as sign_in_realm, f.person_id, f.method, f.address, f.device,
-    f.created_at as begun_at, f.authenticated_at, greatest(f.last_seen_at, case when f.last_seen_at <= $5
+    f.created_at as started_at, f.authenticated_at, greatest(f.last_seen_at, case when f.last_seen_at <= $5
     then $3 end) as last_seen_at,
     f.expires_at, {people.columns(_COUNTS)}
 from found f join person p on p.id = f.person_id
@@ -79,7 +79,7 @@ async def find_by_hash(tx: Tx, scope: Realm, hash_: bytes) -> tuple[SignIn, Pers
         row["method"],
         row["address"],
         row["device"],
-        row["begun_at"],
+        row["started_at"],
         row["authenticated_at"],
         row["last_seen_at"],
         row["expires_at"],

@@ -221,9 +221,9 @@ def read_claims(provider: Provider, claims: Mapping[str, Any]) -> Said:
     )
 
 
-def is_fresh(said: Said, begun_at: datetime) -> bool:
+def is_fresh(said: Said, started_at: datetime) -> bool:
     """Whether the person proved who they are after we asked for it (``max_age=0``, OpenID Connect Core 3.1.2.1)."""
-    return said.authenticated_at is not None and said.authenticated_at >= begun_at - SKEW
+    return said.authenticated_at is not None and said.authenticated_at >= started_at - SKEW
 
 
 def _texts(claim: Any) -> frozenset[str]:

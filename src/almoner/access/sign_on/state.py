@@ -38,7 +38,7 @@ class State(msgspec.Struct, frozen=True):
     record: UUID | None = None
 
     @property
-    def begun_at(self) -> datetime:
+    def started_at(self) -> datetime:
         """When it was begun, in real time."""
         return datetime.fromtimestamp(self.begun, UTC)
 
@@ -80,6 +80,6 @@ def read(vault: Vault, partner: Partner, returned: str, kept: str, wall: datetim
         raise Refused(Reason.STATE, "This sign-in was not begun in this browser.") from error
     if len(returned) > _LONGEST or not compare_digest(found.state.encode(), returned.encode()):
         raise Refused(Reason.STATE, "This sign-in was not begun in this browser.")
-    if wall - found.begun_at >= PATIENCE:
+    if wall - found.started_at >= PATIENCE:
         raise Refused(Reason.STATE, "This sign-in took longer than ten minutes.")
     return found

@@ -42,7 +42,7 @@ end $$;
 create function guard_immutable() returns trigger language plpgsql as $$
 begin
     raise exception '% may not change this now', tg_table_name
-        using errcode = 'check_violation', constraint = tg_table_name || '_promise';
+        using errcode = 'check_violation', constraint = tg_table_name || '_immutable';
 end $$;
 
 -- For append-only tables.

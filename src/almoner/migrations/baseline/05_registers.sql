@@ -1,6 +1,6 @@
 -- Registers: what they publish, loads with their provenance, links between numbers, and files that are being read.
 
--- A mapping may declare a register that is not known here; what one is called is never changed.
+-- A mapping file may declare further registers; a known one is never renamed.
 create table registry (
     id uuid primary key,
     code text not null unique check (code ~ '^[A-Z][A-Z0-9-]{1,19}$'),
@@ -11,7 +11,7 @@ create table registry (
     check (length(name) between 1 and 200 and length(english_name) between 1 and 200)
 );
 create index registry_country on registry (country_code);
-comment on column registry.data_as_of is 'day of the newest data loaded; null: not loaded';
+comment on column registry.data_as_of is 'date of the newest loaded data; null: nothing loaded';
 insert into registry (id, country_code, code, name, english_name) values
     ('019b76da-a800-7000-8000-000000000001', 'USA', 'IRS', 'IRS', 'Internal Revenue Service'),
     ('019b76da-a800-7000-8000-000000000002', 'GBR', 'CCEW', 'CCEW', 'Charity Commission for England and Wales'),
@@ -40,22 +40,24 @@ insert into registry (id, country_code, code, name, english_name) values
         'Register of recipients of donations');
 grant select, insert, update (data_as_of) on registry to almoner_app;
 
--- A published format, known here from its first load on. lists: its entries are bodies. unverified: never run on a real
--- file, so that nothing is decided by it alone.
+-- A published data set, created with its first load. lists_organisations: its entries are organisations. unverified:
+-- its reader has never processed a real file, so nothing is decided by it alone.
 create table register_source (
     code text primary key,
     registry_id uuid not null references registry (id),
-    lists boolean not null,
+    lists_organisations boolean not null,
     unverified boolean not null,
     data_as_of timestamptz,
-    greatest_age interval,
-    quiet text[] not null default '{}'
+    max_age interval,
+    ignored_columns text[] not null default '{}'
 );
-comment on column register_source.greatest_age is 'what the deployment allows; older data is told of by the self-check';
-comment on column register_source.quiet is 'facts that move without the body having changed, as its reader says';
+comment on column register_source.max_age is
+    'allowed age of the data in this deployment; the self-check reports older data';
+comment on column register_source.ignored_columns is
+    'facts that change without the organisation having changed, as its reader says';
 grant select, insert, update on register_source to almoner_app;
 
--- loaded_at of a quarantined load is when it failed. undoes: the load that this one took back.
+-- For a quarantined load, loaded_at is when it failed. rolls_back: the load that this one undid.
 create table register_load (
     id uuid primary key,
     registry_id uuid not null references registry (id),
@@ -65,40 +67,41 @@ create table register_load (
     rows integer not null check (rows >= 0),
     added integer not null check (added >= 0),
     changed integer not null check (changed >= 0),
-    gone integer not null check (gone >= 0),
+    removed integer not null check (removed >= 0),
     quarantined integer not null check (quarantined >= 0),
     forced boolean not null,
     status text not null check (status in ('loaded', 'quarantined', 'rolled_back')),
     reasons text[] not null default '{}',
-    quiet integer not null default 0 check (quiet >= 0),
+    ignored_changes integer not null default 0 check (ignored_changes >= 0),
     moved integer not null default 0 check (moved >= 0),
     unnumbered integer not null default 0 check (unnumbered >= 0),
-    undoes uuid references register_load (id),
+    rolls_back uuid references register_load (id),
     ambiguous integer not null default 0 check (ambiguous >= 0),
-    unread jsonb not null default '{}',
+    unreadable_values jsonb not null default '{}',
     notes text[] not null default '{}',
-    kept integer not null default 0 check (kept >= 0),
+    carried_over integer not null default 0 check (carried_over >= 0),
     check ((status = 'quarantined') = (reasons <> '{}'))
 );
 create index register_load_registry on register_load (registry_id, id);
 create index register_load_source on register_load (source, id);
-comment on column register_load.unnumbered is 'rows that the register publishes without a number on purpose';
-comment on column register_load.quiet is 'numbers of which nothing moved but facts that tell nobody anything';
-comment on column register_load.ambiguous is 'links of its source that join nothing, since others contradict them';
-comment on column register_load.unread is 'optional values that could not be read: rows and examples, by column';
-comment on column register_load.notes is 'what the load says of its files that is no row: a table that is missing';
-comment on column register_load.kept is 'numbers that stay as they were known, since their rows could not be read';
+comment on column register_load.unnumbered is 'rows that the register deliberately publishes without a number';
+comment on column register_load.ignored_changes is 'numbers of which only ignored columns changed';
+comment on column register_load.ambiguous is 'links of its source that join nothing because others contradict them';
+comment on column register_load.unreadable_values is
+    'optional values that could not be read: row counts and examples, by column';
+comment on column register_load.notes is 'remarks about its files that concern no row, such as a missing table';
+comment on column register_load.carried_over is 'numbers left unchanged because their rows could not be read';
 grant select, insert, update (status) on register_load to almoner_app;
 
--- What a load brought of each part: what a later load is compared with, and what a rollback returns to.
+-- What a load contained, by part: later loads are compared with it, and a rollback returns to it.
 create table register_load_part (
     load_id uuid not null references register_load (id),
     part text not null,
     rows integer not null check (rows >= 0),
-    fills jsonb,
+    filled_counts jsonb,
     primary key (load_id, part)
 );
-comment on column register_load_part.fills is 'rows in which a column holds something, by column';
+comment on column register_load_part.filled_counts is 'rows with a value, by column';
 grant select, insert on register_load_part to almoner_app;
 
 create table register_file (
@@ -115,7 +118,7 @@ create table register_file (
 create index register_file_sha256 on register_file (sha256);
 grant select, insert on register_file to almoner_app;
 
--- Where the files of a load were fetched from, as their servers said.
+-- Where a load's files were downloaded from, as reported by their servers.
 create table register_fetch (
     load_id uuid not null references register_load (id) deferrable initially deferred,
     position smallint not null,
@@ -129,10 +132,10 @@ create table register_fetch (
     primary key (load_id, position)
 );
 comment on column register_fetch.last_modified is 'the publisher''s date';
-comment on column register_fetch.sha256 is 'of the bytes as sent';
+comment on column register_fetch.sha256 is 'of the bytes as transferred';
 grant select, insert on register_fetch to almoner_app;
 
--- A register may come in several files: a part (for the IRS, a state) is the unit that a load replaces.
+-- A register may come in several files: a part (for the IRS, a state) is what a load replaces.
 create table register_part (
     part text not null,
     load_id uuid not null references register_load (id) deferrable initially deferred,
@@ -154,8 +157,8 @@ create table register_quarantine (
 create index register_quarantine_load on register_quarantine (load_id, id);
 grant select, insert on register_quarantine to almoner_app;
 
--- One version of what a source says of a number: true from the data of one day to that of another, never overwritten.
--- Its source and loads are there: nobody may delete them, and millions of rows are not asked twice.
+-- One version of a source's entry for a number, valid from the data of one date to that of another; never overwritten.
+-- No foreign keys to sources and loads: they cannot be deleted, and millions of rows need not be checked.
 create table register_entry (
     id bigint generated always as identity primary key,
     source text not null,
@@ -169,15 +172,15 @@ create table register_entry (
     check ((valid_to is null) = (ended_by is null)),
     check (valid_to >= valid_from)
 );
-create unique index register_entry_standing on register_entry (number_key, source) where valid_to is null;
+create unique index register_entry_current on register_entry (number_key, source) where valid_to is null;
 create index register_entry_history on register_entry (number_key, source, id) where valid_to is not null;
 comment on column register_entry.record is 'members of the entry and, under facts, the codes of the source';
-comment on column register_entry.valid_from is 'day of the data that brought it';
-comment on column register_entry.valid_to is 'day of the data that ended it; null while it stands';
+comment on column register_entry.valid_from is 'date of the data that introduced it';
+comment on column register_entry.valid_to is 'date of the data that ended it; null while current';
 grant select, insert, update on register_entry to almoner_app;
 
--- What a source says that two numbers have to do with each other, and since when it says so; never overwritten.
--- part: what one file of several says of links ends nothing that another says.
+-- How a source says two numbers are related, and since when; never overwritten. part: a file of a source that has
+-- several ends only the links of its own part.
 create table register_link (
     id bigint generated always as identity primary key,
     source text not null,
@@ -197,18 +200,18 @@ create table register_link (
 );
 create index register_link_of_load on register_link (load_id);
 create index register_link_ended_by on register_link (ended_by) where ended_by is not null;
-create unique index register_link_standing
+create unique index register_link_current
     on register_link (source, part, kind, registry_id, number_key, to_registry_id, to_number_key)
     where valid_to is null;
--- Which records were ever said to be one body is asked too: for the sources of a day that is past.
+-- Links that have ended are searched too: for the sources of a past date.
 create index register_link_same on register_link (registry_id, number_key) where kind = 'same';
 create index register_link_same_to on register_link (to_registry_id, to_number_key) where kind = 'same';
 comment on column register_link.at is 'when it happened, where the source says so';
-comment on column register_link.valid_from is 'day of the data that brought it';
-comment on column register_link.valid_to is 'day of the data that ended it; null while it stands';
-comment on column register_link.part is 'what a file of the source replaces';
+comment on column register_link.valid_from is 'date of the data that introduced it';
+comment on column register_link.valid_to is 'date of the data that ended it; null while current';
+comment on column register_link.part is 'part of the source that a file replaces';
 
--- Whether a number is said to be one body with more than one number of another register.
+-- Whether a number is linked as the same organisation to more than one number of another register.
 create function is_one_of_several(of_registry uuid, of_key text, other_registry uuid) returns boolean
 language plpgsql stable as $$
 begin
@@ -223,7 +226,8 @@ begin
     ) partner;
 end $$;
 
--- Whether a link is no evidence that two numbers are one body: one of them has other partners in the same register.
+-- Whether a link is no evidence that two numbers are one organisation, as one of them has other links into the same
+-- register.
 create function is_ambiguous(link register_link) returns boolean language sql stable as $$
     select link.registry_id = link.to_registry_id
         or is_one_of_several(link.registry_id, link.number_key, link.to_registry_id)
@@ -231,27 +235,27 @@ create function is_ambiguous(link register_link) returns boolean language sql st
 $$;
 grant select, insert, update on register_link to almoner_app;
 
--- Sources that refresh themselves, as the schedule of the deployment says, and how the last try went.
+-- Sources that refresh automatically, as scheduled by the deployment, and the outcome of the last attempt.
 create table register_refresh (
     source text primary key,
-    every interval not null check (every >= interval '1 hour'),
+    refresh_interval interval not null check (refresh_interval >= interval '1 hour'),
     due_at timestamptz not null,
-    tried_at timestamptz,
+    attempted_at timestamptz,
     status text check (status in ('loaded', 'unchanged', 'quarantined', 'failed')),
     failures integer not null default 0 check (failures >= 0),
     reason text,
     load_id uuid references register_load (id),
     check ((status = 'failed') = (failures > 0)),
-    check ((tried_at is null) = (status is null))
+    check ((attempted_at is null) = (status is null))
 );
 grant select, insert, update, delete on register_refresh to almoner_app;
 
--- Files being read, each in a transaction of its own: what was read stays when the reader is killed.
+-- Files being imported, each in its own transaction: what has been read survives a crash.
 create table register_reading (
     id uuid primary key,
     source text not null unique,
     hashes bytea[] not null,
-    begun_at timestamptz not null
+    started_at timestamptz not null
 );
 grant select, insert, update, delete on register_reading to almoner_app;
 
@@ -261,17 +265,18 @@ create table register_reading_file (
     rows integer not null,
     staged integer not null,
     unnumbered integer not null,
-    fills jsonb not null,
+    filled_counts jsonb not null,
     refused text,
-    unread jsonb not null default '{}',
+    unreadable_values jsonb not null default '{}',
     primary key (reading_id, position)
 );
-comment on column register_reading_file.staged is 'rows in staging: fewer are there after a crash of the server';
-comment on column register_reading_file.unread is 'as in register_load, of one file';
+comment on column register_reading_file.staged is
+    'rows in staging; fewer are there after a crash of the database server';
+comment on column register_reading_file.unreadable_values is 'as in register_load, of one file';
 grant select, insert, update, delete on register_reading_file to almoner_app;
 
--- The form of the tables that files are read into, one for each reading: written once, and dropped when it is loaded.
--- A row without a number_key is a bad one (reason) or a link (record).
+-- Template for the staging tables, one for each import, written once and dropped after the load. A row without a
+-- number_key is a rejected one (reason) or a link (record).
 create unlogged table register_staged (
     id uuid,
     file_position smallint not null,
@@ -311,7 +316,8 @@ create function staging_of(reading uuid) returns text language sql immutable as 
     select 'register_staged_' || replace(reading::text, '-', '')
 $$;
 
--- The application's role owns no tables and may make none: these make, gather statistics of and drop the staging alone.
+-- The application's role owns no tables and cannot create any; these functions create, analyze and drop staging tables
+-- only.
 create function open_staging(reading uuid) returns void language plpgsql security definer
 set search_path = public, pg_temp as $$
 begin
@@ -333,16 +339,17 @@ end $$;
 revoke execute on function open_staging(uuid), analyze_staging(uuid), drop_staging(uuid) from public;
 grant execute on function open_staging(uuid), analyze_staging(uuid), drop_staging(uuid) to almoner_app;
 
--- Rules change with a version of Almoner, not with data: going through all bodies by them is written down as a load
--- that no file came with, so that the history of a body says when and by which rules its activities changed.
-create table activity_application (
+-- Classification rules change with a version of Almoner, not with data. Applying them to all organisations is recorded
+-- as a load without a file, so that an organisation's history shows when and by which rules its activities changed.
+create table activity_classification_run (
     id uuid primary key,
     version text not null,
-    begun_at timestamptz not null,
-    done_at timestamptz,
-    bodies integer not null default 0 check (bodies >= 0),
-    changed integer not null default 0 check (changed >= 0 and changed <= bodies)
+    started_at timestamptz not null,
+    completed_at timestamptz,
+    organisations integer not null default 0 check (organisations >= 0),
+    changed integer not null default 0 check (changed >= 0 and changed <= organisations)
 );
-comment on column activity_application.version is 'of the tags and of the rules';
-comment on column activity_application.done_at is 'when the last body was gone through; null: interrupted or going on';
-grant select, insert, update on activity_application to almoner_app;
+comment on column activity_classification_run.version is 'of the tags and the rules';
+comment on column activity_classification_run.completed_at is
+    'when the last organisation was processed; null: running or interrupted';
+grant select, insert, update on activity_classification_run to almoner_app;

@@ -41,13 +41,13 @@ create table organisation (
     search_place text collate "C" not null default '',
     same_as uuid references organisation (id),
     succeeded_by uuid references organisation (id),
-    overruled text check (overruled in ('revoked', 'terminated', 'merged', 'reregistered')),
+    status_override text check (status_override in ('revoked', 'terminated', 'merged', 'reregistered')),
     constraint organisation_is_not_its_own check (same_as <> id and succeeded_by <> id and branch_of <> id),
-    constraint organisation_overruled_is_inactive check (overruled is null or not active),
-    constraint organisation_succeeded_is_overruled check (succeeded_by is null or overruled is not null),
+    constraint organisation_overridden_is_inactive check (status_override is null or not active),
+    constraint organisation_succeeded_is_overridden check (succeeded_by is null or status_override is not null),
     constraint organisation_linked_is_published
         check (partner_id is null or (same_as is null and succeeded_by is null)),
-    -- Two numbers of one register are two bodies. Held at the end, since principals change places.
+    -- Two numbers of one register are two organisations. Deferred, since principals may be swapped.
     constraint organisation_same exclude using btree (same_as with =, registry_id with =)
         where (same_as is not null) deferrable initially deferred
 );
@@ -57,27 +57,27 @@ create unique index organisation_own_number on organisation (partner_id, registr
 create index organisation_central on organisation (registry_id, group_key) where is_branch_parent;
 create index organisation_branches on organisation (branch_of) where branch_of is not null;
 create index organisation_parent on organisation (registry_id, parent_key) where parent_key is not null;
-create index organisation_overruled on organisation (registry_id) where overruled is not null;
+create index organisation_status_override on organisation (registry_id) where status_override is not null;
 create index organisation_succeeded on organisation (id) where succeeded_by is not null;
-comment on column organisation.partner_id is 'seen by this partner alone; null: published';
+comment on column organisation.partner_id is 'visible to this partner only; null: published';
 comment on column organisation.registry_number is 'as the register writes it';
-comment on column organisation.number_key is 'what all spellings of the number have in common';
-comment on column organisation.group_key is 'joins a central body and its subordinates';
+comment on column organisation.number_key is 'the number without differences of spelling';
+comment on column organisation.group_key is 'joins a central organisation and its subordinates';
 comment on column organisation.prominence is 'size band; orders results that match equally well';
-comment on column organisation.first_seen is 'day of the data in which the register first had it here';
-comment on column organisation.last_seen is 'day of the data in which it was last listed; null while it is';
-comment on column organisation.search_name is 'words of the name: ASCII, lower case, one blank between';
-comment on column organisation.parent_key is 'number_key of the body that it is a branch of, as its register says';
-comment on column organisation.source is 'the format that lists it; null: entered by hand';
-comment on column organisation.activities is 'for each tag the rule that gave it';
-comment on column organisation.search_place is 'words of the place: ASCII, lower case, one blank between';
+comment on column organisation.first_seen is 'date of the data in which the register first listed it';
+comment on column organisation.last_seen is 'date of the data in which it was last listed; null while it is';
+comment on column organisation.search_name is 'words of the name: ASCII, lower case, separated by single spaces';
+comment on column organisation.parent_key is
+    'number_key of the organisation that it is a branch of, as its register says';
+comment on column organisation.source is 'data set that lists it; null: entered by hand';
+comment on column organisation.activities is 'by tag, the rule that assigned it';
+comment on column organisation.search_place is 'words of the place: ASCII, lower case, separated by single spaces';
 comment on column organisation.same_as is
-    'the same body in another register, whose record answers for both; null: its own';
-comment on column organisation.succeeded_by is
-    'what it became by a merger or a new registration, at the end of the chain';
-comment on column organisation.overruled is 'why it is inactive though its register may list it';
+    'the same organisation in another register, whose record represents both; null: none';
+comment on column organisation.succeeded_by is 'its final successor after mergers and new registrations';
+comment on column organisation.status_override is 'why it is inactive although its register may list it';
 
--- The record that answers for others answers for itself.
+-- The record that represents others does not point to another one itself.
 create function check_same_organisation() returns trigger language plpgsql as $$
 declare
     one organisation;
@@ -111,7 +111,7 @@ create constraint trigger organisation_same_is_principal after insert or update 
     execute function check_same_organisation();
 grant select, insert, update on organisation to almoner_app;
 
--- What a load changed in a body that was known: the record as it stood on a day follows from it. Only ever added to.
+-- What a load changed in a known organisation, so that its record on any date can be reconstructed. Append-only.
 create table organisation_change (
     id bigint generated always as identity primary key,
     organisation_id uuid not null references organisation (id),
@@ -126,20 +126,21 @@ create table organisation_change (
 );
 create index organisation_change_organisation on organisation_change (organisation_id, id);
 create index organisation_change_load on organisation_change (load_id, organisation_id);
--- Which bodies were branches of another and are no more.
+-- Finds organisations that used to be branches of another.
 create index organisation_change_left_branch on organisation_change (before) where field = 'branch_of';
-comment on column organisation_change.at is 'day of the data that brought the change';
-comment on column organisation_change.kind is 'what happened where field and values alone do not tell; null: they do';
+comment on column organisation_change.at is 'date of the data that brought the change';
+comment on column organisation_change.kind is 'what happened, where field and values alone do not say; null: they do';
 grant select, insert on organisation_change to almoner_app;
 
--- How far partners were told of what a load changed. The row and the events of a batch are one commit.
-create table organisation_telling (
+-- How far partners have been notified of a load's changes. The row and the events of a batch are committed together.
+create table organisation_change_notification (
     load_id uuid primary key references register_load (id) deferrable initially deferred,
-    told_to uuid,
-    done_at timestamptz
+    last_notified_id uuid,
+    completed_at timestamptz
 );
-comment on column organisation_telling.told_to is 'the last organisation whose followers were told';
-grant select, insert, update on organisation_telling to almoner_app;
+comment on column organisation_change_notification.last_notified_id is
+    'last organisation whose followers were notified';
+grant select, insert, update on organisation_change_notification to almoner_app;
 
 create table organisation_branding (
     organisation_id uuid primary key references organisation (id),
@@ -152,7 +153,7 @@ create table organisation_branding (
 comment on column organisation_branding.logo is 'key of media, as are images';
 grant select, insert, update, delete on organisation_branding to almoner_app;
 
--- How an organisation wished to be shown, and since when; never overwritten.
+-- How an organisation wanted to be presented, and since when; never overwritten.
 create table organisation_branding_change (
     id bigint generated always as identity primary key,
     organisation_id uuid not null references organisation (id),
@@ -163,7 +164,7 @@ create table organisation_branding_change (
     images text[] not null
 );
 create index organisation_branding_change_organisation on organisation_branding_change (organisation_id, id);
-comment on column organisation_branding_change.logo is 'key of media, which is kept only while it is shown';
+comment on column organisation_branding_change.logo is 'key of media, which is deleted once it is no longer displayed';
 grant select, insert on organisation_branding_change to almoner_app;
 
 create table organisation_milestone (
@@ -176,9 +177,9 @@ create table organisation_milestone (
 create index organisation_milestone_organisation on organisation_milestone (organisation_id, id);
 grant select, insert, update, delete on organisation_milestone to almoner_app;
 
--- The words of a body, each once: of its names bare, of its place after @, of its description after #, the initials of
--- its name after ~. Its price keeps the planner from working it out for every row where a word is common, and being
--- unsafe in parallel keeps it from sharing them out: results are found by index, always in the same order.
+-- An organisation's distinct search terms: names as they are, places after @, description after #, initials of the name
+-- after ~. The cost keeps the planner from evaluating it for every row when a word is common, and being parallel unsafe
+-- keeps it from splitting the scan: results come from the index, always in the same order.
 create function search_lexemes(name text, other text, place text, described text) returns tsvector
 language plpgsql immutable strict cost 1000 as $$
 declare
@@ -203,8 +204,8 @@ begin
     return array_to_tsvector(case when length(initials) < 3 then words else words || ('~' || initials) end);
 end $$;
 
--- What search reads of an organisation, sixty to a page: thousands of results are counted and ordered in milliseconds,
--- which the wide table cannot. Triggers keep it; nothing else writes it.
+-- Search columns of an organisation, sixty rows to a page, so that thousands of results are counted and sorted in
+-- milliseconds, which the wide table does not allow. Maintained by triggers only.
 create table organisation_search (
     id uuid primary key,
     partner_id uuid,
@@ -233,14 +234,15 @@ create index organisation_search_inactive on organisation_search (id) where not 
 create index organisation_search_group_exempt on organisation_search (id) where usa_group_exempt;
 create index organisation_search_kinds on organisation_search (kinds, id) where kinds <> 1;
 create index organisation_search_tags on organisation_search using gin (tag_ids) where tag_ids <> '{}';
-comment on column organisation_search.listed is 'not the same body as another, whose record answers for it';
+comment on column organisation_search.listed is
+    'not represented by the record of the same organisation in another register';
 comment on column organisation_search.kinds is 'types as bits: 1 nonprofit, 2 social_impact, 4 education';
-comment on column organisation_search.rank is 'orders equals: active before not, central before not, the larger first';
+comment on column organisation_search.rank is 'tie-breaker: active first, then central organisations, then larger ones';
 grant select, insert, update on organisation_search to almoner_app;
 
--- A word and what is left when any one letter is left out: two words one slip apart have one of these in common.
--- Numbers and short words are taken as they stand.
-create function word_slips(word text) returns text[] language plpgsql immutable strict cost 1000 as $$
+-- A word and its variants with one letter deleted: words one edit apart share a variant. Numbers and short words have
+-- none.
+create function deletion_variants(word text) returns text[] language plpgsql immutable strict cost 1000 as $$
 begin
     if length(word) not between 3 and 40 or word ~ '[0-9]' then
         return '{}';
@@ -250,39 +252,43 @@ begin
     );
 end $$;
 
--- The distinct words of all names: a query's misspelt word is looked up here, not in the names.
-create table organisation_word (
+-- Distinct words of all names and places, in which misspelt query words are looked up.
+create table organisation_search_term (
     word text collate "C" primary key,
     n bigint not null
 );
-create index organisation_word_slips on organisation_word using gin (word_slips(word)) with (fastupdate = off);
-create index organisation_word_trigrams on organisation_word using gin (word gin_trgm_ops) with (fastupdate = off);
-comment on column organisation_word.n is 'how often names and places have the word; orders equally similar words';
+create index organisation_search_term_variants on organisation_search_term
+    using gin (deletion_variants(word)) with (fastupdate = off);
+create index organisation_search_term_trigrams on organisation_search_term
+    using gin (word gin_trgm_ops) with (fastupdate = off);
+comment on column organisation_search_term.n is 'number of occurrences; orders equally similar words';
 
--- What autovacuum would do a minute after a load, so that the first searches are fast too: empty the indexes' lists of
--- pending entries, and gather statistics. The application's role does not own the tables and may do neither itself.
-create function settle_organisations() returns void language plpgsql security definer
+-- Does right after a load what autovacuum would do a minute later, so that the first searches are fast: cleans up
+-- pending index entries and gathers statistics. The application's role does not own the tables and may do neither
+-- itself.
+create function analyze_organisations() returns void language plpgsql security definer
 set search_path = public, pg_temp as $$
 begin
     perform gin_clean_pending_list('organisation_search_tags');
     analyze organisation;
     analyze organisation_search;
-    analyze organisation_word;
+    analyze organisation_search_term;
 end $$;
 
--- Reads what search reads into the server's memory where it has the room, else into the operating system's; then what a
--- page of results is made of, as long as all of it fits into what the server is told that the system holds of files.
--- How many bytes that were. Zero without the extension pg_prewarm, which only an administrator can add. By the owner,
--- since not every version lets others read indexes so.
-create function warm_search() returns bigint language plpgsql security definer
+-- Loads the search tables and indexes into shared buffers if they fit, else into the operating system's cache; then
+-- what result pages need, if everything fits into effective_cache_size. Returns the bytes read; 0 without the extension
+-- pg_prewarm, which only an administrator can install. Runs as the owner, since not every version lets others read
+-- indexes.
+create function prewarm_search() returns bigint language plpgsql security definer
 set search_path = public, pg_temp as $$
 declare
     parts regclass[] := array[
-        'organisation_search_words', 'organisation_search_foremost', 'organisation_word', 'organisation_word_pkey',
-        'organisation_word_slips', 'organisation_word_trigrams', 'organisation_search', 'organisation_search_name'
+        'organisation_search_words', 'organisation_search_foremost', 'organisation_search_term',
+        'organisation_search_term_pkey', 'organisation_search_term_variants', 'organisation_search_term_trigrams',
+        'organisation_search', 'organisation_search_name'
     ];
     shown regclass[] := array[
-        'organisation_pkey', 'organisation_same', 'organisation_branches', 'register_entry_standing', 'organisation'
+        'organisation_pkey', 'organisation_same', 'organisation_branches', 'register_entry_current', 'organisation'
     ];
     part regclass;
     total bigint;
@@ -305,10 +311,10 @@ begin
     end loop;
     return total + further;
 end $$;
-revoke all on function warm_search() from public;
-grant execute on function warm_search() to almoner_app;
+revoke all on function prewarm_search() from public;
+grant execute on function prewarm_search() to almoner_app;
 
-create function search_learned() returns trigger language plpgsql as $$
+create function update_search_index() returns trigger language plpgsql as $$
 begin
     if tg_op = 'INSERT' then
         insert into organisation_search
@@ -321,7 +327,7 @@ begin
                 + 9 - least(o.prominence, 9))::smallint,
             o.tag_ids, o.search_name, o.search_other, o.search_place, o.search_description
         from new_rows o;
-        insert into organisation_word as known (word, n)
+        insert into organisation_search_term as known (word, n)
         select word, count(*) from new_rows o
         cross join unnest(string_to_array(
             concat_ws(' ', o.search_name, o.search_other, o.search_place, o.search_description), ' '
@@ -356,7 +362,7 @@ begin
     )
     $statement$;
     execute $statement$
-    insert into organisation_word as known (word, n)
+    insert into organisation_search_term as known (word, n)
     select word, sum(change) from (
         select
             concat_ws(' ', o.search_name, o.search_other, o.search_place, o.search_description) as after,
@@ -371,11 +377,11 @@ begin
     $statement$;
     return null;
 end $$;
-create trigger search_learns_new after insert on organisation
-    referencing new table as new_rows for each statement execute function search_learned();
-create trigger search_learns_changed after update on organisation
-    referencing new table as new_rows old table as old_rows for each statement execute function search_learned();
-grant select, insert, update on organisation_word to almoner_app;
+create trigger organisation_search_insert after insert on organisation
+    referencing new table as new_rows for each statement execute function update_search_index();
+create trigger organisation_search_update after update on organisation
+    referencing new table as new_rows old table as old_rows for each statement execute function update_search_index();
+grant select, insert, update on organisation_search_term to almoner_app;
 
 create table category (
     id uuid primary key,

@@ -9,7 +9,7 @@ create table watchlist (
 );
 grant select, insert, update on watchlist to almoner_app;
 
--- bodies, persons: a list of persons alone clears no body, nor the other way round.
+-- organisation_categories, person_categories: a list of persons alone clears no organisation, and vice versa.
 create table watchlist_load (
     id uuid primary key,
     list text not null references watchlist (code),
@@ -26,27 +26,27 @@ create table watchlist_load (
     added integer not null check (added >= 0),
     removed integer not null check (removed >= 0),
     changed integer not null check (changed >= 0),
-    bad integer not null check (bad >= 0),
+    rejected integer not null check (rejected >= 0),
     forced boolean not null,
     reasons text[] not null,
-    bodies text[] not null,
-    persons text[] not null,
+    organisation_categories text[] not null,
+    person_categories text[] not null,
     fetched_from text[] not null,
     unique (list, id),
     constraint watchlist_load_refused check ((status = 'refused') = (cardinality(reasons) > 0)),
     constraint watchlist_load_refused_changes check (status = 'loaded' or added + removed + changed = 0),
-    constraint watchlist_load_bodies check (bodies <@ categories),
-    constraint watchlist_load_persons check (persons <@ categories)
+    constraint watchlist_load_organisations check (organisation_categories <@ categories),
+    constraint watchlist_load_persons check (person_categories <@ categories)
 );
 create index watchlist_load_of_list on watchlist_load (list, id);
-comment on column watchlist_load.published_at is 'of which moment the list is, where its files or its importer say so';
+comment on column watchlist_load.published_at is 'publication time of the list, where its files or its importer say so';
 comment on column watchlist_load.sha256 is 'of the hashes of its files, in their order';
-comment on column watchlist_load.bodies is 'the categories in which it lists bodies';
-comment on column watchlist_load.persons is 'the categories in which it lists persons';
-comment on column watchlist_load.fetched_from is 'from which web addresses its files were fetched';
+comment on column watchlist_load.organisation_categories is 'categories in which it lists organisations';
+comment on column watchlist_load.person_categories is 'categories in which it lists persons';
+comment on column watchlist_load.fetched_from is 'URLs that its files were downloaded from';
 grant select, insert on watchlist_load to almoner_app;
 
--- What a list said of somebody from one load until another. Nothing is overwritten: a changed entry ends and begins.
+-- A list's entry from one load until another. Never overwritten: a changed entry ends and a new row begins.
 create table watchlist_entry (
     id uuid primary key,
     list text not null references watchlist (code),
@@ -64,7 +64,7 @@ create table watchlist_entry (
     programmes text[] not null,
     listed_on date,
     note text check (length(note) between 1 and 2000),
-    told_at text check (length(told_at) between 1 and 2000),
+    source_url text check (length(source_url) between 1 and 2000),
     since_load uuid not null,
     until_load uuid,
     foreign key (list, since_load) references watchlist_load (list, id),
@@ -74,34 +74,34 @@ create table watchlist_entry (
 create unique index watchlist_entry_current on watchlist_entry (list, entry_key) where until_load is null;
 create index watchlist_entry_since on watchlist_entry (since_load);
 create index watchlist_entry_until on watchlist_entry (until_load) where until_load is not null;
-comment on column watchlist_entry.content is 'hash of all that it says';
-comment on column watchlist_entry.told_at is 'address at which what it says can be read';
+comment on column watchlist_entry.content is 'hash of the whole entry';
+comment on column watchlist_entry.source_url is 'URL of the published entry';
 create trigger watchlist_entry_immutable before update on watchlist_entry for each row
     when (old.until_load is not null
           or (old.id, old.list, old.entry_key, old.content, old.kind, old.category, old.names, old.countries,
               old.addresses, old.identifiers, old.birth_years, old.programmes, old.since_load) is distinct from
              (new.id, new.list, new.entry_key, new.content, new.kind, new.category, new.names, new.countries,
               new.addresses, new.identifiers, new.birth_years, new.programmes, new.since_load)
-          or (old.listed_on, old.note, old.told_at) is distinct from (new.listed_on, new.note, new.told_at))
+          or (old.listed_on, old.note, old.source_url) is distinct from (new.listed_on, new.note, new.source_url))
     execute function guard_immutable();
 grant select, insert, update on watchlist_entry to almoner_app;
 
--- Lists that refresh themselves, as the schedule of the deployment says, and how the last try went.
+-- Lists that refresh automatically, as scheduled by the deployment, and the outcome of the last attempt.
 create table watchlist_refresh (
     list text primary key,
-    every interval not null check (every >= interval '1 hour'),
+    refresh_interval interval not null check (refresh_interval >= interval '1 hour'),
     due_at timestamptz not null,
-    tried_at timestamptz,
+    attempted_at timestamptz,
     status text check (status in ('loaded', 'unchanged', 'refused', 'failed')),
     failures integer not null default 0 check (failures >= 0),
     reason text,
     check ((status = 'failed') = (failures > 0)),
-    check ((tried_at is null) = (status is null))
+    check ((attempted_at is null) = (status is null))
 );
 grant select, insert, update, delete on watchlist_refresh to almoner_app;
 
--- Who is compared with the lists: as they looked when it was done last. Those that are watched are compared again
--- when a list changes: of applicants, those who may speak for a nonprofit or still ask to.
+-- Who is screened against the lists, as last screened. Monitored subjects are screened again when a list changes: of
+-- applicants, those who may represent a nonprofit or have a pending application.
 create table screening_subject (
     id uuid primary key,
     type text not null check (type in ('organisation', 'agent_verification')),
@@ -112,24 +112,23 @@ create table screening_subject (
     countries text[] not null,
     identifiers text[] not null,
     address jsonb check (jsonb_typeof(address) = 'object'),
-    watched boolean not null,
-    forgotten boolean not null default false,
+    monitored boolean not null,
+    erased boolean not null default false,
     screened_at timestamptz not null,
-    engine integer not null default 0 check (engine >= 0),
+    engine_version integer not null check (engine_version >= 0),
     unique (type, subject_id),
-    constraint screening_subject_named check (forgotten = (cardinality(names) = 0)),
-    constraint screening_subject_watched check (not (watched and forgotten))
+    constraint screening_subject_named check (erased = (cardinality(names) = 0)),
+    constraint screening_subject_monitored check (not (monitored and erased))
 );
-create index screening_subject_watched on screening_subject (id) where watched;
-create index screening_subject_outdated on screening_subject (engine) where watched;
-comment on column screening_subject.partner_id is 'who had it compared first';
-comment on column screening_subject.engine is 'which version of the engine compared it last';
+create index screening_subject_monitored on screening_subject (id) where monitored;
+create index screening_subject_outdated on screening_subject (engine_version) where monitored;
+comment on column screening_subject.partner_id is 'who had it screened first';
+comment on column screening_subject.engine_version is 'version of the matching engine that last screened it';
 grant select, insert, update on screening_subject to almoner_app;
 
--- One subject and one entry of a list that may be the same. What a person decided holds until one of the two changes
--- in something that mattered.
--- A person who decided a match decided about two sides (decided_subject, decided_entry). While they differ from what is
--- known now, somebody is asked again: a cleared match is open until then, a confirmed one stays confirmed.
+-- A subject and a list entry that may be the same. A person's decision holds for the two sides it was made about
+-- (decided_subject, decided_entry). When either changes in something relevant, a person is asked again: a cleared match
+-- is reopened, a confirmed one stays confirmed meanwhile.
 create table screening_match (
     id uuid primary key,
     subject uuid not null references screening_subject (id),
@@ -145,22 +144,22 @@ create table screening_match (
     current boolean not null,
     found_at timestamptz not null,
     changed_at timestamptz not null,
-    waits boolean not null,
-    decided_as text check (decided_as in ('confirmed', 'cleared')),
+    awaiting_review boolean not null,
+    last_decision text check (last_decision in ('confirmed', 'cleared')),
     decided_subject jsonb check (jsonb_typeof(decided_subject) = 'object'),
     decided_entry jsonb check (jsonb_typeof(decided_entry) = 'object'),
     foreign key (list, load_id) references watchlist_load (list, id),
     constraint screening_match_once unique (subject, list, entry_key),
-    constraint screening_match_waits check (current or not waits),
-    constraint screening_match_open check (decision <> 'open' or waits = current),
-    constraint screening_match_decided check (decision = 'open' or decided_as = decision)
+    constraint screening_match_awaiting_review check (current or not awaiting_review),
+    constraint screening_match_open check (decision <> 'open' or awaiting_review = current),
+    constraint screening_match_decided check (decision = 'open' or last_decision = decision)
 );
 create index screening_match_of_entry on screening_match (list, entry_key) where current;
-comment on column screening_match.load_id is 'the version of the list in which it was found as it is';
-comment on column screening_match.current is 'whether the two still agree; what was decided is kept if not';
-comment on column screening_match.waits is 'whether a person is asked about it';
-comment on column screening_match.decided_as is 'what a person decided last, of the two sides as they were then';
+comment on column screening_match.load_id is 'version of the list that contains the entry as matched';
+comment on column screening_match.current is 'whether the two still match; decisions are kept if not';
+comment on column screening_match.awaiting_review is 'whether a person has to decide it';
+comment on column screening_match.last_decision is 'a person''s last decision, about the two sides as they were then';
 grant select, insert, update on screening_match to almoner_app;
 
--- The load that counts is one of its own list: the two tables name each other.
+-- The current load is one of the list's own: the two tables refer to each other.
 alter table watchlist add foreign key (code, current_load) references watchlist_load (list, id);

@@ -9,13 +9,13 @@ create table card_attempt (
     allowed smallint not null check (allowed between 1 and 5),
     declined smallint not null default 0 check (declined >= 0),
     paid boolean not null default false,
-    begun_at timestamptz not null,
+    started_at timestamptz not null,
     ended_at timestamptz,
     check (ended_at is not null or not paid)
 );
-create index card_attempt_address on card_attempt (address, begun_at);
-create index card_attempt_device on card_attempt (device, begun_at);
-create index card_attempt_begun on card_attempt (begun_at);
+create index card_attempt_address on card_attempt (address, started_at);
+create index card_attempt_device on card_attempt (device, started_at);
+create index card_attempt_begun on card_attempt (started_at);
 create index card_attempt_paid on card_attempt (partner_id, ended_at) where paid;
 grant select, insert, update, delete on card_attempt to almoner_app;
 

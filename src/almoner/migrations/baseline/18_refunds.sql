@@ -101,7 +101,7 @@ create table refund (
     borne_minor bigint not null check (borne_minor >= 0),
     given_back_minor bigint check (given_back_minor >= 0),
     status text not null check (status in ('begun', 'sent', 'refused')),
-    begun_at timestamptz not null,
+    started_at timestamptz not null,
     begun_by text check (length(begun_by) between 1 and 255),
     note text check (length(note) between 1 and 500),
     ended_at timestamptz,
@@ -132,9 +132,9 @@ create trigger refund_status before update of status on refund for each row
     when (old.status is distinct from new.status) execute function guard_status('refund');
 create trigger refund_immutable before update on refund for each row
     when (old.status <> 'begun'
-          or (old.id, old.donation_id, old.provider, old.amount_minor, old.currency, old.borne_minor, old.begun_at)
+          or (old.id, old.donation_id, old.provider, old.amount_minor, old.currency, old.borne_minor, old.started_at)
               is distinct from
-             (new.id, new.donation_id, new.provider, new.amount_minor, new.currency, new.borne_minor, new.begun_at)
+             (new.id, new.donation_id, new.provider, new.amount_minor, new.currency, new.borne_minor, new.started_at)
           or old.payment_id is distinct from new.payment_id or old.begun_by is distinct from new.begun_by
           or old.note is distinct from new.note)
     execute function guard_immutable();

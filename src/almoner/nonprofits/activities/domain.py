@@ -49,13 +49,13 @@ class Activities(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Application:
-    """Going through all bodies by the rules of a version. ``done_at`` is None until the last one."""
+    """Going through all bodies by the rules of a version. ``completed_at`` is None until the last one."""
 
     id: UUID
     version: str
-    begun_at: datetime
-    done_at: datetime | None = None
-    bodies: int = 0
+    started_at: datetime
+    completed_at: datetime | None = None
+    organisations: int = 0
     changed: int = 0
 
 

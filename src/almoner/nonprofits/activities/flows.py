@@ -36,10 +36,12 @@ async def apply(
             bodies = await store.page(tx, EVERYONE, after, batch)
             changed = await _change(tx, bodies, loads)
             application = replace(
-                application, bodies=application.bodies + len(bodies), changed=application.changed + changed
+                application,
+                organisations=application.organisations + len(bodies),
+                changed=application.changed + changed,
             )
             if not bodies:
-                application = replace(application, done_at=tx.now)
+                application = replace(application, completed_at=tx.now)
             await store.count(tx, EVERYONE, application)
             if not bodies:
                 await outbox.emit(tx, None, APPLIED, RulesApplied(application.id, application.changed))

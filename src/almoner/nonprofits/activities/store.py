@@ -64,21 +64,21 @@ def _tagged(row: Record) -> Tagged:
 async def insert(tx: Tx, _: Everyone, application: Application) -> None:
     """Begin to go through all bodies."""
     await tx.execute(
-        "insert into activity_application (id, version, begun_at) values ($1, $2, $3)",
+        "insert into activity_classification_run (id, version, started_at) values ($1, $2, $3)",
         application.id,
         application.version,
-        application.begun_at,
+        application.started_at,
     )
 
 
 async def count(tx: Tx, _: Everyone, application: Application) -> None:
     """How far it is."""
     await tx.execute(
-        "update activity_application set bodies = $2, changed = $3, done_at = $4 where id = $1",
+        "update activity_classification_run set organisations = $2, changed = $3, completed_at = $4 where id = $1",
         application.id,
-        application.bodies,
+        application.organisations,
         application.changed,
-        application.done_at,
+        application.completed_at,
     )
 
 

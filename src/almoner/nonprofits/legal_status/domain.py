@@ -82,7 +82,7 @@ class Standing:
         return not any(reason.step in _DECISIVE and reason.verdict == "fail" for reason in self.reasons)
 
     @property
-    def overruled(self) -> Overruling | None:
+    def status_override(self) -> Overruling | None:
         """What another list says against the register's listing; None when nothing does."""
         failed = {reason.step for reason in self.reasons if reason.verdict == "fail"}
         if "revocation" in failed:

@@ -65,8 +65,8 @@ async def judged(tx: Tx, registry_id: UUID) -> AsyncIterator[Mapping[UUID, Overr
     after = _FIRST
     while subjects := await store.doubtful(tx, EVERYONE, registry_id, codes, after, _BATCH):
         after = subjects[-1].id
-        found = [(subject, domain.of_us_body(_told(subject, sources)).overruled) for subject in subjects]
-        yield {subject.id: overruled for subject, overruled in found if overruled != subject.overruled}
+        found = [(subject, domain.of_us_body(_told(subject, sources)).status_override) for subject in subjects]
+        yield {subject.id: overruled for subject, overruled in found if overruled != subject.status_override}
 
 
 def _told(subject: Subject, sources: Sequence[Source]) -> dict[str, Told]:

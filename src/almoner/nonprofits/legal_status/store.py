@@ -34,7 +34,7 @@ class Subject:
     group_key: str | None
     source: str | None
     data_as_of: datetime | None
-    overruled: str | None
+    status_override: str | None
     entries: list[dict[str, Any]]
 
 
@@ -51,7 +51,7 @@ async def sources(tx: Tx, _: Everyone, registry_id: UUID) -> list[Source]:
 
 
 _SUBJECT: Final = """
-    select o.id, o.number_key, o.group_key, o.source, listed.data_as_of, o.overruled,
+    select o.id, o.number_key, o.group_key, o.source, listed.data_as_of, o.status_override,
         coalesce(told.entries, '[]'::jsonb) as entries
     from organisation o
     left join register_part listed on listed.source = o.source and listed.part = o.part
@@ -117,7 +117,7 @@ async def doubtful(
     rows = await tx.fetch(
         f"""
         {_SUBJECT} where o.registry_id = $1 and o.partner_id is null and o.id > $3 and (
-            o.overruled in ('revoked', 'terminated') or exists (
+            o.status_override in ('revoked', 'terminated') or exists (
                 select from register_entry d
                 where d.number_key = o.number_key and d.valid_to is null and d.source = any($4::text[])
             )
@@ -142,6 +142,6 @@ def _subject(row: Record) -> Subject:
         row["group_key"],
         row["source"],
         row["data_as_of"],
-        row["overruled"],
+        row["status_override"],
         list(row["entries"]),
     )

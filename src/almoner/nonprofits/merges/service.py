@@ -9,7 +9,7 @@ from uuid import UUID
 from almoner.nonprofits.legal_status import service as standing
 from almoner.nonprofits.merges import domain, store
 from almoner.nonprofits.merges.domain import Ending
-from almoner.nonprofits.merges.store import Overruled, Row, Told
+from almoner.nonprofits.merges.store import Row, StatusOverride, Told
 from almoner.nonprofits.organisations import service as organisations
 from almoner.nonprofits.registers.domain import CHANGED, Link, RegisterChanged
 from almoner.nonprofits.registries import domain as registries_domain
@@ -66,9 +66,9 @@ async def settle(tx: Tx, registry_id: UUID, load_id: UUID, day: datetime) -> Non
     await store.plan(tx, EVERYONE, few=True)
     await _succeed(tx, load_id, day)
     async for judged in standing.judged(tx, registry_id):
-        known = await store.overruled(tx, EVERYONE, list(judged)) if judged else []
+        known = await store.status_overrides(tx, EVERYONE, list(judged)) if judged else []
         changed = [
-            (row, replace(row, overruled=judged[row.id], active=row.listed and judged[row.id] is None))
+            (row, replace(row, status_override=judged[row.id], active=row.listed and judged[row.id] is None))
             for row in known
             if row.succeeded_by is None
         ]
@@ -83,35 +83,37 @@ async def settle(tx: Tx, registry_id: UUID, load_id: UUID, day: datetime) -> Non
 
 async def _succeed(tx: Tx, load_id: UUID, day: datetime) -> None:
     found = domain.successors(await store.steps(tx, EVERYONE))
-    known = await store.overruled_by(tx, EVERYONE, _ENDINGS, list(found))
+    known = await store.overridden_by(tx, EVERYONE, _ENDINGS, list(found))
     changed = []
     for row in known:
         successor = found.get(row.id)
         if successor is not None:
-            new = replace(row, overruled=successor.kind, succeeded_by=successor.organisation_id, active=False)
+            new = replace(row, status_override=successor.kind, succeeded_by=successor.organisation_id, active=False)
         else:
-            new = replace(row, overruled=None, succeeded_by=None, active=row.listed)
+            new = replace(row, status_override=None, succeeded_by=None, active=row.listed)
         changed.append((row, new))
     await _overrule(tx, load_id, day, changed)
 
 
-async def _overrule(tx: Tx, load_id: UUID, day: datetime, rows: Iterable[tuple[Overruled, Overruled]]) -> None:
+async def _overrule(
+    tx: Tx, load_id: UUID, day: datetime, rows: Iterable[tuple[StatusOverride, StatusOverride]]
+) -> None:
     changed = [(before, after) for before, after in rows if before != after]
     if not changed:
         return
-    await store.set_overruled(tx, EVERYONE, [after for _, after in changed])
+    await store.set_status_overrides(tx, EVERYONE, [after for _, after in changed])
     told = []
     for before, after in changed:
-        kind = after.overruled or _undone(before)
-        for field in ("active", "overruled", "succeeded_by"):
+        kind = after.status_override or _undone(before)
+        for field in ("active", "status_override", "succeeded_by"):
             one, other = getattr(before, field), getattr(after, field)
             if one != other:
                 told.append(Told(before.id, field, one, other, kind))
     await store.tell(tx, EVERYONE, load_id, day, told)
 
 
-def _undone(before: Overruled) -> str:
-    return "parted" if before.overruled in _ENDINGS else "reinstated"
+def _undone(before: StatusOverride) -> str:
+    return "parted" if before.status_override in _ENDINGS else "reinstated"
 
 
 async def _join(tx: Tx, load_id: UUID, day: datetime) -> None:

@@ -26,13 +26,13 @@ class Row:
 
 
 @dataclass(frozen=True, slots=True)
-class Overruled:
+class StatusOverride:
     """Whether a body is overruled, and by what. ``listed``: whether its register lists it as standing."""
 
     id: UUID
     listed: bool
     active: bool
-    overruled: str | None
+    status_override: str | None
     succeeded_by: UUID | None
 
 
@@ -235,44 +235,44 @@ async def set_same(tx: Tx, _: Everyone, found: Sequence[tuple[UUID, UUID | None]
 
 _OVERRULED: Final = """
     select o.id, o.last_seen is null and coalesce((e.record->>'active')::boolean, true) as listed, o.active,
-        o.overruled, o.succeeded_by
+        o.status_override, o.succeeded_by
     from organisation o
     left join register_entry e on e.number_key = o.number_key and e.source = o.source and e.valid_to is null
 """
 
 
-async def overruled_by(tx: Tx, _: Everyone, kinds: Sequence[Ending], ids: Sequence[UUID]) -> list[Overruled]:
+async def overridden_by(tx: Tx, _: Everyone, kinds: Sequence[Ending], ids: Sequence[UUID]) -> list[StatusOverride]:
     """The bodies that are overruled for one of these reasons, and those of these ids."""
     rows = await tx.fetch(
         f"""
         {_OVERRULED} where o.id in (
-            select id from organisation where overruled is not null and overruled = any($1::text[])
+            select id from organisation where status_override is not null and status_override = any($1::text[])
             union select unnest($2::uuid[])
         )
         """,
         kinds,
         ids,
     )
-    return [Overruled(*row) for row in rows]
+    return [StatusOverride(*row) for row in rows]
 
 
-async def overruled(tx: Tx, _: Everyone, ids: Sequence[UUID]) -> list[Overruled]:
+async def status_overrides(tx: Tx, _: Everyone, ids: Sequence[UUID]) -> list[StatusOverride]:
     """Whether these bodies are overruled."""
     rows = await tx.fetch(f"{_OVERRULED} where o.id = any($1::uuid[])", ids)
-    return [Overruled(*row) for row in rows]
+    return [StatusOverride(*row) for row in rows]
 
 
-async def set_overruled(tx: Tx, _: Everyone, found: Sequence[Overruled]) -> None:
+async def set_status_overrides(tx: Tx, _: Everyone, found: Sequence[StatusOverride]) -> None:
     """Store who is overruled, and with it who is active."""
     await tx.execute(
         """
-        update organisation o set overruled = w.overruled, succeeded_by = w.succeeded_by, active = w.active,
+        update organisation o set status_override = w.status_override, succeeded_by = w.succeeded_by, active = w.active,
             updated_at = $5
-        from unnest($1::uuid[], $2::text[], $3::uuid[], $4::boolean[]) w (id, overruled, succeeded_by, active)
+        from unnest($1::uuid[], $2::text[], $3::uuid[], $4::boolean[]) w (id, status_override, succeeded_by, active)
         where o.id = w.id
         """,
         [row.id for row in found],
-        [row.overruled for row in found],
+        [row.status_override for row in found],
         [row.succeeded_by for row in found],
         [row.active for row in found],
         tx.now,

@@ -16,8 +16,9 @@ checks: Final = (
         "An hour after a load, everybody who follows an organisation that it changed has been told",
         "See that a worker runs; a job `organisations.tell` that died says why in its last_error",
         """
-        select l.source || ', load ' || t.load_id from organisation_telling t join register_load l on l.id = t.load_id
-        where t.done_at is null and l.loaded_at < (select at from moment) - interval '1 hour'
+        select l.source || ', load ' || t.load_id from organisation_change_notification t
+        join register_load l on l.id = t.load_id
+        where t.completed_at is null and l.loaded_at < (select at from moment) - interval '1 hour'
         """,
     ),
     Check(
@@ -60,7 +61,7 @@ checks: Final = (
         "Count them anew with almoner organisations reindex",
         f"""
         select known.n || ' known, ' || had.n || ' there'
-        from (select coalesce(sum(n), 0) as n from organisation_word) known
+        from (select coalesce(sum(n), 0) as n from organisation_search_term) known
         cross join (select coalesce(sum({_WORDS_OF}), 0) as n from organisation_search) had
         where known.n <> had.n
         """,

@@ -43,9 +43,9 @@ class Source:
     unverified: bool
     data_as_of: datetime | None
 
-    def stale(self, now: datetime, greatest_age: timedelta | None) -> bool:
+    def stale(self, now: datetime, max_age: timedelta | None) -> bool:
         """Whether its data are older than allowed. What has no day is not judged."""
-        return greatest_age is not None and self.data_as_of is not None and now - self.data_as_of > greatest_age
+        return max_age is not None and self.data_as_of is not None and now - self.data_as_of > max_age
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +79,7 @@ class Organisation:
     is_branch_parent: bool
     branch_of: UUID | None
     usa_group_exempt: bool | None
-    overruled: str | None
+    status_override: str | None
     succeeded_by: UUID | None
     same_as: UUID | None
     activities: Mapping[str, str] | None
@@ -94,7 +94,7 @@ class Organisation:
     @property
     def inactive_reason(self) -> str | None:
         """Why it is not active: what overruled its register, or that the register removed it. None while it is."""
-        return None if self.active else self.overruled or "removed"
+        return None if self.active else self.status_override or "removed"
 
     @property
     def shown_name(self) -> str:

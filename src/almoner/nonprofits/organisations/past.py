@@ -37,7 +37,7 @@ async def _stood(tx: Tx, scope: Scope, record: Organisation, day: datetime) -> O
     if stood is None:
         return None
     listed = await store_history.listed_at(tx, scope, record.id, day)
-    return stood if listed is None else replace(stood, active=listed and stood.overruled is None)
+    return stood if listed is None else replace(stood, active=listed and stood.status_override is None)
 
 
 async def _other(tx: Tx, scope: Scope, asked: Organisation, day: datetime) -> Organisation | None:

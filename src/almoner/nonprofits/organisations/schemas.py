@@ -236,7 +236,7 @@ class ChangeOut(Out, object_name="organisation_change"):
 
 _CHANGED = {
     "usa_group_exempt": "countrySpecificProperties.usaGroupExempt",
-    "overruled": "inactiveReason",
+    "status_override": "inactiveReason",
     "activities": "activitySubTags",
 }
 _OTHERS = frozenset({"branch_of", "succeeded_by", "same_as"})
@@ -319,7 +319,7 @@ def _source_out(tx: Tx, source: Source) -> SourceOut:
         iso_or_none(source.data_as_of),
         source.code,
         source.unverified,
-        source.stale(tx.now, tx.deployment.greatest_age),
+        source.stale(tx.now, tx.deployment.max_age),
     )
 
 

@@ -240,7 +240,7 @@ async def tell_batch(tx: Tx, followers: Sequence[Followers], load_id: UUID) -> b
     telling = await store_history.lock_telling(tx, EVERYONE, load_id)
     if telling is None or telling.done:
         return False
-    changed = await store_history.changed_by(tx, EVERYONE, load_id, telling.told_to, _TOLD_AT_ONCE)
+    changed = await store_history.changed_by(tx, EVERYONE, load_id, telling.last_notified_id, _TOLD_AT_ONCE)
     if not changed:
         await store_history.advance_telling(tx, EVERYONE, load_id, None)
         return False

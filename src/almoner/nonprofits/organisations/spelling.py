@@ -45,7 +45,7 @@ RARE: Final = 200
 """Occurrences up to which a known word may yet be a slip: registers hold slips too."""
 
 REPAIRABLE: Final = range(3, 41)
-"""Letters of a word that may be misspelt: the dictionary knows longer ones only as they stand (``word_slips``)."""
+"""Letters of a word that may be misspelt: longer ones are only found as they stand (``deletion_variants``)."""
 
 MOST_LEFT: Final = 4_000
 """Strings that are looked up for what two slips may have left of all words of a query, at most."""

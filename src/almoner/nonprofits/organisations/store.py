@@ -21,7 +21,7 @@ select o.id, o.partner_id, o.registry_id, r.code as registry_code, r.name as reg
     o.is_branch_parent or coalesce(
         (select true from organisation under where under.branch_of = o.id limit 1), false
     ) as is_branch_parent,
-    o.branch_of, o.usa_group_exempt, o.overruled, o.succeeded_by, o.same_as, o.activities,
+    o.branch_of, o.usa_group_exempt, o.status_override, o.succeeded_by, o.same_as, o.activities,
     told.sources, p.data_as_of, o.first_seen, b.logo, coalesce(b.images, '{}') as images, o.created_at, o.updated_at
 """
 # What lists it comes first, then what else tells of it, then the same for its numbers in other registers. What else

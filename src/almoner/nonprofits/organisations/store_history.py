@@ -17,7 +17,7 @@ from almoner.platform.http.paging import Page
 _CHANGES: Final = """
 select c.id, c.at, c.field, c.before, c.after,
     case l.source when 'activity-tags' then l.source else r.name end as source, c.kind,
-    l.status = 'rolled_back' or l.undoes is not null as taken_back
+    l.status = 'rolled_back' or l.rolls_back is not null as taken_back
 from organisation_change c join register_load l on l.id = c.load_id join registry r on r.id = l.registry_id
 """
 _RECORDS: Final = "c.organisation_id in (select id from organisation where id = $1 or same_as = $1)"
@@ -106,7 +106,7 @@ async def sources_at(tx: Tx, _: Scope, organisation_ids: Sequence[UUID], day: da
         cross join lateral (
             select max(l.data_as_of) as data_as_of from register_load l join register_load_part p on p.load_id = l.id
             where l.source = s.code and p.part = entry.part and l.data_as_of <= $2 and l.status = 'loaded'
-                and l.undoes is null
+                and l.rolls_back is null
         ) loaded
         where o.id = any($1::uuid[])
         order by array_position($1::uuid[], o.id), s.code is distinct from o.source, s.code
@@ -204,35 +204,39 @@ async def shown_at(tx: Tx, _: Scope, organisation_id: UUID, moment: datetime) ->
 
 @dataclass(frozen=True, slots=True)
 class Telling:
-    """How far the followers of what a load changed were told. ``told_to``: the last organisation."""
+    """How far the followers of what a load changed were told. ``last_notified_id``: the last organisation."""
 
-    told_to: UUID | None
+    last_notified_id: UUID | None
     done: bool
 
 
 async def begin_telling(tx: Tx, _: Everyone, load_id: UUID) -> None:
     """From here on the followers of what the load changed are to be told."""
-    await tx.execute("insert into organisation_telling (load_id) values ($1) on conflict (load_id) do nothing", load_id)
+    await tx.execute(
+        "insert into organisation_change_notification (load_id) values ($1) on conflict (load_id) do nothing", load_id
+    )
 
 
 async def lock_telling(tx: Tx, _: Everyone, load_id: UUID) -> Telling | None:
     """How far it is, held until the transaction ends; None where nothing was begun."""
     row = await tx.fetchrow(
-        "select told_to, done_at from organisation_telling where load_id = $1 for no key update", load_id
+        "select last_notified_id, completed_at from organisation_change_notification "
+        "where load_id = $1 for no key update",
+        load_id,
     )
-    return Telling(row["told_to"], row["done_at"] is not None) if row else None
+    return Telling(row["last_notified_id"], row["completed_at"] is not None) if row else None
 
 
-async def advance_telling(tx: Tx, _: Everyone, load_id: UUID, told_to: UUID | None) -> None:
+async def advance_telling(tx: Tx, _: Everyone, load_id: UUID, last_notified_id: UUID | None) -> None:
     """The followers of organisations up to this one were told; None: all were."""
     await tx.execute(
         """
-        update organisation_telling set told_to = coalesce($2::uuid, told_to),
-            done_at = case when $2::uuid is null then $3::timestamptz end
+        update organisation_change_notification set last_notified_id = coalesce($2::uuid, last_notified_id),
+            completed_at = case when $2::uuid is null then $3::timestamptz end
         where load_id = $1
         """,
         load_id,
-        told_to,
+        last_notified_id,
         tx.now,
     )
 

@@ -61,7 +61,7 @@ async def mend(tx: Tx, _: Everyone, after: UUID, limit: int) -> Batch:
 async def count_words(tx: Tx, _: Everyone) -> int:
     """Count every word anew; how many were counted wrong. Loads wait meanwhile, searches do not."""
     await tx.execute("select from registry order by id for no key update")
-    await tx.execute("lock table organisation_word in share row exclusive mode")
+    await tx.execute("lock table organisation_search_term in share row exclusive mode")
     await tx.execute("set local work_mem = '64MB'")
     return int(
         await tx.fetchval(
@@ -70,11 +70,11 @@ async def count_words(tx: Tx, _: Everyone) -> int:
                 select word, count(*) as n from organisation_search cross join unnest({WORDS}) word
                 where word <> '' group by word
             ), mended as (
-                insert into organisation_word as known (word, n) select word, n from counted order by word
+                insert into organisation_search_term as known (word, n) select word, n from counted order by word
                 on conflict (word) do update set n = excluded.n where known.n <> excluded.n
                 returning 1
             ), gone as (
-                update organisation_word w set n = 0
+                update organisation_search_term w set n = 0
                 where w.n <> 0 and not exists (select from counted c where c.word = w.word) returning 1
             )
             select (select count(*) from mended) + (select count(*) from gone)
@@ -85,4 +85,4 @@ async def count_words(tx: Tx, _: Everyone) -> int:
 
 async def warm(tx: Tx, _: Everyone) -> int:
     """Have the server read what search reads, so that no question waits for its disk; the bytes, 0 where it cannot."""
-    return int(await tx.fetchval("select warm_search()"))
+    return int(await tx.fetchval("select prewarm_search()"))

@@ -10,7 +10,7 @@ checks: Final = (
         "The data of every register is younger than the greatest age that the deployment allows",
         "Load a newer file: almoner registers import. If it refreshes itself, follow docs/runbooks/registers.md",
         """
-        select code from register_source where data_as_of < (select at from moment) - greatest_age
+        select code from register_source where data_as_of < (select at from moment) - max_age
         """,
     ),
     Check(
@@ -30,9 +30,9 @@ checks: Final = (
         "Show it: almoner registers show LOAD. Fetch corrected files; or, where no rejected row is of a number that is "
         "missing, load the files again with --force",
         """
-        select l.source || ', ' || l.kept || ' kept, data of ' || to_char(l.data_as_of, 'YYYY-MM-DD')
+        select l.source || ', ' || l.carried_over || ' kept, data of ' || to_char(l.data_as_of, 'YYYY-MM-DD')
         from register_load l
-        where l.status = 'loaded' and l.kept > 0 and not exists (
+        where l.status = 'loaded' and l.carried_over > 0 and not exists (
             select from register_load newer
             where newer.source = l.source and newer.id > l.id and newer.status = 'loaded'
         )

@@ -186,11 +186,11 @@ LoadStatus = Literal["loaded", "unchanged", "quarantined", "rolled_back"]
 class Load:
     """One load and what it changed. ``status`` is ``unchanged`` when the same files are what is loaded already.
 
-    ``changed`` numbers told something else than before; of ``quiet`` ones nothing moved but facts that the source says
-    mean nothing; ``moved`` ones are in another part (they are among the changed).
-    ``ambiguous``: links of its source that are kept and join nothing, since others contradict them.
-    ``unread``: optional values that could not be read. ``kept``: numbers that stay as they were known, since their rows
-    were rejected, or a row whose number cannot be read may be theirs. ``notes``: what its files lack.
+    ``changed`` numbers told something else than before; of ``ignored_changes`` ones nothing moved but facts that the
+    source says mean nothing; ``moved`` ones are in another part (they are among the changed). ``ambiguous``: links of
+    its source that are kept and join nothing, since others contradict them. ``unreadable_values``: optional values that
+    could not be read. ``carried_over``: numbers that stay as they were known, since their rows were rejected, or a row
+    whose number cannot be read may be theirs. ``notes``: what its files lack.
     """
 
     id: UUID
@@ -201,20 +201,20 @@ class Load:
     rows: int
     added: int
     changed: int
-    gone: int
+    removed: int
     quarantined: int
     forced: bool
     files: tuple[FileFacts, ...]
     status: LoadStatus = "loaded"
     reasons: tuple[str, ...] = ()
-    quiet: int = 0
+    ignored_changes: int = 0
     moved: int = 0
     unnumbered: int = 0
-    undoes: UUID | None = None
+    rolls_back: UUID | None = None
     ambiguous: int = 0
-    unread: UnreadColumns = field(default_factory=dict)
+    unreadable_values: UnreadColumns = field(default_factory=dict)
     notes: tuple[str, ...] = ()
-    kept: int = 0
+    carried_over: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -240,9 +240,9 @@ class FileRead:
     rows: int
     staged: int
     unnumbered: int
-    fills: dict[str, Fills]
+    filled_counts: dict[str, Fills]
     refused: str | None = None
-    unread: UnreadColumns = field(default_factory=dict)
+    unreadable_values: UnreadColumns = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -275,13 +275,13 @@ def seconds_left(share: float, elapsed: float) -> float | None:
 class Difference:
     """What differs between two loads of a source. ``moved`` and ``renamed`` are among the changed.
 
-    ``columns``: in how many of the changed and quiet numbers a column differs; the most frequent first.
+    ``columns``: in how many of the changed and ignored numbers a column differs; the most frequent first.
     """
 
     came: int
-    gone: int
+    removed: int
     changed: int
-    quiet: int
+    ignored_changes: int
     moved: int
     renamed: int
     columns: dict[str, int]
@@ -289,7 +289,7 @@ class Difference:
 
 @dataclass(frozen=True, slots=True)
 class DifferentRow:
-    """One number that differs. ``fate``: in, out, changed or quiet."""
+    """One number that differs. ``fate``: in, out, changed or ignored."""
 
     number: str
     fate: str

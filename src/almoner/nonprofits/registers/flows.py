@@ -162,16 +162,16 @@ class _Loading:
             rows=rows,
             added=0,
             changed=0,
-            gone=0,
+            removed=0,
             quarantined=sum(bad.values()),
             forced=force,
             files=tuple(self._with_counts(place, by_file, bad, strays) for place in range(len(self.found))),
             status="quarantined" if refused else "loaded",
             reasons=tuple(reasons) if refused else (),
             unnumbered=sum(one.unnumbered for one in read),
-            unread=_unread(read),
+            unreadable_values=_unread(read),
             notes=await store_staging.notes(tx, EVERYONE, reading_id),
-            kept=0 if refused else await store_staging.count_held(tx, EVERYONE),
+            carried_over=0 if refused else await store_staging.count_held(tx, EVERYONE),
         )
         if refused:
             await outbox.emit(tx, None, PUT_ASIDE, PutAside(load.source, load.data_as_of, load.reasons))
@@ -219,10 +219,10 @@ class _Loading:
             rows=sum(fills["rows"] for fills in parts.values()),
             bad=bad,
             first_bad=(self.found[first[0].file].facts.name, first[0].line, first[0].reason) if first else None,
-            before={part: one.fills for part, one in covered.items()},
+            before={part: one.filled_counts for part, one in covered.items()},
             after=parts,
             numbers=numbers,
-            gone=gone,
+            removed=gone,
             missing=missing,
             day=self.day,
             newest=max((one.data_as_of for one in covered.values()), default=None),
@@ -240,7 +240,7 @@ class _Loading:
 
 def _by_file(read: Sequence[FileRead], again: Mapping[tuple[int, str], int]) -> dict[int, dict[str, Fills]]:
     """What each file holds of each part, without the rows of numbers that occurred before."""
-    by_file = {one.position: {part: dict(fills) for part, fills in one.fills.items()} for one in read}
+    by_file = {one.position: {part: dict(fills) for part, fills in one.filled_counts.items()} for one in read}
     for (place, part), rows in again.items():
         by_file[place][part]["rows"] -= rows
     return by_file
@@ -249,7 +249,7 @@ def _by_file(read: Sequence[FileRead], again: Mapping[tuple[int, str], int]) -> 
 def _unread(read: Sequence[FileRead]) -> UnreadColumns:
     columns: UnreadColumns = {}
     for one in read:
-        for column, found in one.unread.items():
+        for column, found in one.unreadable_values.items():
             add_unread(columns, column, found["rows"], found["examples"])
     return columns
 

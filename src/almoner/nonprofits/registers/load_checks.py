@@ -28,7 +28,7 @@ SMALLEST_FILL: Final = 0.5
 class Judged:
     """What a load is judged by. ``before`` and ``after`` count rows and filled columns of the parts that it replaces.
 
-    ``numbers`` is how many numbers stand in those parts, ``gone`` how many of these are in none of the files.
+    ``numbers`` is how many numbers stand in those parts, ``removed`` how many of these are in none of the files.
     ``missing``: canaries that were loaded and are not in it, when it replaces all parts and holds none of them.
     """
 
@@ -39,7 +39,7 @@ class Judged:
     before: Mapping[str, Fills]
     after: Mapping[str, Fills]
     numbers: int
-    gone: int
+    removed: int
     missing: Collection[str]
     day: datetime
     newest: datetime | None
@@ -58,7 +58,7 @@ def reasons(judged: Judged) -> list[str]:
     if judged.rows:
         rows_before = {part: fills.get("rows", 0) for part, fills in judged.before.items()}
         rows_after = {part: fills["rows"] for part, fills in judged.after.items()}
-        found += shrunken_columns(rows_before, rows_after) or exchanged(judged.numbers, judged.gone)
+        found += shrunken_columns(rows_before, rows_after) or exchanged(judged.numbers, judged.removed)
         found += emptied_columns(judged.before, judged.after)
     if judged.missing and judged.rows:
         found.append(f"none of the numbers that are always in it is there ({', '.join(sorted(judged.missing)[:3])})")

@@ -59,7 +59,9 @@ async def merge(
     known = await store_merge.has_entries(tx, EVERYONE, source.code)
     if known:
         day = load.data_as_of
-        rows, counts = await store_merge.compare(tx, EVERYONE, source.code, staged, list(parts), source.quiet, day)
+        rows, counts = await store_merge.compare(
+            tx, EVERYONE, source.code, staged, list(parts), source.ignored_columns, day
+        )
     else:
         rows, counts = store_merge.all_new(staged), Counts()
     pace.merged(1, _STEPS)
@@ -80,7 +82,14 @@ async def merge(
     await links.settle(tx, registry_id, load.id, load.data_as_of)
     pace.merged(4, _STEPS)
     added = counts.added if known else inserted
-    made = replace(load, added=added, changed=counts.changed, quiet=counts.quiet, moved=counts.moved, gone=counts.gone)
+    made = replace(
+        load,
+        added=added,
+        changed=counts.changed,
+        ignored_changes=counts.ignored_changes,
+        moved=counts.moved,
+        removed=counts.removed,
+    )
     return replace(made, ambiguous=await links.ambiguous(tx, source.code))
 
 

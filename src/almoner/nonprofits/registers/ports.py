@@ -62,7 +62,7 @@ class RegisterSource(Protocol):
         ...
 
     @property
-    def quiet(self) -> frozenset[str]:
+    def ignored_columns(self) -> frozenset[str]:
         """The facts that move without the body having changed: kept in history, told to nobody."""
         ...
 

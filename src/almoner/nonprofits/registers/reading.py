@@ -129,7 +129,7 @@ class _Unit:
     staged: int = 0
     unnumbered: int = 0
     filled: dict[str, tuple[Counter[str], Counter[str]]] = field(default_factory=dict)
-    unread: UnreadColumns = field(default_factory=dict)
+    unreadable_values: UnreadColumns = field(default_factory=dict)
 
     async def read(self, reading_id: UUID) -> None:
         """Into staging; what refuses the files is kept as the reason."""
@@ -141,8 +141,10 @@ class _Unit:
             refused = str(error)
             if not any(one.facts.name in refused for one in self.found):
                 refused = f"{self.found[0].facts.name}: {refused}"
-            self.rows, self.staged, self.unnumbered, self.filled, self.unread = 0, 0, 0, {}, {}
-        read = FileRead(self.place, self.rows, self.staged, self.unnumbered, self._fills(), refused, self.unread)
+            self.rows, self.staged, self.unnumbered, self.filled, self.unreadable_values = 0, 0, 0, {}, {}
+        read = FileRead(
+            self.place, self.rows, self.staged, self.unnumbered, self._fills(), refused, self.unreadable_values
+        )
         await store_staging.insert_file(self.tx, EVERYONE, reading_id, read)
 
     def _records(self) -> Iterator[tuple[Any, ...]]:
@@ -199,7 +201,7 @@ class _Unit:
         return staged
 
     def _unread(self, column: str, file: int, line: int, example: str) -> None:
-        domain.add_unread(self.unread, column, 1, [(self.found[file].facts.name, line, example)])
+        domain.add_unread(self.unreadable_values, column, 1, [(self.found[file].facts.name, line, example)])
 
     def _count(self, part: str, members: Iterable[str], facts: Iterable[str]) -> None:
         """One more row of the part, with what it holds."""

@@ -27,7 +27,7 @@ async def roll_back(db: Database, source: RegisterSource, record: Record | None 
         undone = await store.newest_load(tx, EVERYONE, source.code)
         if undone is None:
             raise ImportRefused(f"nothing of {source.code} is loaded: there is nothing to take back")
-        if undone.undoes is not None:
+        if undone.rolls_back is not None:
             raise ImportRefused(
                 f"the newest load of {source.code} was taken back already: load the files that are to count"
             )
@@ -65,12 +65,12 @@ async def _undo(tx: Tx, source: RegisterSource, registry_id: UUID, undone: Load)
         rows=counts.added + counts.changed,
         added=counts.added,
         changed=counts.changed,
-        gone=counts.gone,
+        removed=counts.removed,
         quarantined=0,
         forced=False,
         files=(),
         moved=counts.moved,
-        undoes=undone.id,
+        rolls_back=undone.id,
     )
     await store.insert_load(tx, EVERYONE, registry_id, made, [], {})
     await store.date_source(tx, EVERYONE, source.code, registry_id)

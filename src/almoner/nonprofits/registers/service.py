@@ -35,9 +35,9 @@ async def unverified(tx: Tx) -> frozenset[str]:
     return await store.unverified(tx, EVERYONE)
 
 
-async def quiet_of(tx: Tx, source: str) -> list[str]:
+async def ignored_columns_of(tx: Tx, source: str) -> list[str]:
     """The facts of a source that move without the body having changed, as its reader or mapping said."""
-    return await store.quiet_of(tx, EVERYONE, source)
+    return await store.ignored_columns_of(tx, EVERYONE, source)
 
 
 async def every_load(tx: Tx, limit: int) -> list[Load]:
@@ -72,12 +72,12 @@ async def load_of(tx: Tx, source: str | None, named: UUID | datetime) -> Load:
 
 
 async def difference(
-    tx: Tx, old: Load, new: Load, quiet: Iterable[str], rows: int
+    tx: Tx, old: Load, new: Load, ignored: Iterable[str], rows: int
 ) -> tuple[Difference, list[DifferentRow]]:
     """What differs between two loads of one source, and so many of the numbers. Raises ImportRefused."""
     if old.source != new.source:
         raise ImportRefused(f"one load is of {old.source}, the other of {new.source}: name two of one source")
-    counted = await store_diff.difference(tx, EVERYONE, old.source, old.id, new.id, quiet)
+    counted = await store_diff.difference(tx, EVERYONE, old.source, old.id, new.id, ignored)
     if not rows:
         return counted, []
-    return counted, await store_diff.different_rows(tx, EVERYONE, old.source, old.id, new.id, quiet, rows)
+    return counted, await store_diff.different_rows(tx, EVERYONE, old.source, old.id, new.id, ignored, rows)

@@ -18,7 +18,7 @@ class Standing:
 
     load_id: UUID
     data_as_of: datetime
-    fills: Fills
+    filled_counts: Fills
 
 
 async def lock_registry(tx: Tx, _: Everyone, registry_id: UUID) -> None:
@@ -30,21 +30,23 @@ async def know_source(tx: Tx, _: Everyone, registry_id: UUID, source: RegisterSo
     """Enter a source that is loaded for the first time, and what its reader says of it."""
     await tx.execute(
         """
-        insert into register_source (code, registry_id, lists, unverified, quiet) values ($1, $2, $3, $4, $5)
+        insert into register_source (code, registry_id, lists_organisations, unverified, ignored_columns) values ($1,
+            $2, $3, $4, $5)
         on conflict (code) do update
-        set lists = excluded.lists, unverified = excluded.unverified, quiet = excluded.quiet
+        set lists_organisations = excluded.lists_organisations, unverified = excluded.unverified,
+            ignored_columns = excluded.ignored_columns
         """,
         source.code,
         registry_id,
         source.lists,
         source.unverified,
-        sorted(source.quiet),
+        sorted(source.ignored_columns),
     )
 
 
-async def quiet_of(tx: Tx, _: Everyone, source: str) -> list[str]:
-    """The facts that its reader called quiet when the source was last loaded."""
-    return list(await tx.fetchval("select quiet from register_source where code = $1", source) or ())
+async def ignored_columns_of(tx: Tx, _: Everyone, source: str) -> list[str]:
+    """The facts that its reader ignored when the source was last loaded."""
+    return list(await tx.fetchval("select ignored_columns from register_source where code = $1", source) or ())
 
 
 async def unverified(tx: Tx, _: Everyone) -> frozenset[str]:
@@ -56,14 +58,15 @@ async def standing_parts(tx: Tx, _: Everyone, source: str) -> dict[str, Standing
     """What is loaded of a source, by part."""
     rows = await tx.fetch(
         """
-        select p.part, p.load_id, p.data_as_of, p.rows, l.fills
+        select p.part, p.load_id, p.data_as_of, p.rows, l.filled_counts
         from register_part p left join register_load_part l on l.load_id = p.load_id and l.part = p.part
         where p.source = $1
         """,
         source,
     )
     return {
-        row["part"]: Standing(row["load_id"], row["data_as_of"], row["fills"] or {"rows": row["rows"]}) for row in rows
+        row["part"]: Standing(row["load_id"], row["data_as_of"], row["filled_counts"] or {"rows": row["rows"]})
+        for row in rows
     }
 
 
@@ -79,7 +82,7 @@ async def standing_files(tx: Tx, _: Everyone, source: str, hashes: Sequence[byte
         where l.source = $1 and l.status = 'loaded' and f.sha256 = any($2::bytea[]) and l.rows > 0 and not exists (
             select from register_load_part k left join register_part p on p.source = $1 and p.part = k.part
             where k.load_id = l.id and (f.parts = '{}' or k.part = any(f.parts))
-                and (p.load_id is distinct from l.id or k.fills is null)
+                and (p.load_id is distinct from l.id or k.filled_counts is null)
         ) group by f.sha256
         """,
         source,
@@ -119,8 +122,8 @@ async def insert_load(
     await tx.execute(
         """
         insert into register_load (
-            id, registry_id, source, data_as_of, loaded_at, rows, added, changed, gone, quarantined, forced, status,
-            reasons, quiet, moved, unnumbered, undoes, ambiguous, unread, notes, kept
+            id, registry_id, source, data_as_of, loaded_at, rows, added, changed, removed, quarantined, forced, status,
+            reasons, ignored_changes, moved, unnumbered, rolls_back, ambiguous, unreadable_values, notes, carried_over
         ) values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21)
         """,
         load.id,
@@ -131,19 +134,19 @@ async def insert_load(
         load.rows,
         load.added,
         load.changed,
-        load.gone,
+        load.removed,
         load.quarantined,
         load.forced,
         load.status,
         list(load.reasons),
-        load.quiet,
+        load.ignored_changes,
         load.moved,
         load.unnumbered,
-        load.undoes,
+        load.rolls_back,
         load.ambiguous,
-        load.unread,
+        load.unreadable_values,
         list(load.notes),
-        load.kept,
+        load.carried_over,
     )
     await tx.executemany(
         """
@@ -160,7 +163,7 @@ async def insert_load(
         [(load.id, load.files[row.file].name, row.line, row.reason, row.content) for row in bad],
     )
     await tx.executemany(
-        "insert into register_load_part (load_id, part, rows, fills) values ($1, $2, $3, $4)",
+        "insert into register_load_part (load_id, part, rows, filled_counts) values ($1, $2, $3, $4)",
         [(load.id, part, fills["rows"], fills) for part, fills in parts.items()],
     )
 
@@ -194,7 +197,7 @@ async def date_source(tx: Tx, _: Everyone, source: str, registry_id: UUID) -> No
     await tx.execute(
         """
         update registry set data_as_of = (
-            select max(data_as_of) from register_source where registry_id = $1 and lists
+            select max(data_as_of) from register_source where registry_id = $1 and lists_organisations
         )
         where id = $1
         """,
@@ -260,20 +263,20 @@ def _load(rows: Sequence[Record]) -> Load:
         first["rows"],
         first["added"],
         first["changed"],
-        first["gone"],
+        first["removed"],
         first["quarantined"],
         first["forced"],
         files,
         first["status"],
         tuple(first["reasons"]),
-        first["quiet"],
+        first["ignored_changes"],
         first["moved"],
         first["unnumbered"],
-        first["undoes"],
+        first["rolls_back"],
         first["ambiguous"],
-        first["unread"],
+        first["unreadable_values"],
         tuple(first["notes"]),
-        first["kept"],
+        first["carried_over"],
     )
 
 
@@ -291,8 +294,9 @@ async def every_source(tx: Tx, _: Everyone) -> list[SourceStatus]:
     """How each source stands, by registry and name."""
     rows = await tx.fetch(
         """
-        select s.code, g.code as registry_code, s.lists, s.unverified, s.data_as_of, p.oldest, p.parts, p.rows,
-            case when s.lists then (
+        select s.code, g.code as registry_code, s.lists_organisations, s.unverified, s.data_as_of, p.oldest, p.parts,
+            p.rows,
+            case when s.lists_organisations then (
                 select count(*) from organisation o where o.source = s.code and o.active
             ) else 0 end as active,
             l.id as last, l.loaded_at, q.ids, q.at, q.reasons
@@ -317,7 +321,7 @@ async def every_source(tx: Tx, _: Everyone) -> list[SourceStatus]:
         SourceStatus(
             row["code"],
             row["registry_code"],
-            row["lists"],
+            row["lists_organisations"],
             row["unverified"],
             row["data_as_of"],
             row["oldest"],

@@ -29,7 +29,7 @@ _DIFFERENT = f"""
             case
                 when old.number_key is null then 'in'
                 when new.number_key is null then 'out'
-                when old.part = new.part and {same_but_quiet("old.record", "new.record", "$4::text[]")} then 'quiet'
+                when old.part = new.part and {same_but_ignored("old.record", "new.record", "$4::text[]")} then 'ignored'
                 else 'changed'
             end as fate
         from old full join new using (number_key)
@@ -38,7 +38,7 @@ _DIFFERENT = f"""
 """
 
 
-async def difference(tx: Tx, _: Everyone, source: str, old: UUID, new: UUID, quiet: Iterable[str]) -> Difference:
+async def difference(tx: Tx, _: Everyone, source: str, old: UUID, new: UUID, ignored: Iterable[str]) -> Difference:
     """What differs between two loads of a source, counted."""
     rows = await tx.fetch(
         f"""
@@ -58,12 +58,12 @@ async def difference(tx: Tx, _: Everyone, source: str, old: UUID, new: UUID, qui
             from jsonb_each(old -> 'facts') o full join jsonb_each(new -> 'facts') n using (key)
             where o.value is distinct from n.value
         ) told
-        where fate in ('changed', 'quiet') group by told.key
+        where fate in ('changed', 'ignored') group by told.key
         """,
         source,
         old,
         new,
-        list(quiet),
+        list(ignored),
     )
     fates = {row["name"]: row["n"] for row in rows if row["kind"] == "fate"}
     columns = {row["name"]: row["n"] for row in rows if row["kind"] == "column"}
@@ -71,7 +71,7 @@ async def difference(tx: Tx, _: Everyone, source: str, old: UUID, new: UUID, qui
         fates.get("in", 0),
         fates.get("out", 0),
         fates.get("changed", 0),
-        fates.get("quiet", 0),
+        fates.get("ignored", 0),
         fates.get("moved", 0),
         fates.get("renamed", 0),
         dict(sorted(columns.items(), key=lambda item: (-item[1], item[0]))),
@@ -79,19 +79,19 @@ async def difference(tx: Tx, _: Everyone, source: str, old: UUID, new: UUID, qui
 
 
 async def different_rows(
-    tx: Tx, _: Everyone, source: str, old: UUID, new: UUID, quiet: Iterable[str], limit: int
+    tx: Tx, _: Everyone, source: str, old: UUID, new: UUID, ignored: Iterable[str], limit: int
 ) -> list[DifferentRow]:
     """The numbers that differ, those that came and went first."""
     rows = await tx.fetch(
         f"""
         {_DIFFERENT}
         select number_key, fate, old_part, new_part, old ->> 'name' as old_name, new ->> 'name' as new_name
-        from different order by array_position('{{in,out,changed,quiet}}', fate), number_key limit $5
+        from different order by array_position('{{in,out,changed,ignored}}', fate), number_key limit $5
         """,
         source,
         old,
         new,
-        list(quiet),
+        list(ignored),
         limit,
     )
     return [

@@ -11,7 +11,7 @@ from typing import Final
 from uuid import UUID
 
 from almoner.nonprofits.registers.records import LISTED
-from almoner.nonprofits.registers.store_sameness import same_but_quiet
+from almoner.nonprofits.registers.store_sameness import same_but_ignored
 from almoner.nonprofits.registers.store_staging import table_of
 from almoner.platform.database.transactions import Everyone, Tx
 
@@ -73,9 +73,9 @@ class Counts:
 
     added: int = 0
     changed: int = 0
-    quiet: int = 0
+    ignored_changes: int = 0
     moved: int = 0
-    gone: int = 0
+    removed: int = 0
 
 
 async def gather_repeated(tx: Tx, _: Everyone, reading_id: UUID) -> str:
@@ -106,7 +106,7 @@ def all_new(staged: str) -> str:
 
 _GONE_SINCE: Final = """
     coalesce((
-        select last.part <> s.part and by.data_as_of > $4 and by.undoes is null
+        select last.part <> s.part and by.data_as_of > $4 and by.rolls_back is null
         from register_entry last join register_load by on by.id = last.ended_by
         where last.source = $1 and last.number_key = s.number_key and last.valid_to is not null
         order by last.id desc limit 1
@@ -115,7 +115,7 @@ _GONE_SINCE: Final = """
 
 
 async def compare(
-    tx: Tx, _: Everyone, source: str, staged: str, covered: Sequence[str], quiet: Iterable[str], day: datetime
+    tx: Tx, _: Everyone, source: str, staged: str, covered: Sequence[str], ignored: Iterable[str], day: datetime
 ) -> tuple[str, Counts]:
     """Learn what differs from what stands, in one pass: the rows that do, and their counts.
 
@@ -131,8 +131,8 @@ async def compare(
         select coalesce(s.number_key, e.number_key) as number_key, e.id as entry_id, e.part <> s.part as moved,
             case
                 when e.id is null then 'added'
-                when s.number_key is null then 'gone'
-                when e.part = s.part and {same_but_quiet("e.record", "s.record::jsonb", "$3::text[]")} then 'quiet'
+                when s.number_key is null then 'removed'
+                when e.part = s.part and {same_but_ignored("e.record", "s.record::jsonb", "$3::text[]")} then 'ignored'
                 else 'changed'
             end as fate
         from (
@@ -150,7 +150,7 @@ async def compare(
         """,
         source,
         list(covered),
-        list(quiet),
+        list(ignored),
         day,
         is_older,
     )
@@ -163,7 +163,7 @@ async def compare_touched(tx: Tx, _: Everyone, source: str, staged: str, load_id
         f"""
         create temporary table register_delta on commit drop as
         select coalesce(s.number_key, e.number_key) as number_key, e.id as entry_id, e.part <> s.part as moved,
-            case when e.id is null then 'added' when s.number_key is null then 'gone' else 'changed' end as fate
+            case when e.id is null then 'added' when s.number_key is null then 'removed' else 'changed' end as fate
         from (
             select id, number_key, part from register_entry
             where source = $1 and valid_to is null and load_id = $2
@@ -188,9 +188,9 @@ async def _differing(tx: Tx, staged: str) -> tuple[str, Counts]:
     counts = Counts(
         fates.get("added", 0),
         fates.get("changed", 0),
-        fates.get("quiet", 0),
+        fates.get("ignored", 0),
         sum(row["moved"] for row in rows),
-        fates.get("gone", 0),
+        fates.get("removed", 0),
     )
     return f"(select t.* from register_delta d join {staged} t on t.number_key = d.number_key) s", counts
 
@@ -298,7 +298,7 @@ async def insert_bodies(tx: Tx, _: Everyone, merge: Merge) -> None:
 
 
 _GONE: Final = """
-    register_delta d where d.fate = 'gone' and o.number_key = d.number_key and o.registry_id = $1
+    register_delta d where d.fate = 'removed' and o.number_key = d.number_key and o.registry_id = $1
     and o.partner_id is null and o.source = $2 and o.last_seen is null
 """
 
@@ -329,4 +329,4 @@ async def retire_bodies(tx: Tx, _: Everyone, merge: Merge) -> None:
 
 async def settle(tx: Tx, _: Everyone) -> None:
     """Make the first searches after a load as fast as later ones."""
-    await tx.execute("select settle_organisations()")
+    await tx.execute("select analyze_organisations()")

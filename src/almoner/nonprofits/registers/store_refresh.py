@@ -47,14 +47,15 @@ async def next_due(tx: Tx, _: Everyone, plan: Sequence[Refresh]) -> datetime | N
         """
         select case
             when exists (
-                select from unnest($1::text[], $2::interval[]) planned (source, every)
-                full join register_refresh r using (source) where r.every is distinct from planned.every
-            ) or exists (select from register_source where greatest_age is distinct from $3) then $4
+                select from unnest($1::text[], $2::interval[]) planned (source, refresh_interval)
+                full join register_refresh r using (source) where r.refresh_interval is distinct
+                from planned.refresh_interval
+            ) or exists (select from register_source where max_age is distinct from $3) then $4
             else (select min(due_at) from register_refresh)
         end
         """,
         *_columns(plan),
-        tx.deployment.greatest_age,
+        tx.deployment.max_age,
         tx.now,
     )
     return due
@@ -65,23 +66,25 @@ async def keep_plan(tx: Tx, _: Everyone, plan: Sequence[Refresh]) -> None:
     await tx.execute("delete from register_refresh where source <> all($1::text[])", [one.source for one in plan])
     await tx.execute(
         """
-        insert into register_refresh (source, every, due_at)
-        select source, every, $3 from unnest($1::text[], $2::interval[]) planned (source, every)
-        on conflict (source) do update set every = excluded.every
-        where register_refresh.every is distinct from excluded.every
+        insert into register_refresh (source, refresh_interval, due_at)
+        select source, refresh_interval, $3 from unnest($1::text[], $2::interval[]) planned (source, refresh_interval)
+        on conflict (source) do update set refresh_interval = excluded.refresh_interval
+        where register_refresh.refresh_interval is distinct from excluded.refresh_interval
         """,
         *_columns(plan),
         tx.now,
     )
     await tx.execute(
-        "update register_source set greatest_age = $1 where greatest_age is distinct from $1",
-        tx.deployment.greatest_age,
+        "update register_source set max_age = $1 where max_age is distinct from $1",
+        tx.deployment.max_age,
     )
 
 
 async def take_due(tx: Tx, _: Everyone) -> list[str]:
     """The sources whose time has come; each is next due after its interval."""
-    rows = await tx.fetch("update register_refresh set due_at = $1 + every where due_at <= $1 returning source", tx.now)
+    rows = await tx.fetch(
+        "update register_refresh set due_at = $1 + refresh_interval where due_at <= $1 returning source", tx.now
+    )
     return sorted(row["source"] for row in rows)
 
 
@@ -97,7 +100,8 @@ async def note(
     """How a try went. ``again``: when to try before the interval is over."""
     await tx.execute(
         """
-        update register_refresh set tried_at = $2::timestamptz, status = $3, failures = $4, load_id = $5, reason = $6,
+        update register_refresh set attempted_at = $2::timestamptz, status = $3, failures = $4, load_id = $5,
+            reason = $6,
             due_at = least(due_at, $2::timestamptz + $7::interval)
         where source = $1
         """,

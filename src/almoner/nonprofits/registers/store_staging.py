@@ -43,7 +43,7 @@ async def _begin(tx: Tx, source: str, hashes: Sequence[bytes], *, joined: bool) 
         await end(tx, Everyone(), known["id"])
     reading_id = tx.new_id()
     await tx.execute(
-        "insert into register_reading (id, source, hashes, begun_at) values ($1, $2, $3, $4)",
+        "insert into register_reading (id, source, hashes, started_at) values ($1, $2, $3, $4)",
         reading_id,
         source,
         list(hashes),
@@ -79,7 +79,13 @@ async def files_read(tx: Tx, _: Everyone, reading_id: UUID) -> list[FileRead]:
     rows = await tx.fetch("select * from register_reading_file where reading_id = $1 order by position", reading_id)
     return [
         FileRead(
-            row["position"], row["rows"], row["staged"], row["unnumbered"], row["fills"], row["refused"], row["unread"]
+            row["position"],
+            row["rows"],
+            row["staged"],
+            row["unnumbered"],
+            row["filled_counts"],
+            row["refused"],
+            row["unreadable_values"],
         )
         for row in rows
     ]
@@ -105,7 +111,8 @@ async def insert_file(tx: Tx, _: Everyone, reading_id: UUID, read: FileRead) -> 
     """A file is read: its rows are in staging when this is committed."""
     await tx.execute(
         """
-        insert into register_reading_file (reading_id, position, rows, staged, unnumbered, fills, refused, unread)
+        insert into register_reading_file (reading_id, position, rows, staged, unnumbered, filled_counts, refused,
+            unreadable_values)
         values ($1, $2, $3, $4, $5, $6, $7, $8)
         """,
         reading_id,
@@ -113,9 +120,9 @@ async def insert_file(tx: Tx, _: Everyone, reading_id: UUID, read: FileRead) -> 
         read.rows,
         read.staged,
         read.unnumbered,
-        read.fills,
+        read.filled_counts,
         read.refused,
-        read.unread,
+        read.unreadable_values,
     )
 
 
@@ -296,7 +303,7 @@ async def count_gone(tx: Tx, _: Everyone, reading_id: UUID, source: str, covered
         return 0, 0
     row = await tx.fetchrow(
         f"""
-        select count(*) as numbers, count(*) filter (where s.number_key is null) as gone
+        select count(*) as numbers, count(*) filter (where s.number_key is null) as removed
         from register_entry e
         left join (select distinct number_key from {table_of(reading_id)} where number_key is not null) s
             on s.number_key = e.number_key
@@ -307,7 +314,7 @@ async def count_gone(tx: Tx, _: Everyone, reading_id: UUID, source: str, covered
         list(covered),
     )
     assert row is not None
-    return row["numbers"], row["gone"]
+    return row["numbers"], row["removed"]
 
 
 async def end(tx: Tx, _: Everyone, reading_id: UUID) -> None:

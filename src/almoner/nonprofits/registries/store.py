@@ -14,7 +14,7 @@ _WITH_SOURCES = f"""
     cross join lateral (
         select array_agg(s.code order by s.code) as codes, array_agg(s.unverified order by s.code) as unverified,
             array_agg(s.data_as_of order by s.code) as days
-        from register_source s where s.registry_id = registry.id and s.lists and s.data_as_of is not null
+        from register_source s where s.registry_id = registry.id and s.lists_organisations and s.data_as_of is not null
     ) loaded
 """
 
@@ -51,7 +51,7 @@ async def parts(tx: Tx, _: Everyone, registry_id: UUID) -> list[str]:
     rows = await tx.fetch(
         """
         select distinct p.part from register_part p join register_source s on s.code = p.source
-        where s.registry_id = $1 and s.lists and p.rows > 0 order by p.part
+        where s.registry_id = $1 and s.lists_organisations and p.rows > 0 order by p.part
         """,
         registry_id,
     )

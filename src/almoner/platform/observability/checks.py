@@ -33,7 +33,8 @@ checks: Final = (
     Check(
         "events.blocks_count_what_is_there",
         "Blocks of events count what is there: those that lists add up, as far as they are said to reach",
-        "Delete the partner's rows of event_block and set its event_counter.blocked to 0: they are counted anew",
+        "Delete the partner's rows of event_block and set its event_counter.summarised_sequence to 0: they are "
+        "counted anew",
         f"""
         with kept as (
             select c.partner_id, c.summarised_sequence, (l.lowest + {SIZE} - 2) / {SIZE} as first

@@ -89,14 +89,15 @@ class ScreeningChanged:
 class Stored:
     """A subject as it looked when it was compared last.
 
-    ``watched``: it is compared again when a list changes, or the engine, which was of the version ``engine`` then.
+    ``monitored``: it is compared again when a list changes, or the engine, which was of the version ``engine_version``
+    then.
     """
 
     id: UUID
     who: ScreenedSubject
     asked: Asked
-    watched: bool
-    engine: int
+    monitored: bool
+    engine_version: int
     screened_at: datetime
 
 
@@ -127,8 +128,8 @@ class Decided:
 class Match:
     """One subject and one entry that may be the same. ``current``: they still agree, or are known to be the same.
 
-    ``since``: the load that brought the entry as it is. ``waits``: a person is asked. ``decided``: what one decided
-    last; taking it back leaves nothing of it here.
+    ``since``: the load that brought the entry as it is. ``awaiting_review``: a person is asked. ``decided``: what one
+    decided last; taking it back leaves nothing of it here.
     """
 
     id: UUID
@@ -143,7 +144,7 @@ class Match:
     subject_side: Side
     entry_side: Side
     decision: MatchDecision
-    waits: bool
+    awaiting_review: bool
     current: bool
     decided: Decided | None
     found_at: datetime
@@ -174,7 +175,7 @@ class Match:
             subject_side=hit.subject_side,
             entry_side=hit.entry_side,
             decision=decision,
-            waits=waits,
+            awaiting_review=waits,
             current=True,
         )
 
@@ -183,18 +184,18 @@ class Match:
 
         What a person decided was about the same two, however the engine now reads them.
         """
-        if self.decided is None or not self.current or self.waits or self.since != hit.since:
+        if self.decided is None or not self.current or self.awaiting_review or self.since != hit.since:
             return self.met(hit)
         decided = replace(self.decided, subject_side=hit.subject_side, entry_side=hit.entry_side)
         return replace(self, decided=decided).met(hit)
 
     def ended(self) -> "Match":
         """As it is when the two no longer agree; what was decided stays known."""
-        return replace(self, current=False, waits=False)
+        return replace(self, current=False, awaiting_review=False)
 
     def left_alone(self) -> "Match":
         """As it is when nobody asks about it any more: what is open is no match, what was decided stays."""
-        return self.ended() if self.decision == "open" else replace(self, waits=False)
+        return self.ended() if self.decision == "open" else replace(self, awaiting_review=False)
 
     def says_as(self, other: "Match") -> bool:
         """Whether it says the same of its subject, whatever the score."""
@@ -224,7 +225,7 @@ class Result:
 
     def after(self, before: "Result") -> "Result":
         """With what another look right before this one has opened and ended."""
-        waiting = {match.id for match in self.matches if match.waits}
+        waiting = {match.id for match in self.matches if match.awaiting_review}
         return replace(
             self,
             opened=[*self.opened, *(match for match in before.opened if match.id in waiting)],

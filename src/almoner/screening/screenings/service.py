@@ -41,7 +41,7 @@ async def screen(tx: Tx, screener: Screener, who: ScreenedSubject, asked: Asked,
     """
     lists = await screener.lists(tx)
     known = await store.lock(tx, EVERYONE, who.type, who.id)
-    before = await _compare(tx, lists, known) if known is not None and known.engine != ENGINE else None
+    before = await _compare(tx, lists, known) if known is not None and known.engine_version != ENGINE else None
     now = await _compare(tx, lists, await store.save_subject(tx, EVERYONE, who, asked, ENGINE, watch=watch))
     return now if before is None else now.after(before)
 
@@ -50,7 +50,7 @@ async def rescreen(tx: Tx, screener: Screener, subject: UUID) -> Result | None:
     """Compare a watched subject as it looked last; None where it is watched no more."""
     lists = await screener.lists(tx)
     stored = await store.lock_by_id(tx, EVERYONE, subject)
-    return await _compare(tx, lists, stored) if stored is not None and stored.watched else None
+    return await _compare(tx, lists, stored) if stored is not None and stored.monitored else None
 
 
 async def result(tx: Tx, who: ScreenedSubject) -> Result:
@@ -118,10 +118,10 @@ async def unwatch(tx: Tx, who: ScreenedSubject) -> list[Match]:
     if stored is None:
         return []
     await store.unwatch(tx, EVERYONE, stored.id)
-    were = [match for match in await store.matches(tx, EVERYONE, stored.id) if match.waits]
+    were = [match for match in await store.matches(tx, EVERYONE, stored.id) if match.awaiting_review]
     for match in were:
         await store.update(tx, EVERYONE, match.left_alone())
-    if stored.watched and who.type == "organisation":
+    if stored.monitored and who.type == "organisation":
         await outbox.emit(tx, None, UNWATCHED, ScreeningChanged(who.type, who.id))
     return were
 
@@ -131,7 +131,7 @@ async def delete_subject(tx: Tx, who: ScreenedSubject) -> list[Match]:
     stored = await store.lock(tx, EVERYONE, who.type, who.id)
     if stored is None:
         return []
-    were = [match for match in await store.matches(tx, EVERYONE, stored.id) if match.waits]
+    were = [match for match in await store.matches(tx, EVERYONE, stored.id) if match.awaiting_review]
     await store.forget(tx, EVERYONE, stored.id)
     return were
 
@@ -156,7 +156,7 @@ async def brought(tx: Tx, load_id: UUID) -> Lists:
 
 async def touched(tx: Tx, lists: Lists, after: UUID) -> tuple[list[UUID], UUID | None]:
     """Of the next watched subjects those who match one of these lists, and the last one that was looked at, if any."""
-    batch = await store.watched(tx, EVERYONE, after, AT_ONCE)
+    batch = await store.monitored(tx, EVERYONE, after, AT_ONCE)
     found = await asyncio.to_thread(lambda: [one.id for one in batch if lists.hits(one.asked)])
     return found, batch[-1].id if batch else None
 
@@ -201,18 +201,18 @@ async def _compare(tx: Tx, lists: Lists, stored: Stored) -> Result:
     for hit in (hit for key, hit in hits.items() if key not in found):
         await store.insert(tx, EVERYONE, stored.id, hit)
         changed = True
-    if stored.engine != ENGINE:
+    if stored.engine_version != ENGINE:
         await store.set_engine(tx, EVERYONE, stored.id, ENGINE)
     if changed:
         await outbox.emit(tx, None, CHANGED, ScreeningChanged(stored.who.type, stored.who.id))
-    waited = {match.id for match in before if match.waits}
+    waited = {match.id for match in before if match.awaiting_review}
     matches = await store.matches(tx, EVERYONE, stored.id)
     return Result(
         stored.who.kind,
         lists.versions,
         [match for match in matches if match.current],
-        opened=[match for match in matches if match.waits and match.id not in waited],
-        ended=[match for match in matches if match.id in waited and not match.waits],
+        opened=[match for match in matches if match.awaiting_review and match.id not in waited],
+        ended=[match for match in matches if match.id in waited and not match.awaiting_review],
         changed=changed,
     )
 
@@ -227,5 +227,5 @@ def _as_now(match: Match, lists: Lists, stored: Stored, hits: Mapping[tuple[str,
     if hit is None and match.current and match.decision == "confirmed":
         hit = lists.against(stored.asked, match.list, match.entry_key)
     if hit is not None:
-        return match.met(hit) if stored.engine == ENGINE else match.read_anew(hit)
+        return match.met(hit) if stored.engine_version == ENGINE else match.read_anew(hit)
     return match.ended() if match.current else match

@@ -12,12 +12,13 @@ from almoner.screening.matching.domain import Part, Party
 from almoner.screening.screenings.domain import Asked, Decided, Hit, Match, ScreenedSubject, Stored
 
 _SUBJECT: Final = """
-    s.id, s.type, s.subject_id, s.partner_id, s.kind, s.names, s.countries, s.identifiers, s.address, s.watched,
-    s.engine, s.screened_at
+    s.id, s.type, s.subject_id, s.partner_id, s.kind, s.names, s.countries, s.identifiers, s.address, s.monitored,
+    s.engine_version, s.screened_at
 """
 _MATCH: Final = """
     m.id, m.subject, s.type, s.subject_id, s.partner_id, m.list, m.entry_key, m.category, m.load_id, m.score, m.parts,
-    m.subject_side, m.entry_side, m.decision, m.waits, m.current, m.decided_as, m.decided_subject, m.decided_entry,
+    m.subject_side, m.entry_side, m.decision, m.awaiting_review, m.current, m.last_decision, m.decided_subject,
+        m.decided_entry,
     m.found_at, m.changed_at
 """
 
@@ -27,12 +28,13 @@ async def save_subject(tx: Tx, _: Everyone, who: ScreenedSubject, asked: Asked, 
     row = await tx.fetchrow(
         f"""
         insert into screening_subject as s (id, type, subject_id, partner_id, kind, names, countries, identifiers,
-            address, watched, screened_at, engine)
+            address, monitored, screened_at, engine_version)
         values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)
         on conflict (type, subject_id) do update
         set names = excluded.names, countries = excluded.countries, identifiers = excluded.identifiers,
-            address = excluded.address, watched = s.watched or excluded.watched, screened_at = excluded.screened_at,
-            engine = excluded.engine, forgotten = false
+            address = excluded.address, monitored = s.monitored or excluded.monitored,
+                screened_at = excluded.screened_at,
+            engine_version = excluded.engine_version, erased = false
         returning {_SUBJECT}
         """,
         tx.new_id(),
@@ -56,7 +58,7 @@ async def lock(tx: Tx, _: Everyone, who_type: str, subject_id: UUID) -> Stored |
     """A subject that is not forgotten, locked."""
     row = await tx.fetchrow(
         f"""
-        select {_SUBJECT} from screening_subject s where type = $1 and subject_id = $2 and not forgotten
+        select {_SUBJECT} from screening_subject s where type = $1 and subject_id = $2 and not erased
         for no key update
         """,
         who_type,
@@ -68,20 +70,20 @@ async def lock(tx: Tx, _: Everyone, who_type: str, subject_id: UUID) -> Stored |
 async def lock_by_id(tx: Tx, _: Everyone, subject: UUID) -> Stored | None:
     """A subject that is not forgotten, locked."""
     row = await tx.fetchrow(
-        f"select {_SUBJECT} from screening_subject s where id = $1 and not forgotten for no key update", subject
+        f"select {_SUBJECT} from screening_subject s where id = $1 and not erased for no key update", subject
     )
     return _stored(row) if row else None
 
 
 async def set_engine(tx: Tx, _: Everyone, subject: UUID, engine: int) -> None:
     """It was compared as it looked by this version of the engine."""
-    await tx.execute("update screening_subject set engine = $2 where id = $1", subject, engine)
+    await tx.execute("update screening_subject set engine_version = $2 where id = $1", subject, engine)
 
 
 async def outdated(tx: Tx, _: Everyone, engine: int, after: UUID, limit: int) -> list[UUID]:
     """Watched subjects that an older version of the engine compared, after one, in the order of their ids."""
     rows = await tx.fetch(
-        "select id from screening_subject where watched and engine < $1 and id > $2 order by id limit $3",
+        "select id from screening_subject where monitored and engine_version < $1 and id > $2 order by id limit $3",
         engine,
         after,
         limit,
@@ -92,13 +94,15 @@ async def outdated(tx: Tx, _: Everyone, engine: int, after: UUID, limit: int) ->
 async def any_outdated(tx: Tx, _: Everyone, engine: int) -> bool:
     """Whether there is one."""
     return bool(
-        await tx.fetchval("select exists (select from screening_subject where watched and engine < $1)", engine)
+        await tx.fetchval(
+            "select exists (select from screening_subject where monitored and engine_version < $1)", engine
+        )
     )
 
 
 async def unwatch(tx: Tx, _: Everyone, subject: UUID) -> None:
     """It is no longer compared when a list changes."""
-    await tx.execute("update screening_subject set watched = false where id = $1", subject)
+    await tx.execute("update screening_subject set monitored = false where id = $1", subject)
 
 
 async def forget(tx: Tx, _: Everyone, subject: UUID) -> None:
@@ -106,7 +110,7 @@ async def forget(tx: Tx, _: Everyone, subject: UUID) -> None:
     await tx.execute(
         """
         update screening_subject
-        set names = '{}', countries = '{}', identifiers = '{}', address = null, watched = false, forgotten = true
+        set names = '{}', countries = '{}', identifiers = '{}', address = null, monitored = false, erased = true
         where id = $1
         """,
         subject,
@@ -114,7 +118,7 @@ async def forget(tx: Tx, _: Everyone, subject: UUID) -> None:
     await tx.execute(
         """
         update screening_match
-        set entry_key = 'forgotten ' || id, parts = '[]', subject_side = '{}', entry_side = '{}', waits = false,
+        set entry_key = 'erased ' || id, parts = '[]', subject_side = '{}', entry_side = '{}', awaiting_review = false,
             current = false, decided_subject = null, decided_entry = null
         where subject = $1
         """,
@@ -122,10 +126,10 @@ async def forget(tx: Tx, _: Everyone, subject: UUID) -> None:
     )
 
 
-async def watched(tx: Tx, _: Everyone, after: UUID, limit: int) -> list[Stored]:
+async def monitored(tx: Tx, _: Everyone, after: UUID, limit: int) -> list[Stored]:
     """Subjects that are watched, in the order of their ids."""
     rows = await tx.fetch(
-        f"select {_SUBJECT} from screening_subject s where watched and id > $1 order by id limit $2", after, limit
+        f"select {_SUBJECT} from screening_subject s where monitored and id > $1 order by id limit $2", after, limit
     )
     return [_stored(row) for row in rows]
 
@@ -133,7 +137,7 @@ async def watched(tx: Tx, _: Everyone, after: UUID, limit: int) -> list[Stored]:
 async def watched_up_to(tx: Tx, _: Everyone, after: UUID, last: UUID) -> list[Stored]:
     """Subjects that are watched, after one and up to another."""
     rows = await tx.fetch(
-        f"select {_SUBJECT} from screening_subject s where watched and id > $1 and id <= $2 order by id", after, last
+        f"select {_SUBJECT} from screening_subject s where monitored and id > $1 and id <= $2 order by id", after, last
     )
     return [_stored(row) for row in rows]
 
@@ -145,7 +149,7 @@ async def matching(
     rows = await tx.fetch(
         """
         select distinct m.subject from screening_match m join screening_subject s on s.id = m.subject
-        where m.list = $1 and m.entry_key = any($2) and m.current and s.watched
+        where m.list = $1 and m.entry_key = any($2) and m.current and s.monitored
             and ($3::uuid is null or m.subject > $3)
         order by m.subject limit $4
         """,
@@ -215,7 +219,7 @@ async def insert(tx: Tx, _: Everyone, subject: UUID, hit: Hit) -> None:
     await tx.execute(
         """
         insert into screening_match (id, subject, list, entry_key, category, load_id, score, parts, subject_side,
-            entry_side, decision, waits, current, found_at, changed_at)
+            entry_side, decision, awaiting_review, current, found_at, changed_at)
         values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, 'open', true, true, $11, $11)
         """,
         tx.new_id(),
@@ -238,7 +242,7 @@ async def update(tx: Tx, _: Everyone, match: Match) -> None:
         """
         update screening_match
         set category = $2, load_id = $3, score = $4, parts = $5, subject_side = $6, entry_side = $7, decision = $8,
-            waits = $9, current = $10, changed_at = $11, decided_subject = $12, decided_entry = $13
+            awaiting_review = $9, current = $10, changed_at = $11, decided_subject = $12, decided_entry = $13
         where id = $1
         """,
         match.id,
@@ -249,7 +253,7 @@ async def update(tx: Tx, _: Everyone, match: Match) -> None:
         dict(match.subject_side),
         dict(match.entry_side),
         match.decision,
-        match.waits,
+        match.awaiting_review,
         match.current,
         tx.now,
         dict(match.decided.subject_side) if match.decided else None,
@@ -264,9 +268,10 @@ async def decide(
     row = await tx.fetchrow(
         """
         update screening_match
-        set decision = $2, waits = false, decided_as = $2, decided_subject = subject_side, decided_entry = entry_side,
+        set decision = $2, awaiting_review = false, last_decision = $2, decided_subject = subject_side,
+            decided_entry = entry_side,
             current = $4, changed_at = $3
-        where id = $1 and waits returning id
+        where id = $1 and awaiting_review returning id
         """,
         match_id,
         decision,
@@ -281,7 +286,7 @@ async def reopen(tx: Tx, _: Everyone, match_id: UUID, *, current: bool) -> bool:
     row = await tx.fetchrow(
         """
         update screening_match
-        set decision = 'open', waits = $3, current = $3, decided_as = null, decided_subject = null,
+        set decision = 'open', awaiting_review = $3, current = $3, last_decision = null, decided_subject = null,
             decided_entry = null, changed_at = $2
         where id = $1 and decision <> 'open' returning id
         """,
@@ -300,7 +305,7 @@ def _stored(row: Record) -> Stored:
         tuple(row["identifiers"]),
         msgspec.convert(row["address"], Party) if row["address"] else None,
     )
-    return Stored(row["id"], _who(row), asked, row["watched"], row["engine"], row["screened_at"])
+    return Stored(row["id"], _who(row), asked, row["monitored"], row["engine_version"], row["screened_at"])
 
 
 def _who(row: Record) -> ScreenedSubject:
@@ -321,10 +326,10 @@ def _match(row: Record) -> Match:
         subject_side=row["subject_side"],
         entry_side=row["entry_side"],
         decision=row["decision"],
-        waits=row["waits"],
+        awaiting_review=row["awaiting_review"],
         current=row["current"],
-        decided=Decided(row["decided_as"], row["decided_subject"] or {}, row["decided_entry"] or {})
-        if row["decided_as"]
+        decided=Decided(row["last_decision"], row["decided_subject"] or {}, row["decided_entry"] or {})
+        if row["last_decision"]
         else None,
         found_at=row["found_at"],
         changed_at=row["changed_at"],

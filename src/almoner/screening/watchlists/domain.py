@@ -47,7 +47,7 @@ class Listed:
 
     ``key`` is the list's own number. ``countries``: three letters each, those of addresses, nationalities and
     registrations. ``identifiers``: numbers of registers, tax offices and the like, as the list writes them, never those
-    of papers of persons. ``birth_years``: of a person. ``category``: where the list has several. ``told_at``: the
+    of papers of persons. ``birth_years``: of a person. ``category``: where the list has several. ``source_url``: the
     address at which what the entry says can be read.
     """
 
@@ -62,7 +62,7 @@ class Listed:
     listed_on: date | None = None
     category: Category | None = None
     note: str | None = None
-    told_at: str | None = None
+    source_url: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,9 +106,10 @@ LoadStatus = Literal["loaded", "refused", "unchanged"]
 class Load:
     """One load of a list. ``unchanged``: the files are what is loaded already, and nothing was written.
 
-    ``published_at``: of which moment the list is, where that is known. ``categories``: what its entries are, ``bodies``
-    and ``persons`` those in which it has such entries. ``fetched_from``: web addresses. ``reasons``: why it is refused.
-    ``kept``: entries that stay as they were, since theirs could not be read; said when it is loaded.
+    ``published_at``: of which moment the list is, where that is known. ``categories``: what its entries are;
+    ``organisation_categories`` and ``person_categories``: those in which it has such entries. ``fetched_from``: web
+    addresses. ``reasons``: why it is refused. ``kept``: entries that stay as they were, since theirs could not be read;
+    said when it is loaded.
     """
 
     id: UUID
@@ -120,13 +121,13 @@ class Load:
     sha256: bytes
     files: Sequence[FileFacts]
     categories: Sequence[Category]
-    bodies: Sequence[Category]
-    persons: Sequence[Category]
+    organisation_categories: Sequence[Category]
+    person_categories: Sequence[Category]
     entries: int
     added: int = 0
     removed: int = 0
     changed: int = 0
-    bad: int = 0
+    rejected: int = 0
     forced: bool = False
     reasons: Sequence[str] = ()
     fetched_from: Sequence[str] = ()
@@ -155,7 +156,7 @@ class Version:
 
     def covers(self, kind: SubjectKind) -> Sequence[Category]:
         """The categories in which it names such subjects: nobody else is cleared by it (settled 4)."""
-        return self.load.bodies if kind == "organisation" else self.load.persons
+        return self.load.organisation_categories if kind == "organisation" else self.load.person_categories
 
 
 @dataclass(frozen=True, slots=True)

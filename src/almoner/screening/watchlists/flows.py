@@ -42,7 +42,7 @@ _SHOWN_BAD: Final = 5
 @dataclass(frozen=True, slots=True)
 class _Read:
     entries: dict[str, tuple[Listed, Category, bytes]]
-    bad: list[BadEntry]
+    rejected: list[BadEntry]
 
 
 async def import_files(
@@ -94,11 +94,11 @@ def _read(source: WatchlistSource, paths: Sequence[Path], report: Report | None)
     read = _Read({}, [])
     for one in source.read(paths):
         if isinstance(one, BadEntry):
-            read.bad.append(one)
+            read.rejected.append(one)
         elif one.key in read.entries:
-            read.bad.append(BadEntry(one.key, "the list has two entries with this number", one.key))
+            read.rejected.append(BadEntry(one.key, "the list has two entries with this number", one.key))
         elif (category := one.category or source.category) is None:
-            read.bad.append(BadEntry(one.key, "the entry says nothing of its category", one.key))
+            read.rejected.append(BadEntry(one.key, "the entry says nothing of its category", one.key))
         else:
             read.entries[one.key] = (one, category, digest(msgspec.json.encode((one, category))))
         if report is not None and len(read.entries) % _EVERY == 0:
@@ -120,7 +120,7 @@ async def _merge(
     standing = await store.contents(tx, EVERYONE, source.code)
     added = read.entries.keys() - standing.keys()
     missing = standing.keys() - read.entries.keys()
-    removed = missing - _in_doubt(missing, read.bad, force=force)
+    removed = missing - _in_doubt(missing, read.rejected, force=force)
     changed = [key for key, content in standing.items() if key in read.entries and read.entries[key][2] != content]
     load = Load(
         id=tx.new_id(),
@@ -132,26 +132,26 @@ async def _merge(
         sha256=found.sha256,
         files=tuple(found.facts),
         categories=_categories(source, read),
-        bodies=_covered(read, "organisation"),
-        persons=_covered(read, "person"),
+        organisation_categories=_covered(read, "organisation"),
+        person_categories=_covered(read, "person"),
         entries=len(read.entries),
         added=len(added),
         removed=len(removed),
         changed=len(changed),
-        bad=len(read.bad),
+        rejected=len(read.rejected),
         forced=force,
         fetched_from=tuple(fetched_from),
         kept=len(missing) - len(removed),
     )
     moments = (told, before.published_at if before else None)
-    reasons = list(guards.problems(source, load.entries, load.bad, load.removed, len(standing), moments))
+    reasons = list(guards.problems(source, load.entries, load.rejected, load.removed, len(standing), moments))
     if reasons and not read.entries:
         raise WatchlistRefused(
-            f"the files hold no entry of {source.title}{_told(read.bad)}. To have it name nobody: "
+            f"the files hold no entry of {source.title}{_told(read.rejected)}. To have it name nobody: "
             f"`almoner watchlists retire {source.code}`"
         )
     if reasons and not force:
-        return await _refuse(tx, load, (*reasons, *_first(read.bad)))
+        return await _refuse(tx, load, (*reasons, *_first(read.rejected)))
     fresh = {*added, *changed}
     entries = [_entry(load, *read.entries[key]) for key in read.entries if key in fresh]
     await _replace(tx, load, [*removed, *changed], entries)
@@ -215,8 +215,8 @@ async def retire(tx: Tx, code: str) -> Load:
         sha256=digest(b""),
         files=(),
         categories=(),
-        bodies=(),
-        persons=(),
+        organisation_categories=(),
+        person_categories=(),
         entries=0,
         removed=len(keys),
         forced=True,

@@ -14,11 +14,12 @@ from almoner.screening.watchlists.ports import WatchlistSource
 
 _LOAD: Final = """
     l.id, l.list, l.status, l.published_at, l.retrieved_at, l.loaded_at, l.sha256, l.files, l.categories, l.entries,
-    l.added, l.removed, l.changed, l.bad, l.forced, l.reasons, l.bodies, l.persons, l.fetched_from
+    l.added, l.removed, l.changed, l.rejected, l.forced, l.reasons, l.organisation_categories, l.person_categories,
+        l.fetched_from
 """
 _ENTRY: Final = """
     list, entry_key, content, kind, category, names, countries, addresses, identifiers, birth_years, programmes,
-    listed_on, note, told_at, since_load
+    listed_on, note, source_url, since_load
 """
 _AT_ONCE: Final = 2_000
 _LOCK: Final = 0x77_6C_69_73_74
@@ -64,7 +65,8 @@ async def insert_load(tx: Tx, _: Everyone, load: Load) -> None:
     await tx.execute(
         """
         insert into watchlist_load (id, list, status, published_at, retrieved_at, loaded_at, sha256, files, categories,
-            entries, added, removed, changed, bad, forced, reasons, bodies, persons, fetched_from)
+            entries, added, removed, changed, rejected, forced, reasons, organisation_categories, person_categories,
+                fetched_from)
         values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19)
         """,
         load.id,
@@ -80,11 +82,11 @@ async def insert_load(tx: Tx, _: Everyone, load: Load) -> None:
         load.added,
         load.removed,
         load.changed,
-        load.bad,
+        load.rejected,
         load.forced,
         load.reasons,
-        load.bodies,
-        load.persons,
+        load.organisation_categories,
+        load.person_categories,
         load.fetched_from,
     )
 
@@ -124,7 +126,7 @@ async def insert(tx: Tx, _: Everyone, entries: Iterable[Entry]) -> None:
             select id, {_ENTRY} from jsonb_to_recordset($1) as t (
                 id uuid, list text, entry_key text, content bytea, kind text, category text, names jsonb,
                 countries text[], addresses jsonb, identifiers text[], birth_years integer[], programmes text[],
-                listed_on date, note text, told_at text, since_load uuid
+                listed_on date, note text, source_url text, since_load uuid
             )
             """,
             [_values(tx.new_id(), one) for one in batch],
@@ -148,7 +150,7 @@ def _values(entry_id: UUID, one: Entry) -> dict[str, object]:
         "programmes": listed.programmes,
         "listed_on": listed.listed_on,
         "note": listed.note,
-        "told_at": listed.told_at,
+        "source_url": listed.source_url,
         "since_load": one.since,
     }
 
@@ -208,9 +210,10 @@ async def covers_anew(tx: Tx, _: Everyone, load_id: UUID) -> bool:
     return bool(
         await tx.fetchval(
             """
-            select (l.bodies, l.persons) is distinct from (before.bodies, before.persons)
+            select (l.organisation_categories, l.person_categories) is distinct from (before.organisation_categories,
+                before.person_categories)
             from watchlist_load l left join lateral (
-                select bodies, persons from watchlist_load
+                select organisation_categories, person_categories from watchlist_load
                 where list = l.list and status = 'loaded' and id < l.id order by id desc limit 1
             ) before on true where l.id = $1
             """,
@@ -272,13 +275,13 @@ def _load(row: Record) -> Load:
         row["sha256"],
         msgspec.convert(row["files"], tuple[FileFacts, ...]),
         tuple(row["categories"]),
-        tuple(row["bodies"]),
-        tuple(row["persons"]),
+        tuple(row["organisation_categories"]),
+        tuple(row["person_categories"]),
         row["entries"],
         row["added"],
         row["removed"],
         row["changed"],
-        row["bad"],
+        row["rejected"],
         row["forced"],
         tuple(row["reasons"]),
         tuple(row["fetched_from"]),
@@ -298,6 +301,6 @@ def _entry(row: Record) -> Entry:
         listed_on=row["listed_on"],
         category=row["category"],
         note=row["note"],
-        told_at=row["told_at"],
+        source_url=row["source_url"],
     )
     return Entry(row["list"], listed, row["category"], row["content"], row["since_load"])

@@ -18,8 +18,9 @@ async def next_due(tx: Tx, _: Everyone, plan: Plan) -> datetime | None:
         """
         select case
             when exists (
-                select from unnest($1::text[], $2::interval[]) planned (list, every)
-                full join watchlist_refresh r using (list) where r.every is distinct from planned.every
+                select from unnest($1::text[], $2::interval[]) planned (list, refresh_interval)
+                full join watchlist_refresh r using (list) where r.refresh_interval is distinct
+                from planned.refresh_interval
             ) then $3
             else (select min(due_at) from watchlist_refresh)
         end
@@ -38,15 +39,17 @@ async def take_due(tx: Tx, _: Everyone, plan: Plan) -> list[str]:
     await tx.execute("delete from watchlist_refresh where list <> all($1::text[])", [one.source for one in plan])
     await tx.execute(
         """
-        insert into watchlist_refresh (list, every, due_at)
-        select list, every, $3 from unnest($1::text[], $2::interval[]) planned (list, every)
-        on conflict (list) do update set every = excluded.every
-        where watchlist_refresh.every is distinct from excluded.every
+        insert into watchlist_refresh (list, refresh_interval, due_at)
+        select list, refresh_interval, $3 from unnest($1::text[], $2::interval[]) planned (list, refresh_interval)
+        on conflict (list) do update set refresh_interval = excluded.refresh_interval
+        where watchlist_refresh.refresh_interval is distinct from excluded.refresh_interval
         """,
         *_columns(plan),
         tx.now,
     )
-    rows = await tx.fetch("update watchlist_refresh set due_at = $1 + every where due_at <= $1 returning list", tx.now)
+    rows = await tx.fetch(
+        "update watchlist_refresh set due_at = $1 + refresh_interval where due_at <= $1 returning list", tx.now
+    )
     return sorted(row["list"] for row in rows)
 
 
@@ -61,7 +64,7 @@ async def note(
     """How a try went. ``failed``: how often in a row; ``again``: when to try before the interval is over."""
     await tx.execute(
         """
-        update watchlist_refresh set tried_at = $2::timestamptz, status = $3, failures = $4, reason = $5,
+        update watchlist_refresh set attempted_at = $2::timestamptz, status = $3, failures = $4, reason = $5,
             due_at = least(due_at, $2::timestamptz + $6::interval)
         where list = $1
         """,

@@ -153,18 +153,18 @@ async def _known(tx: Tx, partner_id: UUID, organisation_id: UUID | None) -> Know
         active=organisation.active,
         source=organisation.registry_name,
         data_as_of=organisation.data_as_of,
-        doubt=_doubt(organisation.sources, tx.now, tx.deployment.greatest_age),
+        doubt=_doubt(organisation.sources, tx.now, tx.deployment.max_age),
     )
 
 
-def _doubt(sources: Sequence[Source], now: datetime, greatest_age: timedelta | None) -> str | None:
+def _doubt(sources: Sequence[Source], now: datetime, max_age: timedelta | None) -> str | None:
     """Why what lists it may not decide by itself: the words that validation requests have for it."""
     lister = next(iter(sources), None)
     if lister is None:
         return None
     if lister.unverified:
         return "unverified_source"
-    return "stale_data" if lister.stale(now, greatest_age) else None
+    return "stale_data" if lister.stale(now, max_age) else None
 
 
 def _confirms(organisation: Organisation) -> bool:

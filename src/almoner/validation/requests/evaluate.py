@@ -34,7 +34,7 @@ async def evaluate(
     if held is None or held.status != "pending":
         return None
     seen = await _look(tx, held)
-    climbed = rules.climb(seen, Rules(threshold, tx.deployment.greatest_age))
+    climbed = rules.climb(seen, Rules(threshold, tx.deployment.max_age))
     made = await _keep(tx, held, climbed, seen.listed, occasion, threshold)
     if then is not None:
         await _do(tx, held, then)

@@ -24,13 +24,13 @@ from almoner.validation.requests.domain import Asked, Outcome, Step
 
 @dataclass(frozen=True, slots=True)
 class Rules:
-    """What may decide by itself: names that agree to ``threshold`` (0 to 1), in data of ``greatest_age`` at most.
+    """What may decide by itself: names that agree to ``threshold`` (0 to 1), in data of ``max_age`` at most.
 
     The threshold is that of names alone, or of names and addresses together where both sides tell one.
     """
 
     threshold: float
-    greatest_age: timedelta | None = None
+    max_age: timedelta | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,9 +140,9 @@ def _reliance(seen: Seen, rules: Rules) -> Iterator[Step]:
         yield Step("source", "pass", "verified_source", *told)
     age, usual = seen.now - lister.data_as_of, ladder_registers.usual_age(seen.registry.code)
     facts: dict[str, object] = {"dataAgeDays": age.days, "usualDays": usual.days}
-    if rules.greatest_age is not None:
-        facts["greatestDays"] = rules.greatest_age.days
-    if rules.greatest_age is not None and age > rules.greatest_age:
+    if rules.max_age is not None:
+        facts["greatestDays"] = rules.max_age.days
+    if rules.max_age is not None and age > rules.max_age:
         yield Step("age", "warn", "stale_data", *told, facts)
     elif age > usual:
         yield Step("age", "warn", _OLD_DATA, *told, facts)

@@ -119,9 +119,9 @@ def secret_of(tx: Tx, provider: Provider) -> str | None:
     return tx.vault.open(provider.sealed_secret, context=_SEALED_AS, binding=provider.partner.id.bytes).decode()
 
 
-async def take(tx: Tx, partner: Partner, state_hash: bytes, begun_at: datetime) -> bool:
+async def take(tx: Tx, partner: Partner, state_hash: bytes, started_at: datetime) -> bool:
     """Keep that a sign-in came back; False when it had before, so that no state, nonce or code counts twice."""
-    return await store.take(tx, partner, state_hash, begun_at + PATIENCE)
+    return await store.take(tx, partner, state_hash, started_at + PATIENCE)
 
 
 async def note_refused(tx: Tx, partner: Partner, refused: Refused, *, address: str) -> None:

@@ -126,7 +126,7 @@ class SignOn:
     async def _take(self, back: Return, found: State) -> _Taken:
         """Take the state, once. Raises Refused."""
         async with self._db.write() as tx:
-            is_first = await service.take(tx, back.partner, found.hash, found.begun_at)
+            is_first = await service.take(tx, back.partner, found.hash, found.started_at)
             provider = await service.find(tx, back.partner)
             redirect = service.redirect_address(tx, back.partner)
             secret = service.secret_of(tx, provider) if provider else None
@@ -163,7 +163,7 @@ async def _arrive(tx: Tx, provider: Provider, found: State, said: Said, back: Re
 async def _prove(tx: Tx, provider: Provider, found: State, said: Said, sign_in: SignIn | None) -> tuple[SignIn, str]:
     """Whoever is signed in proves that it is still they. Raises Refused."""
     sign_in = _still_there(found, sign_in)
-    if not is_fresh(said, found.begun_at):
+    if not is_fresh(said, found.started_at):
         raise Refused(Reason.NOT_FRESH, "The provider does not say that you just signed in there.")
     await identities.confirm(tx, provider, said, sign_in.person_id)
     return sign_in, await sign_ins.prove(tx, sign_in)

@@ -37,7 +37,7 @@ class Refund:
     money: Money
     borne: Money
     status: Status
-    begun_at: datetime
+    started_at: datetime
     begun_by: str | None
     note: str | None
     ended_at: datetime | None = None

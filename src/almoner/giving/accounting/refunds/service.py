@@ -93,7 +93,7 @@ def _new(
         money=money,
         borne=domain.borne(donation, money),
         status="begun",
-        begun_at=tx.now,
+        started_at=tx.now,
         begun_by=begun_by,
         note=note,
     )
@@ -298,7 +298,7 @@ def _facts(tx: Tx, refund: Refund) -> Mapping[str, str]:
     return {
         "Amount": written(refund.money),
         "Donation": tx.ids.text("donation", refund.donation_id),
-        "Asked for": f"{refund.begun_at:%d %B %Y}",
+        "Asked for": f"{refund.started_at:%d %B %Y}",
     }
 
 

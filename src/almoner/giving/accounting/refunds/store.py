@@ -11,7 +11,7 @@ from almoner.kit.money import Money
 from almoner.platform.database.transactions import Everyone, Tx
 
 _COLUMNS: Final = (
-    "id, donation_id, payment_id, provider, amount_minor, borne_minor, currency, status, begun_at, begun_by, note, "
+    "id, donation_id, payment_id, provider, amount_minor, borne_minor, currency, status, started_at, begun_by, note, "
     "ended_at, ended_by, ended_note, provider_refund"
 )
 
@@ -29,7 +29,7 @@ async def insert(tx: Tx, _scope: Everyone, refund: Refund) -> None:
     await tx.execute(
         """
         insert into refund (id, donation_id, payment_id, provider, amount_minor, borne_minor, currency, status,
-                            begun_at, begun_by, note, status_changed_at)
+                            started_at, begun_by, note, status_changed_at)
         values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $9)
         """,
         refund.id,
@@ -40,7 +40,7 @@ async def insert(tx: Tx, _scope: Everyone, refund: Refund) -> None:
         refund.borne.minor,
         refund.money.currency,
         refund.status,
-        refund.begun_at,
+        refund.started_at,
         refund.begun_by,
         refund.note,
     )
@@ -142,7 +142,7 @@ from refund r join donation d on d.id = r.donation_id
 where r.status = 'refused' and r.ended_by is null and d.refunded_minor < d.amount_minor
   and not exists (select from refund_rest where refund_id = r.id)
   and not exists (
-    select from refund l where l.donation_id = r.donation_id and l.id <> r.id and l.begun_at >= r.ended_at
+    select from refund l where l.donation_id = r.donation_id and l.id <> r.id and l.started_at >= r.ended_at
   )
 """
 """Providers refused them, and nobody began another one since, nor let it rest."""

@@ -26,24 +26,24 @@ from almoner.platform.database.transactions import Everyone, Partner, Tx
 
 SIGHT: Final = """
 select
-    (select array_agg(begun_at order by begun_at) from (
-        select begun_at from card_attempt where address = $1 and begun_at > $6 order by begun_at desc limit $8
+    (select array_agg(started_at order by started_at) from (
+        select started_at from card_attempt where address = $1 and started_at > $6 order by started_at desc limit $8
     ) newest) as begun,
-    (select array_agg(begun_at order by begun_at) from (
-        select begun_at from card_attempt where device = $2 and begun_at > $7 order by begun_at desc limit $9
+    (select array_agg(started_at order by started_at) from (
+        select started_at from card_attempt where device = $2 and started_at > $7 order by started_at desc limit $9
     ) newest) as device_begun,
     (select array_agg(declined_at order by declined_at) from card_decline
      where address = $1 and declined_at > $6) as declines,
     (select array_agg(declined_at order by declined_at) from card_decline
      where device = $2 and declined_at > $6) as device_declines,
     (select sum(greatest(allowed - declined, 0)) from card_attempt
-     where address = $1 and begun_at > $7 and ended_at is null) as left_open,
+     where address = $1 and started_at > $7 and ended_at is null) as left_open,
     (select sum(greatest(allowed - declined, 0)) from card_attempt
-     where device = $2 and begun_at > $7 and ended_at is null) as device_left_open,
-    (select min(begun_at) from card_attempt
-     where address = $1 and begun_at > $7 and ended_at is null and allowed > declined) as open_since,
-    (select min(begun_at) from card_attempt
-     where device = $2 and begun_at > $7 and ended_at is null and allowed > declined) as device_open_since,
+     where device = $2 and started_at > $7 and ended_at is null) as device_left_open,
+    (select min(started_at) from card_attempt
+     where address = $1 and started_at > $7 and ended_at is null and allowed > declined) as open_since,
+    (select min(started_at) from card_attempt
+     where device = $2 and started_at > $7 and ended_at is null and allowed > declined) as device_open_since,
     (select paused_until from card_pause where source = $1) as paused_until,
     (select paused_until from card_pause where source = $2) as device_paused_until,
     exists (select from card_alert where partner_id = $3 and forced_until > $5) as forced,
@@ -102,7 +102,7 @@ async def insert_attempt(tx: Tx, partner: Partner, payment_id: UUID, visitor: Vi
     """Remember whose browser begins a payment."""
     await tx.execute(
         """
-        insert into card_attempt (payment_id, partner_id, address, device, allowed, begun_at)
+        insert into card_attempt (payment_id, partner_id, address, device, allowed, started_at)
         values ($2, $1, $3, $4, $5, $6)
         """,
         partner.id,
@@ -295,7 +295,7 @@ async def oldest(tx: Tx, _scope: Everyone) -> datetime | None:
     """The moment of the oldest thing that is kept."""
     found: datetime | None = await tx.fetchval(
         """
-        select least((select min(begun_at) from card_attempt), (select min(sent_at) from gift_code),
+        select least((select min(started_at) from card_attempt), (select min(sent_at) from gift_code),
                      (select min(paused_until) from card_pause), (select min(forced_until) from card_alert))
         """
     )
@@ -314,7 +314,7 @@ _FORGET: Final = (
     """
     with gone as (
         delete from card_attempt where payment_id in (
-            select payment_id from card_attempt where begun_at <= $1 order by begun_at limit $2
+            select payment_id from card_attempt where started_at <= $1 order by started_at limit $2
         ) returning 1
     ) select count(*) from gone
     """,

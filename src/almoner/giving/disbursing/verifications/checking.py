@@ -35,7 +35,7 @@ async def look(tx: Tx, screening: Screening, accounts: Accounts, verification_id
     organisation = await organisations.get(tx, Partner(held.partner_id), held.organisation_id)
     records = [organisation, *await organisations.joined(tx, organisation.id)]
     results = await screening.look(tx, records, held.partner_id)
-    listed = findings.registration(organisation, tx.now, tx.deployment.greatest_age)
+    listed = findings.registration(organisation, tx.now, tx.deployment.max_age)
     screened = findings.compliance(results, tx.ids, tx.now)
     for finding in (listed, screened):
         await note(tx, held, finding)
@@ -75,7 +75,7 @@ def _ended(
 async def listed(tx: Tx, held: Verification) -> tuple[Organisation, Finding]:
     """What the register says of it now, noted."""
     organisation = await organisations.get(tx, Partner(held.partner_id), held.organisation_id)
-    finding = findings.registration(organisation, tx.now, tx.deployment.greatest_age)
+    finding = findings.registration(organisation, tx.now, tx.deployment.max_age)
     await note(tx, held, finding)
     return organisation, finding
 
@@ -140,7 +140,7 @@ async def ensure_clear(tx: Tx, held: Verification) -> None:
     A person says first whose a match is; nobody takes upon themselves what is confirmed of sanctions and the like.
     """
     known = await known_matches(tx, held)
-    waiting = sorted(tx.ids.text("screeningmatch", one.id) for one in known if one.waits)
+    waiting = sorted(tx.ids.text("screeningmatch", one.id) for one in known if one.awaiting_review)
     if waiting:
         raise InvalidState(f"a watch list may name the organisation: decide about {', '.join(waiting)} first")
     if any(one.decision == "confirmed" and one.category in COUNTING for one in known):

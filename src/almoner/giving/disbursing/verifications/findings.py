@@ -105,13 +105,13 @@ class Flag:
         return SENTENCES[self.kind]
 
 
-def registration(organisation: Organisation, now: datetime, greatest_age: timedelta | None) -> Finding:
+def registration(organisation: Organisation, now: datetime, max_age: timedelta | None) -> Finding:
     """What its register says. A body that no list has was let in by a reviewer, and counts as its record says."""
     lister = next(iter(organisation.sources), None)
     doubt = None
     if lister is not None:
         doubt = "unverified_source" if lister.unverified else None
-        doubt = doubt or ("stale_data" if lister.stale(now, greatest_age) else None)
+        doubt = doubt or ("stale_data" if lister.stale(now, max_age) else None)
     active = organisation.active and organisation.succeeded_by is None
     facts = {
         "name": organisation.name,

@@ -77,7 +77,7 @@ checks: Final = (
         where s.status in ('live', 'cannot_define_eligibility')
             and last.classification <> coalesce(o.activities, '{}')
             and o.updated_at < (select at from moment) - interval '15 min'
-            and not exists (select from organisation_telling t where t.done_at is null)
+            and not exists (select from organisation_change_notification t where t.completed_at is null)
         """,
         "eligibilitysubscription",
     ),

@@ -101,7 +101,7 @@ def _entry(entry: Entry) -> Iterator[Fact]:
     yield "programmes", ", ".join(listed.programmes) or None
     yield "listed on", listed.listed_on.isoformat() if listed.listed_on else None
     yield "note", listed.note
-    yield "read more at", listed.told_at
+    yield "read more at", listed.source_url
 
 
 def _changed(one: Difference) -> str:

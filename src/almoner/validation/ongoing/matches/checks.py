@@ -7,11 +7,11 @@ from almoner.platform.observability.selfcheck import Check
 checks: Final = (
     Check(
         "matches.open_are_asked",
-        "Of every match that waits somebody is asked, and of no other",
-        "Open an issue with what is found: a match waits for nobody, or somebody is asked for nothing",
+        "Of every match that awaiting_review somebody is asked, and of no other",
+        "Open an issue with what is found: a match awaiting_review for nobody, or somebody is asked for nothing",
         """
         select m.id::text from screening_match m
-        where m.waits is distinct from exists (
+        where m.awaiting_review is distinct from exists (
             select from review r where r.kind = 'match' and r.subject_id = m.id and r.status = 'open'
         )
         """,

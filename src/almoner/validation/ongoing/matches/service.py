@@ -117,7 +117,7 @@ async def reopen(tx: Tx, match_id: UUID, by: str, note: str) -> Match:
         raise NotOpen("Nobody has decided about it.")
     await reviews.take_back(tx, subject_of(match), by, note)
     now = await screenings.find(tx, match_id)
-    if now is not None and now.waits:
+    if now is not None and now.awaiting_review:
         await reviews.ask(tx, subject_of(match), [f"listed:{match.category}", "taken_back"])
     return match
 
@@ -137,7 +137,7 @@ async def _answered(tx: Tx, result: Result, others: Sequence[ScreenedSubject]) -
         return result
     known = [match for who in others for match in (await screenings.result(tx, who)).matches]
     known += await screenings.decided(tx, waiting[0].who)
-    decided = {_question(match): match for match in known if match.decision != "open" and not match.waits}
+    decided = {_question(match): match for match in known if match.decision != "open" and not match.awaiting_review}
     answered: dict[UUID, Match] = {}
     for match in waiting:
         twin = decided.get(_question(match))
@@ -147,7 +147,7 @@ async def _answered(tx: Tx, result: Result, others: Sequence[ScreenedSubject]) -
         if said and twin.decision != "open" and await screenings.decide(tx, match, twin.decision):
             named = f"As of {tx.ids.text('screeningmatch', twin.id)}, which asks the same: {said[-1].decision.note}"
             await reviews.conclude(tx, subject_of(match), replace(said[-1].decision, note=named[:MAX_NOTE_LENGTH]))
-            answered[match.id] = replace(match, decision=twin.decision, waits=False)
+            answered[match.id] = replace(match, decision=twin.decision, awaiting_review=False)
     return replace(result, matches=[answered.get(match.id, match) for match in result.matches])
 
 

@@ -94,7 +94,7 @@ checks: Final = (
         ) record on true
         left join screening_subject s on s.type = 'organisation' and s.subject_id = record.id
         where m.status = 'live' and m.chosen is null and m.screened_at < until and o.updated_at < until
-            and s.watched is distinct from true
+            and s.monitored is distinct from true
         """,
         "monitoringsubscription",
     ),
