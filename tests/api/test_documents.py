@@ -193,9 +193,9 @@ async def test_u7_an_account_has_a_gigabyte_a_day(service: Service, api: Client)
         await tx.execute(
             """
             insert into document (id, partner_id, media_type, size_bytes, sha256, storage_key, flags, status,
-                                  status_changed_at, created_at, look_at)
+                                  status_changed_at, created_at, next_check_at)
             select gen_random_uuid(), partner_id, media_type, 1073741000, sha256, substr(md5(partner_id::text), 1, 26),
-                   flags, status, created_at, created_at, look_at
+                   flags, status, created_at, created_at, next_check_at
             from document where partner_id = (select partner_id from validation_request where id = $1)
             """,
             service.db.deployment.ids.parse("validationrequest", made["id"]),

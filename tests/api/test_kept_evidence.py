@@ -47,7 +47,7 @@ async def later(service: Service, **time: float) -> None:
     await service.drain()
     async with service.db.write() as tx:
         await tx.execute(
-            "update document set look_at = created_at where deleted_at is null"
+            "update document set next_check_at = created_at where deleted_at is null"
         )  # the usual terms are longer
         while await keeping.forget(SHORT, tx):
             pass

@@ -229,7 +229,7 @@ async def test_the_organisation_is_watched_as_long_as_somebody_monitors_it(
 
     async def watched() -> bool:
         async with alone.db.read() as tx:
-            return bool(await tx.fetchval("select watched from screening_subject"))
+            return bool(await tx.fetchval("select monitored from screening_subject"))
 
     assert await watched()
     await cancelled(api, ours)

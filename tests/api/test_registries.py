@@ -39,7 +39,7 @@ async def test_a_registry_tells_which_files_list_it_and_whether_any_was_tried(se
     async with service.db.write() as tx:
         await tx.execute(
             """
-            insert into register_source (code, registry_id, lists, unverified, data_as_of)
+            insert into register_source (code, registry_id, lists_organisations, unverified, data_as_of)
             select code || kind, id, kind <> 'dgr', kind <> 'good', '2026-04-13'
             from registry cross join unnest(array['good', 'doubtful', 'dgr']) kind
             where code = 'FCRA' or (code = 'COC' and kind <> 'good')

@@ -169,7 +169,7 @@ async def test_v6_where_a_nonprofit_was_asked_is_forgotten_30_days_after_the_tim
 async def asked(service: Service) -> str | None:
     """Where the nonprofit was asked."""
     async with service.db.read() as tx:
-        found: str | None = await tx.fetchval("select email from agent_question order by id desc limit 1")
+        found: str | None = await tx.fetchval("select email from agent_representation_request order by id desc limit 1")
         steps = await tx.fetchval("select count(*) from agent_verification_step where facts::text ~ 'office@'")
     assert steps == 0, "an address is nowhere else"
     return found

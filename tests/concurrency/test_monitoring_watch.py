@@ -51,7 +51,7 @@ def uuid(service: Service, text: str) -> UUID:
 async def watched(service: Service) -> list[bool]:
     """Whether each organisation that was compared is watched."""
     async with service.db.read() as tx:
-        return [row["watched"] for row in await tx.fetch("select watched from screening_subject")]
+        return [row["monitored"] for row in await tx.fetch("select monitored from screening_subject")]
 
 
 async def locked(service: Service) -> bool:

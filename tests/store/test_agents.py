@@ -110,24 +110,26 @@ async def test_what_does_not_belong_together_is_refused(
 
 async def test_evidence_is_added_only_and_answers_are_given_once(service: Service, pending: UUID) -> None:
     ask = """
-        insert into agent_question (id, verification_id, email, asked_at, expires_at)
+        insert into agent_representation_request (id, verification_id, email, asked_at, expires_at)
         values ($1, $2, 'info@a.example', $3, $3)
     """
     now = service.clock.now()
     async with service.db.write() as tx:
         await tx.execute(ask, uuid4(), pending, now)
         await tx.execute(
-            "update agent_question set answer = 'denied', answered_at = $2 where verification_id = $1", pending, now
+            "update agent_representation_request set answer = 'denied', answered_at = $2 where verification_id = $1",
+            pending,
+            now,
         )
-    assert await refuses(service, ask, uuid4(), pending, now) == "agent_question_once"
-    again = "update agent_question set answer = 'confirmed' where verification_id = $1"
-    assert await refuses(service, again, pending) == "agent_question_immutable"
+    assert await refuses(service, ask, uuid4(), pending, now) == "agent_representation_request_once"
+    again = "update agent_representation_request set answer = 'confirmed' where verification_id = $1"
+    assert await refuses(service, again, pending) == "agent_representation_request_immutable"
     for sql in (
         "update agent_verification_step set verdict = 'pass'",
         "delete from agent_verification_step",
         f"delete from {RECORD}",
         "delete from agent_confirmation",
-        "delete from agent_question",
+        "delete from agent_representation_request",
     ):
         with pytest.raises(asyncpg.InsufficientPrivilegeError):
             async with service.db.write() as tx:
@@ -135,7 +137,7 @@ async def test_evidence_is_added_only_and_answers_are_given_once(service: Servic
 
 
 async def test_tries_of_a_code_are_never_taken_back(service: Service, pending: UUID) -> None:
-    change = "update agent_confirmation set wrong = wrong + $2::int where verification_id = $1"
+    change = "update agent_confirmation set failed_attempts = failed_attempts + $2::int where verification_id = $1"
     async with service.db.write() as tx:
         await tx.execute(change, pending, 3)
     assert await refuses(service, change, pending, -1) == "agent_confirmation_immutable"
@@ -187,7 +189,9 @@ async def fill(service: Service, partners: list[UUID], organisation: UUID) -> No
             tx.now,
         )
     connection = await asyncpg.connect(service.database.owner_dsn)
-    await connection.execute(f"analyze {RECORD}, agent_confirmation, agent_question, agent_verification_step")
+    await connection.execute(
+        f"analyze {RECORD}, agent_confirmation, agent_representation_request, agent_verification_step"
+    )
     await connection.close()
 
 
@@ -226,7 +230,12 @@ async def test_lists_and_sweeps_are_answered_from_indexes(empty_database: TestDa
             await store_mails.find_question(tx, EVERYONE, rows[0].id)
             await store_mails.sent(tx, EVERYONE, rows[0].id)
             await store.is_replaced(tx, EVERYONE, rows[0].id)
-        small = ("organisation_contact", "agent_confirmation", "agent_question", "agent_verification_step")
+        small = (
+            "organisation_contact",
+            "agent_confirmation",
+            "agent_representation_request",
+            "agent_verification_step",
+        )
         empty = ("validation_submission", "appeal")  # there is none of them here
         for plan in listening.plans:
             scanned = [node["Relation Name"] for node in nodes(json.loads(plan)) if node["Node Type"] == "Seq Scan"]

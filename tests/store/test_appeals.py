@@ -129,10 +129,10 @@ async def test_two_operators_who_decide_at_once_decide_once(service: Service, ap
 
 COMPARED = """
 insert into screening_subject (
-    id, type, subject_id, partner_id, kind, names, countries, identifiers, watched, screened_at
+    id, type, subject_id, partner_id, kind, names, countries, identifiers, monitored, screened_at, engine_version
 )
 select gen_random_uuid(), 'organisation', gen_random_uuid(), $1, 'organisation', '{a}', '{}', '{}',
-    false, $2
+    false, $2, 0
 from generate_series(1, 3000)
 """
 DECIDED = """
@@ -176,7 +176,7 @@ def test_ten_business_days(day: int, expected: int) -> None:
         (True, "text = 'Another'"),
         (False, "text = 'Another'"),
         (False, "decided_by = 'sandbox_operator_x'"),
-        (False, "overruled = '{compliance}'"),
+        (False, "overridden_checks = '{compliance}'"),
     ],
 )
 async def test_what_an_appeal_says_is_forgotten_after_its_decision_and_not_changed(

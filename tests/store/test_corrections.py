@@ -116,29 +116,6 @@ async def test_v6_a_stranger_whom_a_slip_has_named_is_forgotten_after_30_days(se
         assert len(await store_mails.sent(tx, EVERYONE, second.id)) == 2
 
 
-SEEN = """
-    insert into validation_request_evaluation (
-        id, validation_request_id, occasion, outcome, reasons, threshold, evaluated_at
-    ) values ($1, $2, 'register_loaded', 'review', '{not_listed}', 0.9, $3)
-"""
-"""As the version before writes it, which knows nothing of corrections."""
-
-
-async def test_what_the_version_before_sees_of_a_corrected_number_counts(service: Service, api: Client) -> None:
-    request = named(service, "validationrequest", await requested(api, **UNHEARD_OF))
-    await service.drain()
-    async with service.db.write() as tx:
-        await requests.correct(tx, EVERYONE, request, "HMRC", "X6246")
-        assert await requests.newest_evaluation(tx, request) is None, "the last one is of the other number"
-    async with service.db.write() as tx:
-        seen = tx.new_id()
-        await tx.execute(SEEN, seen, request, tx.now)
-        newest = await requests.newest_evaluation(tx, request)
-        assert newest is not None
-        assert newest.id == seen
-        assert request in await submissions.evaluated(tx, EVERYONE, [request])
-
-
 async def test_the_self_check_knows_that_a_correction_is_looked_up_first(service: Service, api: Client) -> None:
     request = named(service, "validationrequest", await requested(api, **UNHEARD_OF))
     await service.drain()

@@ -15,7 +15,7 @@ from tests.support.service import Service, Tenant, serving
 
 INSERT = """
 insert into document (id, partner_id, media_type, size_bytes, sha256, storage_key, flags, status, status_changed_at,
-                      threat, created_at, deleted_at, removed_at, look_at)
+                      threat, created_at, deleted_at, removed_at, next_check_at)
 values (gen_random_uuid(), $1, $2, $3, decode($4, 'hex'), $5, $6, $7, now(), $8, now(), null, $9, now()) returning id
 """
 GOOD: dict[str, Any] = {
@@ -49,14 +49,6 @@ async def test_u4_u5_rows_that_cannot_be(service: Service, tenant: Tenant, chang
     async with service.db.write() as tx:
         with pytest.raises(asyncpg.IntegrityConstraintViolationError):
             await tx.execute(INSERT, tenant.partner.id, *{**GOOD, **changed}.values())
-
-
-async def test_the_version_before_that_runs_beside_still_writes_documents(service: Service, tenant: Tenant) -> None:
-    older = INSERT.replace(", look_at)", ")").replace("$9, now())", "$9)")
-    async with service.db.write() as tx:
-        made = await tx.fetchval(older, tenant.partner.id, *{**GOOD, "key": "2" * 26}.values())
-        look = "select look_at = created_at + interval '30 days' from document where id = $1"
-        assert await tx.fetchval(look, made)
 
 
 async def test_u5_a_scan_ends_once_and_what_was_received_stays(service: Service, tenant: Tenant) -> None:
@@ -105,7 +97,7 @@ async def test_which_document_is_looked_at_next_is_read_from_an_index(empty_data
             await tx.execute(
                 """
                 insert into document (id, partner_id, media_type, size_bytes, sha256, storage_key, flags, status,
-                                      status_changed_at, created_at, look_at)
+                                      status_changed_at, created_at, next_check_at)
                 select gen_random_uuid(), $1, 'image/png', 1, decode(repeat('00', 32), 'hex'), lpad(to_hex(n), 26, '0'),
                     '{}', 'clean', $2, $2, $2::timestamptz + n * interval '1 minute'
                 from generate_series(1, 20000) n
@@ -121,8 +113,8 @@ async def test_which_document_is_looked_at_next_is_read_from_an_index(empty_data
             asking: Any = Explaining(tx)
             assert await store.next_look(asking, EVERYONE) is not None
             due = await store.lock_due(asking, EVERYONE, 100)
-            await store.look_at(asking, EVERYONE, {one.id: tx.now for one in due})
+            await store.set_next_check(asking, EVERYONE, {one.id: tx.now for one in due})
             assert await handed_in.ends(asking, EVERYONE, [one.id for one in due]) == {}
         assert 9 <= len(due) <= 10
         assert "document" not in asking.scans()
-        assert "document_to_look_at" in asking.indexes()
+        assert "document_to_check" in asking.indexes()

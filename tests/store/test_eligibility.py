@@ -148,7 +148,7 @@ async def test_s1_the_database_knows_no_other_moves(service: Service, api: Clien
         ("validation_request_id = id", f"{RECORD}_immutable"),
         ("configuration_id = id", f"{RECORD}_immutable"),
         ("suggested = '{AN101}'", f"{RECORD}_immutable"),
-        ("asked_for = 'pass'", f"{RECORD}_immutable"),
+        ("simulated_status = 'pass'", f"{RECORD}_immutable"),
         ("partner_id = id", f"{RECORD}_immutable"),
         ("created_at = created_at + interval '1 s'", f"{RECORD}_immutable"),
     ],
@@ -217,7 +217,8 @@ async def fill(service: Service, partners: list[UUID]) -> None:
                 from unnest($1::uuid[]) as p, generate_series(1, 400) as n returning id
             ), kept as (
                 insert into eligibility_evaluation (
-                    id, subscription_id, occasion, organisation_id, classification, words, eligibility_status, told,
+                    id, subscription_id, occasion, organisation_id, classification, name_classification,
+                        eligibility_status, told,
                     evaluated_at
                 ) select gen_random_uuid(), id, 'created', ($2::uuid[])[1], '{{}}', '{{}}', 'pass', true, $3 from made
                 returning id

@@ -69,8 +69,8 @@ async def test_nobody_is_asked_twice_about_one_thing(service: Service, one: Wait
         ("reasons = array[null]", "review_has_reasons"),
         ("claimed_by = 'operator_1'", "review_claimed"),
         ("claimed_by = 'x', claimed_until = asked_at", "review_claimed"),
-        ("shown = sha256('')", "review_claimed"),
-        ("claimed_by = 'x', claimed_until = asked_at, shown = 'x'", "review_shown_check"),
+        ("claimed_fingerprint = sha256('')", "review_claimed"),
+        ("claimed_by = 'x', claimed_until = asked_at, claimed_fingerprint = 'x'", "review_claimed_fingerprint_check"),
         ("ended_at = asked_at", "review_ended"),
         ("status = 'withdrawn'", "review_ended"),
         ("status = 'withdrawn', ended_at = asked_at - interval '1 s'", "review_ended"),
@@ -90,7 +90,10 @@ async def test_what_has_ended_stays_so(service: Service, one: Waiting, status: s
         assert await store.end(tx, one.subject, "withdrawn")
     moved = await refuses(service, "update review set status = $2 where subject_id = $1", one.subject.id, status)
     assert moved in ("lifecycle_review", "review_immutable")
-    claim = "update review set claimed_by = 'x', claimed_until = asked_at, shown = sha256('') where subject_id = $1"
+    claim = (
+        "update review set claimed_by = 'x', claimed_until = asked_at, claimed_fingerprint = sha256('') "
+        "where subject_id = $1"
+    )
     assert await refuses(service, claim, one.subject.id) == "review_immutable"
 
 
@@ -139,7 +142,8 @@ async def fill(service: Service, partners: list[UUID]) -> None:
     async with service.db.write() as tx:
         await tx.execute(
             """
-            insert into review (id, kind, subject_id, partner_id, reasons, asked_at, claimed_by, claimed_until, shown,
+            insert into review (id, kind, subject_id, partner_id, reasons, asked_at, claimed_by, claimed_until,
+                                claimed_fingerprint,
                                 status, status_changed_at, ended_at)
             select gen_random_uuid(), case n % 3 when 0 then 'appeal' else 'validation_request' end, gen_random_uuid(),
                    p, '{name_differs}', $2::timestamptz + n * interval '1 min',
@@ -167,7 +171,7 @@ async def test_the_queue_is_answered_from_indexes(empty_database: TestDatabase) 
             (Filters(), "review_queue"),
             (Filters("appeal"), "review_queue_of_kind"),
             (Filters(partner_id=partners[7]), "review_queue_of_partner"),
-            (Filters(holder="operator_3"), "review_held"),
+            (Filters(holder="operator_3"), "review_claimed_by"),
         ):
             async with service.db.write() as tx:
                 explaining: Any = Explaining(tx)

@@ -274,7 +274,7 @@ async def test_who_is_forgotten_leaves_no_name(desk: Desk, lists: Lists) -> None
         keys = [row["entry_key"] for row in await tx.fetch("select entry_key from screening_match")]
     assert tuple(left or ()) == ([], [], [], None, False)
     assert tuple(kept or ()) == ([], {}, {}, None, None, False)
-    assert keys == [f"forgotten {match.id}"]
+    assert keys == [f"erased {match.id}"]
     assert await desk.open(match) is None
 
 

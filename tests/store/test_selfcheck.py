@@ -301,7 +301,7 @@ def faults() -> Iterator[Fault]:
     )
     load = f"""
     insert into register_load (
-        id, registry_id, source, data_as_of, loaded_at, rows, added, changed, gone, quarantined, forced, {{}}
+        id, registry_id, source, data_as_of, loaded_at, rows, added, changed, removed, quarantined, forced, {{}}
     ) select gen_random_uuid(), id, 'a-list', {OLD}, {OLD}, 1, 0, 0, 0, 0, false, {{}} from registry limit 1
     """
     yield Fault("registers.none_put_aside", load.format("status, reasons", "'quarantined', array['cut off']"))
@@ -318,7 +318,8 @@ def faults() -> Iterator[Fault]:
         f"""
         with load as (
             insert into register_load (
-                id, registry_id, source, data_as_of, loaded_at, rows, added, changed, gone, quarantined, forced, status
+                id, registry_id, source, data_as_of, loaded_at, rows, added, changed, removed, quarantined, forced,
+                    status
             ) select gen_random_uuid(), id, 'a-list', {OLD}, {OLD}, 1, 1, 0, 0, 0, false, 'loaded' from registry limit 1
             returning id
         ) insert into organisation_change_notification (load_id) select id from load
@@ -337,7 +338,7 @@ def faults() -> Iterator[Fault]:
     """
     document = """
         insert into document (id, partner_id, media_type, size_bytes, sha256, storage_key, flags, status,
-                              status_changed_at, created_at, lost_at, look_at)
+                              status_changed_at, created_at, missing_at, next_check_at)
         select id, id, 'image/png', 1, decode(repeat('00', 32), 'hex'), repeat('0', 26), '{{}}', {}, created_at
         from partner limit 1
     """

@@ -176,7 +176,7 @@ async def test_being_seen_is_written_at_most_once_a_minute(ada: Account) -> None
         ada.service.clock.advance_wall(seconds=seconds)
         assert await found(ada, entered.secret)
         async with ada.service.db.read() as tx:
-            moments.append(await tx.fetchval("select seen_at from sign_in where id = $1", entered.sign_in.id))
+            moments.append(await tx.fetchval("select last_seen_at from sign_in where id = $1", entered.sign_in.id))
     assert [after != before for before, after in pairwise(moments)] == [False, True, False, True]
 
 

@@ -30,7 +30,8 @@ from tests.support.service import Service, serving
 
 RECORD = "validation_submission"
 TABLES = (
-    "appeal, application_language, application_link, agent_question, validation_submission, agent_verification, "
+    "appeal, application_language, application_link, agent_representation_request, validation_submission, "
+    "agent_verification, "
     "validation_request, validation_submission_document, document, partner, hosted_configuration, organisation"
 )
 
@@ -128,7 +129,7 @@ async def surround(connection: Connection) -> None:
         insert into application_language
         select id, partner_id, 'de', created_at from validation_submission where status = 'failed';
         insert into application_link select id, partner_id, array[created_at] from validation_submission;
-        insert into agent_question
+        insert into agent_representation_request
         select gen_random_uuid(), id, 'office@example.org', created_at, created_at + n * interval '1 min'
         from (select *, row_number() over () as n from agent_verification) a
         """
@@ -275,5 +276,5 @@ async def test_appeals_and_questions_to_forget_are_found_by_an_index(world: Worl
         first = await questions.next_forgotten(asking, EVERYONE)
         assert first is not None
         assert await questions.forget_questions(asking, EVERYONE, first, 10) == 1
-    assert not asking.scans() & {"appeal", "agent_question"}
-    assert {"appeal_to_forget", "agent_question_to_forget"} <= asking.indexes()
+    assert not asking.scans() & {"appeal", "agent_representation_request"}
+    assert {"appeal_to_forget", "agent_representation_request_to_forget"} <= asking.indexes()

@@ -162,7 +162,7 @@ async def test_a_document_of_another_partner_is_no_evidence(service: Service, ap
         document = await tx.fetchval(
             """
             insert into document (id, partner_id, media_type, size_bytes, sha256, storage_key, flags, status,
-                                  status_changed_at, created_at, look_at)
+                                  status_changed_at, created_at, next_check_at)
             select $1, partner_id, 'image/png', 1, $2, $3, '{}', 'clean', created_at, created_at, created_at
             from validation_request where id = $4 returning id
             """,
@@ -237,8 +237,8 @@ async def fill(service: Service, partners: list[UUID]) -> None:
                 from unnest($1::uuid[]) as p, generate_series(1, 400) as n returning id
             ), walked as (
                 insert into validation_request_evaluation (
-                    id, validation_request_id, occasion, outcome, reasons, threshold, evaluated_at
-                ) select gen_random_uuid(), id, 'created', 'review', '{{not_listed}}', 0.9, $3 from made returning id
+                    id, validation_request_id, occasion, outcome, reasons, threshold, evaluated_at, corrections
+                ) select gen_random_uuid(), id, 'created', 'review', '{{not_listed}}', 0.9, $3, 0 from made returning id
             )
             insert into validation_request_step (id, evaluation_id, position, name, verdict, code, facts)
             select gen_random_uuid(), id, n, 'step ' || n, 'pass', 'x', '{{}}' from walked, generate_series(1, 3) as n

@@ -101,7 +101,7 @@ async def test_findings_and_answers_stay_as_they_are(service: Service, api: Clie
     ("sql", "values", "index"),
     [
         (store_findings.NEWEST, ("00000000-0000-0000-0000-000000000000", "compliance"), "monetary_donation_finding_of"),
-        (store_findings.NEXT_LOOK, (), "monetary_donation_verification_look"),
+        (store_findings.NEXT_CHECK, (), "monetary_donation_verification_look"),
         (confirmations.NEXT_FORGOTTEN, (), "monetary_donation_confirmation_kept"),
     ],
 )

@@ -141,15 +141,15 @@ async def look(service: Service, screener: Screener, who: ScreenedSubject, asked
 async def decide_some(service: Service, random: Random) -> None:
     """Half of what waits is decided, and some of what was decided taken back."""
     async with service.db.read() as tx:
-        rows = await tx.fetch("select id, waits, decision from screening_match order by id")
+        rows = await tx.fetch("select id, awaiting_review, decision from screening_match order by id")
     for row in rows:
         async with service.db.write() as tx:
-            if row["waits"] and random.random() < 0.5:
+            if row["awaiting_review"] and random.random() < 0.5:
                 verdict = Decision("accepted", None, "operator_1", "Seen")
                 if random.random() < 0.5:
                     verdict = Decision("rejected", "not_the_same", "operator_1", "Seen")
                 await matches.decide(tx, EVERYONE, row["id"], verdict)
-            elif row["decision"] != "open" and not row["waits"] and random.random() < 0.1:
+            elif row["decision"] != "open" and not row["awaiting_review"] and random.random() < 0.1:
                 await matches.reopen(tx, row["id"], "operator_1", "It was about another one")
 
 
@@ -159,7 +159,7 @@ async def snapshot(service: Service) -> list[tuple[object, ...]]:
         rows = await tx.fetch(
             """
             select s.subject_id, m.list, m.entry_key, m.load_id, m.score, m.parts, m.subject_side, m.entry_side,
-                m.decision, m.waits, m.current, m.last_decision, m.decided_subject, m.decided_entry
+                m.decision, m.awaiting_review, m.current, m.last_decision, m.decided_subject, m.decided_entry
             from screening_match m join screening_subject s on s.id = m.subject order by s.subject_id, m.entry_key
             """
         )

@@ -87,7 +87,7 @@ def of_appeals() -> Iterator[Fault]:
     yield Fault("appeals.decided_by_their_reviews", "update appeal set decided_by = 'somebody' where status = 'upheld'")
     yield Fault(
         "appeals.decided_by_their_reviews",
-        "update appeal set status = 'upheld', overruled = '{}', settled_at = null where status = 'reversed'",
+        "update appeal set status = 'upheld', overridden_checks = '{}', completed_at = null where status = 'reversed'",
     )
     yield Fault(
         "appeals.reversed_are_answered",

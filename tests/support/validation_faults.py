@@ -106,7 +106,7 @@ def of_watchlists() -> Iterator[Fault]:
         insert into watchlist (code, title, licence, unverified) values ('a-list', 'A list', 'ours', false);
         insert into watchlist_load (
             id, list, status, retrieved_at, loaded_at, sha256, files, categories, entries, added, removed, changed,
-            bad, forced, reasons, bodies, persons, fetched_from
+            rejected, forced, reasons, organisation_categories, person_categories, fetched_from
         ) select id, 'a-list', '{}', created_at, created_at, decode(repeat('00', 32), 'hex'), '[]', '{{}}', 1, 0, 0, 0,
             0, false, '{}', '{{}}', '{{}}', '{{}}' from partner limit 1;
     """
@@ -129,12 +129,13 @@ def of_watchlists() -> Iterator[Fault]:
         f"""
         {good}
         insert into screening_subject (
-            id, type, subject_id, partner_id, kind, names, countries, identifiers, watched, screened_at
-        ) select id, 'organisation', id, id, 'organisation', '{{Relief}}', '{{}}', '{{}}', true, created_at
+            id, type, subject_id, partner_id, kind, names, countries, identifiers, monitored, screened_at,
+            engine_version
+        ) select id, 'organisation', id, id, 'organisation', '{{Relief}}', '{{}}', '{{}}', true, created_at, 0
         from partner limit 1;
         insert into screening_match (
             id, subject, list, entry_key, category, load_id, score, parts, subject_side, entry_side, decision,
-            waits, current, found_at, changed_at
+            awaiting_review, current, found_at, changed_at
         ) select id, id, 'a-list', '1', 'sanction', (select id from watchlist_load), 1, '[]', '{{}}', '{{}}', 'open',
             true, true, {OLD}, {OLD}
         from screening_subject where type = 'organisation' limit 1
@@ -201,7 +202,7 @@ def of_eligibility() -> Iterator[Fault]:
 
 def of_monitoring() -> Iterator[Fault]:
     """What might become of monitoring subscriptions."""
-    live = "(select id from monitoring_subscription where status = 'live' and chosen is null limit 1)"
+    live = "(select id from monitoring_subscription where status = 'live' and simulated_results is null limit 1)"
     yield Fault(
         "monitoring.looked_at",
         f"update monitoring_subscription set status = 'pending', status_changed_at = {OLD} where id = {live}",
@@ -218,7 +219,7 @@ def of_monitoring() -> Iterator[Fault]:
     looked = f"update monitoring_subscription set screened_at = {OLD} where id = {live};"
     yield Fault(
         "monitoring.live_are_watched",
-        f"{looked} update organisation set updated_at = {OLD}; update screening_subject set watched = false",
+        f"{looked} update organisation set updated_at = {OLD}; update screening_subject set monitored = false",
     )
     yield Fault("monitoring.something_is_compared", looked)
     for changed in (
@@ -237,13 +238,14 @@ def of_monitoring() -> Iterator[Fault]:
         "monitoring.confirmed_matches_are_flagged",
         f"""
         insert into screening_subject (id, type, subject_id, partner_id, kind, names, countries, identifiers,
-                                       watched, screened_at)
+                                       monitored, screened_at, engine_version)
         select gen_random_uuid(), 'organisation', organisation_id, partner_id, 'organisation', '{{x}}', '{{}}', '{{}}',
-               true, {OLD}
+               true, {OLD}, 0
         from monitoring_subscription where id = {live}
         on conflict (type, subject_id) do nothing;
         insert into screening_match (id, subject, list, entry_key, category, load_id, score, parts, subject_side,
-                                     entry_side, decision, waits, current, last_decision, found_at, changed_at)
+                                     entry_side, decision, awaiting_review, current, last_decision, found_at,
+                                         changed_at)
         select gen_random_uuid(), s.id, 'x', '1', 'sanction', gen_random_uuid(), 1, '[]', '{{}}', '{{}}', 'confirmed',
                false, true, 'confirmed', {OLD}, {OLD}
         from screening_subject s join monitoring_subscription m on m.organisation_id = s.subject_id where m.id = {live}

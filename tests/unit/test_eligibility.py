@@ -125,7 +125,7 @@ def test_words_are_asked_where_names_are_english() -> None:
     ],
 )
 def test_sb_test_values_are_exact(suggested: tuple[str, ...], outcome: Any) -> None:
-    assert asked_for(suggested) == outcome
+    assert simulated_status(suggested) == outcome
     if outcome:
         assert (value_of(outcome),) == suggested
 

@@ -260,10 +260,10 @@ async def test_u4_a_lost_or_altered_document_is_told(empty_database: TestDatabas
         file.write_bytes(whole[:50] + bytes([whole[50] ^ 1]) + whole[51:])
         await here.later(days=2)
         assert await here.findings() == {"documents.kept"}
-        assert [(await here.row(one))["lost_at"] is None for one in (lost, altered, kept)] == [False, False, True]
+        assert [(await here.row(one))["missing_at"] is None for one in (lost, altered, kept)] == [False, False, True]
         file.write_bytes(whole)
         await here.later(days=2)
-        assert (await here.row(altered))["lost_at"] is None
+        assert (await here.row(altered))["missing_at"] is None
 
 
 async def test_s3_a_lease_that_a_crash_left_is_forgotten(empty_database: TestDatabase) -> None:

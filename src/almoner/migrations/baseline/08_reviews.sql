@@ -1,6 +1,6 @@
 -- Reviews: what people are asked to decide; and documents.
 
--- What somebody has to decide. Its subject is a record of another table, which the kind names.
+-- A task for a person to decide. Its subject is a record of the table that kind names.
 create table review (
     id uuid primary key,
     kind text not null,
@@ -10,7 +10,7 @@ create table review (
     asked_at timestamptz not null,
     claimed_by text check (length(claimed_by) between 1 and 255),
     claimed_until timestamptz,
-    shown bytea check (length(shown) = 32),
+    claimed_fingerprint bytea check (length(claimed_fingerprint) = 32),
     status text not null check (status in ('open', 'decided', 'withdrawn')),
     status_changed_at timestamptz not null,
     ended_at timestamptz,
@@ -19,26 +19,26 @@ create table review (
     constraint review_has_reasons check (cardinality(reasons) > 0 and array_position(reasons, null) is null),
     constraint review_ended check ((status = 'open') = (ended_at is null) and ended_at >= asked_at),
     constraint review_claimed check (
-        (claimed_by is null) = (claimed_until is null) and (claimed_by is null) = (shown is null)
+        (claimed_by is null) = (claimed_until is null) and (claimed_by is null) = (claimed_fingerprint is null)
     )
 );
--- Nobody is asked twice about one thing at a time.
+-- At most one open review of a subject.
 create unique index review_open on review (kind, subject_id) where status = 'open';
 create index review_of_subject on review (kind, subject_id, id);
 create index review_queue on review (asked_at, id) where status = 'open';
 create index review_queue_of_kind on review (kind, asked_at, id) where status = 'open';
 create index review_queue_of_partner on review (partner_id, asked_at, id) where status = 'open';
-create index review_held on review (claimed_by, asked_at, id) where status = 'open' and claimed_by is not null;
-create index review_waited on review (kind, asked_at, ended_at) where status = 'decided';
-comment on column review.claimed_by is 'who was shown it last and has not let go of it';
-comment on column review.claimed_until is 'real time; until then nobody else decides';
-comment on column review.shown is 'fingerprint of what claimed_by was shown';
+create index review_claimed_by on review (claimed_by, asked_at, id) where status = 'open' and claimed_by is not null;
+create index review_decided_duration on review (kind, asked_at, ended_at) where status = 'decided';
+comment on column review.claimed_by is 'who was last shown it and has not released it';
+comment on column review.claimed_until is 'real time; until then nobody else may decide it';
+comment on column review.claimed_fingerprint is 'fingerprint of what claimed_by was shown';
 insert into lifecycle_transition (resource, from_status, to_status) values
     ('review', 'open', 'decided'),
     ('review', 'open', 'withdrawn');
 create trigger review_status before update of status on review for each row
     when (old.status is distinct from new.status) execute function guard_status('review');
--- What it is about and since when never changes; nor does anything once it has ended.
+-- Its subject and opening time never change, and nothing changes once it has ended.
 create trigger review_immutable before update on review for each row
     when ((old.id, old.kind, old.subject_id, old.partner_id, old.asked_at) is distinct from
               (new.id, new.kind, new.subject_id, new.partner_id, new.asked_at)
@@ -58,8 +58,7 @@ create constraint trigger review_decided_has_decision after insert or update of 
     execute function guard_decided_review();
 grant select, insert, update on review to almoner_app;
 
--- What was decided; only ever added to. A decision that nobody had to be asked for has no review.
--- reopened: a decision was taken back.
+-- Append-only. A decision made without a review has no review_id. reopened: a decision was withdrawn.
 create table review_decision (
     id uuid primary key,
     review_id uuid,
@@ -80,7 +79,7 @@ create table review_decision (
 create index review_decision_of_subject on review_decision (kind, subject_id, id);
 create index review_decision_by on review_decision (decided_by, kind, verdict) where review_id is not null;
 
--- Who decides an open review ends it, and a review that was decided has its decision.
+-- A decision ends its open review, and a decided review has a decision.
 create function guard_review_decision() returns trigger language plpgsql as $$
 begin
     if not exists (select from review where id = new.review_id and status = 'decided') then
@@ -94,8 +93,8 @@ create constraint trigger review_decision_ends_review after insert on review_dec
     execute function guard_review_decision();
 grant select, insert on review_decision to almoner_app;
 
--- What was handed in. Its bytes lie sealed in the storage of the deployment, under a key that says nothing.
--- storage_key ends with the mark of the deployment that stored the blob.
+-- An uploaded document. Its bytes are stored encrypted in the document storage. storage_key ends with the storage mark
+-- of the deployment that wrote the blob.
 create table document (
     id uuid primary key,
     partner_id uuid not null references partner (id),
@@ -111,8 +110,8 @@ create table document (
     deleted_at timestamptz,
     removed_at timestamptz,
     verified_at timestamptz,
-    lost_at timestamptz,
-    look_at timestamptz not null,
+    missing_at timestamptz,
+    next_check_at timestamptz not null,
     unique (partner_id, id),
     constraint document_threat check ((status = 'rejected') = (threat is not null)),
     constraint document_removed check (removed_at is null or deleted_at is not null or status = 'rejected')
@@ -120,14 +119,14 @@ create table document (
 create index document_of_partner on document (partner_id, created_at);
 create index document_pending on document (created_at) where status = 'pending_scan';
 create index document_to_verify on document (verified_at nulls first) where removed_at is null;
-create index document_to_look_at on document (look_at) where deleted_at is null;
-comment on column document.size_bytes is 'of what is kept: an image is written anew';
-comment on column document.sha256 is 'of what is kept, before it is sealed';
+create index document_to_check on document (next_check_at) where deleted_at is null;
+comment on column document.size_bytes is 'of the stored content: images are re-encoded';
+comment on column document.sha256 is 'of the stored content, before encryption';
 comment on column document.threat is 'what the scanner found';
-comment on column document.removed_at is 'when its bytes were removed from the storage';
-comment on column document.verified_at is 'when its bytes were last read and were those of sha256';
-comment on column document.lost_at is 'when its bytes were first missing or others';
-comment on column document.look_at is 'when it is looked next for how long it is kept';
+comment on column document.removed_at is 'when its bytes were removed from storage';
+comment on column document.verified_at is 'when its bytes were last read and matched sha256';
+comment on column document.missing_at is 'when its bytes were first found missing or altered';
+comment on column document.next_check_at is 'when its retention is evaluated next';
 insert into lifecycle_transition (resource, from_status, to_status) values
     ('document', 'pending_scan', 'clean'),
     ('document', 'pending_scan', 'rejected');
@@ -141,19 +140,11 @@ create trigger document_immutable before update on document for each row
           or (old.deleted_at is not null and old.deleted_at is distinct from new.deleted_at))
     execute function guard_immutable();
 
--- Unless it is said otherwise, how long it is kept is looked at after 30 days.
-create function look_at_document() returns trigger language plpgsql as $$
-begin
-    new.look_at := new.created_at + interval '30 days';
-    return new;
-end $$;
-create trigger document_look_at before insert on document for each row when (new.look_at is null)
-    execute function look_at_document();
 grant select, insert, update on document to almoner_app;
 
 create table document_trash (
     storage_key text primary key,
     trashed_on date not null
 );
-comment on table document_trash is 'what the sweep found without a document, and put into the trash of the storage';
+comment on table document_trash is 'orphaned blobs that the sweep moved to the storage''s trash';
 grant select, insert, delete on document_trash to almoner_app;

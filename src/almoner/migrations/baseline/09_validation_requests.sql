@@ -50,13 +50,13 @@ create index validation_request_words on validation_request
     using gin ((search_name || ' ' || lower(number_key)) gin_trgm_ops);
 create index validation_request_pending on validation_request (registry_id, id) where status = 'pending';
 create index validation_request_organisation on validation_request (organisation_id) where organisation_id is not null;
--- Who was accepted before is not asked again.
+-- A number that was accepted before is not checked again.
 create index validation_request_number on validation_request (partner_id, registry_id, number_key)
     where status = 'accepted';
 comment on column validation_request.registry_name is 'as the partner wrote it: the id, code or name of the registry';
 comment on column validation_request.registry_number is 'as the partner wrote it';
-comment on column validation_request.number_key is 'what all spellings of the number have in common';
-comment on column validation_request.search_name is 'words of the name: ASCII, lower case, one blank between';
+comment on column validation_request.number_key is 'the number without differences of spelling';
+comment on column validation_request.search_name is 'words of the name: ASCII, lower case, separated by single spaces';
 insert into lifecycle_transition (resource, from_status, to_status) values
     ('validation_request', 'pending', 'accepted'),
     ('validation_request', 'pending', 'rejected'),
@@ -65,7 +65,7 @@ create trigger validation_request_status
     before update of status on validation_request for each row
     when (old.status is distinct from new.status) execute function guard_status('validation_request');
 
--- A rejection is undone by an appeal alone.
+-- Only an appeal reverses a rejection.
 create function guard_reversal() returns trigger language plpgsql as $$
 begin
     if not exists (
@@ -80,7 +80,8 @@ end $$;
 create trigger validation_request_reversal before update of status on validation_request for each row
     when (old.status = 'rejected' and new.status <> 'rejected') execute function guard_reversal();
 
--- What was asked never changes, but for register and number while nobody has decided: what was given before is kept.
+-- Register and number may be corrected while the request is undecided, and the previous ones are kept; everything else
+-- that was requested is immutable.
 create function guard_number() returns trigger language plpgsql as $$
 begin
     if old.status <> 'pending' or new.status <> 'pending' or new.corrections <> old.corrections + 1
@@ -101,7 +102,7 @@ create trigger validation_request_corrected_and_kept before update on validation
         is distinct from
         (new.registry_id, new.registry_name, new.registry_number, new.number_key, new.corrections, new.corrected_at))
     execute function guard_number();
--- What was asked never changes; nor does a decision, but for a rejection that an appeal reverses.
+-- The request itself never changes; nor does a decision, except for a rejection that an appeal reverses.
 create trigger validation_request_immutable before update on validation_request for each row
     when (old.status <> 'pending' and not (old.status = 'rejected' and new.status = 'accepted')
               and (old.organisation_id, old.organisation_types, old.accepted_at, old.rejected_at,
@@ -115,7 +116,8 @@ create trigger validation_request_immutable before update on validation_request 
     execute function guard_immutable();
 grant select, insert, update on validation_request to almoner_app;
 
--- One walk of the ladder: what it came to and by which rules. Its steps keep what each saw. Both are only added to.
+-- One run of the rules, with its outcome and reasons; validation_request_step records what each rule saw. Both are
+-- append-only.
 create table validation_request_evaluation (
     id uuid primary key,
     validation_request_id uuid not null references validation_request (id),
@@ -126,24 +128,15 @@ create table validation_request_evaluation (
     agreement double precision check (agreement between 0 and 1),
     threshold double precision not null check (threshold between 0 and 1),
     evaluated_at timestamptz not null,
-    corrections smallint not null default 0,
+    corrections smallint not null,
     constraint validation_request_evaluation_reasons check ((outcome = 'accept') = (reasons = '{}'))
 );
 create index validation_request_evaluation_of on validation_request_evaluation (validation_request_id, id);
-comment on column validation_request_evaluation.organisation_id is 'the one that the number led to';
-comment on column validation_request_evaluation.agreement is 'of the names; null where there were none to compare';
-comment on column validation_request_evaluation.corrections is 'how many corrections of the request it has seen';
+comment on column validation_request_evaluation.organisation_id is 'the organisation that the number belongs to';
+comment on column validation_request_evaluation.agreement is
+    'similarity of the names; null where there were none to compare';
+comment on column validation_request_evaluation.corrections is 'corrections of the request that it takes into account';
 
--- Which number an evaluation saw is the database's to say. Whoever evaluates holds the request.
-create function seen_corrections() returns trigger language plpgsql as $$
-begin
-    new.corrections := coalesce(
-        (select r.corrections from validation_request r where r.id = new.validation_request_id), 0
-    );
-    return new;
-end $$;
-create trigger validation_request_evaluation_corrections before insert on validation_request_evaluation
-    for each row execute function seen_corrections();
 grant select, insert on validation_request_evaluation to almoner_app;
 
 create table validation_request_step (
@@ -161,7 +154,7 @@ create table validation_request_step (
 );
 grant select, insert on validation_request_step to almoner_app;
 
--- What was given of a nonprofit's registration before it was corrected; only ever added to.
+-- Registration details before each correction; append-only.
 create table validation_request_correction (
     id uuid primary key,
     validation_request_id uuid not null references validation_request (id),
@@ -175,7 +168,7 @@ create table validation_request_correction (
 );
 grant select, insert on validation_request_correction to almoner_app;
 
--- What was handed in as evidence.
+-- Documents submitted as evidence.
 create table validation_request_document (
     document_id uuid primary key,
     validation_request_id uuid not null,

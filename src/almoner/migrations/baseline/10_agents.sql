@@ -1,6 +1,7 @@
 -- Agent verifications: whether somebody may speak for a nonprofit; and where it is asked.
 
--- Spec 2.2: a verification is not editable. Another address is another verification, which takes its place (replaces).
+-- Verifications are not editable (spec 2.2): a corrected email address is another verification, which replaces this one
+-- (replaces).
 create table agent_verification (
     id uuid primary key,
     partner_id uuid not null references partner (id),
@@ -28,9 +29,9 @@ create table agent_verification (
     confirmed_at timestamptz,
     processed_at timestamptz,
     status_changed_at timestamptz not null,
-    spoken text check (length(spoken) between 2 and 35),
+    preferred_language text check (length(preferred_language) between 2 and 35),
     replaces uuid,
-    asked_by text check (length(asked_by) between 1 and 255),
+    requester_name text check (length(requester_name) between 1 and 255),
     unique (partner_id, id),
     foreign key (partner_id, validation_request_id) references validation_request (partner_id, id),
     constraint agent_verification_for_somebody check (num_nonnulls(organisation_id, validation_request_id) > 0),
@@ -41,7 +42,7 @@ create table agent_verification (
         case when status in ('pending', 'pending_user_verification') then expires_at is not null
              when status in ('approved', 'rejected') then expires_at is null else true end
     ),
-    -- Nobody is let through, or into the review, whose e-mail is to be checked and was not.
+    -- An unconfirmed email address that has to be confirmed blocks review and approval.
     constraint agent_verification_confirmed check (
         confirmed_at is not null or not email_check or status not in ('pending_review', 'approved')
     ),
@@ -50,7 +51,7 @@ create table agent_verification (
     constraint agent_verification_replaces_once unique (replaces),
     constraint agent_verification_replaces_fkey
         foreign key (partner_id, replaces) references agent_verification (partner_id, id),
-    -- Whoever was decided about may be forgotten.
+    -- Personal data may be erased once decided.
     constraint agent_verification_forgotten check (
         num_nulls(first_name, last_name, email) = 0
         or num_nonnulls(first_name, last_name, email, title) = 0 and status in ('approved', 'rejected')
@@ -72,9 +73,10 @@ create index agent_verification_ended on agent_verification (status, processed_a
 create index agent_verification_of_request on agent_verification (validation_request_id)
     where validation_request_id is not null;
 comment on column agent_verification.expires_at is
-    'until then somebody outside has to act: the applicant, or in pending_review the nonprofit that was asked';
-comment on column agent_verification.spoken is 'the language that the applicant chose since; none: language';
-comment on column agent_verification.asked_by is 'the configuration''s name for the partner; null: the partner''s own';
+    'until then somebody has to act: the applicant, or in pending_review the nonprofit';
+comment on column agent_verification.preferred_language is 'language that the applicant chose since; null: language';
+comment on column agent_verification.requester_name is
+    'name of the partner in the form''s configuration; null: the partner''s own';
 insert into lifecycle_transition (resource, from_status, to_status) values
     ('agent_verification', 'pending', 'pending_review'),
     ('agent_verification', 'pending', 'pending_user_verification'),
@@ -87,7 +89,7 @@ insert into lifecycle_transition (resource, from_status, to_status) values
     ('agent_verification', 'rejected', 'pending_user_verification');
 create trigger agent_verification_status before update of status on agent_verification for each row
     when (old.status is distinct from new.status) execute function guard_status('agent_verification');
--- Spec 2.2: not editable once created, except for its metadata. It is forgotten, never exchanged.
+-- Not editable once created, except for its metadata (spec 2.2). Personal data may be erased, but not replaced.
 create trigger agent_verification_immutable before update on agent_verification for each row
     when ((old.id, old.partner_id, old.language, old.email_check, old.created_at) is distinct from
               (new.id, new.partner_id, new.language, new.email_check, new.created_at)
@@ -108,7 +110,7 @@ begin
         where id = new.replaces and partner_id = new.partner_id and status = 'rejected'
             and rejection_code = 'reapply' and confirmed_at is null
     ) then
-        raise exception 'verification % does not make way for another', new.replaces
+        raise exception 'verification % may not be replaced', new.replaces
             using errcode = 'check_violation', constraint = 'agent_verification_replaces_unconfirmed';
     end if;
     return new;
@@ -119,7 +121,7 @@ create trigger agent_verification_replaces before update of replaces on agent_ve
     when (old.replaces is distinct from new.replaces) execute function guard_immutable();
 grant select, insert, update on agent_verification to almoner_app;
 
--- What each look at a verification saw; only ever added to.
+-- What each check of a verification saw; append-only.
 create table agent_verification_step (
     id uuid primary key,
     verification_id uuid not null references agent_verification (id),
@@ -129,7 +131,7 @@ create table agent_verification_step (
     source text check (length(source) between 1 and 200),
     data_as_of timestamptz,
     facts jsonb not null check (jsonb_typeof(facts) = 'object'),
-    seen_at timestamptz not null
+    checked_at timestamptz not null
 );
 create index agent_verification_step_of on agent_verification_step (verification_id, id);
 grant select, insert on agent_verification_step to almoner_app;
@@ -145,24 +147,25 @@ create table agent_verification_document (
 create index agent_verification_document_of_file on agent_verification_document (document_id);
 grant select, insert on agent_verification_document to almoner_app;
 
--- Each mail with a link and a code. The six digits are computed with the master key, so that no database has them.
+-- Emails with a confirmation link and code. The six digits are derived from the id with the master key, so no database
+-- contains them.
 create table agent_confirmation (
     id uuid primary key,
     verification_id uuid not null references agent_verification (id),
     sent_at timestamptz not null,
-    wrong integer not null default 0 check (wrong >= 0)
+    failed_attempts integer not null default 0 check (failed_attempts >= 0)
 );
 create index agent_confirmation_of on agent_confirmation (verification_id, sent_at, id);
 comment on column agent_confirmation.sent_at is 'real time';
 create trigger agent_confirmation_immutable before update on agent_confirmation for each row
     when ((old.id, old.verification_id, old.sent_at) is distinct from (new.id, new.verification_id, new.sent_at)
-          or new.wrong < old.wrong)
+          or new.failed_attempts < old.failed_attempts)
     execute function guard_immutable();
 grant select, insert, update on agent_confirmation to almoner_app;
 
--- The nonprofit, asked at its own address whether the applicant speaks for it.
--- email: null once forgotten.
-create table agent_question (
+-- Asks the nonprofit, at its own email address, to confirm that the applicant represents it.
+-- email: null once erased.
+create table agent_representation_request (
     id uuid primary key,
     verification_id uuid not null references agent_verification (id),
     email text check (length(email) between 1 and 255),
@@ -170,19 +173,20 @@ create table agent_question (
     expires_at timestamptz not null,
     answer text check (answer in ('confirmed', 'denied')),
     answered_at timestamptz,
-    constraint agent_question_once unique (verification_id),
-    constraint agent_question_answered check ((answer is null) = (answered_at is null))
+    constraint agent_representation_request_once unique (verification_id),
+    constraint agent_representation_request_answered check ((answer is null) = (answered_at is null))
 );
-create index agent_question_to_forget on agent_question (coalesce(answered_at, expires_at)) where email is not null;
-create trigger agent_question_immutable before update on agent_question for each row
+create index agent_representation_request_to_forget
+    on agent_representation_request (coalesce(answered_at, expires_at)) where email is not null;
+create trigger agent_representation_request_immutable before update on agent_representation_request for each row
     when ((old.id, old.verification_id, old.asked_at, old.expires_at) is distinct from
               (new.id, new.verification_id, new.asked_at, new.expires_at)
           or old.email is distinct from new.email and new.email is not null
           or old.answer is not null and (old.answer, old.answered_at) is distinct from (new.answer, new.answered_at))
     execute function guard_immutable();
-grant select, insert, update on agent_question to almoner_app;
+grant select, insert, update on agent_representation_request to almoner_app;
 
--- Where a nonprofit itself can be asked: an address that its register publishes, looked up by an operator.
+-- Where a nonprofit itself can be reached: an address published by its register, looked up by an operator.
 create table organisation_contact (
     organisation_id uuid primary key references organisation (id),
     email text not null check (length(email) between 1 and 255),
@@ -191,7 +195,7 @@ create table organisation_contact (
     recorded_at timestamptz not null
 );
 
--- Who says where a nonprofit is paid does not say where it is asked whether that is so.
+-- Who proposes a nonprofit's bank account must not also set the address at which the nonprofit confirms it.
 create function guard_payee_contact() returns trigger language plpgsql as $$
 declare
     who text := case tg_table_name when 'payee_account' then to_jsonb(new) ->> 'proposed_by'
@@ -204,15 +208,15 @@ begin
         select from payee_account
         where organisation_id = new.organisation_id and proposed_by = who and status in ('proposed', 'approved')
     )) then
-        raise exception '% says both where % is paid and where it is asked', who, new.organisation_id
-            using errcode = 'check_violation', constraint = 'payee_and_contact';
+        raise exception '% may not set both the bank account and the contact of %', who, new.organisation_id
+            using errcode = 'check_violation', constraint = 'payee_contact_separation';
     end if;
     return new;
 end $$;
 create trigger organisation_contact_payee before insert or update on organisation_contact for each row
     execute function guard_payee_contact();
 
--- Where a nonprofit is asked at another address, links to the one before work no more.
+-- When a nonprofit's contact address changes, links sent to the previous one stop working.
 create function withdraw_confirmations() returns trigger language plpgsql as $$
 begin
     update monetary_donation_confirmation c set withdrawn = true

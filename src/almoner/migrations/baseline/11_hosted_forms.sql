@@ -28,7 +28,7 @@ create table hosted_configuration (
 );
 create unique index hosted_configuration_default on hosted_configuration (partner_id) where is_default;
 comment on column hosted_configuration.logo is 'key of an image in media';
-comment on column hosted_configuration.allowed_activity_sub_tags is 'codes; null: every one';
+comment on column hosted_configuration.allowed_activity_sub_tags is 'codes; null: all';
 comment on column hosted_configuration.partner_fields is 'questions: id, kind, required, labels, choices';
 create trigger hosted_configuration_immutable before update on hosted_configuration for each row
     when ((old.id, old.partner_id, old.created_at) is distinct from (new.id, new.partner_id, new.created_at))
@@ -56,7 +56,7 @@ insert into lifecycle_transition (resource, from_status, to_status) values
     ('validation_invite', 'open', 'expired');
 create trigger validation_invite_status before update of status on validation_invite for each row
     when (old.status is distinct from new.status) execute function guard_status('validation_invite');
--- What the applicant was promised stays.
+-- The terms of an invite do not change.
 create trigger validation_invite_immutable before update on validation_invite for each row
     when ((old.id, old.partner_id, old.language, old.created_at, old.expires_at) is distinct from
               (new.id, new.partner_id, new.language, new.created_at, new.expires_at)
@@ -68,14 +68,15 @@ grant select, insert, update on validation_invite to almoner_app;
 create table application_draft (
     invite_id uuid primary key references validation_invite (id),
     partner_id uuid not null references partner (id),
-    -- 30 answers of 5,000 signs, each of up to four bytes, and what else the form asks for.
+    -- Room for 30 answers of 5,000 characters of up to four bytes, and the form's other fields.
     answers jsonb not null check (jsonb_typeof(answers) = 'object' and pg_column_size(answers) < 1000000),
     created_at timestamptz not null,
     updated_at timestamptz not null,
     expires_at timestamptz not null
 );
 create index application_draft_due on application_draft (expires_at);
-comment on column application_draft.answers is 'step by step; gone once the application is sent, or its invite expires';
+comment on column application_draft.answers is
+    'by step; deleted once the application is submitted or its invite expires';
 create trigger application_draft_immutable before update on application_draft for each row
     when ((old.invite_id, old.partner_id, old.created_at, old.expires_at) is distinct from
               (new.invite_id, new.partner_id, new.created_at, new.expires_at))
@@ -92,5 +93,5 @@ create table application_handover (
 create index application_handover_of on application_handover (invite_id);
 create index application_handover_to on application_handover (lower(email), sent_at);
 create index application_handover_due on application_handover (expires_at);
-comment on column application_handover.sent_at is 'real time: limits go by it';
+comment on column application_handover.sent_at is 'real time, for rate limits';
 grant select, insert, delete on application_handover to almoner_app;

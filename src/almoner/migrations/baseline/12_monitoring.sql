@@ -1,6 +1,6 @@
 -- Monitoring and eligibility subscriptions.
 
--- due_at: from the moment that something else is known until it was looked at, its record names no newer version of a
+-- due_at: set when something relevant has changed; until the evaluation has run, the record names no newer version of a
 -- list.
 create table monitoring_subscription (
     id uuid primary key,
@@ -12,7 +12,7 @@ create table monitoring_subscription (
         'pending', 'pending_validation_request', 'validation_request_failed', 'live', 'cancelled'
     )),
     search_name text collate "C" not null,
-    chosen jsonb check (jsonb_typeof(chosen) = 'object'),
+    simulated_results jsonb check (jsonb_typeof(simulated_results) = 'object'),
     compliance_status text check (compliance_status in ('pass', 'fail')),
     warning text check (warning in ('clear', 'flag')),
     sanction text check (sanction in ('clear', 'flag')),
@@ -30,40 +30,40 @@ create table monitoring_subscription (
     matches jsonb not null default '[]' check (jsonb_typeof(matches) = 'array'),
     unique (partner_id, id),
     foreign key (partner_id, validation_request_id) references validation_request (partner_id, id),
-    constraint monitoring_subscription_of_somebody check (num_nonnulls(organisation_id, validation_request_id) > 0),
+    constraint monitoring_subscription_has_subject check (num_nonnulls(organisation_id, validation_request_id) > 0),
     constraint monitoring_subscription_organisation check (
         case when status in ('pending_validation_request', 'validation_request_failed')
                  then organisation_id is null and validation_request_id is not null
              when status = 'cancelled' then true else organisation_id is not null end
     ),
-    -- Silence means that something was checked: clear only by a list of that category (settled 4).
+    -- A category is clear only if a list of that category was screened (settled 4).
     constraint monitoring_subscription_warning_checked check (
-        chosen is not null or warning is distinct from 'clear'
+        simulated_results is not null or warning is distinct from 'clear'
         or sources @> '[{"category": "warning"}]'
     ),
     constraint monitoring_subscription_sanction_checked check (
-        chosen is not null or sanction is distinct from 'clear'
+        simulated_results is not null or sanction is distinct from 'clear'
         or sources @> '[{"category": "sanction"}]'
     ),
     constraint monitoring_subscription_hate_speech_checked check (
-        chosen is not null or hate_speech is distinct from 'clear'
+        simulated_results is not null or hate_speech is distinct from 'clear'
         or sources @> '[{"category": "hateSpeech"}]'
     ),
     constraint monitoring_subscription_commercial_checked check (
-        chosen is not null or commercial is distinct from 'clear'
+        simulated_results is not null or commercial is distinct from 'clear'
         or sources @> '[{"category": "commercial"}]'
     ),
     constraint monitoring_subscription_adverse_media_checked check (
-        chosen is not null or adverse_media is distinct from 'clear'
+        simulated_results is not null or adverse_media is distinct from 'clear'
         or sources @> '[{"category": "adverseMedia"}]'
     ),
     constraint monitoring_subscription_controversial_checked check (
-        chosen is not null or controversial is distinct from 'clear'
+        simulated_results is not null or controversial is distinct from 'clear'
         or sources @> '[{"category": "controversial"}]'
     ),
-    -- Nothing is known before it was looked at, but for what a test value of the sandbox says.
+    -- No results before the first evaluation, except for those of a sandbox test value.
     constraint monitoring_subscription_known check (
-        chosen is not null or screened_at is not null
+        simulated_results is not null or screened_at is not null
         or num_nonnulls(
             compliance_status, warning, sanction, hate_speech, commercial, adverse_media, controversial,
             registration_active
@@ -86,12 +86,13 @@ create index monitoring_subscription_due on monitoring_subscription (due_at) whe
 create index monitoring_subscription_of_request on monitoring_subscription (validation_request_id)
     where validation_request_id is not null;
 comment on column monitoring_subscription.search_name is
-    'words of the nonprofit''s name when it was looked at last: ASCII, lower case, one blank between';
-comment on column monitoring_subscription.chosen is 'results that a test value or a simulated step of the sandbox said';
-comment on column monitoring_subscription.sources is 'the lists that were looked into: list, version, category';
-comment on column monitoring_subscription.due_at is 'since when it has to be looked at again; null: nothing is due';
+    'words of the nonprofit''s name at the last evaluation: ASCII, lower case, separated by single spaces';
+comment on column monitoring_subscription.simulated_results is
+    'results set by a test value or a simulated step of the sandbox';
+comment on column monitoring_subscription.sources is 'lists that were screened: list, version, category';
+comment on column monitoring_subscription.due_at is 'since when an evaluation is due; null: none is';
 comment on column monitoring_subscription.matches is
-    'entries of lists that may be it: list, version, category, entry, score, and what a person decided';
+    'possible list entries: list, version, category, entry, score, decision';
 insert into lifecycle_transition (resource, from_status, to_status) values
     ('monitoring_subscription', 'live', 'cancelled'),
     ('monitoring_subscription', 'pending', 'cancelled'),
@@ -103,19 +104,19 @@ insert into lifecycle_transition (resource, from_status, to_status) values
     ('monitoring_subscription', 'validation_request_failed', 'pending_validation_request');
 create trigger monitoring_subscription_status before update of status on monitoring_subscription for each row
     when (old.status is distinct from new.status) execute function guard_status('monitoring_subscription');
--- Whose it is and whom it is about never changes; nor does anything of one that is cancelled.
+-- Owner and subject never change; nor does anything once it is cancelled.
 create trigger monitoring_subscription_immutable before update on monitoring_subscription for each row
     when (old.status = 'cancelled'
           or (old.id, old.partner_id, old.created_at) is distinct from (new.id, new.partner_id, new.created_at)
           or old.validation_request_id is distinct from new.validation_request_id
           or old.organisation_id is not null and old.organisation_id is distinct from new.organisation_id)
     execute function guard_immutable();
--- By which configuration one is judged never changes.
+-- The configuration never changes.
 create trigger monitoring_subscription_configuration before update of configuration_id on monitoring_subscription
     for each row when (old.configuration_id is distinct from new.configuration_id) execute function guard_immutable();
 grant select, insert, update on monitoring_subscription to almoner_app;
 
--- Each change of results and what it rests on: matches with their list, version, score and decision. Only added to.
+-- Each change of results with its evidence: matches with list, version, score and decision. Append-only.
 create table monitoring_change (
     id uuid primary key,
     subscription_id uuid not null references monitoring_subscription (id),
@@ -129,10 +130,10 @@ create table monitoring_change (
     flags text[]
 );
 create index monitoring_change_of on monitoring_change (subscription_id, id);
-comment on column monitoring_change.flags is 'the categories that counted for compliance';
+comment on column monitoring_change.flags is 'categories that count for compliance';
 grant select, insert on monitoring_change to almoner_app;
 
--- Up to which version of each list all live subscriptions are compared. What is not named here was never loaded.
+-- The version of each list that all live subscriptions have been compared with. A list without a row was never loaded.
 create table monitoring_list (
     list text primary key references watchlist (code),
     version text not null check (version <> ''),
@@ -148,7 +149,7 @@ create table eligibility_subscription (
     validation_request_id uuid,
     configuration_id uuid,
     suggested text[] not null check (cardinality(suggested) <= 100),
-    asked_for text check (asked_for in ('pass', 'fail')),
+    simulated_status text check (simulated_status in ('pass', 'fail')),
     metadata jsonb check (jsonb_typeof(metadata) = 'object'),
     status text not null check (status in (
         'pending', 'pending_validation_request', 'validation_request_failed', 'live', 'cancelled',
@@ -163,7 +164,7 @@ create table eligibility_subscription (
     status_changed_at timestamptz not null,
     unique (partner_id, id),
     foreign key (partner_id, validation_request_id) references validation_request (partner_id, id),
-    constraint eligibility_subscription_of_somebody
+    constraint eligibility_subscription_has_subject
         check (num_nonnulls(organisation_id, validation_request_id) > 0),
     constraint eligibility_subscription_organisation check (
         case when status in ('pending_validation_request', 'validation_request_failed')
@@ -176,7 +177,7 @@ create table eligibility_subscription (
              else eligibility_status is null and confirmed = '{}' and rejected = '{}' end
     ),
     constraint eligibility_subscription_rejected check (confirmed ?& rejected),
-    constraint eligibility_subscription_test check (asked_for is null or suggested = '{}'),
+    constraint eligibility_subscription_test check (simulated_status is null or suggested = '{}'),
     constraint eligibility_subscription_cancelled check ((status = 'cancelled') = (cancelled_at is not null)),
     foreign key (partner_id, configuration_id) references hosted_configuration (partner_id, id)
 );
@@ -188,8 +189,8 @@ create index eligibility_subscription_following on eligibility_subscription (id)
 create index eligibility_subscription_of_request on eligibility_subscription (validation_request_id)
     where validation_request_id is not null;
 comment on column eligibility_subscription.suggested is 'codes of sub-tags';
-comment on column eligibility_subscription.asked_for is 'by a test value of the sandbox';
-comment on column eligibility_subscription.confirmed is 'by the code of a sub-tag the rule that gave it';
+comment on column eligibility_subscription.simulated_status is 'requested by a test value of the sandbox';
+comment on column eligibility_subscription.confirmed is 'by sub-tag code, the rule that assigned it';
 insert into lifecycle_transition (resource, from_status, to_status) values
     ('eligibility_subscription', 'pending', 'live'),
     ('eligibility_subscription', 'pending', 'cannot_define_eligibility'),
@@ -205,20 +206,20 @@ insert into lifecycle_transition (resource, from_status, to_status) values
     ('eligibility_subscription', 'validation_request_failed', 'pending_validation_request');
 create trigger eligibility_subscription_status before update of status on eligibility_subscription for each row
     when (old.status is distinct from new.status) execute function guard_status('eligibility_subscription');
--- What was asked stays, an organisation is filled in once, and what was cancelled keeps its last results.
+-- What was requested is immutable, the organisation is set once, and a cancelled subscription keeps its last results.
 create trigger eligibility_subscription_immutable before update on eligibility_subscription for each row
     when ((old.id, old.partner_id, old.suggested, old.created_at) is distinct from
               (new.id, new.partner_id, new.suggested, new.created_at)
           or old.validation_request_id is distinct from new.validation_request_id
           or old.configuration_id is distinct from new.configuration_id
-          or old.asked_for is distinct from new.asked_for
+          or old.simulated_status is distinct from new.simulated_status
           or old.organisation_id is not null and old.organisation_id is distinct from new.organisation_id
           or new.status = 'cancelled' and (old.eligibility_status, old.confirmed, old.rejected) is distinct from
               (new.eligibility_status, new.confirmed, new.rejected))
     execute function guard_immutable();
 grant select, insert, update on eligibility_subscription to almoner_app;
 
--- Each decision that was not the one before it again, with all that it rests on; only ever added to.
+-- Each decision that differs from the previous one, with its evidence; append-only.
 create table eligibility_evaluation (
     id uuid primary key,
     subscription_id uuid not null references eligibility_subscription (id),
@@ -227,20 +228,21 @@ create table eligibility_evaluation (
     ),
     organisation_id uuid not null references organisation (id),
     classification jsonb not null check (jsonb_typeof(classification) = 'object'),
-    words jsonb not null check (jsonb_typeof(words) = 'object'),
+    name_classification jsonb not null check (jsonb_typeof(name_classification) = 'object'),
     allowed text[],
     eligibility_status text check (eligibility_status in ('pass', 'fail')),
     told boolean not null,
     evaluated_at timestamptz not null
 );
 create index eligibility_evaluation_of on eligibility_evaluation (subscription_id, id);
-comment on column eligibility_evaluation.classification is 'by the code of a sub-tag the rule, as its register says';
-comment on column eligibility_evaluation.words is 'the same for words of its name';
-comment on column eligibility_evaluation.allowed is 'codes of sub-tags; null: every one';
-comment on column eligibility_evaluation.told is 'whether the partner saw something else after it';
+comment on column eligibility_evaluation.classification is
+    'by sub-tag code, the rule that assigned it from register data';
+comment on column eligibility_evaluation.name_classification is 'the same from words of the name';
+comment on column eligibility_evaluation.allowed is 'sub-tag codes; null: all';
+comment on column eligibility_evaluation.told is 'whether it changed what the partner sees';
 grant select, insert on eligibility_evaluation to almoner_app;
 
--- What a decision found of each sub-tag: the rule that gave it, or that nothing did.
+-- The finding for each sub-tag: the rule that assigned it, or none.
 create table eligibility_finding (
     evaluation_id uuid not null references eligibility_evaluation (id),
     code text not null check (length(code) between 1 and 60),

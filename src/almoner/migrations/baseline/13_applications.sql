@@ -28,8 +28,8 @@ create table validation_submission (
     created_at timestamptz not null,
     processed_at timestamptz,
     status_changed_at timestamptz not null,
-    overruled text[] not null default '{}' constraint validation_submission_overruled check (
-        overruled <@ array['validation_request', 'compliance', 'eligibility', 'agent_verification']
+    overridden_checks text[] not null default '{}' constraint validation_submission_overridden_checks check (
+        overridden_checks <@ array['validation_request', 'compliance', 'eligibility', 'agent_verification']
     ),
     unique (partner_id, id),
     foreign key (partner_id, configuration_id) references hosted_configuration (partner_id, id),
@@ -38,20 +38,20 @@ create table validation_submission (
     foreign key (partner_id, monitoring_subscription_id) references monitoring_subscription (partner_id, id),
     foreign key (partner_id, eligibility_subscription_id) references eligibility_subscription (partner_id, id),
     foreign key (partner_id, agent_verification_id) references agent_verification (partner_id, id),
-    constraint validation_submission_of_somebody check (num_nonnulls(organisation_id, validation_request_id) > 0),
+    constraint validation_submission_has_subject check (num_nonnulls(organisation_id, validation_request_id) > 0),
     constraint validation_submission_compliance
         check (('compliance' = any(checks)) = (monitoring_subscription_id is not null)),
     constraint validation_submission_eligibility
         check (('eligibility' = any(checks)) = (eligibility_subscription_id is not null)),
     constraint validation_submission_agent
         check (('agent_verification' = any(checks)) = (agent_verification_id is not null)),
-    -- An applicant is known once: with the agent verification where there is one.
+    -- The applicant's personal data is stored once: in the agent verification where there is one.
     constraint validation_submission_applicant
         check (agent_verification_id is null or num_nonnulls(first_name, last_name, email) = 0),
     constraint validation_submission_processed check ((status = 'pending') = (processed_at is null)),
     constraint validation_submission_failed check ((status = 'failed') = (failure_reasons is not null))
 );
--- An invite is for one submission, and a check is of one: what becomes of it is looked up by these.
+-- An invite is used by one submission, and a check belongs to one; their outcomes are looked up by these.
 create unique index validation_submission_of_invite on validation_submission (validation_invite_id);
 create unique index validation_submission_of_monitoring on validation_submission (monitoring_subscription_id);
 create unique index validation_submission_of_eligibility on validation_submission (eligibility_subscription_id);
@@ -66,18 +66,19 @@ create index validation_submission_words on validation_submission using gin (sea
 create index validation_submission_waiting on validation_submission (created_at) where status = 'pending';
 create index validation_submission_to_forget on validation_submission (processed_at)
     where num_nonnulls(first_name, last_name, email, partner_fields) > 0;
--- Who applied is forgotten in time where nothing could be decided, too.
+-- Personal data is erased in time even where nothing could be decided.
 create index validation_submission_undecided_to_forget on validation_submission (processed_at)
     where processed_at is not null and status = 'processed'
         and num_nonnulls(first_name, last_name, email, partner_fields) > 0;
-comment on column validation_submission.checks is 'those of its configuration when it was made';
-comment on column validation_submission.organisation_name is 'as it was given, or that of the organisation then';
-comment on column validation_submission.search_name is 'its words and the number given: ASCII, lower case, one blank';
-comment on column validation_submission.email is 'of the applicant, where no agent is verified';
-comment on column validation_submission.partner_fields is 'answers to the partner''s own questions, by their ids';
-comment on column validation_submission.failure_reasons is 'by check, as partners see it';
-comment on column validation_submission.overruled is
-    'checks that count as passed since an appeal was reversed, whatever they say themselves';
+comment on column validation_submission.checks is 'those of its configuration at submission';
+comment on column validation_submission.organisation_name is 'as submitted, or that of the organisation then';
+comment on column validation_submission.search_name is
+    'words of the name, and the number: ASCII, lower case, separated by single spaces';
+comment on column validation_submission.email is 'of the applicant, where no agent verification is made';
+comment on column validation_submission.partner_fields is 'answers to the partner''s own questions, by question id';
+comment on column validation_submission.failure_reasons is 'by check, as shown to partners';
+comment on column validation_submission.overridden_checks is
+    'checks that count as passed after a reversed appeal, whatever their own result';
 insert into lifecycle_transition (resource, from_status, to_status) values
     ('validation_submission', 'pending', 'processed'),
     ('validation_submission', 'pending', 'succeeded'),
@@ -91,8 +92,8 @@ create trigger validation_submission_status before update of status on validatio
 create trigger validation_submission_reversal before update of status on validation_submission for each row
     when (old.status = 'failed' and new.status <> 'failed') execute function guard_reversal();
 
--- What was asked of a submission stays, and so do the checks; its applicant's address may be corrected while nothing is
--- decided: that is so again after a reversed appeal, until its answer.
+-- The applicant's email address may be corrected while nothing is decided; after a reversed appeal that is so again
+-- until its new result.
 create function guard_applicant() returns trigger language plpgsql as $$
 begin
     if not (
@@ -110,7 +111,7 @@ begin
 end $$;
 create trigger validation_submission_applicant_corrected before update on validation_submission for each row
     when (old.agent_verification_id is distinct from new.agent_verification_id) execute function guard_applicant();
--- What was asked stays, and so do the checks; an organisation is filled in once.
+-- The submission and its checks do not change; an organisation is set once.
 create trigger validation_submission_immutable before update on validation_submission for each row
     when ((old.id, old.partner_id, old.configuration_id, old.checks, old.organisation_name, old.country_code,
            old.language, old.created_at) is distinct from
@@ -124,7 +125,7 @@ create trigger validation_submission_immutable before update on validation_submi
     execute function guard_immutable();
 grant select, insert, update on validation_submission to almoner_app;
 
--- What an applicant handed in: of an invite until its submission is made, of the submission then.
+-- Documents uploaded by an applicant: attached to the invite until submission, to the submission afterwards.
 create table validation_submission_document (
     id uuid primary key,
     partner_id uuid not null references partner (id),
@@ -137,7 +138,7 @@ create table validation_submission_document (
     foreign key (partner_id, document_id) references document (partner_id, id),
     foreign key (partner_id, validation_submission_id) references validation_submission (partner_id, id),
     foreign key (partner_id, validation_invite_id) references validation_invite (partner_id, id),
-    constraint validation_submission_document_of_somebody
+    constraint validation_submission_document_has_subject
         check (num_nonnulls(validation_submission_id, validation_invite_id) > 0)
 );
 create index validation_submission_document_of on validation_submission_document (validation_submission_id, id);
@@ -151,8 +152,8 @@ create trigger validation_submission_document_immutable before update on validat
     execute function guard_immutable();
 grant select, insert, update on validation_submission_document to almoner_app;
 
--- A visitor came by the link of the form: that shows nobody's address, the link of a mail does.
--- What an appeal says is forgotten some time after its decision, and no sooner.
+-- A visitor came by the form's link, which reveals nobody's address; the link in an email does.
+-- The text of an appeal is erased some time after its decision, not before.
 create table appeal (
     id uuid primary key,
     partner_id uuid not null references partner (id),
@@ -160,8 +161,8 @@ create table appeal (
     text text check (length(text) between 1 and 5000),
     appellant text not null check (appellant in ('partner', 'applicant', 'visitor')),
     first_decided_by text[] not null check (array_position(first_decided_by, null) is null),
-    overruled text[] not null default '{}' check (
-        overruled <@ array['validation_request', 'compliance', 'eligibility', 'agent_verification']
+    overridden_checks text[] not null default '{}' check (
+        overridden_checks <@ array['validation_request', 'compliance', 'eligibility', 'agent_verification']
     ),
     status text not null check (status in ('open', 'upheld', 'reversed')),
     created_at timestamptz not null,
@@ -169,30 +170,33 @@ create table appeal (
     decided_at timestamptz,
     decided_by text check (length(decided_by) between 1 and 255),
     status_changed_at timestamptz not null,
-    settled_at timestamptz,
+    completed_at timestamptz,
     unique (partner_id, id),
     foreign key (partner_id, validation_submission_id) references validation_submission (partner_id, id),
     constraint appeal_decided check (
         (status = 'open') = (decided_at is null) and (decided_at is null) = (decided_by is null)
     ),
-    -- Nobody judges their own decision.
+    -- Nobody decides an appeal against their own decision.
     constraint appeal_by_another check (decided_by <> all (first_decided_by)),
-    constraint appeal_overruled check (overruled = '{}' or status = 'reversed'),
+    constraint appeal_overridden_checks check (overridden_checks = '{}' or status = 'reversed'),
     constraint appeal_says check (text is not null or status <> 'open'),
-    constraint appeal_settled check (settled_at is null or status = 'reversed')
+    constraint appeal_completed check (completed_at is null or status = 'reversed')
 );
 create unique index appeal_open on appeal (validation_submission_id) where status = 'open';
 create index appeal_of_submission on appeal (validation_submission_id, id);
 create index appeal_due on appeal (due_at) where status = 'open';
 create index appeal_to_forget on appeal (decided_at) where text is not null and decided_at is not null;
-comment on column appeal.first_decided_by is 'operators who decided what is appealed against, earlier appeals included';
-comment on column appeal.overruled is 'checks that count as passed for this submission, whatever they say themselves';
-comment on column appeal.settled_at is 'when every check had ended since it was reversed, and the answer came anew';
+comment on column appeal.first_decided_by is
+    'operators who made the decisions appealed against, including earlier appeals';
+comment on column appeal.overridden_checks is
+    'checks that count as passed for this submission, whatever their own result';
+comment on column appeal.completed_at is
+    'when all checks had finished after the reversal and the submission had its new result';
 insert into lifecycle_transition (resource, from_status, to_status) values
     ('appeal', 'open', 'upheld'),
     ('appeal', 'open', 'reversed');
 
--- Only what failed is appealed against.
+-- Only a failed submission can be appealed.
 create function guard_appeal() returns trigger language plpgsql as $$
 begin
     if not exists (
@@ -213,11 +217,12 @@ create trigger appeal_immutable before update on appeal for each row
                new.created_at, new.due_at)
           or old.text is distinct from new.text and (new.text is not null or old.status = 'open')
           or old.status <> 'open'
-             and (old.status, old.overruled, old.decided_at, old.decided_by, old.status_changed_at) is distinct from
-                     (new.status, new.overruled, new.decided_at, new.decided_by, new.status_changed_at))
+             and (old.status, old.overridden_checks, old.decided_at, old.decided_by, old.status_changed_at)
+                 is distinct from
+                 (new.status, new.overridden_checks, new.decided_at, new.decided_by, new.status_changed_at))
     execute function guard_immutable();
-create trigger appeal_settled before update of settled_at on appeal for each row
-    when (old.settled_at is not null and old.settled_at is distinct from new.settled_at)
+create trigger appeal_completed before update of completed_at on appeal for each row
+    when (old.completed_at is not null and old.completed_at is distinct from new.completed_at)
     execute function guard_immutable();
 grant select, insert, update on appeal to almoner_app;
 
@@ -228,7 +233,7 @@ create table application_language (
     updated_at timestamptz not null,
     foreign key (partner_id, validation_submission_id) references validation_submission (partner_id, id)
 );
-comment on table application_language is 'of its page and mails; none: the language of the submission';
+comment on table application_language is 'language of the status page and emails; no row: that of the submission';
 create trigger application_language_immutable before update on application_language for each row
     when ((old.validation_submission_id, old.partner_id) is distinct from
               (new.validation_submission_id, new.partner_id))
@@ -241,8 +246,8 @@ create table application_link (
     mailed_at timestamptz[] not null check (cardinality(mailed_at) between 1 and 3),
     foreign key (partner_id, validation_submission_id) references validation_submission (partner_id, id)
 );
-comment on table application_link is 'the link to the page of an application, mailed anew to its applicant';
-comment on column application_link.mailed_at is 'real time, of one day: limits go by it';
+comment on table application_link is 'status page links, sent again to the applicant';
+comment on column application_link.mailed_at is 'real time, within one day, for rate limits';
 create trigger application_link_immutable before update on application_link for each row
     when ((old.validation_submission_id, old.partner_id) is distinct from
               (new.validation_submission_id, new.partner_id))

@@ -87,7 +87,7 @@ async def insert_load(tx: Tx, _: Everyone, load_id: UUID, registry_id: UUID) -> 
     await tx.execute(
         """
         insert into register_load (
-            id, registry_id, source, data_as_of, loaded_at, rows, added, changed, gone, quarantined, forced, status
+            id, registry_id, source, data_as_of, loaded_at, rows, added, changed, removed, quarantined, forced, status
         ) values ($1, $2, $3, date_trunc('day', $4::timestamptz, 'UTC'), $4, 0, 0, 0, 0, 0, false, 'loaded')
         """,
         load_id,

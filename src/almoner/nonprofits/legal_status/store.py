@@ -42,7 +42,8 @@ async def sources(tx: Tx, _: Everyone, registry_id: UUID) -> list[Source]:
     """What was loaded for a registry."""
     rows = await tx.fetch(
         """
-        select code, registry_id, lists, unverified, data_as_of from register_source where registry_id = $1
+        select code, registry_id, lists_organisations, unverified, data_as_of from register_source
+        where registry_id = $1
         order by data_as_of desc nulls last, code
         """,
         registry_id,

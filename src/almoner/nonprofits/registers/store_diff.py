@@ -6,7 +6,7 @@ from uuid import UUID
 from asyncpg import Record
 
 from almoner.nonprofits.registers.domain import Difference, DifferentRow
-from almoner.nonprofits.registers.store_sameness import same_but_quiet
+from almoner.nonprofits.registers.store_sameness import same_but_ignored
 from almoner.platform.database.transactions import Everyone, Tx
 
 # As things stood after a load: what it or one before it brought, and it and those before it did not end.

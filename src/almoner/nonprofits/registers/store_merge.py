@@ -30,7 +30,7 @@ def _listed(column: str) -> str:
 
 def _given(column: str) -> str:
     """The same for a body that is known: what stands against it keeps it inactive though it is listed (slice links)."""
-    return "(s.active and o.overruled is null)" if column == "active" else _listed(column)
+    return "(s.active and o.status_override is null)" if column == "active" else _listed(column)
 
 
 _SET: Final = ", ".join(f"{column} = {_given(column)}" for column in _COLUMNS)

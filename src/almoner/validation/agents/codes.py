@@ -35,18 +35,18 @@ class TypedCode(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Confirmation:
-    """A mail with a link and a code. ``sent_at``: real time; ``wrong``: codes typed in vain since."""
+    """A mail with a link and a code. ``sent_at``: real time; ``failed_attempts``: codes typed in vain since."""
 
     id: UUID
     verification_id: UUID
     sent_at: datetime
-    wrong: int
+    failed_attempts: int
 
     def judge(self, typed: str, right: str) -> TypedCode:
         """What becomes of ``typed``; a code that is over is never told right or wrong."""
         if not (given := digits(typed)):
             return TypedCode.MISSING
-        if self.wrong >= CODE_TRIES:
+        if self.failed_attempts >= CODE_TRIES:
             return TypedCode.OVER
         return TypedCode.RIGHT if compare_digest(given, right) else TypedCode.WRONG
 

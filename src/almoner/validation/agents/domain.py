@@ -126,8 +126,8 @@ class AgentVerification:
 
     ``first_name``, ``last_name``, ``email``: None once they were forgotten. ``expires_at``: until then somebody outside
     has to act, None when nobody has. ``confirmed_at``: when the applicant confirmed; ``processed_at``: when it ended.
-    ``spoken``: the language that the applicant has chosen since. ``replaces``: the verification of the same
-    applicant at an address that was wrong. ``asked_by``: the partner's name on the form, if it has another.
+    ``preferred_language``: the language that the applicant has chosen since. ``replaces``: the verification of the same
+    applicant at an address that was wrong. ``requester_name``: the partner's name on the form, if it has another.
     """
 
     id: UUID
@@ -148,14 +148,14 @@ class AgentVerification:
     expires_at: datetime | None
     confirmed_at: datetime | None = None
     processed_at: datetime | None = None
-    spoken: str | None = None
+    preferred_language: str | None = None
     replaces: UUID | None = None
-    asked_by: str | None = None
+    requester_name: str | None = None
 
     @property
     def tongue(self) -> str:
         """The language of the applicant's mails and pages."""
-        return self.spoken or self.language
+        return self.preferred_language or self.language
 
     @property
     def open(self) -> bool:

@@ -74,7 +74,7 @@ async def question(tx: Tx, pages: Pages, verification_id: UUID, at: datetime) ->
 
 async def asker(tx: Tx, verification: AgentVerification) -> str:
     """Who asks, by the name that the applicant knows."""
-    return verification.asked_by or (await partners.get(tx, Partner(verification.partner_id))).name
+    return verification.requester_name or (await partners.get(tx, Partner(verification.partner_id))).name
 
 
 async def _names(tx: Tx, verification: AgentVerification) -> dict[str, str]:

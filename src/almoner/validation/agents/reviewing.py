@@ -41,7 +41,7 @@ from almoner.validation.requests import service as requests
 
 REVIEW: Final = "agent_verifications.review"
 ASK: Final = "agent_verifications.ask_nonprofit"
-_PAYEE: Final = "payee_and_contact"
+_PAYEE: Final = "payee_contact_separation"
 """The constraint that keeps apart who says where a nonprofit is paid, and where it is asked."""
 
 _BY_RULE: Final = Decision("accepted", None, "rules", "The e-mail is on the nonprofit's own domain, and takes mail.")

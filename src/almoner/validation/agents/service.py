@@ -52,17 +52,16 @@ _OF_THE_SANDBOX: Final = "A test value in firstName asked for it."
 
 
 async def create(
-    tx: Tx, partner: Partner, agent: Agent, *, email_check: bool = True, asked_by: str | None = None
+    tx: Tx, partner: Partner, agent: Agent, *, email_check: bool = True, requester_name: str | None = None
 ) -> AgentVerification:
     """A new verification; it is reviewed right after the commit.
 
-    ``email_check``: whether the applicant has to confirm the e-mail address. ``asked_by``: the name that the applicant
-    knows the partner by, where that is another one. Raises OrganisationNotFound,
-    ValidationRequestNotFound.
+    ``email_check``: whether the applicant has to confirm the e-mail address. ``requester_name``: the name that the
+    applicant knows the partner by, where that is another one. Raises OrganisationNotFound, ValidationRequestNotFound.
     """
     organisation, request = await _nonprofits(tx, partner, agent)
     made = domain.received(tx.new_id(), partner.id, agent, organisation, request, tx.now, email_check=email_check)
-    made = replace(made, asked_by=asked_by)
+    made = replace(made, requester_name=requester_name)
     await store.insert(tx, partner, made)
     asked_for = triggers.asked_for(agent.first_name) if tx.deployment.sandbox else None
     if email_check and asked_for is None:

@@ -15,8 +15,8 @@ from almoner.validation.agents.evaluate import Step
 
 _COLUMNS: Final = (
     "organisation_website, first_name, last_name, email, title, language, metadata, email_check, status, "
-    "rejection_code, created_at, expires_at, confirmed_at, processed_at, spoken, "
-    "replaces, asked_by"
+    "rejection_code, created_at, expires_at, confirmed_at, processed_at, preferred_language, "
+    "replaces, requester_name"
 )
 _SELECTED: Final = f"""
     a.id, a.partner_id, a.organisation_id, coalesce(o.display_name, o.name) as organisation_name,
@@ -53,7 +53,8 @@ async def insert(tx: Tx, partner: Partner, new: AgentVerification) -> None:
         """
         insert into agent_verification (
             id, partner_id, organisation_id, validation_request_id, organisation_website, first_name, last_name, email,
-            title, language, email_check, status, created_at, expires_at, spoken, replaces, asked_by, status_changed_at
+            title, language, email_check, status, created_at, expires_at, preferred_language, replaces, requester_name,
+                status_changed_at
         ) values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $13)
         """,
         new.id,
@@ -70,9 +71,9 @@ async def insert(tx: Tx, partner: Partner, new: AgentVerification) -> None:
         new.status,
         new.created_at,
         new.expires_at,
-        new.spoken,
+        new.preferred_language,
         new.replaces,
-        new.asked_by,
+        new.requester_name,
     )
 
 
@@ -224,7 +225,7 @@ async def insert_steps(tx: Tx, verification_id: UUID, steps: Sequence[Step]) -> 
     await tx.executemany(
         """
         insert into agent_verification_step (
-            id, verification_id, name, verdict, code, source, data_as_of, facts, seen_at
+            id, verification_id, name, verdict, code, source, data_as_of, facts, checked_at
         ) values ($1, $2, $3, $4, $5, $6, $7, $8, $9)
         """,
         [(tx.new_id(), verification_id, *astuple(one), tx.now) for one in steps],
@@ -235,7 +236,7 @@ async def steps(tx: Tx, _scope: Everyone, verification_id: UUID) -> list[tuple[S
     """What was seen of a verification and when, oldest first."""
     rows = await tx.fetch(
         """
-        select name, verdict, code, source, data_as_of, facts, seen_at
+        select name, verdict, code, source, data_as_of, facts, checked_at
         from agent_verification_step where verification_id = $1 order by id
         """,
         verification_id,
@@ -246,7 +247,7 @@ async def steps(tx: Tx, _scope: Everyone, verification_id: UUID) -> list[tuple[S
 async def set_spoken(tx: Tx, scope: Partner | Everyone, verification_id: UUID, language: str) -> None:
     """Keep the language that an applicant has chosen."""
     await tx.execute(
-        "update agent_verification set spoken = $3 where id = $1 and ($2::uuid is null or partner_id = $2)",
+        "update agent_verification set preferred_language = $3 where id = $1 and ($2::uuid is null or partner_id = $2)",
         verification_id,
         scope.id if isinstance(scope, Partner) else None,
         language,
@@ -271,8 +272,8 @@ _TO_FORGET: Final[dict[Ended, str]] = {
         and not exists (
             select from validation_submission s join appeal a on a.validation_submission_id = s.id
             where s.agent_verification_id = v.id and (
-                a.status = 'open' or a.status = 'reversed' and a.settled_at is null
-                or coalesce(a.settled_at, a.decided_at) > $1::timestamptz
+                a.status = 'open' or a.status = 'reversed' and a.completed_at is null
+                or coalesce(a.completed_at, a.decided_at) > $1::timestamptz
             )
         )
     """

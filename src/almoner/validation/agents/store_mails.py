@@ -48,7 +48,7 @@ async def reached(tx: Tx, _scope: Everyone, email: str, since: datetime) -> list
 async def find_confirmation(tx: Tx, _scope: Everyone, confirmation_id: UUID) -> Confirmation | None:
     """One mail."""
     row = await tx.fetchrow(
-        "select id, verification_id, sent_at, wrong from agent_confirmation where id = $1", confirmation_id
+        "select id, verification_id, sent_at, failed_attempts from agent_confirmation where id = $1", confirmation_id
     )
     return Confirmation(*row) if row else None
 
@@ -57,7 +57,7 @@ async def newest_confirmation(tx: Tx, _scope: Everyone, verification_id: UUID) -
     """The mail whose code counts."""
     row = await tx.fetchrow(
         """
-        select id, verification_id, sent_at, wrong from agent_confirmation
+        select id, verification_id, sent_at, failed_attempts from agent_confirmation
         where verification_id = $1 order by sent_at desc, id desc limit 1
         """,
         verification_id,
@@ -67,14 +67,17 @@ async def newest_confirmation(tx: Tx, _scope: Everyone, verification_id: UUID) -
 
 async def record_code_attempt(tx: Tx, _scope: Everyone, confirmation_id: UUID) -> None:
     """Count a wrong code."""
-    await tx.execute("update agent_confirmation set wrong = wrong + 1 where id = $1", confirmation_id)
+    await tx.execute(
+        "update agent_confirmation set failed_attempts = failed_attempts + 1 where id = $1", confirmation_id
+    )
 
 
 async def insert_question(tx: Tx, new: Question) -> None:
     """Store a question that is to be mailed."""
     await tx.execute(
         """
-        insert into agent_question (id, verification_id, email, asked_at, expires_at) values ($1, $2, $3, $4, $5)
+        insert into agent_representation_request (id, verification_id, email, asked_at, expires_at) values ($1, $2, $3,
+            $4, $5)
         """,
         new.id,
         new.verification_id,
@@ -88,7 +91,8 @@ async def find_question(tx: Tx, _scope: Everyone, verification_id: UUID) -> Ques
     """The question about a verification."""
     row = await tx.fetchrow(
         """
-        select id, verification_id, email, asked_at, expires_at, answer from agent_question where verification_id = $1
+        select id, verification_id, email, asked_at, expires_at, answer from agent_representation_request
+        where verification_id = $1
         """,
         verification_id,
     )
@@ -98,11 +102,16 @@ async def find_question(tx: Tx, _scope: Everyone, verification_id: UUID) -> Ques
 async def answer(tx: Tx, _scope: Everyone, question: Question, given: Answer) -> None:
     """Store the answer to a question; its verification is locked."""
     await tx.execute(
-        "update agent_question set answer = $2, answered_at = $3 where id = $1", question.id, given, tx.now
+        "update agent_representation_request set answer = $2, answered_at = $3 where id = $1",
+        question.id,
+        given,
+        tx.now,
     )
 
 
-NEXT_FORGOTTEN: Final = "select min(coalesce(answered_at, expires_at)) from agent_question where email is not null"
+NEXT_FORGOTTEN: Final = (
+    "select min(coalesce(answered_at, expires_at)) from agent_representation_request where email is not null"
+)
 
 
 async def next_forgotten(tx: Tx, _scope: Everyone) -> datetime | None:
@@ -116,10 +125,11 @@ async def forget_questions(tx: Tx, _scope: Everyone, over_until: datetime, limit
     rows = await tx.fetch(
         """
         with old as (
-            select id from agent_question where email is not null and coalesce(answered_at, expires_at) <= $1
+            select id from agent_representation_request where email is not null and coalesce(answered_at,
+                expires_at) <= $1
             order by coalesce(answered_at, expires_at) limit $2 for no key update skip locked
         )
-        update agent_question q set email = null from old where q.id = old.id returning q.id
+        update agent_representation_request q set email = null from old where q.id = old.id returning q.id
         """,
         over_until,
         limit,

@@ -13,12 +13,14 @@ from almoner.validation.requests.domain import Evaluation, Outcome, Step, StepVe
 
 
 async def insert(tx: Tx, request_id: UUID, made: Evaluation) -> None:
-    """Keep an evaluation with its steps. How many corrections of its request it has seen, the database adds."""
+    """Keep an evaluation with its steps, and how many corrections of its request it has seen."""
     await tx.execute(
         """
         insert into validation_request_evaluation (
-            id, validation_request_id, occasion, outcome, reasons, agreement, threshold, organisation_id, evaluated_at
-        ) values ($1, $2, $3, $4, $5, $6, $7, $8, $9)
+            id, validation_request_id, occasion, outcome, reasons, agreement, threshold, organisation_id, evaluated_at,
+            corrections
+        )
+        select $1, id, $3, $4, $5, $6, $7, $8, $9, corrections from validation_request where id = $2
         """,
         made.id,
         request_id,

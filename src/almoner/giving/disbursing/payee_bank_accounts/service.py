@@ -33,7 +33,7 @@ _CONTEXT: Final = "payee_account"
 _OTHER_NUMBER: Final = (
     "the number is not the one that was proposed: look at your evidence again, and refuse the account if you are right"
 )
-_ASKED: Final = "payee_and_contact"
+_ASKED: Final = "payee_contact_separation"
 """The constraint that keeps apart who says where a nonprofit is paid, and where it is asked."""
 
 

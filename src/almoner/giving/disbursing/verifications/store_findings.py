@@ -65,7 +65,7 @@ async def set_look(tx: Tx, _scope: Everyone, verification_id: UUID, at: datetime
     await tx.execute("update monetary_donation_verification set look_again_at = $2 where id = $1", verification_id, at)
 
 
-NEXT_LOOK: Final = """
+NEXT_CHECK: Final = """
 select min(look_again_at) from monetary_donation_verification
 where status in ('pending', 'approved') and look_again_at is not null
 """
@@ -73,7 +73,7 @@ where status in ('pending', 'approved') and look_again_at is not null
 
 async def next_look(tx: Tx, _scope: Everyone) -> datetime | None:
     """When the next one has to be looked at again."""
-    found: datetime | None = await tx.fetchval(NEXT_LOOK)
+    found: datetime | None = await tx.fetchval(NEXT_CHECK)
     return found
 
 

@@ -10,7 +10,7 @@ checks: Final = (
         "documents.kept",
         "The bytes of a document lie in the storage as they were received (a sample is read every night)",
         "Restore the storage of documents from its backup: docs/runbooks/documents.md",
-        "select id from document where lost_at is not null and removed_at is null",
+        "select id from document where missing_at is not null and removed_at is null",
         TYPE,
     ),
     Check(

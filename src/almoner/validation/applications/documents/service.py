@@ -99,7 +99,7 @@ async def to_look_at(tx: Tx, limit: int) -> list[Document]:
 
 async def keep(tx: Tx, moments: Mapping[UUID, datetime]) -> None:
     """Keep documents, and look again then."""
-    await rows.look_at(tx, EVERYONE, moments)
+    await rows.set_next_check(tx, EVERYONE, moments)
 
 
 def url(tx: Tx, document: Document) -> str:

@@ -25,7 +25,7 @@ async def insert(tx: Tx, partner: Partner, new: Document) -> None:
     await tx.execute(
         """
         insert into document (id, partner_id, media_type, size_bytes, sha256, storage_key, flags, status,
-                              status_changed_at, created_at, look_at)
+                              status_changed_at, created_at, next_check_at)
         values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $9, $10)
         """,
         new.id,
@@ -94,16 +94,16 @@ async def delete(tx: Tx, scope: Partner | Everyone, document_id: UUID) -> Docume
     return _document(row) if row else None
 
 
-NEXT_LOOK: Final = "select min(look_at) from document where deleted_at is null"
+NEXT_CHECK: Final = "select min(next_check_at) from document where deleted_at is null"
 DUE: Final = f"""
-select {_COLUMNS} from document where deleted_at is null and look_at <= $1
-order by look_at limit $2 for no key update skip locked
+select {_COLUMNS} from document where deleted_at is null and next_check_at <= $1
+order by next_check_at limit $2 for no key update skip locked
 """
 
 
 async def next_look(tx: Tx, _scope: Everyone) -> datetime | None:
     """When it is to be looked first for how long one is kept."""
-    found: datetime | None = await tx.fetchval(NEXT_LOOK)
+    found: datetime | None = await tx.fetchval(NEXT_CHECK)
     return found
 
 
@@ -112,11 +112,11 @@ async def lock_due(tx: Tx, _scope: Everyone, limit: int) -> list[Document]:
     return [_document(row) for row in await tx.fetch(DUE, tx.now, limit)]
 
 
-async def look_at(tx: Tx, _scope: Everyone, moments: Mapping[UUID, datetime]) -> None:
+async def set_next_check(tx: Tx, _scope: Everyone, moments: Mapping[UUID, datetime]) -> None:
     """Keep when it is to be looked at each next."""
     await tx.execute(
         """
-        update document d set look_at = given.at from unnest($1::uuid[], $2::timestamptz[]) as given (id, at)
+        update document d set next_check_at = given.at from unnest($1::uuid[], $2::timestamptz[]) as given (id, at)
         where d.id = given.id
         """,
         list(moments),
@@ -183,7 +183,7 @@ async def mark_verified(tx: Tx, _scope: Everyone, found: Mapping[UUID, bool]) ->
     await tx.execute(
         """
         update document d set verified_at = $3,
-            lost_at = case when given.there then null else coalesce(d.lost_at, $3) end
+            missing_at = case when given.there then null else coalesce(d.missing_at, $3) end
         from unnest($1::uuid[], $2::boolean[]) as given (id, there) where d.id = given.id
         """,
         list(found),

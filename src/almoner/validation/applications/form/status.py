@@ -61,7 +61,7 @@ def standings(submission: Submission, appeal: Appeal | None) -> dict[Check, Stan
     if submission.status == "succeeded":
         return dict.fromkeys(submission.checks, "passed")
     if appeal is not None and appeal.unanswered:
-        return dict(appeals.standings(submission, appeal.overruled))
+        return dict(appeals.standings(submission, appeal.overridden_checks))
     live = appeals.standings(submission, ())
     if submission.status != "failed":
         return dict(live)
@@ -121,7 +121,7 @@ def may_appeal(submission: Submission, appeal: Appeal | None) -> bool:
     """Whether the page offers it: once, unless what was taken up after an appeal failed by itself."""
     if submission.status != "failed" or not appeals.is_reversible(submission.parts.agent):
         return False
-    return appeal is None or appeal.settled_at is not None
+    return appeal is None or appeal.completed_at is not None
 
 
 def problem_of(text: str) -> str | None:

@@ -88,8 +88,8 @@ select d.document_id,
     greatest(s.processed_at, a.decided_at)
 from validation_submission_document d join validation_submission s on s.id = d.validation_submission_id
 left join lateral (
-    select bool_or(status = 'open' or status = 'reversed' and settled_at is null) as open,
-        max(coalesce(settled_at, decided_at)) as decided_at
+    select bool_or(status = 'open' or status = 'reversed' and completed_at is null) as open,
+        max(coalesce(completed_at, decided_at)) as decided_at
     from appeal where validation_submission_id = s.id
 ) a on true
 where d.document_id = any($1::uuid[])

@@ -175,8 +175,8 @@ class Submission:
 
     ``checks``: those of its configuration when it was made. ``organisation_name``: as it was given, or that of the
     organisation then. ``own_applicant``: where no agent is verified. ``partner_fields``: answers by the ids of the
-    partner's own questions. ``failure_reasons``: by check, as partners see them. ``overruled``: checks that count as
-    passed since an appeal was reversed.
+    partner's own questions. ``failure_reasons``: by check, as partners see them. ``overridden_checks``: checks that
+    count as passed since an appeal was reversed.
     """
 
     id: UUID
@@ -200,7 +200,7 @@ class Submission:
     created_at: datetime
     processed_at: datetime | None
     parts: Parts
-    overruled: tuple[Check, ...] = ()
+    overridden_checks: tuple[Check, ...] = ()
 
     @property
     def open(self) -> bool:
@@ -247,7 +247,7 @@ def standings(submission: Submission) -> dict[Check, Standing]:
     own: dict[Check, Standing] = {
         check: made[check](submission.parts) for check in CHECKS if check in submission.checks
     }
-    return own | {check: "passed" for check in submission.overruled if check in own}
+    return own | {check: "passed" for check in submission.overridden_checks if check in own}
 
 
 def status_of(standings: Mapping[Check, Standing]) -> SubmissionStatus:

@@ -315,8 +315,10 @@ async def overturn(
     NotFound, InvalidState.
     """
     held = await evaluating.hold(tx, scope, submission_id)
-    held = replace(held, overruled=tuple(check for check in held.checks if check in {*held.overruled, *passed}))
-    await store.overrule(tx, held.id, held.overruled)
+    held = replace(
+        held, overridden_checks=tuple(check for check in held.checks if check in {*held.overridden_checks, *passed})
+    )
+    await store.overrule(tx, held.id, held.overridden_checks)
     await evaluating.know_organisation(tx, held)
     if status != "failed":
         return await evaluating.moved(tx, held, held.moved(status, None, tx.now))

@@ -43,7 +43,7 @@ async def agent(
         language,
     )
     by = configuration.display_name  # as its form and its mails call the partner
-    return (await agents.create(tx, partner, said, email_check=configuration.email_verification, asked_by=by)).id
+    return (await agents.create(tx, partner, said, email_check=configuration.email_verification, requester_name=by)).id
 
 
 async def compliance(tx: Tx, partner: Partner, configuration: Configuration, whom: Whom) -> UUID | None:

@@ -31,7 +31,7 @@ _COLUMNS: Final = (
     "id, partner_id, configuration_id, validation_invite_id, status, checks, organisation_id, validation_request_id, "
     "monitoring_subscription_id, eligibility_subscription_id, agent_verification_id, organisation_name, country_code, "
     "language, first_name, last_name, email, metadata, partner_fields, failure_reasons, created_at, processed_at, "
-    "overruled"
+    "overridden_checks"
 )
 _SELECT: Final = f"select {_COLUMNS} from validation_submission"
 UNINDEXED: Final = "(search_name || '')"
@@ -48,7 +48,7 @@ def row_of(row: Record) -> dict[str, object]:
     """The members of a submission that its own row has."""
     values = {name: row[name] for name in _COLUMNS.split(", ")}
     applicant = Applicant(values.pop("first_name"), values.pop("last_name"), values.pop("email"))
-    listed = {"checks": tuple(row["checks"]), "overruled": tuple(row["overruled"])}
+    listed = {"checks": tuple(row["checks"]), "overridden_checks": tuple(row["overridden_checks"])}
     return {**values, **listed, "own_applicant": applicant}
 
 
@@ -132,7 +132,7 @@ async def move(tx: Tx, moved: Submission, before: SubmissionStatus) -> bool:
 
 async def overrule(tx: Tx, submission_id: UUID, checks: Sequence[Check]) -> None:
     """The checks of a locked one that count as passed from now on."""
-    await tx.execute("update validation_submission set overruled = $2 where id = $1", submission_id, checks)
+    await tx.execute("update validation_submission set overridden_checks = $2 where id = $1", submission_id, checks)
 
 
 async def set_reasons(tx: Tx, submission_id: UUID, reasons: Mapping[str, object]) -> None:
@@ -268,7 +268,7 @@ async def asked_nonprofits(tx: Tx, _: Everyone, verification_ids: Sequence[UUID]
     """By agent verification since when its nonprofit is asked about the applicant, while it has not answered."""
     rows = await tx.fetch(
         """
-        select verification_id, asked_at from agent_question
+        select verification_id, asked_at from agent_representation_request
         where verification_id = any($1::uuid[]) and answer is null
         """,
         verification_ids,
@@ -281,7 +281,7 @@ async def appeals_of(tx: Tx, _: Everyone, submission_ids: Sequence[UUID]) -> dic
     rows = await tx.fetch(
         """
         select distinct on (validation_submission_id) validation_submission_id, id, status, due_at,
-            settled_at is not null as settled
+            completed_at is not null as settled
         from appeal where validation_submission_id = any($1::uuid[]) order by validation_submission_id, id desc
         """,
         submission_ids,

@@ -13,8 +13,8 @@ _PERSONAL: Final = """
         and not exists (
             select from appeal a
             where a.validation_submission_id = s.id and (
-                a.status = 'open' or a.status = 'reversed' and a.settled_at is null
-                or coalesce(a.settled_at, a.decided_at) > $1::timestamptz
+                a.status = 'open' or a.status = 'reversed' and a.completed_at is null
+                or coalesce(a.completed_at, a.decided_at) > $1::timestamptz
             )
         )
 """

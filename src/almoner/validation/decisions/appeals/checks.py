@@ -71,14 +71,14 @@ checks: Final = (
             )
             and (r.id is null or r.status = 'accepted')
             and (v.id is null or v.status = 'approved')
-            and (m.id is null or 'compliance' = any(a.overruled) or m.status = 'cancelled'
+            and (m.id is null or 'compliance' = any(a.overridden_checks) or m.status = 'cancelled'
                 or m.compliance_status is not null)
-            and (e.id is null or 'eligibility' = any(a.overruled) or e.eligibility_status is not null
+            and (e.id is null or 'eligibility' = any(a.overridden_checks) or e.eligibility_status is not null
                 or e.status in ('cannot_define_eligibility', 'cancelled'))
             and not exists (
                 select from jsonb_object_keys(s.failure_reasons) as failed (name)
                 where not (
-                    name = any(a.overruled)
+                    name = any(a.overridden_checks)
                     or name = 'agent_verification' and v.status = 'approved'
                     or name = 'compliance' and m.compliance_status is not distinct from 'pass'
                     or name = 'eligibility' and e.eligibility_status is not distinct from 'pass'

@@ -47,8 +47,8 @@ class AppealChanged:
 class Appeal:
     """One appeal. ``text``: None once it was forgotten. ``first_decided_by``: operators who may not decide it.
 
-    ``overruled``: the checks that count as passed for this submission since it was reversed. ``settled_at``: when every
-    check had ended since then, and the answer was given anew.
+    ``overridden_checks``: the checks that count as passed for this submission since it was reversed. ``completed_at``:
+    when every check had ended since then, and the answer was given anew.
     """
 
     id: UUID
@@ -57,24 +57,24 @@ class Appeal:
     text: str | None
     appellant: Appellant
     first_decided_by: tuple[str, ...]
-    overruled: tuple[Check, ...]
+    overridden_checks: tuple[Check, ...]
     status: AppealStatus
     created_at: datetime
     due_at: datetime
     decided_at: datetime | None
     decided_by: str | None
-    settled_at: datetime | None = None
+    completed_at: datetime | None = None
 
     @property
     def unanswered(self) -> bool:
         """Whether it was reversed, and what follows from that is yet to be answered."""
-        return self.status == "reversed" and self.settled_at is None
+        return self.status == "reversed" and self.completed_at is None
 
     def decided(self, status: AppealStatus, by: str, overruled: Sequence[Check], now: datetime) -> "Appeal":
         """Upheld or reversed. Raises ReviewRefused for who decided first."""
         if by in self.first_decided_by:
             raise ReviewRefused("You decided what is appealed against: another operator has to decide the appeal.")
-        return replace(self, status=status, decided_by=by, decided_at=now, overruled=tuple(overruled))
+        return replace(self, status=status, decided_by=by, decided_at=now, overridden_checks=tuple(overruled))
 
 
 def due(created: datetime) -> datetime:
@@ -86,7 +86,7 @@ def due(created: datetime) -> datetime:
     return moment
 
 
-def overruled(submission: Submission) -> tuple[Check, ...]:
+def overridden_checks(submission: Submission) -> tuple[Check, ...]:
     """The failed checks that count as passed once the refusal is reversed.
 
     What only ended with its validation request was never looked at: it is taken up again, and not overruled. Nor is the

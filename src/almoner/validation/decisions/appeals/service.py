@@ -49,7 +49,7 @@ async def create(tx: Tx, scope: Scope, submission_id: UUID, text: str, appellant
         text=text,
         appellant=appellant,
         first_decided_by=await _deciders(tx, held),
-        overruled=(),
+        overridden_checks=(),
         status="open",
         created_at=tx.now,
         due_at=domain.due(tx.now),
@@ -109,7 +109,7 @@ async def reverse(tx: Tx, scope: Scope, appeal_id: UUID, decision: Decision) -> 
     held, submission = await hold(tx, scope, appeal_id)
     parts = submission.parts
     domain.ensure_reversible(parts.agent)
-    overruled = domain.overruled(submission)
+    overruled = domain.overridden_checks(submission)
     decided = await _decide(tx, held, held.decided("reversed", decision.by, overruled, tx.now), decision)
     anew = Decision.by_appeal(tx.ids.text("appeal", held.id), decision)
     if parts.monitoring is not None:
@@ -135,11 +135,11 @@ async def settle(tx: Tx, submission_id: UUID) -> Submission | None:
     before = await store.last(tx, EVERYONE, submission_id)
     if held.status != "failed" or before is None or not before.unanswered:
         return None
-    status = submissions_domain.status_of(domain.standings(held, before.overruled))
+    status = submissions_domain.status_of(domain.standings(held, before.overridden_checks))
     if status == "pending":
         return None
     await store.settle(tx, before.id)
-    return await submissions.overturn(tx, EVERYONE, submission_id, status, passed=before.overruled)
+    return await submissions.overturn(tx, EVERYONE, submission_id, status, passed=before.overridden_checks)
 
 
 async def follow(tx: Tx, check: str, ids: list[UUID]) -> None:

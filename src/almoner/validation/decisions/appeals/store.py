@@ -14,8 +14,9 @@ from almoner.validation.decisions.appeals.domain import APPEAL, Appeal
 Scope = Partner | Everyone
 
 _COLUMNS: Final = (
-    "id, partner_id, validation_submission_id, text, appellant, first_decided_by, overruled, status, created_at, "
-    "due_at, decided_at, decided_by, settled_at"
+    "id, partner_id, validation_submission_id, text, appellant, first_decided_by, overridden_checks, status, "
+    "created_at, "
+    "due_at, decided_at, decided_by, completed_at"
 )
 
 
@@ -78,12 +79,13 @@ async def decide(tx: Tx, decided: Appeal) -> bool:
     return bool(
         await tx.fetchval(
             """
-            update appeal set status = $2, overruled = $3, decided_at = $4, decided_by = $5, status_changed_at = $4
+            update appeal set status = $2, overridden_checks = $3, decided_at = $4, decided_by = $5,
+                status_changed_at = $4
             where id = $1 and status = any($6) returning true
             """,
             decided.id,
             decided.status,
-            list(decided.overruled),
+            list(decided.overridden_checks),
             decided.decided_at,
             decided.decided_by,
             APPEAL.sources_of(decided.status),
@@ -93,7 +95,7 @@ async def decide(tx: Tx, decided: Appeal) -> bool:
 
 async def settle(tx: Tx, appeal_id: UUID) -> None:
     """The answer that follows from a locked one, which was reversed, is given now."""
-    await tx.execute("update appeal set settled_at = $2 where id = $1", appeal_id, tx.now)
+    await tx.execute("update appeal set completed_at = $2 where id = $1", appeal_id, tx.now)
 
 
 async def next_forgotten(tx: Tx, _scope: Everyone) -> datetime | None:
@@ -167,7 +169,7 @@ async def reversed_of(tx: Tx, _scope: Everyone, column: str, ids: Sequence[UUID]
         where s.{_CHECKS[column]} = any($1::uuid[]) and s.status = 'failed'
             and exists (
                 select from appeal a
-                where a.validation_submission_id = s.id and a.status = 'reversed' and a.settled_at is null
+                where a.validation_submission_id = s.id and a.status = 'reversed' and a.completed_at is null
             )
         """,
         ids,

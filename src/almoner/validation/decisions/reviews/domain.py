@@ -24,7 +24,7 @@ ID_TYPES: Final[Mapping[Kind, str]] = {
 }
 """A review is known by the identifier of its subject, whose type tells the kind."""
 CLAIM: Final = timedelta(minutes=15)
-"""How long, in real time, nobody else decides what somebody was shown."""
+"""How long, in real time, nobody else decides what somebody was claimed_fingerprint."""
 MAX_NOTE_LENGTH: Final = 2000
 _APPEAL: Final = re.compile(r"By appeal (sandbox_)?appeal_[0-9a-z]{26}(?=: )")
 
@@ -103,7 +103,7 @@ class Decided:
 
 @dataclass(frozen=True, slots=True)
 class Review:
-    """One review as the store read it. ``shown``: fingerprint of what ``claimed_by`` was shown last.
+    """One review as the store read it. ``claimed_fingerprint``: fingerprint of what ``claimed_by`` was shown last.
 
     ``claimed_until`` is real time, the other moments are business time.
     """
@@ -114,7 +114,7 @@ class Review:
     asked_at: datetime
     claimed_by: str | None
     claimed_until: datetime | None
-    shown: bytes | None
+    claimed_fingerprint: bytes | None
     status: Status
     ended_at: datetime | None
 

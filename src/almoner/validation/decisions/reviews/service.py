@@ -113,7 +113,7 @@ async def decide(tx: Tx, case: ReviewHandler, subject_id: UUID, decision: Decisi
     review = await _open(tx, subject, decision.by)
     if review.claimed_by != decision.by:
         raise NotShown("You have not been shown it: look at it with `almoner reviews show` before you decide.")
-    if review.shown != fingerprint(review, *await _evidence(tx, case, subject_id)):
+    if review.claimed_fingerprint != fingerprint(review, *await _evidence(tx, case, subject_id)):
         raise NotShown("It has changed since you were shown it: look at it again before you decide.")
     if decision.verdict == "accepted":
         await case.accept(tx, EVERYONE, subject_id, decision)

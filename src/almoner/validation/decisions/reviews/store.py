@@ -12,7 +12,8 @@ from almoner.platform.database.transactions import Everyone, Tx
 from almoner.validation.decisions.reviews.domain import Decided, Decision, Filters, Kind, Review, Subject, Verdict
 
 _COLUMNS: Final = (
-    "id, kind, subject_id, partner_id, reasons, asked_at, claimed_by, claimed_until, shown, status, ended_at"
+    "id, kind, subject_id, partner_id, reasons, asked_at, claimed_by, claimed_until, "
+    "claimed_fingerprint, status, ended_at"
 )
 
 
@@ -91,13 +92,19 @@ async def lock_open(tx: Tx, subject: Subject) -> Review | None:
 async def claim(tx: Tx, review: Review, by: str, until: datetime, shown: bytes) -> None:
     """Give a locked review to somebody who was shown it."""
     await tx.execute(
-        "update review set claimed_by = $2, claimed_until = $3, shown = $4 where id = $1", review.id, by, until, shown
+        "update review set claimed_by = $2, claimed_until = $3, claimed_fingerprint = $4 where id = $1",
+        review.id,
+        by,
+        until,
+        shown,
     )
 
 
 async def release(tx: Tx, review: Review) -> None:
     """Let go of a locked review."""
-    await tx.execute("update review set claimed_by = null, claimed_until = null, shown = null where id = $1", review.id)
+    await tx.execute(
+        "update review set claimed_by = null, claimed_until = null, claimed_fingerprint = null where id = $1", review.id
+    )
 
 
 async def reviews(tx: Tx, subject: Subject) -> list[Review]:

@@ -95,12 +95,13 @@ NONE: Final = Allowed(frozenset())
 class Known:
     """What is known of an organisation: by the code of a sub-tag the rule that gives it.
 
-    ``classification``: what its register says. ``words``: what words of its name say (the text rules of activities).
+    ``classification``: what its register says. ``name_classification``: what words of its name say (the text rules of
+    activities).
     """
 
     organisation_id: UUID
     classification: Mapping[str, str] = field(default_factory=dict)
-    words: Mapping[str, str] = field(default_factory=dict)
+    name_classification: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,7 +160,7 @@ class Evaluation:
         return (
             self.known.organisation_id == known.organisation_id
             and dict(self.known.classification) == dict(known.classification)
-            and dict(self.known.words) == dict(known.words)
+            and dict(self.known.name_classification) == dict(known.name_classification)
             and self.allowed == allowed
         )
 
@@ -188,7 +189,7 @@ class Subscription:
     """One subscription, as a store read it.
 
     ``name``: of the organisation, before it is one of the validation request. ``suggested``: codes of sub-tags;
-    ``asked_for``: what a test value of the sandbox asked for in their place.
+    ``simulated_status``: what a test value of the sandbox asked for in their place.
     """
 
     id: UUID
@@ -198,7 +199,7 @@ class Subscription:
     configuration_id: UUID | None
     name: str
     suggested: tuple[str, ...]
-    asked_for: EligibilityStatus | None
+    simulated_status: EligibilityStatus | None
     metadata: Mapping[str, str] | None
     status: SubscriptionStatus
     results: Results
@@ -247,24 +248,28 @@ class Filters:
 
 
 def judge(
-    known: Known, suggested: Sequence[str], allowed: Allowed, asked_for: EligibilityStatus | None = None
+    known: Known, suggested: Sequence[str], allowed: Allowed, simulated_status: EligibilityStatus | None = None
 ) -> tuple[Results, tuple[Finding, ...]]:
     """The decision, with what was found of each sub-tag in the order of the file.
 
     What the register says is confirmed. Words of the name count for what was suggested, and where the register says
     nothing. A wider sub-tag that was suggested is confirmed by a narrower one: orchestras are performing arts.
-    ``asked_for``: a test value decides in place of ``allowed``.
+    ``simulated_status``: a test value decides in place of ``allowed``.
     """
-    rules = dict(known.classification or known.words)
+    rules = dict(known.classification or known.name_classification)
     for code in suggested:
-        rule = rules.get(code) or known.words.get(code) or _by_narrower(code, {**known.words, **rules})
+        rule = (
+            rules.get(code)
+            or known.name_classification.get(code)
+            or _by_narrower(code, {**known.name_classification, **rules})
+        )
         if rule is not None:
             rules[code] = rule
-    if asked_for is not None:
-        allowed = EVERY if asked_for == "pass" else NONE
+    if simulated_status is not None:
+        allowed = EVERY if simulated_status == "pass" else NONE
     confirmed = {sub.code: rules[sub.code] for sub in in_order(rules)}
     rejected = tuple(code for code in confirmed if not allowed.allows(code))
-    status = asked_for or _status(confirmed, rejected)
+    status = simulated_status or _status(confirmed, rejected)
     return Results(status, confirmed, rejected), _findings(confirmed, suggested, rejected)
 
 

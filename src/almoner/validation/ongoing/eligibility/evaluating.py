@@ -44,7 +44,7 @@ async def evaluate(tx: Tx, subscription_id: UUID, occasion: Occasion) -> Subscri
     allowed = await allowed_by(tx, held)
     if await _said_of(tx, held, known, allowed):
         return None
-    results, findings = domain.judge(known, held.suggested, allowed, held.asked_for)
+    results, findings = domain.judge(known, held.suggested, allowed, held.simulated_status)
     return await settle(tx, held, known, allowed, results, findings, occasion)
 
 

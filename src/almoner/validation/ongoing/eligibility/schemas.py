@@ -141,7 +141,9 @@ def subscription_out(tx: Tx, row: Subscription) -> EligibilitySubscriptionOut:
         organisation_name=row.name,
         validation_request_id=tx.ids.optional("validationrequest", row.validation_request_id),
         configuration_id=tx.ids.optional("hostedconfiguration", row.configuration_id),
-        suggested_activity_sub_tags=suggested if row.asked_for is None else [triggers.value_of(row.asked_for)],
+        suggested_activity_sub_tags=suggested
+        if row.simulated_status is None
+        else [triggers.value_of(row.simulated_status)],
         status=row.status,
         results=EligibilityResultsOut(
             results.status,

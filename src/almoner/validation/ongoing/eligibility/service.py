@@ -52,8 +52,8 @@ async def create(tx: Tx, partner: Partner, asked: Asked) -> Subscription:
     """
     if asked.metadata and (found := metadata_rules.problems(asked.metadata)):
         raise domain.InvalidMetadata(*found)
-    asked_for = triggers.asked_for(asked.suggested) if tx.deployment.sandbox else None
-    suggested = () if asked_for else codes_of(tx, asked.suggested)
+    simulated_status = triggers.simulated_status(asked.suggested) if tx.deployment.sandbox else None
+    suggested = () if simulated_status else codes_of(tx, asked.suggested)
     organisation_id, request_id, name = await _entity(tx, partner, asked)
     made = Subscription(
         id=tx.new_id(),
@@ -63,7 +63,7 @@ async def create(tx: Tx, partner: Partner, asked: Asked) -> Subscription:
         configuration_id=asked.configuration_id,
         name=name,
         suggested=suggested,
-        asked_for=asked_for,
+        simulated_status=simulated_status,
         metadata=asked.metadata,
         status="pending_validation_request" if organisation_id is None else "pending",
         results=domain.UNKNOWN,

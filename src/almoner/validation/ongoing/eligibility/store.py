@@ -26,7 +26,8 @@ _TOTAL: Final = (
 _COUNTED: Final = "select count(*) as total from eligibility_subscription s where s.partner_id = $1 and s.status = $4"
 _SELECTED: Final = """
     s.id, s.partner_id, s.organisation_id, s.validation_request_id, s.configuration_id,
-    coalesce(b.display_name, o.display_name, o.name, r.name) as organisation_name, s.suggested, s.asked_for, s.metadata,
+    coalesce(b.display_name, o.display_name, o.name, r.name) as organisation_name, s.suggested, s.simulated_status,
+        s.metadata,
     s.status, s.eligibility_status, s.confirmed, s.rejected, s.created_at, s.updated_at, s.cancelled_at
 """
 _FROM: Final = f"""
@@ -55,7 +56,8 @@ async def insert(tx: Tx, partner: Partner, new: Subscription) -> None:
     await tx.execute(
         """
         insert into eligibility_subscription (
-            id, partner_id, organisation_id, validation_request_id, configuration_id, suggested, asked_for, metadata,
+            id, partner_id, organisation_id, validation_request_id, configuration_id, suggested, simulated_status,
+                metadata,
             status, created_at, updated_at, status_changed_at
         ) values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $10, $10)
         """,
@@ -65,7 +67,7 @@ async def insert(tx: Tx, partner: Partner, new: Subscription) -> None:
         new.validation_request_id,
         new.configuration_id,
         list(new.suggested),
-        new.asked_for,
+        new.simulated_status,
         new.metadata,
         new.status,
         new.created_at,

@@ -10,7 +10,8 @@ from almoner.platform.http.paging import Page
 from almoner.validation.ongoing.eligibility.domain import Allowed, Evaluation, Finding, Known, Results
 
 _SELECT: Final = """
-select e.id, e.occasion, e.organisation_id, e.classification, e.words, e.allowed, e.eligibility_status, e.told,
+select e.id, e.occasion, e.organisation_id, e.classification, e.name_classification, e.allowed, e.eligibility_status,
+    e.told,
     e.evaluated_at, (
         select coalesce(jsonb_agg(jsonb_build_array(f.code, f.rule, f.suggested, f.verdict) order by f.code), '[]')
         from eligibility_finding f where f.evaluation_id = e.id
@@ -26,7 +27,7 @@ def _evaluation(row: Record) -> Evaluation:
     return Evaluation(
         row["id"],
         row["occasion"],
-        Known(row["organisation_id"], row["classification"], row["words"]),
+        Known(row["organisation_id"], row["classification"], row["name_classification"]),
         Allowed(None if row["allowed"] is None else frozenset(row["allowed"])),
         Results(row["eligibility_status"], confirmed, rejected),
         findings,
@@ -41,7 +42,8 @@ async def insert(tx: Tx, subscription_id: UUID, made: Evaluation) -> None:
         """
         with kept as (
             insert into eligibility_evaluation (
-                id, subscription_id, occasion, organisation_id, classification, words, allowed, eligibility_status,
+                id, subscription_id, occasion, organisation_id, classification, name_classification, allowed,
+                    eligibility_status,
                 told, evaluated_at
             ) values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
         )
@@ -53,7 +55,7 @@ async def insert(tx: Tx, subscription_id: UUID, made: Evaluation) -> None:
         made.occasion,
         made.known.organisation_id,
         dict(made.known.classification),
-        dict(made.known.words),
+        dict(made.known.name_classification),
         None if made.allowed.codes is None else sorted(made.allowed.codes),
         made.results.status,
         made.told,

@@ -8,7 +8,7 @@ from almoner.validation.ongoing.eligibility.domain import EligibilityStatus
 TRIGGERS: Final[Mapping[str, EligibilityStatus]] = {"test_pass": "pass", "test_fail": "fail"}
 
 
-def asked_for(suggested: Sequence[str]) -> EligibilityStatus | None:
+def simulated_status(suggested: Sequence[str]) -> EligibilityStatus | None:
     """What the suggested sub-tags ask for: one test value and nothing else; None when they are sub-tags."""
     return TRIGGERS.get(suggested[0]) if len(suggested) == 1 else None
 

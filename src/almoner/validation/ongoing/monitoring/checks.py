@@ -70,7 +70,8 @@ checks: Final = (
             union all
             select id from organisation where same_as = coalesce(o.same_as, o.id)
         ) body on true
-        join monitoring_subscription m on m.organisation_id = body.id and m.status = 'live' and m.chosen is null
+        join monitoring_subscription m on m.organisation_id = body.id and m.status = 'live'
+        and m.simulated_results is null
         where s.decision = 'confirmed' and s.current and s.changed_at < (select at from moment) - interval '15 min'
             and 'flag' is distinct from case s.category
                 when 'warning' then m.warning when 'sanction' then m.sanction when 'hateSpeech' then m.hate_speech
@@ -93,7 +94,7 @@ checks: Final = (
             select id from organisation where same_as = coalesce(o.same_as, o.id)
         ) record on true
         left join screening_subject s on s.type = 'organisation' and s.subject_id = record.id
-        where m.status = 'live' and m.chosen is null and m.screened_at < until and o.updated_at < until
+        where m.status = 'live' and m.simulated_results is null and m.screened_at < until and o.updated_at < until
             and s.monitored is distinct from true
         """,
         "monitoringsubscription",
@@ -123,7 +124,8 @@ checks: Final = (
             select distinct coalesce(c.compliance_flags, '{sanction,warning,hateSpeech}') as flags
             from (
                 select partner_id, configuration_id from monitoring_subscription
-                where status = 'live' and chosen is null and screened_at < (select at from moment) - interval '1 day'
+                where status = 'live' and simulated_results is null and screened_at < (select at
+                from moment) - interval '1 day'
                 group by 1, 2
             ) m
             left join hosted_configuration c on c.partner_id = m.partner_id
@@ -131,7 +133,8 @@ checks: Final = (
         ) counted
         where cardinality(counted.flags) > 0 and not exists (
             select from watchlist w join watchlist_load l on l.id = w.current_load
-            where l.bodies && case when 'sanction' = any(counted.flags) then '{sanction}' else counted.flags end
+            where l.organisation_categories && case when 'sanction' = any(counted.flags)
+            then '{sanction}' else counted.flags end
         )
         """,
     ),

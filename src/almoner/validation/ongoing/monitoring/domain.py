@@ -170,8 +170,9 @@ class MonitoringSubscription:
     """One subscription, as a store read it.
 
     ``name``: of the organisation, None while there is none. ``search_name``: its words, or those of the request, when
-    they were looked at last. ``chosen``: what the sandbox was told to say. ``screened_at``: when it was looked at.
-    ``due_at``: since when it has to be looked at again, None while it need not. ``matches``: those of the last look.
+    they were looked at last. ``simulated_results``: what the sandbox was told to say. ``screened_at``: when it was
+    looked at. ``due_at``: since when it has to be looked at again, None while it need not. ``matches``: those of the
+    last look.
     """
 
     id: UUID
@@ -181,7 +182,7 @@ class MonitoringSubscription:
     configuration_id: UUID | None
     status: MonitoringStatus
     search_name: str
-    chosen: Results | None
+    simulated_results: Results | None
     results: Results
     sources: tuple[Source, ...]
     screened_at: datetime | None
@@ -229,7 +230,7 @@ class MonitoringSubscription:
             self,
             status="live",
             search_name=search_name,
-            results=results_of(seen, self.chosen, flags),
+            results=results_of(seen, self.simulated_results, flags),
             sources=seen.sources,
             matches=seen.matches,
             screened_at=now,
@@ -238,9 +239,9 @@ class MonitoringSubscription:
 
     def choosing(self, chosen: Results, seen: Seen, flags: Collection[Category] = FLAGS) -> "MonitoringSubscription":
         """With what the sandbox is told to say from now on, beside what it was told before and what was seen."""
-        before = self.chosen or Results()
+        before = self.simulated_results or Results()
         told = Results(chosen.compliance, {**before.categories, **chosen.categories}, chosen.active or before.active)
-        return replace(self, chosen=told, results=results_of(seen, told, flags))
+        return replace(self, simulated_results=told, results=results_of(seen, told, flags))
 
     def cancelled(self, now: datetime) -> "MonitoringSubscription":
         """Cancelled, with what was known. Raises AlreadyCancelled."""
@@ -257,7 +258,7 @@ def subscribed(
     organisation_id: UUID | None = None,
     validation_request_id: UUID | None = None,
     configuration_id: UUID | None = None,
-    chosen: Results | None = None,
+    simulated_results: Results | None = None,
 ) -> MonitoringSubscription:
     """A new one: of an organisation, or of a request until that is decided. Nothing is known."""
     return MonitoringSubscription(
@@ -268,7 +269,7 @@ def subscribed(
         configuration_id=configuration_id,
         status="pending" if organisation_id else "pending_validation_request",
         search_name=search_name,
-        chosen=chosen,
+        simulated_results=simulated_results,
         results=Results(),
         sources=(),
         screened_at=None,

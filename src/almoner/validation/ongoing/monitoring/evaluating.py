@@ -24,9 +24,9 @@ async def evaluate(tx: Tx, screener: Screener, subscription_id: UUID, occasion: 
         flags = await looking.flags(tx, now)
         looked = now.looked(seen, searchable(organisation.shown_name), tx.now, flags)
         await service.tell(tx, now, replace(looked, name=organisation.shown_name), occasion, seen.matches, flags)
-    elif now.chosen is not None and now.status == "pending_validation_request":
+    elif now.simulated_results is not None and now.status == "pending_validation_request":
         flags = await looking.flags(tx, now)
-        told = replace(now, results=domain.results_of(UNSEEN, now.chosen, flags))
+        told = replace(now, results=domain.results_of(UNSEEN, now.simulated_results, flags))
         await service.tell(tx, now, told, occasion, (), flags)
 
 

@@ -42,7 +42,7 @@ def _who(record: Organisation, subscription: MonitoringSubscription) -> Screened
 
 async def look(tx: Tx, screener: Screener, organisation: Organisation, subscription: MonitoringSubscription) -> Seen:
     """What registers and lists say now; the lists are asked again whenever they change."""
-    if _told(subscription.chosen):
+    if _told(subscription.simulated_results):
         return Seen(active="yes" if organisation.active else "no")
     records = await _records(tx, organisation)
     known = [_who(record, subscription) for record in records]
@@ -56,7 +56,7 @@ async def look(tx: Tx, screener: Screener, organisation: Organisation, subscript
 
 async def known(tx: Tx, organisation: Organisation, subscription: MonitoringSubscription) -> Seen:
     """What is known by the last look at the lists, decisions since then, and what registers say now."""
-    if _told(subscription.chosen):
+    if _told(subscription.simulated_results):
         return Seen(active="yes" if organisation.active else "no")
     results = [await matches.result(tx, who) for who in await whos(tx, organisation, subscription)]
     return replace(_seen(organisation, results), sources=subscription.sources)

@@ -78,7 +78,7 @@ async def create(
         organisation_id=organisation.id if organisation else None,
         validation_request_id=request.id if request else None,
         configuration_id=configuration_id,
-        chosen=organisation_results or request_results,
+        simulated_results=organisation_results or request_results,
     )
     await store.insert(tx, partner, made)
     await look_at(tx, [made.id], "created")

@@ -36,7 +36,7 @@ _CATEGORIES: Final[Mapping[Category, str]] = {
     "controversial": "controversial",
 }
 _OWN: Final = (
-    "id, partner_id, organisation_id, validation_request_id, configuration_id, status, search_name, chosen, "
+    "id, partner_id, organisation_id, validation_request_id, configuration_id, status, search_name, simulated_results, "
     f"compliance_status, registration_active, sources, screened_at, created_at, cancelled_at, due_at, matches, "
     f"{', '.join(_CATEGORIES.values())}"
 )
@@ -58,7 +58,7 @@ def _subscription(row: Record, name: str | None) -> MonitoringSubscription:
         {category: row[column] for category, column in _CATEGORIES.items() if row[column] is not None},
         row["registration_active"],
     )
-    chosen = row["chosen"]
+    chosen = row["simulated_results"]
     return MonitoringSubscription(
         id=row["id"],
         partner_id=row["partner_id"],
@@ -67,7 +67,7 @@ def _subscription(row: Record, name: str | None) -> MonitoringSubscription:
         configuration_id=row["configuration_id"],
         status=row["status"],
         search_name=row["search_name"],
-        chosen=None if chosen is None else results_from(chosen),
+        simulated_results=None if chosen is None else results_from(chosen),
         results=results,
         sources=msgspec.convert(row["sources"], tuple[Source, ...]),
         screened_at=row["screened_at"],
@@ -92,7 +92,8 @@ async def insert(tx: Tx, partner: Partner, new: MonitoringSubscription) -> None:
     await tx.execute(
         """
         insert into monitoring_subscription (
-            id, partner_id, organisation_id, validation_request_id, configuration_id, status, search_name, chosen,
+            id, partner_id, organisation_id, validation_request_id, configuration_id, status, search_name,
+                simulated_results,
             created_at, status_changed_at
         ) values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $9)
         """,
@@ -103,7 +104,7 @@ async def insert(tx: Tx, partner: Partner, new: MonitoringSubscription) -> None:
         new.configuration_id,
         new.status,
         new.search_name,
-        _known(new.chosen),
+        _known(new.simulated_results),
         new.created_at,
     )
     await counters.add(tx, partner, _LIST, 1)
@@ -139,7 +140,7 @@ async def save(tx: Tx, new: MonitoringSubscription, held: MonitoringStatus) -> b
         await tx.fetchval(
             """
             update monitoring_subscription
-            set status = $2, organisation_id = $3, search_name = $4, chosen = $5, compliance_status = $6,
+            set status = $2, organisation_id = $3, search_name = $4, simulated_results = $5, compliance_status = $6,
                 registration_active = $7, warning = $8, sanction = $9, hate_speech = $10, commercial = $11,
                 adverse_media = $12, controversial = $13, sources = $14, screened_at = $15, cancelled_at = $16,
                 due_at = $17, matches = $18,
@@ -150,7 +151,7 @@ async def save(tx: Tx, new: MonitoringSubscription, held: MonitoringStatus) -> b
             new.status,
             new.organisation_id,
             new.search_name,
-            _known(new.chosen),
+            _known(new.simulated_results),
             new.results.compliance,
             new.results.active,
             *(new.results.categories.get(category) for category in _CATEGORIES),
