@@ -10,7 +10,7 @@ import pytest
 from almoner.nonprofits.activities import service as activities
 from almoner.nonprofits.activities.domain import SUB_TAGS
 from almoner.validation.ongoing.eligibility.domain import EVERY, NONE, Allowed, Finding, Known, Results, judge
-from almoner.validation.ongoing.eligibility.triggers import asked_for, value_of
+from almoner.validation.ongoing.eligibility.triggers import simulated_status, value_of
 
 DOGS, CATS, CHOIRS, PERFORMING, HOUSING, CHURCHES = "AN102", "AN101", "AR301", "AR300", "HO", "RL302"
 
