@@ -22,7 +22,7 @@ async def owner(service: Service, tenant: Tenant) -> AsyncIterator[Desk]:
 async def test_an_address_that_asks_for_no_text_is_a_page_that_says_so(owner: Desk, path: str) -> None:
     answer = await owner.get(owner.home + path)
     assert answer.status_code == 400
-    assert "This could not be read" in answer.text
+    assert "We could not process your request" in answer.text
 
 
 @pytest.mark.parametrize(
@@ -39,7 +39,7 @@ async def test_a_form_that_holds_no_text_is_a_page_that_says_so(owner: Desk, pat
     await owner.get(owner.home + path)
     answer = await owner.post(owner.home + path, form)
     assert answer.status_code == 400
-    assert "This could not be read" in answer.text
+    assert "We could not process your request" in answer.text
 
 
 @pytest.mark.parametrize("token", ["%E2%82%AC", "a%0d%0ab", "a%09b", "x" * 3000, "%ED%A0%80"])
@@ -71,11 +71,11 @@ async def test_pages_between_say_what_to_do_to_who_comes_to_them_directly(servic
     one = Desk(service, await service.tenant(), None)
     answer = await one.get(f"{one.home}/sign-in/second")
     assert answer.headers["location"] == f"{one.home}/sign-in?told=first"
-    assert "You need to sign in first." in (await one.get(answer.headers["location"])).text
+    assert "Sign in to continue." in (await one.get(answer.headers["location"])).text
     for page, onward in (("invitation", "/sign-in"), ("reset", "/forgotten")):
-        for path, said in (("", "This page needs the link of a mail"), ("?token=cut-off", "This link opens nothing")):
+        for path, said in (("", "Open this page from your email"), ("?token=cut-off", "This link is not valid")):
             answer = await one.get(f"{one.home}/{page}{path}")
             assert (answer.status_code, said in answer.text) == (410, True)
             assert f'href="{one.home}{onward}"' in answer.text
-    assert "Whoever invited you can send you another one." in (await one.get(f"{one.home}/invitation")).text
+    assert "Ask the person who invited you to send a new invitation." in (await one.get(f"{one.home}/invitation")).text
     await one.close()

@@ -78,13 +78,13 @@ async def test_an_invitation_leads_in_once(service: Service, browser: Open, real
     one, late = browser(), browser()
     for each in (one, late):
         assert (await each.open(f"{home}/invitation?token={secret}")).status_code == 200
-    wrong = {"": "Choose a password.", "short": "at least", "amina@example.org": "your user name"}
+    wrong = {"": "Enter a password.", "short": "at least", "amina@example.org": "your user name"}
     for password, reason in wrong.items():
         answer = await one.post(f"{home}/invitation", chosen(password))
         assert answer.status_code == 422
         assert reason in answer.text
     answer = await one.post(f"{home}/invitation", {**chosen(), "again": "another"})
-    assert "This is not the same password." in answer.text
+    assert "The passwords do not match." in answer.text
     assert NEW not in answer.text
     answer = await one.post(f"{home}/invitation", chosen())
     assert (answer.status_code, answer.headers["location"]) == (303, home)
@@ -130,7 +130,7 @@ async def test_a_newer_invitation_replaces_the_older_one_and_both_end_in_time(
     assert "A newer mail has come since." in (await browser().open(f"{home}/invitation?token={older}")).text
     assert (await browser().open(f"{home}/invitation?token={newer}")).status_code == 200
     service.clock.advance(days=7)
-    assert "It is too old." in (await browser().open(f"{home}/invitation?token={newer}")).text
+    assert "The link has expired." in (await browser().open(f"{home}/invitation?token={newer}")).text
 
 
 async def test_an_invitation_does_not_go_round_a_second_factor(

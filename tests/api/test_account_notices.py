@@ -106,7 +106,7 @@ async def test_a_proposed_account_that_is_denied_is_refused(service: Service, ap
     answer = await denied(browser, next(mail for mail in told if changed.shown in mail["text"]))
     assert answer.status_code == 303
     done = await browser.open(answer.headers["location"])
-    assert "Thank you for telling us" in done.text
+    assert "Thank you for letting us know" in done.text
     refused = await read(service, changed)
     assert (refused.status, refused.refused_by) == ("refused", "nonprofit")
     assert refused.denied_at is not None
@@ -173,11 +173,11 @@ async def test_h1_h2_programs_that_open_links_deny_nothing_and_links_end(
     assert (await browser.post(page.url.path, {"csrf": "x"})).status_code == 403
     for wrong in ("/payee-account", "/payee-account?token=x", "/payee-account/x", f"/payee-account/{made['id']}"):
         unknown = await browser.open(wrong)
-        assert (unknown.status_code, "We do not know this link" in unknown.text) == (404, True)
+        assert (unknown.status_code, "This link is not valid" in unknown.text) == (404, True)
     assert (await read(service, account)).status == "proposed"
     service.clock.advance(days=ANSWERED_WITHIN.days + 1)
     late = await browser.post(page.url.path, form)
     assert late.status_code == 303
     over = await browser.open(late.headers["location"])
-    assert (over.status_code, "No answer is needed any more" in over.text) == (410, True)
+    assert (over.status_code, "We no longer need your answer" in over.text) == (410, True)
     assert (await read(service, account)).denied_at is None

@@ -68,7 +68,7 @@ async def test_h1_the_link_leads_to_a_button_and_the_button_confirms(
     page = await browser.open(path_of(link_in(mail)))
     assert (page.status_code, str(page.url.path)) == (200, f"/confirm/{made['id']}")
     assert made["email"] in page.text
-    assert "Yes, I confirm it" in page.text
+    assert "Confirm that I represent {organisation}" in page.text
     assert (await shown(api, made))["status"] == "pending"
     answer = await browser.post(page.url.path, confirm="yes")
     assert answer.status_code == 303
@@ -172,17 +172,17 @@ async def test_links_that_are_over_used_or_unknown_say_so(service: Service, api:
     refused, other_mail = await applied(service, api)
     await simulate(api, refused, "reject")
     page = await browser.open(path_of(link_in(other_mail)))
-    assert (page.status_code, "This application has ended" in page.text) == (410, True)
+    assert (page.status_code, "This application is closed" in page.text) == (410, True)
     for wrong in ("/confirm", "/confirm?token=x", f"/confirm?token={'A' * 54}", "/confirm/x", "/answer?token=x"):
         page = await browser.open(wrong)
-        assert (page.status_code, "We do not know this link" in page.text) == (404, True), wrong
+        assert (page.status_code, "This link is not valid" in page.text) == (404, True), wrong
     # The token of one purpose opens no other page, and a cookie of one record none of another.
     token = link_in(mail).partition("token=")[2]
     assert (await browser.open(f"/answer?token={token}")).status_code == 404
     assert (await browser.open(f"/answer/{made['id']}")).status_code == 404
     service.clock.advance(days=30)
     page = await browser.open(path_of(link_in(mail)))
-    assert (page.status_code, "The time to confirm is over" in page.text) == (410, True)
+    assert (page.status_code, "This link has expired" in page.text) == (410, True)
     assert (await browser.request("DELETE", f"/confirm/{made['id']}")).status_code == 405
     assert (await browser.open(f"/confirm/{made['id']}/more")).status_code == 404
 
@@ -247,7 +247,7 @@ async def test_the_nonprofit_is_asked_at_its_own_address_and_answers(
     asked = await shown(api, made)
     assert asked["externalActionRequired"] is True
     assert asked["organisation"]["email"] == "office@hill.example"
-    assert mail["subject"] == "Does Ada Byron speak for Hill Road Relief?"
+    assert mail["subject"] == "Does Ada Byron represent Hill Road Relief?"
     page = await browser.open(path_of(link_in(mail)))
     assert (page.status_code, "Treasurer" in page.text) == (200, True)
     assert (await elsewhere.get(page.url.path)).status_code == 404

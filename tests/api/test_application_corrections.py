@@ -90,7 +90,7 @@ async def test_u1_the_browser_that_sent_the_form_corrects_the_address(service: S
     # Link and code of before are void, those of the new mail work.
     elsewhere = stranger(service)
     page = await elsewhere.open(links(before, "confirm")[0])
-    assert (page.status_code, "This link works no more" in page.text) == (410, True)
+    assert (page.status_code, "This link no longer works" in page.text) == (410, True)
     written = await mails(service, api, right)
     await elsewhere.open(f"/confirm/{after['agentVerificationId']}")
     refused = await elsewhere.post(f"/confirm/{after['agentVerificationId']}", {"code": old_code})
@@ -128,7 +128,7 @@ async def test_u1_links_that_went_to_the_wrong_address_show_the_application_no_m
     await form.browser.open(home)
     assert (await form.browser.post(f"{home}/email", {"email": right})).status_code == 303
     for opened in (await finder.open(home), await finder.open(link), await stranger(service).open(link)):
-        assert "This link has ended" in opened.text
+        assert "This link has expired" in opened.text
     assert (await finder.post(f"{home}/appeal", {"text": "Mine.", "csrf": "x"})).status_code in (303, 404)
     [fresh] = links(await mails(service, api, right), "application")
     assert "Your application to" in (await finder.open(fresh)).text
@@ -143,10 +143,10 @@ async def test_u1_what_was_to_be_mailed_before_a_correction_leads_to_the_applica
     await form.browser.open(home)
     assert (await form.browser.post(f"{home}/email", {"email": right})).status_code == 303
     written = await mails(service, api, right)
-    assert len([mail for mail in written if "Something is missing" in mail["subject"]]) == 1
+    assert len([mail for mail in written if "We need more information" in mail["subject"]]) == 1
     for link in links(written, "application"):
         assert "Your application to" in (await stranger(service).open(link)).text
-    assert not [mail for mail in await mails(service, api, wrong) if "Something is missing" in mail["subject"]]
+    assert not [mail for mail in await mails(service, api, wrong) if "We need more information" in mail["subject"]]
     assert (await shown(api, made))["status"] == "pending"
 
 
@@ -190,7 +190,7 @@ async def test_u1_mails_are_limited_exactly(service: Service, api: Client) -> No
         await form.browser.open(home)
         codes.append((await form.browser.post(f"{home}/email", {"email": somebody()})).status_code)
     assert codes == [303, 303, 303, 303, 429, 429]  # with the first one five a day
-    assert "No more e-mails can be sent" in (form.browser.page.text if form.browser.page else "")
+    assert "We cannot send any more emails" in (form.browser.page.text if form.browser.page else "")
     assert (await audited(service, made)).count("application.email_corrected") == 4
     last = (await shown(api, made))["agentVerification"]["email"]
     service.clock.advance_wall(days=1, seconds=1)
@@ -234,7 +234,7 @@ async def test_u1_what_was_reviewed_at_another_address_is_reviewed_anew(service:
 async def test_u1_wrong_addresses_are_told_beside_the_field(service: Service, api: Client) -> None:
     email = somebody()
     form, made, home = await sent(service, api, email)
-    for wrong, said in (("", "Enter your e-mail address"), ("amina@", "Enter an e-mail address like")):
+    for wrong, said in (("", "Enter your email address"), ("amina@", "Enter an email address in the correct format")):
         await form.browser.open(home)
         answer = await form.browser.post(f"{home}/email", {"email": wrong})
         assert (answer.status_code, said in answer.text) == (422, True)
@@ -247,7 +247,7 @@ async def test_u1_a_confirmed_address_is_corrected_no_more(service: Service, api
     csrf = form.browser.csrf
     await simulate(api, made["agentVerificationId"], "confirm_email")
     late = await form.browser.post(f"{home}/email", {"email": somebody(), "csrf": csrf})
-    assert (late.status_code, "Your e-mail address" in late.text) == (200, False)
+    assert (late.status_code, "Your email address" in late.text) == (200, False)
     assert (await shown(api, made))["agentVerificationId"] == made["agentVerificationId"]
 
 
@@ -292,9 +292,9 @@ async def test_u2_a_number_that_no_register_lists_is_corrected(service: Service,
 async def test_u2_what_cannot_be_a_number_is_told_beside_its_field(service: Service, api: Client) -> None:
     form, made, home = await sent(service, api, somebody(), "99-1234513")
     for given, said in (
-        ({"registry": "", "number": ""}, "Choose the register"),
+        ({"registry": "", "number": ""}, "Select the register"),
         ({"registry": "IRS", "number": "twelve"}, "This cannot be a number of"),
-        ({"registry": "CCEW", "number": "1173575"}, "Choose the register"),  # of another country
+        ({"registry": "CCEW", "number": "1173575"}, "Select the register"),  # of another country
         ({"registry": "IRS", "number": "991234513"}, "This is what we did not find"),
     ):
         await form.browser.open(home)
@@ -311,7 +311,7 @@ async def test_u2_a_number_is_corrected_five_times_and_not_once_it_is_decided(se
         assert (await form.browser.post(f"{home}/number", given)).status_code == 303
         await service.drain()
     page = await form.browser.post(f"{home}/number", {"registry": "IRS", "number": "99-1234540", "csrf": csrf})
-    assert (page.status_code, "Is the number right?" in page.text) == (200, False)
+    assert (page.status_code, "Is the registration number correct?" in page.text) == (200, False)
     [missing, *_] = (await shown(api, made))["requirements"]
     assert (missing["registryId"], "corrected_registry_number" in missing["accepted"]) == ("99-1234534", False)
     form, made, home = await sent(service, api, somebody(), "99-1234521")
@@ -328,7 +328,7 @@ async def test_u2_a_request_that_others_rest_on_is_the_partners_to_correct(servi
     csrf = form.browser.csrf
     await applied(api, validationRequestId=made["validationRequestId"], email=somebody())
     await service.drain()
-    assert "Is the number right?" not in (await form.browser.open(home)).text
+    assert "Is the registration number correct?" not in (await form.browser.open(home)).text
     late = await form.browser.post(f"{home}/number", {"registry": "IRS", "number": "99-1234524", "csrf": csrf})
     assert late.status_code == 200
     assert (await shown(api, made))["requirements"][0]["registryId"] == "99-1234523"
@@ -344,7 +344,7 @@ async def test_u2_what_the_partner_made_of_the_request_holds_its_number_too(
     named = {"firstName": "Ada", "lastName": "Byron", "email": somebody()} if "agent" in path else {}
     tags: dict[str, Any] = {"suggestedActivitySubTags": []} if path == ELIGIBILITY else {}
     data(await api.post(path, {"validationRequestId": made["validationRequestId"], **named, **tags}))
-    assert "Is the number right?" not in (await form.browser.open(home)).text
+    assert "Is the registration number correct?" not in (await form.browser.open(home)).text
     late = await form.browser.post(f"{home}/number", {"registry": "IRS", "number": other, "csrf": csrf})
     assert late.status_code == 200
     [missing, *_] = (await shown(api, made))["requirements"]
@@ -371,10 +371,10 @@ async def test_u3_whoever_applies_is_written_to_whatever_is_checked(service: Ser
     page = await form.page("/person")
     assert "First name (optional)" in page
     nobody = await form.browser.post(f"{form.home}/person", {"email": ""})
-    assert (nobody.status_code, "Enter your e-mail address" in nobody.text) == (422, True)
+    assert (nobody.status_code, "Enter your email address" in nobody.text) == (422, True)
     await form.answer("/person", {"first_name": "", "last_name": "", "email": email, "title": ""})
     await form.answer("/documents/done", {})
     await form.send()
     assert links(await mails(service, api, email), "application")
     service.clock.advance(minutes=11)
-    assert any("Something is missing" in mail["subject"] for mail in await mails(service, api, email))
+    assert any("We need more information" in mail["subject"] for mail in await mails(service, api, email))

@@ -45,7 +45,7 @@ async def test_the_link_of_a_form_that_was_sent_shows_nothing_of_the_application
     stranger = browser(service)
     shown = await stranger.open(form.invite["url"])
     assert shown.request.url.path == f"{home}/link"
-    assert "This application was sent" in shown.text
+    assert "This application has been submitted" in shown.text
     for secret in ("Hill Road Relief", PERSON["email"], PERSON["last_name"], "Your application to"):
         assert secret not in shown.text
     assert (await stranger.get(home)).status_code == 404
@@ -76,7 +76,7 @@ async def test_whoever_asks_the_link_is_mailed_to_the_applicant_alone(service: S
     assert rest == before
     opened = await browser(service).open(newest)
     assert (opened.request.url.path, "Hill Road Relief" in opened.text) == (home, True)
-    [mail] = data(await api.get("/v1/sandbox/mailbox", subject="The link to your application"))
+    [mail] = data(await api.get("/v1/sandbox/mailbox", subject="Your application link"))
     assert (mail["to"], "It works for 90 days." in mail["text"]) == (PERSON["email"], True)
 
 
@@ -131,7 +131,7 @@ async def test_a_mailed_link_ends_after_90_days_with_every_visit_and_a_new_one_i
     assert "/link?why=ended" in late.headers["location"]
     for visitor, url in ((one, home), (browser(service), link)):
         told = await visitor.open(url)
-        assert (told.request.url.path, "This link has ended" in told.text) == (f"{home}/link", True)
+        assert (told.request.url.path, "This link has expired" in told.text) == (f"{home}/link", True)
         assert "not accepted" not in told.text
     assert await ask(one) == 303
     newest = (await links(service, api, ADA["email"]))[0]
@@ -145,7 +145,7 @@ async def test_a_link_without_an_end_is_over(service: Service, api: Client) -> N
     named = service.db.deployment.ids.parse("validationsubmission", made["id"])
     assert named is not None
     url = f"/application?token={service.db.deployment.vault.page_token('application', named)}"
-    assert "This link has ended" in (await browser(service).open(url)).text
+    assert "This link has expired" in (await browser(service).open(url)).text
 
 
 async def test_who_asks_for_a_link_needs_a_link(service: Service, api: Client) -> None:

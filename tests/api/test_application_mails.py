@@ -43,7 +43,7 @@ async def test_each_step_is_told_once(service: Service, api: Client) -> None:
     assert "another check was not passed" not in told["text"]
     assert "you can appeal" in told["text"]
     await appeals.decide(service, await appeals.made(api, failed), "rejected")
-    appealed, stands = "Your appeal has arrived", "The decision stands"
+    appealed, stands = "We have received your appeal", "Your appeal was not successful"
     assert await subjects(service, api) == sorted([received, refused, appealed, stands])
     assert re.search(r"by \w+ \d+, \d{4} at the latest", (await mail(api, appealed))["text"])
     await appeals.decide(service, await appeals.made(api, failed, "Once more."), "accepted")
@@ -116,7 +116,7 @@ async def test_that_the_partner_decides_is_told_once(service: Service, api: Clie
 
 async def test_what_is_missing_is_asked_for_ten_minutes_later_and_once(service: Service, api: Client) -> None:
     await applied(api, registryId="99-1234567")
-    missing = "Something is missing"
+    missing = "We need more information"
     assert missing not in await subjects(service, api)
     service.clock.advance(minutes=11)
     assert (await subjects(service, api)).count(missing) == 1
@@ -131,7 +131,7 @@ async def test_a_document_that_the_scanner_refuses_is_told_once_while_somebody_w
     service: Service, api: Client
 ) -> None:
     waits = await ended(service, api, await applied(api, registryId="99-1234567"))
-    refused, missing = "One of your documents was refused", "Something is missing"
+    refused, missing = "One of your documents was rejected", "We need more information"
     service.clock.advance(minutes=11)
     assert missing in await subjects(service, api)
     first, second = await uploaded(service, api, waits), await uploaded(service, api, waits)
@@ -195,7 +195,7 @@ async def test_who_has_only_to_confirm_is_not_written_to_twice(service: Service,
     await applied(api, organisationName="test_accept")
     await subjects(service, api)
     service.clock.advance(minutes=11)
-    assert "Something is missing" not in await subjects(service, api)
+    assert "We need more information" not in await subjects(service, api)
 
 
 async def test_who_gave_no_address_is_not_written_to(service: Service, api: Client) -> None:
@@ -207,7 +207,7 @@ async def test_who_gave_no_address_is_not_written_to(service: Service, api: Clie
 
 async def test_what_the_registers_say_late_is_asked_for_later_and_once(service: Service, api: Client) -> None:
     made = await applied(api, registryId="99-1234567")
-    missing, request = "Something is missing", made["validationRequestId"]
+    missing, request = "We need more information", made["validationRequestId"]
     async with service.db.write() as tx:
         named = service.db.deployment.ids.parse("validationrequest", request)
         held = "update job set due_at = due_at + interval '30 min' where kind ~ '^validation_r' and payload::text ~ $1"

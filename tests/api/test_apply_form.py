@@ -196,7 +196,7 @@ async def test_posts_that_are_not_ours_are_refused(service: Service, api: Client
     ):
         answer = await post
         assert answer.status_code == 403
-        assert "Please send that once more" in answer.text
+        assert "Submit the form again" in answer.text
     foreign = await form.upload(HONEST[PNG], PNG, csrf="x")
     assert foreign.status_code == 403
     assert await drafts(service, form) == 0
@@ -280,7 +280,7 @@ async def test_a_nonprofit_that_is_not_active_is_shown_and_not_chosen(service: S
     for path in ("/nonprofit?q=zephyrine closed", "/nonprofit/results?q=zephyrine closed"):
         page = await form.page(path)
         assert "Zephyrine Closed Shelter" in page
-        assert "Its register does not list it as active" in page
+        assert "Not listed as active in its register" in page
         assert closed not in page, "there is no button"
     await form.page("/nonprofit?q=zephyrine closed")
     answer = await form.browser.post(f"{form.home}/nonprofit", {"organisation": closed, "q": "zephyrine"})

@@ -66,7 +66,7 @@ async def test_a_donor_transfers_confirms_and_looks_again(alone: Service, partne
     assert found is not None
     confirmed = await browser.post(page)
     assert (confirmed.status_code, confirmed.headers["location"]) == (303, page)
-    assert "We are waiting for your transfer" in (await browser.get(page)).text
+    assert "Waiting for your transfer" in (await browser.get(page)).text
     assert (await browser.get(f"/give/{session['id']}")).headers["location"] == page
     assert data(await partner.get(f"/v1/donation-sessions/{session['id']}"))["status"] == "completed"
     await alone.drain()
@@ -74,7 +74,7 @@ async def test_a_donor_transfers_confirms_and_looks_again(alone: Service, partne
     assert found[0] in mail["text"]
     assert "012345678" not in mail["text"]
     again = Browser(alone.app, alone.db.deployment.links.pages)
-    assert "We are waiting for your transfer" in (await again.open(mail["links"][0])).text
+    assert "Waiting for your transfer" in (await again.open(mail["links"][0])).text
     [gift] = data(await partner.get("/v1/donations"))
     await bank.stated(
         alone, camt.statement(came("B1", gift["amount"], found[0].lower()), reference="S1", currency="USD")
@@ -97,12 +97,12 @@ async def test_a_transfer_of_another_amount_is_looked_into(alone: Service, partn
     await bank.stated(alone, camt.statement(entry, reference="S2", currency="USD"))
     for address in (page, f"{page}/transfer"):
         told = html.unescape((await browser.open(address)).text)
-        assert "Your transfer could not be counted yet" in told
+        assert "We are reviewing your transfer" in told
         assert "either it becomes your gift after all, or the money goes back to you" in told
     async with alone.db.write() as tx:
         [other] = await suspense.with_reference(tx, "".join(found[0].split()))
         await transfers.accept(tx, other.id, "as it is", "officer")
-    assert "This gift has already been made" in (await browser.open(page)).text
+    assert "This donation has already been made" in (await browser.open(page)).text
 
 
 async def test_a_form_that_is_not_ours_confirms_nothing(alone: Service, partner: Client) -> None:

@@ -71,7 +71,7 @@ async def test_h11_a_new_code_takes_the_place_of_the_earlier_one_and_three_are_s
     assert "That is not the code" in (await donor.enter(first)).text
     assert (await donor.again()).status_code == 200
     refused = await donor.again()
-    assert (refused.status_code, "No more codes can be sent to this e-mail address" in refused.text) == (429, True)
+    assert (refused.status_code, "We cannot send any more codes to this email address" in refused.text) == (429, True)
     assert "You can try again in about 60 minutes." in refused.text
     assert len(await street.mails(FORM["email"])) == 3
     assert "/pay/" in (await donor.enter(await street.code())).headers["location"]
@@ -85,7 +85,7 @@ async def test_h11_an_address_that_many_share_has_twenty_codes_an_hour(street: S
         donor.cookies.pop("__Host-device")
         answers.append(await donor.give(email=f"donor{number}@example.org"))
     assert [answer.status_code for answer in answers] == [303] * 20 + [429]
-    assert "Many codes were asked for from your connection or one you share." in answers[-1].text
+    assert "Too many codes were requested from your connection, or from one that you share." in answers[-1].text
     assert "You can try again in about 60 minutes." in answers[-1].text
 
 

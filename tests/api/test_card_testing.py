@@ -137,7 +137,8 @@ async def test_h6_abandoned_payments_hold_an_address_for_ten_minutes_and_a_true_
     waits = int(answers[-1].headers["retry-after"])
     assert 540 < waits <= 600
     assert (
-        "Others on the same connection are paying just now. You can try again in about 10 minutes." in answers[-1].text
+        "Other people on your connection are paying right now. You can try again in about 10 minutes."
+        in answers[-1].text
     )
     assert 'value="Zoë"' in answers[-1].text, "nobody types it twice"
     assert 'value="Zoë"' in (await donors[-1].look()).text
@@ -153,7 +154,7 @@ async def test_a_donor_who_comes_back_without_paying_or_with_a_replaced_payment_
     second = await donor.begin(amount="5000")
     assert "This payment was cancelled" in (await donor.pay(first)).text
     form = (await donor.look()).text
-    assert "This gift has not been paid yet and you have not been charged." in form
+    assert "This donation has not been paid yet and you have not been charged." in form
     assert second in form
     await donor.pay(second)
     assert "you have not been charged" not in (await donor.look()).text

@@ -178,10 +178,10 @@ async def test_v8_the_audit_log_is_read_by_person_and_action_page_by_page(
     onward = re.search(r'href="([^"]+before=[^"]+)"', owner.page.text)
     assert onward
     await owner.get(onward[1].replace("&amp;", "&"))
-    assert "made the key “shop”" in owner.text()
+    assert "created an API key (“shop”)" in owner.text()
     await owner.get(f"{owner.home}/audit?who=BO&action=key.made")
-    assert owner.text().count(": made the key “shop”") == 1
-    assert "Bo: made the key “shop”" in owner.text()
+    assert owner.text().count(": created an API key (“shop”)") == 1
+    assert "Bo: created an API key (“shop”)" in owner.text()
     name = service.db.deployment.ids.text("member", other.id)
     await owner.get(f"{owner.home}/audit?who={name}")
     assert f"from {ADDRESS}" in owner.text()
@@ -190,7 +190,7 @@ async def test_v8_the_audit_log_is_read_by_person_and_action_page_by_page(
     async with service.db.write() as tx:
         await people.delete(tx, other.realm, other.id)
     await owner.get(f"{owner.home}/audit?who={name}")
-    assert "a member: made the key “shop”" in owner.text()  # what is done stays, the name is gone
+    assert "a member: created an API key (“shop”)" in owner.text()  # what is done stays, the name is gone
     await theirs.close()
 
 

@@ -168,12 +168,12 @@ async def test_an_owner_invites_somebody_who_gets_a_mail(owner: Desk, service: S
     page = f"{owner.home}/members/invite"
     await owner.get(page)
     answer = await owner.post(page, email="no address", name="", user_name="")
-    assert (answer.status_code, "Write an e-mail address" in owner.text()) == (422, True)
+    assert (answer.status_code, "Enter an email address" in owner.text()) == (422, True)
     sent = {"email": "Bo@example.org", "name": "Bo Builder", "user_name": "", "role": "developer"}
     answer = await owner.post(page, sent)
     assert (answer.status_code, answer.headers["location"]) == (303, f"{owner.home}/members?told=invited")
     await owner.open(f"{owner.home}/members?told=invited")
-    assert "The invitation is on its way." in owner.text()
+    assert "Invitation sent." in owner.text()
     assert "Bo Builder Bo@example.org; developer; invited until" in owner.text()
     async with service.db.read() as tx:
         person = await people.find_by_name(tx, members_of(tenant.partner), "bo@example.org")
@@ -211,7 +211,7 @@ async def test_an_invitation_is_sent_again_five_times_a_day_at_most(
         await owner.get(page)
         statuses.append((await owner.post(page, do="invite")).status_code)
     assert statuses == [303, 303, 303, 303, 422]
-    assert "5 mails a day go to one member; try again tomorrow" in owner.text()
+    assert "You can send 5 invitations a day to one member. Try again tomorrow" in owner.text()
     async with service.db.read() as tx:
         with pytest.raises(LinkClosed):
             await links.open_link(tx, old, "invitation")
@@ -220,7 +220,7 @@ async def test_an_invitation_is_sent_again_five_times_a_day_at_most(
         await sign_ins.begin(tx, joined, "passkey", Device(ADDRESS))
     page = f"{owner.home}/members/{service.db.deployment.ids.text('member', joined.id)}"
     await owner.get(page)
-    assert "Send a new invitation" not in owner.text()
+    assert "Resend invitation" not in owner.text()
     assert (await owner.post(page, do="invite")).status_code == 422
 
 
@@ -281,7 +281,7 @@ async def test_what_a_group_may_do_is_said_by_an_owner(owner: Desk, service: Ser
     assert answer.status_code == 303
     assert (await theirs.get(f"{owner.home}/keys")).status_code == 200
     await owner.get(f"{owner.home}/members/{ids.text('member', person.id)}")
-    assert "Roles from groups and the provider developer" in owner.text()
+    assert "Roles from groups and SSO developer" in owner.text()
     await owner.get(f"{owner.home}/groups")
     answer = await owner.post(f"{owner.home}/groups", group=ids.text("group", group.id), role="administrator")
     assert answer.status_code == 422

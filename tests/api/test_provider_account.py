@@ -160,9 +160,9 @@ async def test_v8_who_came_only_by_the_provider_can_be_invited_again_without_it(
     await here.sign_in()
     boss = await at(owner)
     page = f"{home}/members/" + here.service.db.deployment.ids.text("member", ada.person.id)
-    assert "Send a new invitation" not in (await boss.get(page)).text
+    assert "Resend invitation" not in (await boss.get(page)).text
     await boss.post(page, do="disconnect")
-    assert "Send a new invitation" in (await boss.get(page)).text
+    assert "Resend invitation" in (await boss.get(page)).text
 
 
 async def test_v8_the_last_owner_who_can_sign_in_stays_connected(here: Setup, at: At, home: str, pages: str) -> None:

@@ -103,9 +103,12 @@ async def mails_to(api: Client, address: str) -> list[dict[str, Any]]:
 @pytest.mark.parametrize(
     ("ground", "said"),
     [
-        ("failed_compliance", "First Aid no longer meets the conditions under which a nonprofit can be paid."),
-        ("payment_impossible", "The money could not be paid to First Aid."),
-        ("merged", "By the register, First Aid has become part of Second Aid or carries on under that registration."),
+        ("failed_compliance", "First Aid no longer meets the requirements to receive donations."),
+        ("payment_impossible", "We could not pay First Aid."),
+        (
+            "merged",
+            "According to the register, First Aid has merged into Second Aid or continues under its registration.",
+        ),
     ],
 )
 async def test_the_donor_is_told_once_by_mail_why_and_what_to_do(
@@ -120,7 +123,7 @@ async def test_the_donor_is_told_once_by_mail_why_and_what_to_do(
     await service.drain()
     await service.drain()
     [mail] = await mails_to(api, email)
-    assert mail["subject"] == "Your gift is now for Second Aid"
+    assert mail["subject"] == "Your donation now goes to Second Aid"
     assert "your gift of $25.00 was passed on: it was for First Aid and is now for Second Aid." in mail["text"]
     assert said in mail["text"]
     assert f"write to {tenant.name} soon" in mail["text"]

@@ -243,7 +243,7 @@ async def test_whoever_asked_and_our_officers_are_told_of_what_a_provider_refuse
         await refunding.record_refused(tx, refund.id, "the card is closed")
     for person, subject, said in (
         (told, f"{tenant.name}: 10.00 USD did not go back", "The donation is as it was before"),
-        (officer, "A provider refused a refund at the operators of Almoner", "the card is closed"),
+        (officer, "Refund rejected by the payment provider at Almoner", "the card is closed"),
     ):
         [(title, text)] = await person.mails()
         assert title == subject
@@ -301,9 +301,9 @@ async def test_the_donor_is_told_of_each_refund_once(service: Service, api: Clie
         await service.drain()
         await service.drain()
     first, second = await mailed(api, to)
-    assert first["subject"] == "$25.00 is on its way back to you"
+    assert first["subject"] == "Your refund of $25.00 is on its way"
     assert "$75.00 of your gift stays with the nonprofit. Your receipt is corrected" in first["text"]
-    assert second["subject"] == "$75.00 is on its way back to you"
+    assert second["subject"] == "Your refund of $75.00 is on its way"
     assert "Your whole gift is refunded. Its receipt is void" in second["text"]
     for mail in (first, second):
         assert sum("/gift?token=" in link for link in mail["links"]) == 1

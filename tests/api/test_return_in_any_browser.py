@@ -14,7 +14,7 @@ from tests.support import card_testing, database
 from tests.support.card_testing import DECLINED, FORM, GOOD, Browser, Street
 from tests.support.emptied import Emptied, emptied
 
-CERTAIN = "If you have already paid, please do not pay again. We will email you about your payment."
+CERTAIN = "If you have already paid, please do not pay again. We’ll email you about your payment."
 PERSONAL = ("Amina", "amina@", "a•••@")
 CLAIMS = ("charged", "taken from you", "has not been paid", "has been completed")
 
@@ -55,9 +55,9 @@ async def test_the_return_tells_any_browser_that_the_gift_is_paid_and_not_by_who
     page = await other.get(back)
     assert page.status_code == 200
     text = said(page)
-    assert "Thank you for your gift" in text
+    assert "Thank you for your donation" in text
     assert "$25.00" in text
-    assert "We are sending a receipt to your email address." in text
+    assert "We are emailing you a receipt." in text
     assert not [word for word in PERSONAL if word in text]
     assert page.headers["cache-control"] == "no-store"
     assert not other.cookies, "the link alone opens nothing else"
@@ -77,7 +77,7 @@ async def test_the_return_asks_the_provider_itself_where_no_notice_has_come(stre
     typed = {"number": GOOD, "expiry": "12/40", "cvc": "123", "name": "A", "csrf": html.unescape(csrf)}
     tried = await street.http.post(url, data=typed, headers={"Sec-Fetch-Site": "same-origin"})
     assert await street.value("select status from donation") == "REQUESTED_PAYMENT"
-    assert "Thank you for your gift" in said(await street.browser().get(tried.headers["location"]))
+    assert "Thank you for your donation" in said(await street.browser().get(tried.headers["location"]))
     assert await street.value("select status from donation") == "RECEIVED_PAYMENT"
 
 
@@ -96,18 +96,18 @@ async def test_going_back_unpaid_in_another_browser_says_that_nothing_was_paid_a
     onwards = await other.get(cancel)
     assert onwards.headers["location"].startswith(f"{donor.path}/return?token=")
     text = said(await other.get(onwards.headers["location"]))
-    assert "This gift has not been paid yet" in text
+    assert "This donation has not been paid yet" in text
     assert "$25.00" in text
     assert f'href="{url}"' in text
     assert f'href="{onwards.headers["location"]}"' in text
     assert not [word for word in PERSONAL if word in text]
-    assert "Thank you for your gift" in said(await other.get((await other.pay(url)).headers["location"]))
+    assert "Thank you for your donation" in said(await other.get((await other.pay(url)).headers["location"]))
 
 
 async def test_declined_cards_are_told_as_unpaid(street: Street) -> None:
     _, back = await paid(street, DECLINED)
     text = said(await street.browser().get(back))
-    assert "This gift has not been paid yet" in text
+    assert "This donation has not been paid yet" in text
     assert "open your giving link again" in text
 
 

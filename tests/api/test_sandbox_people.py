@@ -121,7 +121,7 @@ async def test_a_simulation_names_what_it_lacks_and_what_it_cannot_do(
     assert (await simulate(api, id=session["id"], action="dance"))[0] == 400
     assert (await simulate(api, id=session["id"], **GIFT, card="4242424242424241"))[0] == 400
     nobody = await api.post(SIMULATE, {"id": session["id"], **GIFT, "email": "nobody"})
-    assert nobody.json()["error"]["reasons"] == ["body.email must be an e-mail address such as ada@example.org"]
+    assert nobody.json()["error"]["reasons"] == ["body.email must be an email address such as ada@example.org"]
 
 
 async def test_a_session_that_expired_on_the_clock_takes_no_gift(service: Service, api: Client) -> None:

@@ -244,7 +244,7 @@ async def _again(here: Setup, begun: Any, came_back: Any = None) -> Refused:
         ({"secret": "two words"}, "The secret"),
         ({"subject_claim": "email"}, "named by sub or oid"),
         ({"scopes": ("profile",)}, "openid among them"),
-        ({"roles": {"staff": "administrator"}}, "no role administrator"),
+        ({"roles": {"staff": "administrator"}}, "Unknown role: administrator"),
         ({"roles": {"": "finance"}}, "groups of 1 to 255"),
         ({"groups_claim": None}, "need the claim"),
         ({"creates_members": True, "roles": {}}, "New members need roles"),

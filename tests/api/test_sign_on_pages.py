@@ -241,7 +241,7 @@ async def test_without_a_provider_there_is_no_way_to_one(service: Service, brows
 
 
 async def owner(service: Service, realm: Realm, one: Browser, home: str) -> None:
-    """Signed in by password and code."""
+    """Signed in with password and code."""
     made = await people.person(service, realm, "owner@example.org", "owner")
     secret = await people.authenticator(service, made)
     await one.open(f"{home}/sign-in")
@@ -273,8 +273,8 @@ async def test_an_owner_sets_the_provider_up_tries_and_removes_it(
     }
     for wrong, told in (
         ({"issuer": "http://id.example.org"}, "The issuer must use https."),
-        ({"roles": "staff"}, "is not a line such as"),
-        ({"roles": "staff = queen"}, "There is no role queen"),
+        ({"roles": "staff"}, "must be in the format"),
+        ({"roles": "staff = queen"}, "Unknown role: queen"),
         ({"secret": ""}, "The secret is missing"),
         ({"subject_claim": "email"}, "A person is named by sub or oid"),
     ):

@@ -79,7 +79,7 @@ async def test_the_link_goes_to_the_donors_mailbox_and_shows_all_their_gifts(
     assert "token" not in str(page.url)
     text = re.sub(r"<[^>]+>", "", page.text)
     year = service.clock.now().year  # other tests move it
-    assert f"Gifts from January 1, {year} to December 31, {year}" in text
+    assert f"Donations from January 1, {year} to December 31, {year}" in text
     assert [text.count(name) for name in ("Red", "Blue")] == [1, 2]
     for amount in ("$10.00", "$2.34", "€7.00", "$12.34"):
         assert amount in text
@@ -181,12 +181,12 @@ def around(today: date) -> dict[str, date]:
     ("days", "status", "said"),
     [
         ("first={today}&last={today}", 200, "$25.00"),
-        ("first={morrow}&last={later}", 200, "There is no gift in this period."),
+        ("first={morrow}&last={later}", 200, "No donations in this period."),
         ("first={earlier}&last={later}", 200, "$25.00"),
         ("first={morrow}&last={today}", 422, "Choose a first day"),
         ("first={decade}&last={today}", 200, "$25.00"),
         ("first={today}&last={today}", 200, "what was given in another way is not here"),
-        ("first={sixth}&last={fifth}", 200, "The tax year begins and ends at midnight in London."),
+        ("first={sixth}&last={fifth}", 200, "The tax year begins and ends at midnight in the UK."),
         ("first={longer}&last={today}", 422, "Choose a first day"),
         ("first=x&last={today}", 422, "Choose a first day"),
         ("first={today}", 422, "Choose a first day"),
@@ -218,7 +218,7 @@ async def test_refunds_and_reassignments_are_told(
     await service.drain()
     await simulate(api, moved["id"], "reassign", organisationId=second)
     shown = re.sub(r"<[^>]+>", "", (await elsewhere.open(await ask(service, api, browser, email))).text)
-    assert shown.count("Sent back in full: this receipt is void.") == 1
+    assert shown.count("Refunded in full: this receipt is void.") == 1
     assert "Sent back: $5.00" in shown
     assert "Now for Second Aid" in shown
     for amount in ("$70.00", "$15.00", "$55.00"):  # given, back, what remains

@@ -70,7 +70,7 @@ async def test_m4_a_refund_that_fails_is_told_once_whatever_the_order_of_its_not
         assert (await giving.send(notices[place])).status_code == 204
     assert await waiting(giving) == [(refund.id, "failed: lost_or_stolen_card")]
     [(title, text)] = await officer.mails()
-    assert title == "A refund at the operators of Almoner came back"
+    assert title == "A refund failed at Almoner"
     assert "lost_or_stolen_card" in text
     (donation,) = await giving.giving.donations()
     assert donation["refundedAmount"] == 1000

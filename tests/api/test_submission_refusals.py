@@ -154,7 +154,7 @@ async def test_who_applies_is_asked_only_where_agents_are_verified(service: Serv
 @pytest.mark.parametrize(
     ("body", "reason"),
     [
-        ({"email": "nobody"}, "body.email must be an e-mail address"),
+        ({"email": "nobody"}, "body.email must be an email address"),
         ({"countryCode": "us"}, "body.countryCode"),
         ({"website": "no address"}, "body.website must be a web address"),
         ({"language": "?"}, "body.language must be a language tag"),

@@ -162,7 +162,7 @@ async def test_the_document_is_tagged_and_tells_the_same(service: Service, api: 
     assert root.get("/Lang") == "en-GB"
     assert b"pdfuaid" in answer.content
     text = "\n".join(page.extract_text() for page in document.pages)
-    for said in ("Société de Secours & <Frères>", "85-0196605", "Look-up in the register", "unknown"):
+    for said in ("Société de Secours & <Frères>", "85-0196605", "Register lookup", "unknown"):
         assert said in text, said
 
 

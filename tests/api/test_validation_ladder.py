@@ -248,4 +248,4 @@ async def test_u2_the_right_number_is_found_once_the_applicant_corrects_it(world
     assert after["validationRequest"]["acceptedAt"] is not None
     assert after["organisationId"] is not None
     assert [one["code"] for one in after["requirements"] if one["from"] == "applicant"] == ["confirmation"]
-    assert "Is the number right?" not in (await form.browser.open(home)).text
+    assert "Is the registration number correct?" not in (await form.browser.open(home)).text

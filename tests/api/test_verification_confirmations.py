@@ -46,7 +46,7 @@ async def answered(browser: Browser, mail: dict[str, Any], answer: str = "confir
 
 async def test_the_nonprofit_confirms_and_its_check_succeeds(service: Service, api: Client, browser: Browser) -> None:
     made, mail = await asked(service, api, name="Olive Relief")
-    assert mail["subject"] == "Do you want gifts for Olive Relief?"
+    assert mail["subject"] == "Do you want to receive donations for Olive Relief?"
     page = await browser.open(path_of(link_in(mail)))
     assert page.status_code == 200
     assert "token" not in str(page.url)
@@ -56,9 +56,9 @@ async def test_the_nonprofit_confirms_and_its_check_succeeds(service: Service, a
     assert answer.status_code == 303
     assert (await shown(api, made))["checks"] == checks(registration="succeeded", organisation_confirmation="succeeded")
     done = await browser.open(answer.headers["location"])
-    assert "One thing is still missing: your bank account." in done.text
+    assert "We still need your bank account details." in done.text
     await simulate(api, made, "succeed_check", type="bank_details")
-    assert "Nothing more is needed from you." in (await browser.open(path_of(link_in(mail)))).text
+    assert "You do not need to do anything else." in (await browser.open(path_of(link_in(mail)))).text
     [asked_once] = await confirmations_of(service, made)
     assert (asked_once.answer, asked_once.name, asked_once.role) == ("confirmed", WHO["name"], WHO["role"])
     assert [kind for kind, _ in await told(service, api)] == ["received", *["progressed"] * 3]
@@ -71,7 +71,7 @@ async def test_the_nonprofit_declines_and_the_verification_is_rejected(
     assert (await answered(browser, mail, "declined")).status_code == 303
     rejected = await shown(api, made)
     assert (rejected["status"]["type"], rejected["rejectionReasonCode"]) == ("rejected", "declined_by_organisation")
-    assert "No gifts will be paid out to you." in (await browser.open(path_of(link_in(mail)))).text
+    assert "We will not pay donations to you." in (await browser.open(path_of(link_in(mail)))).text
     reopened = await simulate(api, made, "reopen")
     assert reopened["checks"] == checks(), "and an answer of the last round counts no more"
 
@@ -161,7 +161,7 @@ async def test_a_link_to_an_address_that_was_wrong_ends_with_it(
     page = await browser.open(path_of(link_in(mail)))
     await contact(service, made["organisationId"], right := f"right.{mail['to']}")
     late = await browser.post(page.url.path, {**WHO, "seen": seen(page), "answer": "confirmed"})
-    assert (late.status_code, "No answer is needed any more" in late.text) == (410, True)
+    assert (late.status_code, "We no longer need your answer" in late.text) == (410, True)
     assert (await shown(api, made))["checks"][3]["status"] == "pending"
     await simulate(api, made, "succeed_check", type="bank_details")
     again = await mail_to(service, api, right)  # by the same rule as the first
@@ -193,7 +193,7 @@ async def test_h1_h2_programs_that_open_links_and_press_buttons_change_nothing(
     assert (await browser.post(page.url.path, {**form, "csrf": "x"})).status_code == 403
     for wrong in ("/payee", "/payee?token=x", "/payee/x", f"/payee/{made['id']}"):
         unknown = await browser.open(wrong)
-        assert (unknown.status_code, "We do not know this link" in unknown.text) == (404, True)
+        assert (unknown.status_code, "This link is not valid" in unknown.text) == (404, True)
     browser.cookies.clear()
     assert (await browser.post(page.url.path, form)).status_code == 404
     assert await shown(api, made) == before

@@ -25,7 +25,7 @@ MAIL = Mail(
     at=datetime(2026, 3, 2, 9, 30, tzinfo=UTC),
     partner=UUID(int=1),
     to="amina@example.org",
-    subject="Your receipt: €25.00 to Ärzte ohne Grenzen · شكرًا",
+    subject="Your receipt for €25.00 to Ärzte ohne Grenzen · شكرًا",
     text="Thank you, Amina.\nSee https://give.example/x.\n",
     html='<p>Thank you, <a href="https://give.example/x">Amina</a> and <a href="mailto:a@b.c">us</a>.</p>',
     language="en",

@@ -49,7 +49,10 @@ async def test_v8_what_is_done_to_keys_is_told_as_pages_tell_it(
         ("key.rotated", word(made, "key"), {**told, "successor": word(replaced, "key")}),
         ("key.revoked", word(made, "key"), told),
     ]
-    assert await almoner("keys", "rotate", word(made, "key")) == (1, "this key has ended; make a new one\n")
+    assert await almoner("keys", "rotate", word(made, "key")) == (
+        1,
+        "this key has expired or been revoked. Create a new one\n",
+    )
     status, refused = await almoner("keys", "rotate", word(replaced, "key"), "--overlap-hours", "169")
     assert (status, "at most" in refused or "0 to 7 days" in refused) == (1, True)
 
@@ -65,6 +68,6 @@ async def test_k6_all_scopes_that_no_route_asks_for_are_told_at_once(
     status, told = await almoner(*add, "--kind", "scim", "--scope", "users:read")
     assert (status, told) == (1, "scopes: a directory's key has scim_api alone, not users:read\n")
     status, told = await almoner(*add[:-1], " ", "--scope", "x")
-    assert told.startswith("name: write 1 to 100 characters\nscopes: there is no x; "), told
+    assert told.startswith("name: enter 1 to 100 characters\nscopes: there is no x; "), told
     assert await recorded(service, tenant) == []
     assert (await almoner(*add, "--scope", "sandbox_clock"))[0] == 0  # by name, by an administrator (settled 9)

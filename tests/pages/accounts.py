@@ -63,7 +63,7 @@ async def acme(site: Site) -> Acme:
 
 async def sign_in(page: Page, name: str = AMINA, password: str = PASSWORD) -> None:
     """By the form that is open."""
-    await page.get_by_label("User name").fill(name)
+    await page.get_by_label("Username").fill(name)
     await page.get_by_label("Password").fill(password)
     await page.get_by_role("button", name="Sign in", exact=True).click()
 

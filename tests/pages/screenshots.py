@@ -116,7 +116,7 @@ async def accounts(site: Site) -> None:
     here = await acme(site)
     person = await here.member("owner", "finance")
     async with here.browser("/sign-in", **DESKTOP) as page:
-        await page.get_by_label("User name").fill(AMINA)
+        await page.get_by_label("Username").fill(AMINA)
         await shot(page, "account-sign-in")
         secret = await people.authenticator(site.service, person)
         await sign_in(page)
@@ -130,7 +130,7 @@ async def accounts(site: Site) -> None:
         await sign_in(page)
         await page.wait_for_url(other.home)
         await page.goto(f"{other.home}/authenticator")
-        await page.get_by_role("button", name="Set it up").click()
+        await page.get_by_role("button", name="Set up authenticator app").click()
         await shot(page, "account-authenticator-phone-dark")
 
 

@@ -186,7 +186,7 @@ async def fill(
         await page.get_by_label("Amount in US dollars").fill(typed)
     await page.get_by_label("First name").fill("Amina")
     await page.get_by_label("Last name").fill("El-Sayed")
-    await page.get_by_label("E-mail").fill(email)
+    await page.get_by_label("Email address").fill(email)
 
 
 async def pay(page: Page, number: str = GOOD) -> None:

@@ -213,22 +213,22 @@ async def test_h8_a_screen_reader_meets_things_in_the_order_that_they_are_seen(s
         await send(page)
         heard = await page.locator("body").aria_snapshot()
         expected = (
-            'link "Skip to the content"',
+            'link "Skip to main content"',
             'complementary "Test mode."',
             'heading "Capital Area Food Bank" [level=1]',
             "main:",
             'list "Steps"',
-            'alert "There are 4 things to put right"',
-            'link "Choose an amount, or type one"',
-            'group "How much would you like to give?"',
+            'alert "There are 4 problems"',
+            'link "Choose or enter an amount"',
+            'group "How much would you like to donate?"',
             'radio "$10"',
             'radio "Other amount"',
-            'checkbox "Cover the payment fee, too"',
-            'heading "Who is giving?" [level=2]',
+            'checkbox "Cover the payment fee"',
+            'heading "Your details" [level=2]',
             'textbox "First name"',
-            'textbox "E-mail"',
-            'group "Your choices"',
-            'checkbox "Give anonymously"',
+            'textbox "Email address"',
+            'group "Your preferences"',
+            'checkbox "Donate anonymously"',
             'textbox "Message (optional)"',
             'button "Continue to payment"',
             "contentinfo:",
@@ -271,7 +271,7 @@ async def test_h8_the_whole_gift_without_scripts_at_320_px(site: Site) -> None:
         await fill(page, amount="$50")
         await page.get_by_role("button", name="Continue to payment").click()
         await pay(page, CHALLENGED)
-        await page.get_by_role("button", name="Yes, it is me").click()
+        await page.get_by_role("button", name="Confirm payment").click()
         await page.wait_for_url("**/thanks")
         await expect(page.get_by_role("heading", level=1)).to_have_text("Thank you, Amina")
 

@@ -18,7 +18,7 @@ NEW = "purple monkeys read dishwashers"
 async def choose(page: Page, password: str) -> None:
     """Fill a new password and its repetition, and send it."""
     await page.get_by_label("New password").fill(password)
-    await page.get_by_label("The same password again").fill(password)
+    await page.get_by_label("Confirm new password").fill(password)
     await page.locator("main form button[type=submit]").first.click()
 
 
@@ -39,26 +39,26 @@ async def test_v8_from_the_invitation_to_a_sign_in_by_password_and_code(site: Si
         await is_fine(page)
         await page.get_by_role("link", name="Set up an authenticator app").click()
         await is_fine(page)
-        await page.get_by_role("button", name="Set it up").click()
+        await page.get_by_role("button", name="Set up authenticator app").click()
         await is_fine(page)
         shown = await page.locator(".secret").inner_text()
         app = pyotp.TOTP(shown.replace(" ", ""))
         await page.get_by_label("Code").fill("123")
-        await page.get_by_role("button", name="Finish").click()
+        await page.get_by_role("button", name="Confirm code").click()
         await expect(page.get_by_role("alert")).to_be_focused()
         assert await page.locator(".secret").inner_text() == shown, "the same secret after a wrong first code"
         await is_fine(page)
         await page.get_by_label("Code").fill(app.at(site.service.clock.wall()))
-        await page.get_by_role("button", name="Finish").click()
+        await page.get_by_role("button", name="Confirm code").click()
         await page.wait_for_url("**/recovery-codes*")
-        await page.get_by_role("button", name="Make codes").click()
+        await page.get_by_role("button", name="Generate recovery codes").click()
         await is_fine(page)
         codes = await page.locator(".codes li").all_inner_texts()
         assert len(set(codes)) == 10
-        await page.get_by_role("link", name="I have kept them").click()
+        await page.get_by_role("link", name="I have saved my codes").click()
         await is_fine(page)
         await page.get_by_role("button", name="Sign out").click()
-        await expect(page.get_by_role("status")).to_have_text("You are signed out.")
+        await expect(page.get_by_role("status")).to_have_text("You have signed out.")
         await sign_in(page, password=NEW)
         await page.wait_for_url("**/sign-in/second**")
         await is_fine(page)
@@ -76,7 +76,7 @@ async def test_v8_from_the_invitation_to_a_sign_in_by_password_and_code(site: Si
         answer = await page.goto(link)
         assert answer is not None
         assert answer.status == 410
-        await expect(page.get_by_text("It was used already.")).to_be_visible()
+        await expect(page.get_by_text("The link has already been used.")).to_be_visible()
 
 
 @pytest.mark.usefixtures("axe")
@@ -88,9 +88,9 @@ async def test_v8_a_passkey_is_added_and_signs_in_by_itself(site: Site) -> None:
         await sign_in(page)
         await page.get_by_role("link", name="Add Passkeys").click()
         await is_fine(page)
-        await page.get_by_label("What to call it").fill("My phone")
+        await page.get_by_label("Passkey name").fill("My phone")
         await page.get_by_role("button", name="Add a passkey").click()
-        await expect(page.get_by_role("status")).to_contain_text("The passkey is added")
+        await expect(page.get_by_role("status")).to_contain_text("Passkey added.")
         await is_fine(page)
         await page.get_by_role("button", name="Sign out").click()
         await is_fine(page)
@@ -104,10 +104,10 @@ async def test_v8_a_passkey_is_added_and_signs_in_by_itself(site: Site) -> None:
         await page.get_by_role("button", name="Use a passkey").click()
         await page.wait_for_url(f"{here.home}/passkeys")
         await page.get_by_role("button", name="Remove My phone").click()
-        await expect(page.get_by_role("status")).to_have_text("The passkey is removed.")
+        await expect(page.get_by_role("status")).to_have_text("Passkey removed.")
         await page.get_by_role("button", name="Sign out").click()
         await page.get_by_role("button", name="Sign in with a passkey").click()
-        await expect(page.get_by_text("This passkey does not sign you in here")).to_be_visible()
+        await expect(page.get_by_text("We could not sign you in with this passkey")).to_be_visible()
         await is_fine(page)
     async with site.service.db.read() as tx:
         assert await passkeys.of_person(tx, person) == []
@@ -125,7 +125,7 @@ async def test_v8_an_invitation_is_accepted_by_a_passkey_alone(site: Site) -> No
         await expect(page.get_by_text("1 added")).to_be_visible()
         await page.goto(f"{here.home}/passkeys")
         await page.get_by_role("button", name="Remove").click()
-        await expect(page.get_by_role("alert")).to_contain_text("This is your only second factor")
+        await expect(page.get_by_role("alert")).to_contain_text("this is your only second factor")
 
 
 async def test_v8_a_passkey_is_the_second_factor_of_who_has_no_app(site: Site) -> None:
@@ -153,7 +153,7 @@ async def test_v8_a_cancelled_passkey_is_told_and_asked_for_again(site: Site) ->
             "() => { navigator.credentials.get = () => Promise.reject(new DOMException('', 'NotAllowedError')) }"
         )
         await page.get_by_role("button", name="Sign in with a passkey").click()
-        await expect(page.locator("[data-told]")).to_contain_text("No passkey was used")
+        await expect(page.locator("[data-told]")).to_contain_text("The passkey request was cancelled")
         assert page.url == f"{here.home}/sign-in"
 
 
@@ -163,26 +163,28 @@ async def test_v8_a_forgotten_password_is_replaced_by_mail_and_ends_every_sign_i
     await here.member("finance")
     async with here.browser() as old, here.browser("/sign-in") as page:
         await sign_in(old)
-        await page.get_by_role("link", name="I have forgotten my password").click()
+        await page.get_by_role("link", name="Forgot your password?").click()
         await is_fine(page)
-        await page.get_by_label("User name").fill(AMINA)
-        await page.get_by_role("button", name="Send the link").click()
-        await expect(page.get_by_role("heading", name="Look into your mailbox")).to_be_visible()
+        await page.get_by_label("Username").fill(AMINA)
+        await page.get_by_role("button", name="Send reset link").click()
+        await expect(page.get_by_role("heading", name="Check your email")).to_be_visible()
         await is_fine(page)
         link = await here.mailed("/reset?")
         await page.goto(link)
         assert page.url == f"{here.home}/reset"
         await is_fine(page)
         await choose(page, NEW)
-        await expect(page.get_by_role("status")).to_have_text("Your password is changed. Sign in with it.")
+        await expect(page.get_by_role("status")).to_have_text(
+            "Your password has been changed. Sign in with your new password."
+        )
         await sign_in(page)
-        await expect(page.get_by_role("alert")).to_contain_text("User name or password is wrong.")
+        await expect(page.get_by_role("alert")).to_contain_text("Incorrect username or password.")
         await sign_in(page, password=NEW)
         await page.wait_for_url(here.home)
         await old.reload()
         assert old.url == f"{here.home}/sign-in"
         await page.goto(link)
-        await expect(page.get_by_text("It was used already.")).to_be_visible()
+        await expect(page.get_by_text("The link has already been used.")).to_be_visible()
         await is_fine(page)
 
 
@@ -194,17 +196,17 @@ async def test_v8_a_sign_in_elsewhere_is_seen_and_ended(site: Site) -> None:
     async with here.browser() as page, here.browser(user_agent=windows) as other:
         await sign_in(page)
         await sign_in(other)
-        await page.get_by_role("link", name="Show Sign-ins").click()
+        await page.get_by_role("link", name="View Sessions").click()
         await is_fine(page)
         await expect(page.locator(".rows li")).to_have_count(2)
-        await page.get_by_role("button", name=re.compile("End Firefox on Windows")).click()
-        await expect(page.get_by_role("status")).to_have_text("That sign-in has ended.")
+        await page.get_by_role("button", name=re.compile("Revoke session on Firefox on Windows")).click()
+        await expect(page.get_by_role("status")).to_have_text("Session revoked.")
         await is_fine(page)
         await other.reload()
         assert other.url == f"{here.home}/sign-in"
         await sign_in(other)
         await page.reload()
-        await page.get_by_role("button", name="End all others").click()
+        await page.get_by_role("button", name="Revoke all other sessions").click()
         await other.goto(f"{here.home}/sign-ins")
         assert other.url.startswith(f"{here.home}/sign-in?next=")
         await sign_in(other)
@@ -219,7 +221,7 @@ async def test_v8_a_new_password_ends_the_other_sign_ins(site: Site) -> None:
         await sign_in(other)
         await page.get_by_role("link", name="Change Password").click()
         await choose(page, NEW)
-        await expect(page.get_by_role("status")).to_contain_text("Your password is changed.")
+        await expect(page.get_by_role("status")).to_contain_text("Your password has been changed.")
         await other.reload()
         assert other.url == f"{here.home}/sign-in"
         await sign_in(other, password=PASSWORD)

@@ -62,7 +62,7 @@ async def test_h8_the_whole_way_in_by_keyboard_alone(site: Site) -> None:
     secret = await people.authenticator(site.service, await here.member("finance"))
     async with here.browser("/sign-in") as page:
         await page.keyboard.press("Tab")
-        await expect(page.get_by_role("link", name="Skip to the content")).to_be_focused()
+        await expect(page.get_by_role("link", name="Skip to main content")).to_be_focused()
         await tab_to(page, "#user_name")
         await page.keyboard.type(AMINA)
         await page.keyboard.press("Enter")
@@ -101,19 +101,19 @@ async def test_h8_without_scripts_everything_but_passkeys_works(site: Site) -> N
     link = await here.invite(await here.member("finance", password=None))
     async with site.donor(java_script_enabled=False, **PHONE) as page:
         await page.goto(link)
-        await expect(page.get_by_text("Passkeys need JavaScript")).to_be_visible()
+        await expect(page.get_by_text("To use passkeys, turn on JavaScript")).to_be_visible()
         await expect(page.get_by_role("button", name="Use a passkey instead")).to_be_hidden()
         await page.get_by_label("New password").fill(PASSWORD)
-        await page.get_by_label("The same password again").fill(PASSWORD)
-        await page.get_by_role("button", name="Accept the invitation").click()
+        await page.get_by_label("Confirm new password").fill(PASSWORD)
+        await page.get_by_role("button", name="Accept invitation").click()
         await page.wait_for_url(here.home)
-        await page.get_by_role("link", name="Show Sign-ins").click()
+        await page.get_by_role("link", name="View Sessions").click()
         await page.get_by_role("button", name="Sign out").click()
         await expect(page.get_by_role("button", name="Sign in with a passkey")).to_be_hidden()
         await sign_in(page)
         await page.wait_for_url(here.home)
         await page.get_by_role("link", name="Add Passkeys").click()
-        await expect(page.get_by_text("Passkeys need JavaScript")).to_be_visible()
+        await expect(page.get_by_text("To use passkeys, turn on JavaScript")).to_be_visible()
 
 
 async def test_the_script_of_passkeys_is_on_the_pages_that_ask_for_one_alone(site: Site) -> None:

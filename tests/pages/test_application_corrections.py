@@ -50,19 +50,19 @@ async def test_h8_a_slip_is_corrected_by_keyboard_without_scripts_on_a_phone(sit
     async with site.donor(java_script_enabled=False, **PHONE) as page:
         await come_back(page.context, form, site)
         await page.goto(f"{site.base_url}/application/{made['id']}")
-        await expect(page.locator("h1")).to_have_text("Something is missing")
+        await expect(page.locator("h1")).to_have_text("We need more information")
         await expect(page.get_by_text("99-1234601")).to_be_visible()
         await page.locator("#number").fill("99-1234602")
         await page.keyboard.press("Tab")
         await page.keyboard.press("Enter")
-        await expect(page.get_by_role("status")).to_contain_text("We are looking in the register")
+        await expect(page.get_by_role("status")).to_contain_text("We are checking the register")
         await site.service.drain()
         await page.reload()
         await expect(page.locator("#number")).to_have_value("99-1234602")
         await page.locator("#email").fill("right@pages.example")
         await page.keyboard.press("Tab")
         await page.keyboard.press("Enter")
-        await expect(page.get_by_role("status")).to_have_text("We wrote to right@pages.example.")
+        await expect(page.get_by_role("status")).to_have_text("We have sent an email to right@pages.example.")
     after = await shown(site.api, made)
     assert after["agentVerification"]["email"] == "right@pages.example"
     assert after["requirements"][0]["registryId"] == "99-1234602"

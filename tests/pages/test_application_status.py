@@ -75,7 +75,7 @@ async def test_h8_refused_then_appealed_by_keyboard_without_scripts_and_accepted
         await page.keyboard.type("We have been a charity since 1901; see the register.")
         await page.keyboard.press("Tab")
         await page.keyboard.press("Enter")
-        await expect(page.locator("h1")).to_have_text("Your appeal has arrived")
+        await expect(page.locator("h1")).to_have_text("We have received your appeal")
         assert await page.locator("#text").count() == 0
         await appeals.decide(site.service, (await shown(site.api, failed))["appeal"], "accepted")
         done = await ended(site.service, site.api, failed)
@@ -91,7 +91,7 @@ async def test_h8_an_appeal_that_changes_nothing_is_told(site: Site) -> None:
     await appeals.decide(site.service, appeal, "rejected")
     async with site.donor() as page:
         await page.goto(link)
-        await expect(page.locator("h1")).to_have_text("The decision stands")
+        await expect(page.locator("h1")).to_have_text("Your appeal was not successful")
         assert await page.locator("#text").count() == 0
 
 
@@ -100,7 +100,7 @@ async def test_h8_a_missing_document_is_handed_in_on_the_page(site: Site) -> Non
     assert [one["code"] for one in made["requirements"]] == ["registration_evidence", "confirmation"]
     async with site.donor(**PHONE) as page:
         await page.goto(link)
-        await expect(page.locator("h1")).to_have_text("Something is missing")
+        await expect(page.locator("h1")).to_have_text("We need more information")
         await page.locator("form.upload button").click()
         await expect(page.get_by_role("alert")).to_be_focused()
         await page.get_by_label("The nonprofit is registered").check()
@@ -108,9 +108,9 @@ async def test_h8_a_missing_document_is_handed_in_on_the_page(site: Site) -> Non
             {"name": "certificate.pdf", "mimeType": "application/pdf", "buffer": pdf()}
         )
         await page.locator("form.upload button").click()
-        await expect(page.get_by_text("Your document has arrived.")).to_be_visible()
+        await expect(page.get_by_text("Your document has been uploaded.")).to_be_visible()
         await expect(page.locator(".papers li")).to_have_count(1)
-        await expect(page.get_by_text("A document that shows that")).to_have_count(0)
+        await expect(page.get_by_text("A document showing that")).to_have_count(0)
     after = await shown(site.api, made)
     assert "registration_evidence" not in [one["code"] for one in after["requirements"]]
     request = data(await site.api.get(f"/v1/validation-requests/{made['validationRequestId']}"))
@@ -204,7 +204,7 @@ async def test_a_scanner_that_follows_every_link_changes_nothing(site: Site, axe
         await stranger.goto(f"{site.base_url}/application?token=x")
         await is_fine(stranger)
         await stranger.goto(f"{site.base_url}/application/{failed['id']}")
-        await expect(stranger.locator("h1")).to_have_text("We do not know this link")
+        await expect(stranger.locator("h1")).to_have_text("This link is not valid")
     await site.service.drain()
     assert await shown(site.api, failed) == failed
 

@@ -25,7 +25,7 @@ async def upload(page: Page, name: str, media_type: str, content: bytes) -> None
     """Upload one file."""
     file: Any = {"name": name, "mimeType": media_type, "buffer": content}
     await page.set_input_files("#file", file)
-    await page.get_by_role("button", name="Upload", exact=True).click()
+    await page.get_by_role("button", name="Upload document").click()
 
 
 async def test_wrong_huge_and_hostile_files_are_refused_in_words_and_good_ones_taken(site: Site, axe: None) -> None:
@@ -33,8 +33,8 @@ async def test_wrong_huge_and_hostile_files_are_refused_in_words_and_good_ones_t
     async with site.donor(viewport={"width": 320, "height": 700}) as page:
         await page.goto(invite["url"])
         await page.goto(f"{site.base_url}/apply/{invite['id']}/documents")
-        await page.get_by_role("button", name="Upload", exact=True).click()
-        await expect(page.locator("#file-problem")).to_contain_text("Choose a file first")
+        await page.get_by_role("button", name="Upload document").click()
+        await expect(page.locator("#file-problem")).to_contain_text("Choose a file to upload")
         for name, media_type, content, words in (
             ("notes.txt", "text/plain", b"hello", "cannot be read as JPG, PNG or PDF"),
             ("page.png", "image/png", b"<html><script>alert(1)</script>", "cannot be read as JPG, PNG or PDF"),
@@ -48,7 +48,7 @@ async def test_wrong_huge_and_hostile_files_are_refused_in_words_and_good_ones_t
         await is_fine(page)
         await upload(page, "../../etc/passwd<script>.png", "image/png", HONEST[PNG])
         await expect(page.locator(".papers li")).to_have_count(1)
-        await expect(page.get_by_text("Your document has arrived.")).to_be_visible()
+        await expect(page.get_by_text("Your document has been uploaded.")).to_be_visible()
         assert "passwd" not in await page.content()
         await is_fine(page)
 
@@ -101,7 +101,7 @@ async def test_what_is_no_link_says_so_kindly(site: Site, axe: None, path: str) 
         answer = await page.goto(f"{site.base_url}{path}")
         assert answer is not None
         assert answer.status == 404
-        await expect(page.get_by_role("heading", name="We do not know this link")).to_be_visible()
+        await expect(page.get_by_role("heading", name="This link is not valid")).to_be_visible()
         await is_fine(page)
 
 

@@ -73,7 +73,7 @@ async def test_a_provider_that_is_away_loses_no_input(service: Service, api: Cli
         path, form, _ = await opened(client, session["url"])
         answer = await client.post(path, data=form)
     assert answer.status_code == 503
-    assert "The payment page could not be opened just now. Please try again in a moment." in answer.text
+    assert "We could not open the payment page. Please try again in a moment." in answer.text
     assert 'value="amina@example.org"' in answer.text
 
 
@@ -83,7 +83,7 @@ async def test_the_unexpected_is_a_page_too(service: Service, api: Client) -> No
         path, form, _ = await opened(client, session["url"])
         answer = await client.post(path, data=form)
     assert answer.status_code == 500
-    assert "Something went wrong on our side" in answer.text
+    assert "Sorry, there is a problem with this service" in answer.text
     assert "secret detail" not in answer.text
 
 

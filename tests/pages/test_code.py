@@ -78,8 +78,8 @@ async def test_h8_the_code_is_given_by_keyboard_alone_and_errors_are_announced(s
     session = await strict.session(language="en")
     async with strict.donor() as page:
         await go_to_code(page, session)
-        assert await page.title() == "Check your e-mail"
-        field = page.get_by_role("textbox", name="Six-digit code")
+        assert await page.title() == "Check your email"
+        field = page.get_by_role("textbox", name="6-digit code")
         await expect(field).to_have_attribute("autocomplete", "one-time-code")
         for _ in range(12):
             await page.keyboard.press("Tab")
@@ -88,8 +88,8 @@ async def test_h8_the_code_is_given_by_keyboard_alone_and_errors_are_announced(s
         await page.keyboard.type("12")
         await page.keyboard.press("Enter")
         await expect(page.get_by_role("alert")).to_be_focused()
-        assert await page.title() == "Problem: Check your e-mail"
-        await expect(field).to_have_accessible_description(re.compile("Type it, or paste it.*That is not the code"))
+        assert await page.title() == "Problem: Check your email"
+        await expect(field).to_have_accessible_description(re.compile("Enter or paste the code.*The code is incorrect"))
         await page.keyboard.press("Tab")
         await page.keyboard.press("Enter")  # the summary leads to the field
         await expect(field).to_be_focused()
@@ -109,9 +109,9 @@ async def test_h8_without_scripts_a_donor_who_is_asked_for_a_code_gives(strict: 
         await page.wait_for_url("**/code")
         strict.service.clock.advance(seconds=1)
         await page.get_by_role("button", name="Send a new code").click()
-        await expect(page.get_by_role("status")).to_contain_text("A new code is on its way")
-        await page.get_by_label("Six-digit code").fill(await code(strict))
-        await page.get_by_role("button", name="Go on to payment").click()
+        await expect(page.get_by_role("status")).to_contain_text("We have sent a new code")
+        await page.get_by_label("6-digit code").fill(await code(strict))
+        await page.get_by_role("button", name="Continue to payment").click()
         await page.wait_for_url("**/pay/*")
         await pay(page)
         await page.wait_for_url("**/thanks")

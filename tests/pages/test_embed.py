@@ -135,7 +135,7 @@ async def test_the_words_are_those_of_the_language(site: Site) -> None:
             ("pt", "Doe agora"),
             ("ja", "寄付する"),
             ("ar", "تبرّع الآن"),
-            ("zh", "Give now"),
+            ("zh", "Donate now"),
         ):
             await expect(page.locator(f"#{tag} a")).to_have_text(words)
         around = page.locator("#around a")

@@ -12,7 +12,7 @@ async def test_a_donor_who_covers_the_fee_sees_the_total_before_paying(site: Sit
         await page.goto(session["url"])
         label = page.locator('label[for="amount-2500"]')
         assert await label.evaluate("label => getComputedStyle(label, '::after').content") == "none"
-        await page.get_by_label("Cover the payment fee, too").check()
+        await page.get_by_label("Cover the payment fee").check()
         assert await label.evaluate("label => getComputedStyle(label, '::after').content") == '"$25.64 in all"'
         await fill(page, amount="$25")
         await page.get_by_role("button", name="Continue to payment").click()
@@ -20,9 +20,9 @@ async def test_a_donor_who_covers_the_fee_sees_the_total_before_paying(site: Sit
         await pay(page)
         await page.wait_for_url("**/thanks")
         bill = page.locator(".bill")
-        await expect(bill).to_contain_text("Your gift$25.00")
-        await expect(bill).to_contain_text("To cover the fee$0.64")
-        await expect(bill.locator(".total")).to_have_text("In all$25.64")
+        await expect(bill).to_contain_text("Your donation$25.00")
+        await expect(bill).to_contain_text("Payment fee covered$0.64")
+        await expect(bill.locator(".total")).to_have_text("Total$25.64")
     donation = (await site.donations())[0]
     assert donation["amount"] == 2564
     async with site.service.db.read() as tx:
@@ -70,13 +70,13 @@ async def test_h8_a_message_that_is_too_long_is_told_at_its_field(site: Site) ->
     async with site.donor(viewport={"width": 320, "height": 700}) as page:
         await page.goto(session["url"])
         await fill(page)
-        await page.get_by_label("Cover the payment fee, too").check()
+        await page.get_by_label("Cover the payment fee").check()
         await page.locator("#message").evaluate("area => area.removeAttribute('maxlength')")
         await page.locator("#message").fill("x" * 501)
         await page.get_by_role("button", name="Continue to payment").click()
-        await page.get_by_role("link", name="Shorten your message to 500 characters").click()
+        await page.get_by_role("link", name="Message must be 500 characters or fewer").click()
         await expect(page.locator("#message")).to_be_focused()
         await expect(page.locator("#message")).to_have_attribute("aria-invalid", "true")
-        await expect(page.get_by_label("Cover the payment fee, too")).to_be_checked()
+        await expect(page.get_by_label("Cover the payment fee")).to_be_checked()
         assert await findings(page) == []
         assert not await page.evaluate("document.documentElement.scrollWidth > document.documentElement.clientWidth")

@@ -26,7 +26,7 @@ async def test_a_gift_from_link_to_thanks(site: Site) -> None:
         await expect(page.get_by_text("Washington, DC, United States")).to_be_visible()
         await expect(page.get_by_text(re.compile("Internal Revenue Service .IRS., number .*-"))).to_be_visible()
         await fill(page)
-        await page.get_by_label("Give anonymously").check()
+        await page.get_by_label("Donate anonymously").check()
         await page.get_by_role("button", name="Continue to payment").click()
         await page.wait_for_url(f"{site.provider_url}/pay/tp_*")
         await expect(page.get_by_role("heading", level=1)).to_have_text("$12.34")
@@ -80,11 +80,11 @@ async def test_who_has_paid_is_told_so_when_the_cookies_are_gone(site: Site) -> 
         await go_to_payment(site, page, session["url"])
         await page.context.clear_cookies()
         await page.get_by_role("link", name="Go back without paying").click()
-        await expect(page.get_by_role("heading", level=1)).to_have_text("This gift has not been paid yet")
-        await page.get_by_role("link", name="Go back to the payment page").click()
+        await expect(page.get_by_role("heading", level=1)).to_have_text("This donation has not been paid yet")
+        await page.get_by_role("link", name="Return to the payment page").click()
         await pay(page)
         await page.wait_for_url("**/return?token=*")
-        await expect(page.get_by_role("heading", level=1)).to_have_text("Thank you for your gift")
+        await expect(page.get_by_role("heading", level=1)).to_have_text("Thank you for your donation")
         await expect(page.get_by_text("$12.34")).to_be_visible()
         assert "Amina" not in await page.content()
         assert not [cookie for cookie in await page.context.cookies() if session["id"] in str(cookie)]
@@ -99,10 +99,10 @@ async def test_a_challenge_is_passed_or_refused(site: Site) -> None:
     async with site.donor() as page:
         await go_to_payment(site, page, session["url"])
         await pay(page, CHALLENGED)
-        await page.get_by_role("button", name="No, do not pay").click()
+        await page.get_by_role("button", name="Decline payment").click()
         await expect(page.get_by_role("alert")).to_contain_text("The bank declined this card.")
         await pay(page, CHALLENGED)
-        await page.get_by_role("button", name="Yes, it is me").click()
+        await page.get_by_role("button", name="Confirm payment").click()
         await page.wait_for_url("**/thanks")
     assert site.complaints == []
 
@@ -116,7 +116,7 @@ async def test_h6_after_five_declines_the_link_takes_no_more_cards(site: Site) -
             await expect(page.get_by_role("alert")).to_contain_text("declined")
         await pay(page, DECLINED)
         await page.wait_for_url(f"{site.base_url}/give/{session['id']}")
-        await expect(page.get_by_role("heading", level=1)).to_have_text("Too many tries with this link")
+        await expect(page.get_by_role("heading", level=1)).to_have_text("Too many attempts with this link")
         await expect(page.get_by_text("You have not been charged.")).to_be_visible()
     assert (await site.read(session))["status"] == "open"
 
@@ -130,7 +130,7 @@ async def test_going_back_keeps_what_was_typed_and_a_new_amount_is_one_donation(
         await page.wait_for_url(f"{site.base_url}/give/{session['id']}")
         await expect(page.get_by_role("status")).to_contain_text("has not been paid yet")
         await expect(page.get_by_label("Amount in US dollars")).to_have_value("12.34")
-        await expect(page.get_by_label("E-mail")).to_have_value("amina@example.org")
+        await expect(page.get_by_label("Email address")).to_have_value("amina@example.org")
         await page.get_by_label("Amount in US dollars").fill("50")
         await page.get_by_role("button", name="Continue to payment").click()
         await page.wait_for_url(f"{site.provider_url}/pay/tp_*")
@@ -150,14 +150,14 @@ async def test_wrong_input_is_told_at_once_beside_the_fields_and_kept(site: Site
         await page.get_by_label("Last name").fill("")
         await page.get_by_role("button", name="Continue to payment").click()
         alert = page.get_by_role("alert")
-        await expect(alert).to_contain_text("There are 3 things to put right")
+        await expect(alert).to_contain_text("There are 3 problems")
         await expect(page).to_have_title(re.compile("^Problem: "))
         await expect(page.get_by_label("Amount in US dollars")).to_have_value("0.50")
         await expect(page.get_by_label("First name")).to_have_value("Amina")
         for label, words in (
-            ("Amount in US dollars", "The smallest gift is $1"),
+            ("Amount in US dollars", "The amount must be $1 or more"),
             ("Last name", "Enter your last name"),
-            ("E-mail", "Enter an e-mail address like name@example.org"),
+            ("Email address", "Enter an email address in the correct format, like name@example.org"),
         ):
             field = page.get_by_label(label)
             await expect(field).to_have_attribute("aria-invalid", "true")
@@ -182,8 +182,8 @@ async def test_two_tabs_for_two_nonprofits_never_mix(site: Site) -> None:
         for page in (two, one):
             await pay(page)
             await page.wait_for_url("**/thanks")
-        await expect(one.get_by_text("Your gift is on its way to Tab One Trust.")).to_be_visible()
-        await expect(two.get_by_text("Your gift is on its way to Tab Two Trust.")).to_be_visible()
+        await expect(one.get_by_text("Your donation is on its way to Tab One Trust.")).to_be_visible()
+        await expect(two.get_by_text("Your donation is on its way to Tab Two Trust.")).to_be_visible()
     found = {gift["organisationId"]: (gift["amount"], gift["email"]) for gift in await site.donations()}
     assert found[first["organisationId"]] == (1100, "one@example.org")
     assert found[second["organisationId"]] == (2200, "two@example.org")
@@ -218,18 +218,18 @@ async def test_every_link_that_cannot_be_used_has_its_own_page(site: Site) -> No
         await pay(page)
         await page.wait_for_url("**/thanks")
         assert await status_of(page, used["url"]) == 410
-        await expect(page.get_by_role("heading", level=1)).to_have_text("This gift has already been made")
+        await expect(page.get_by_role("heading", level=1)).to_have_text("This donation has already been made")
         assert await status_of(page, f"{site.base_url}/give?token=made-up") == 404
-        await expect(page.get_by_role("heading", level=1)).to_have_text("We do not know this link")
+        await expect(page.get_by_role("heading", level=1)).to_have_text("This link is not valid")
         assert await status_of(page, f"{site.base_url}/give") == 404
         assert await status_of(page, f"{site.base_url}/give/{old['id']}") == 403
-        await expect(page.get_by_role("heading", level=1)).to_have_text("Please open your giving link again")
+        await expect(page.get_by_role("heading", level=1)).to_have_text("Open your donation link again")
         assert await status_of(page, f"{site.base_url}/give/{old['id'][:-1]}") == 404
         async with site.service.db.write() as tx:
             organisation = tx.ids.parse("organisation", closed["organisationId"])
             await tx.execute("update organisation set active = false where id = $1", organisation)
         assert await status_of(page, closed["url"]) == 409
-        await expect(page.get_by_role("heading", level=1)).to_have_text("This nonprofit cannot take gifts just now")
+        await expect(page.get_by_role("heading", level=1)).to_have_text("This nonprofit is not accepting donations")
         site.service.clock.advance(timedelta(hours=24))
         assert await status_of(page, old["url"]) == 410
         await expect(page.get_by_role("heading", level=1)).to_have_text("This link has expired")
@@ -261,7 +261,7 @@ async def test_a_payment_not_yet_confirmed_is_waited_for(site: Site) -> None:
     async with site.donor() as page:
         await go_to_payment(site, page, session["url"])
         await page.goto(f"{site.base_url}/give/{session['id']}/return")
-        await expect(page.get_by_role("heading", level=1)).to_have_text("We are waiting for your bank")
-        await page.get_by_role("link", name="Go back to the payment page").click()
+        await expect(page.get_by_role("heading", level=1)).to_have_text("Waiting for your bank")
+        await page.get_by_role("link", name="Return to the payment page").click()
         await pay(page)
         await page.wait_for_url("**/thanks")

@@ -50,10 +50,10 @@ async def test_h1_the_link_opens_the_gift_and_leaves_the_address(site: Site) -> 
     async with site.donor() as page:
         await page.goto(gift.link)
         assert "token" not in page.url
-        await expect(page.get_by_role("heading", name="Where your gift is now")).to_be_visible()
+        await expect(page.get_by_role("heading", name="Status of your donation")).to_be_visible()
         assert await stages(page) == [
-            ("reached", "We received your gift (done)"),
-            ("current", "The payment clears"),
+            ("reached", "Donation received (completed)"),
+            ("current", "Payment clears"),
             ("ahead", "Transfer to Relief Fund"),
         ]
         await expect(page.locator("[aria-current=step]")).to_contain_text("This usually takes a few days.")
@@ -62,7 +62,7 @@ async def test_h1_the_link_opens_the_gift_and_leaves_the_address(site: Site) -> 
         answer = await page.goto(address)
         assert answer is not None
         assert answer.status == 404
-        await expect(page.get_by_role("heading", name="Please open this page from your receipt")).to_be_visible()
+        await expect(page.get_by_role("heading", name="Open this page from your receipt")).to_be_visible()
     assert all("token" not in (referer or "") for _, _, referer in site.seen)
 
 
@@ -80,7 +80,7 @@ async def test_a_gift_is_followed_until_it_is_sent(site: Site) -> None:
         await expect(page.get_by_text("Payment cleared")).to_be_visible()
         await expect(page.locator(".notice")).to_contain_text("it was for Relief Fund and is now for Other Fund.")
         await expect(page.locator(".facts")).to_contain_text("Registered with")
-        await expect(page.locator("[aria-current=step]")).to_contain_text("We are making sure that Other Fund is who")
+        await expect(page.locator("[aria-current=step]")).to_contain_text("We are verifying Other Fund")
         assert await findings(page) == []
         await payouts.verified(site.service, site.api, other)
         await payouts.simulate(site.api, named, "disburse")
@@ -120,7 +120,7 @@ async def test_the_receipt_is_downloaded_again_byte_for_byte_without_scripts(sit
         attached = await page.request.get(gift.file["url"])
         await page.goto(gift.link)
         async with page.expect_download() as waiting:
-            await page.get_by_role("link", name="Download the receipt (PDF)").click()
+            await page.get_by_role("link", name="Download receipt (PDF)").click()
         download = await waiting.value
         assert download.suggested_filename == gift.file["name"]
         assert (await download.path()).read_bytes() == await attached.body()

@@ -41,7 +41,7 @@ async def test_a_paid_gift_is_followed_by_one_receipt(site: Site) -> None:
     _, reference = await give(site, name="Fish & <Chips> Trust")
     [mail] = await mails(site, reference)
     assert mail["recipient"] == "amina.receipt@example.org"
-    assert mail["subject"] == "Your receipt: $12.34 to Fish & <Chips> Trust"
+    assert mail["subject"] == "Your receipt for $12.34 to Fish & <Chips> Trust"
     for fact in ("Thank you, Amina.", "$12.34", "Internal Revenue Service (IRS)", reference, "No real money moved."):
         assert fact in mail["text"]
         assert fact in re.sub("</?bdi>", "", mail["html"])

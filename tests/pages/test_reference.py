@@ -82,7 +82,7 @@ async def test_the_keyboard_reaches_the_content_and_opens_a_fold(site: Site) -> 
     async with site.donor() as page:
         await opened(site, page)
         await page.keyboard.press("Tab")
-        assert await page.evaluate("() => document.activeElement.textContent") == "Skip to the content"
+        assert await page.evaluate("() => document.activeElement.textContent") == "Skip to main content"
         await page.keyboard.press("Enter")
         assert page.url.endswith("#main")
         fold = page.locator("details").first

@@ -60,7 +60,7 @@ async def test_v8_a_member_signs_in_at_the_provider_by_keyboard(site: Site, prov
         assert not [name for name in cookies if name.startswith("__Host-sign-on-")]
         await page.go_back()
         await page.get_by_role("button", name="Sign out").click()
-        await expect(page.get_by_role("status")).to_have_text("You are signed out.")
+        await expect(page.get_by_role("status")).to_have_text("You have signed out.")
     assert site.complaints == []
     referrers = [referrer for _, url, referrer in site.seen if url.startswith(provider.issuer) and referrer]
     assert not [referrer for referrer in referrers if urlsplit(referrer).netloc == urlsplit(here.home).netloc], (
@@ -98,9 +98,9 @@ async def test_v8_a_member_connects_and_disconnects_the_account(site: Site, prov
     await here.member("developer")
     async with here.browser(viewport={"width": 320, "height": 700}) as page:
         await sign_in(page)
-        await page.get_by_role("link", name="Connect Account at the provider").click()
+        await page.get_by_role("link", name="Connect Single sign-on (SSO)").click()
         await is_fine(page)
-        await page.get_by_role("link", name="Connect with Example ID").click()
+        await page.get_by_role("link", name="Connect Example ID").click()
         await authorize(page, provider, "amina-who-connects")
         await page.wait_for_url(f"{here.home}/provider-account?told=connected")
         await expect(page.get_by_text(provider.issuer, exact=True)).to_be_visible()
@@ -108,9 +108,11 @@ async def test_v8_a_member_connects_and_disconnects_the_account(site: Site, prov
         await page.goto(here.home)
         await expect(page.get_by_text(f"{provider.issuer}, since")).to_be_visible()
         await is_fine(page)
-        await page.get_by_role("link", name="Show Account at the provider").click()
-        await page.get_by_role("button", name="Disconnect").click()
-        await expect(page.get_by_role("status")).to_have_text("It is disconnected, and signs you in no more.")
+        await page.get_by_role("link", name="View Single sign-on (SSO)").click()
+        await page.get_by_role("button", name="Disconnect SSO account").click()
+        await expect(page.get_by_role("status")).to_have_text(
+            "SSO account disconnected. You can no longer sign in with it."
+        )
         await is_fine(page)
     assert site.complaints == []
 
@@ -126,7 +128,7 @@ async def test_v8_a_link_of_another_site_signs_nobody_in_without_a_click(site: S
         await page.get_by_role("link", name="Continue with Example ID").click()
         await page.wait_for_url(f"{provider.issuer}/oauth2/**")
         await page.get_by_role("button", name="Deny").click()
-        await expect(page.get_by_role("heading", name="That did not work")).to_be_visible()
+        await expect(page.get_by_role("heading", name="We could not sign you in")).to_be_visible()
         await is_fine(page)
     assert site.complaints == []
 
@@ -139,21 +141,21 @@ async def test_v8_an_owner_sets_the_provider_up(site: Site, provider: OpenIdProv
         await sign_in(page)
         await page.get_by_label("Code").fill(code(site.service, secret))
         await page.get_by_role("button", name="Sign in").click()
-        await page.get_by_role("link", name="Provider").click()
+        await page.get_by_role("link", name="SSO").click()
         await is_fine(page)
-        await page.get_by_role("button", name="Save").click()
+        await page.get_by_role("button", name="Save SSO settings").click()
         await expect(page.get_by_role("alert")).to_be_focused()
         assert (await page.title()).startswith("Problem: ")
         await is_fine(page)
         await page.get_by_label("Name", exact=True).fill("Example ID")
         await page.get_by_label("Issuer").fill(provider.issuer)
-        await page.get_by_label("Client id").fill("almoner")
+        await page.get_by_label("Client ID").fill("almoner")
         await page.get_by_label("Client secret").fill("secret")
-        await page.get_by_label("Claim that names groups").fill("groups")
-        await page.get_by_label("What groups may do").fill("staff = finance")
-        await page.get_by_role("button", name="Save").click()
-        await expect(page.get_by_text("The provider is saved.")).to_be_visible()
-        await page.get_by_role("button", name="Try the provider").click()
-        await expect(page.get_by_text("The provider answers as it should.")).to_be_visible()
+        await page.get_by_label("Groups claim").fill("groups")
+        await page.get_by_label("Group roles").fill("staff = finance")
+        await page.get_by_role("button", name="Save SSO settings").click()
+        await expect(page.get_by_text("SSO settings saved.")).to_be_visible()
+        await page.get_by_role("button", name="Test connection").click()
+        await expect(page.get_by_text("The connection test was successful.")).to_be_visible()
         await is_fine(page)
     assert site.complaints == []

@@ -27,22 +27,22 @@ async def test_a_statement_is_asked_for_opened_and_kept_without_scripts(site: Si
     gift = await give(site)
     async with site.donor() as page:
         await page.goto(gift.link)
-        await page.get_by_role("link", name="A statement of all your gifts").click()
-        await expect(page.get_by_role("heading", name="A statement of your gifts")).to_be_visible()
+        await page.get_by_role("link", name="Statement of all your donations").click()
+        await expect(page.get_by_role("heading", name="Donation statement")).to_be_visible()
         assert await findings(page) == []
-        await page.get_by_role("button", name="Send me the link").press("Enter")
-        await expect(page.get_by_role("heading", name="Please look into your mailbox")).to_be_visible()
+        await page.get_by_role("button", name="Email me the link").press("Enter")
+        await expect(page.get_by_role("heading", name="Check your email")).to_be_visible()
         assert await findings(page) == []
     async with site.donor(java_script_enabled=False) as page:
         await page.goto(await mailed(site, page, gift))
         assert "token" not in page.url
         await expect(page.get_by_text("$25.00").first).to_be_visible()
-        await page.get_by_label("First day").fill("2026-03-01")
-        await page.get_by_label("Last day").fill("2026-03-31")
-        await page.get_by_role("button", name="Show").click()
-        await expect(page.get_by_role("heading", name="Gifts from March 1, 2026 to March 31, 2026")).to_be_visible()
+        await page.get_by_label("Start date").fill("2026-03-01")
+        await page.get_by_label("End date").fill("2026-03-31")
+        await page.get_by_role("button", name="Show donations").click()
+        await expect(page.get_by_role("heading", name="Donations from March 1, 2026 to March 31, 2026")).to_be_visible()
         async with page.expect_download() as waiting:
-            await page.get_by_role("link", name="Download the statement (PDF)").click()
+            await page.get_by_role("link", name="Download statement (PDF)").click()
         assert (await waiting.value).suggested_filename == "statement-2026-03-01-2026-03-31.pdf"
     assert site.complaints == []
 

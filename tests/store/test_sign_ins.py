@@ -302,7 +302,7 @@ async def test_a_mail_tells_of_a_browser_that_is_new(ada: Account) -> None:
     assert await ada.mails() == []
     await ada.enter(browser=AWAY)
     ((subject, text),) = await ada.mails()
-    assert subject.startswith("A new sign-in at ")
+    assert subject.startswith("New sign-in to ")
     assert "Browser: Safari on iPhone" in text
     assert AWAY.address in text
 

@@ -228,7 +228,7 @@ async def test_a_mail_tells_of_each_token(service: Service) -> None:
     async with service.db.write() as tx:
         await operators.make_token(tx, by(tx, bo.person), bo.person, "laptop")
     (subject, text) = (await bo.mails())[-1]
-    assert subject == "A token was made at the operators of Almoner"
+    assert subject == "Token created for your Almoner account"
     assert "“laptop”" in text
 
 
@@ -252,7 +252,7 @@ async def test_the_second_factor_of_an_operator_is_reset(service: Service) -> No
     assert "operator_token.revoked" in await recorded(service, ada)
     assert not await signing_in.found(bo, entered.secret)
     assert await live_tokens(service, bo.person) == 0
-    assert "Your second factor at the operators of Almoner was taken away" in [mail[0] for mail in await bo.mails()]
+    assert "Your Almoner sign-in methods were reset" in [mail[0] for mail in await bo.mails()]
 
 
 async def test_an_address_and_a_name_are_corrected(service: Service) -> None:

@@ -84,12 +84,15 @@ def test_lengths_count_characters_after_normalising() -> None:
 
 
 def test_all_reasons_are_told_at_once_in_sentences() -> None:
-    name, common = "It must not contain your user name", "Many people use it, and it is among the first that are tried"
+    name, common = (
+        "Password must not contain your username",
+        "This is a common password and is easy to guess. Choose a different one",
+    )
     assert judge("lovelace", "lovelace") == (
-        "It must have at least 12 characters; a few words in a row are good",
+        "Password must be at least 12 characters. Try several unusual words",
         name,
     )
-    assert judge("ada@home " + "x1y2z3a4" * 24, "ada@home") == ("It may have at most 200 characters", name)
+    assert judge("ada@home " + "x1y2z3a4" * 24, "ada@home") == ("Password must be 200 characters or fewer", name)
     assert judge("password1234") == (common,)
 
 

@@ -117,8 +117,8 @@ def test_h9_the_nearest_language_is_taken_else_english(
 def test_values_are_escaped_in_html_and_not_in_text() -> None:
     language = Catalogues().language(FALLBACK)
     name = "<b>A & B</b> {organisation}"
-    assert language.html("give.title", organisation=name) == "Give to &lt;b&gt;A &amp; B&lt;/b&gt; {organisation}"
-    assert language.text("give.title", organisation=name) == "Give to <b>A & B</b> {organisation}"
+    assert language.html("give.title", organisation=name) == "Donate to &lt;b&gt;A &amp; B&lt;/b&gt; {organisation}"
+    assert language.text("give.title", organisation=name) == "Donate to <b>A & B</b> {organisation}"
 
 
 def test_arabic_counts_in_six_forms() -> None:

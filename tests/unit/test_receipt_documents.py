@@ -137,7 +137,7 @@ async def test_a_receipt_has_all_facts_and_the_private_link() -> None:
 async def test_a_receipt_without_cover_names_one_amount_and_production_says_nothing_of_tests() -> None:
     shown = text(await read(replace(RECEIPT, cover_minor=0), "production"))
     assert "£26.00" in shown
-    assert "To cover the fee" not in shown
+    assert "Payment fee covered" not in shown
     assert "No real money" not in shown
 
 
@@ -271,7 +271,7 @@ async def test_no_name_stops_a_receipt(seed: int, figures: Figures) -> None:
 async def test_long_names_go_over_several_lines_and_pages() -> None:
     document = await read(replace(RECEIPT, organisation="Wohltätigkeits" * 18, issuer="W" * 255, anonymous=True))
     assert len(document.pages) <= 2
-    assert "Where your gift is now" in text(document)
+    assert "Status of your donation" in text(document)
 
 
 async def test_a_value_keeps_its_own_direction() -> None:

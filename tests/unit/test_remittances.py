@@ -65,7 +65,7 @@ async def test_a_remittance_statement_says_what_was_given_taken_off_and_paid() -
         "For the well",
         "Anonymous",
         "£100.00 £2.50 £10.00 £87.50",
-        "In total (GBP) £300.00 £7.50 £10.00 £282.50",
+        "Total (GBP) £300.00 £7.50 £10.00 £282.50",
     ):
         assert said in shown, said
     assert "first 2,000" not in shown

@@ -134,24 +134,24 @@ async def test_h8_a_statement_in_any_language_is_tagged_with_a_table(language: s
 async def test_a_statement_says_what_was_given_what_went_back_and_what_remains() -> None:
     shown = text(await read(statement(line(1000), line(250, back=50, moved=True), line(99, back=99), more=True)))
     for said in (
-        "Gifts from 1 January 2026 to 31 December 2026",
+        "Donations from 1 January 2026 to 31 December 2026",
         "Amina El-Sayed",
-        "Sent back: £0.50",
-        "Now for Other Fund",
-        "Sent back in full: this receipt is void.",
-        "In total (GBP)",
+        "Refunded: £0.50",
+        "Reassigned to Other Fund",
+        "Refunded in full: this receipt is void.",
+        "Total (GBP)",
         "£13.49",
         "£1.49",
         "£12.00",
-        "There are more gifts in this period",
-        "Listed are gifts made on the donation page",
+        "There are too many donations in this period",
+        "This statement includes donations made on the donation page",
         "Test mode. No real money moves here.",
     ):
         assert said in " ".join(shown.split()), said
-    assert "There is no gift in this period." in text(await read(statement()))
+    assert "No donations in this period." in text(await read(statement()))
     for period, told in ((domain.uk_tax_year(2025), True), (domain.calendar_year(2025), False)):
         shown = text(await read(replace(statement(), period=period)))
-        assert ("The tax year begins and ends at midnight in London." in " ".join(shown.split())) == told
+        assert ("The tax year begins and ends at midnight in the UK." in " ".join(shown.split())) == told
 
 
 @pytest.mark.soak

@@ -72,7 +72,7 @@ _GIFT: Final[JsonDict] = {
 
 def _email(text: str) -> str:
     if not email.well_formed(text):
-        raise ValueError("must be an e-mail address such as ada@example.org")
+        raise ValueError("must be an email address such as ada@example.org")
     return text
 
 

@@ -33,30 +33,32 @@ from almoner.platform.pages.rendering import Pages
 
 _ISSUER: Final = "Almoner"
 _NOTICES: Final = {
-    "password": "Your password is changed. All your other sign-ins have ended.",
-    "no_authenticator": "The authenticator app is removed.",
-    "passkey": "The passkey is added. You can sign in with it from now on.",
-    "no_passkey": "The passkey is removed.",
-    "ended": "That sign-in has ended.",
-    "all_ended": "All your other sign-ins have ended.",
+    "password": "Your password has been changed. You have been signed out of all other sessions.",
+    "no_authenticator": "Authenticator app removed.",
+    "passkey": "Passkey added. You can now sign in with it.",
+    "no_passkey": "Passkey removed.",
+    "ended": "Session revoked.",
+    "all_ended": "All other sessions revoked.",
 }
 _METHODS: Final[dict[Method, str]] = {
-    "password": "by password",
-    "password_totp": "by password and code",
-    "password_recovery": "by password and recovery code",
-    "passkey": "by passkey",
-    "provider": "at your provider",
+    "password": "with password",
+    "password_totp": "with password and code",
+    "password_recovery": "with password and recovery code",
+    "passkey": "with passkey",
+    "provider": "with SSO",
 }
 _ENDS: Final[dict[Because | None, str]] = {
-    None: "ended by itself",
+    None: "expired",
     "signed_out": "signed out",
-    "revoked": "ended by you or who manages people",
-    "deactivated": "ended when the account was deactivated",
-    "password_changed": "ended with the old password",
+    "revoked": "revoked by you or an owner",
+    "deactivated": "ended when your account was deactivated",
+    "password_changed": "ended when your password was changed",
 }
 _SHOWN_OVER: Final = 10
 _SHOWN_EVENTS: Final = 8
-_LAST: Final = "This is your only second factor, and what you may do here needs one. Add another one first."
+_LAST: Final = (
+    "Your role requires two-factor authentication, and this is your only second factor. Add another one first."
+)
 
 
 class AccountPages:
@@ -168,7 +170,9 @@ class AccountPages:
             return await self._authenticator(visitor)
         if right:
             return to(f"{visitor.place.home}/recovery-codes?told=authenticator")
-        problems = {"code": "That is not the code that the app shows now. Look again, and at the phone's clock."}
+        problems = {
+            "code": "The code is incorrect. Check the time on your phone and enter the current code from the app."
+        }
         return await self._authenticator(visitor, set_up, problems)
 
     async def _remove(self, visitor: Visitor) -> Response:
@@ -215,7 +219,7 @@ class AccountPages:
                 answer, name = visitor.typed("credential"), visitor.typed("name")
                 await own.add_passkey(tx, visitor.person, visitor.csrf.encode(), answer, name, visitor.browser)
         except PasskeyRefused:
-            text = "This passkey could not be added. The page may have been open for too long; please try again."
+            text = "We could not add this passkey. The page may have expired. Please try again."
             return await self._passkeys(visitor, refused=text, name=visitor.typed("name"))
         return to(f"{visitor.place.home}/passkeys?told=passkey")
 
@@ -286,8 +290,8 @@ class AccountPages:
 def repeated(password: str, again: str) -> dict[str, str]:
     """What is wrong with a new password and its repetition before the password itself is judged."""
     if not password:
-        return {"password": "Choose a password."}
-    return {} if password == again else {"again": "This is not the same password."}
+        return {"password": "Enter a password."}
+    return {} if password == again else {"again": "The passwords do not match."}
 
 
 def reasons(error: WeakPassword | TooBusy) -> str:
@@ -296,8 +300,8 @@ def reasons(error: WeakPassword | TooBusy) -> str:
 
 
 def _at_provider(bound: Sequence[Bound]) -> Way:
-    standing = "; ".join(f"{one.issuer}, since {one.bound_at:%Y-%m-%d}" for one in bound)
-    return Way("Account at the provider", standing or "Not connected", PROVIDER_ACCOUNT, "Show" if bound else "Connect")
+    standing = "; ".join(f"{one.issuer}, connected {one.bound_at:%Y-%m-%d}" for one in bound)
+    return Way("Single sign-on (SSO)", standing or "Not connected", PROVIDER_ACCOUNT, "View" if bound else "Connect")
 
 
 def _ways(held: Factors, sign_ins_now: int) -> list[Way]:
@@ -307,11 +311,11 @@ def _ways(held: Factors, sign_ins_now: int) -> list[Way]:
         Way("Password", "Set" if held.password else "Not set", "/password", "Change" if held.password else "Set"),
         Way(
             "Authenticator app",
-            "In use" if held.authenticator else "Not set up",
+            "Set up" if held.authenticator else "Not set up",
             "/authenticator",
-            "Show" if held.authenticator else "Set up",
+            "Manage" if held.authenticator else "Set up",
         ),
-        Way("Recovery codes", codes, "/recovery-codes", "Make"),
-        Way("Passkeys", keys, "/passkeys", "Show" if held.passkeys else "Add"),
-        Way("Sign-ins", f"{sign_ins_now} now", "/sign-ins", "Show"),
+        Way("Recovery codes", codes, "/recovery-codes", "Generate"),
+        Way("Passkeys", keys, "/passkeys", "Manage" if held.passkeys else "Add"),
+        Way("Sessions", f"{sign_ins_now} active", "/sign-ins", "View"),
     ]

@@ -161,10 +161,14 @@ class Gate:
             except NotFound:
                 return self.unknown(request, 404)
             except HTTPException as error:
-                return self.say(_beside(request), "This could not be read", error.detail, status=error.status_code)
+                return self.say(
+                    _beside(request), "We could not process your request", error.detail, status=error.status_code
+                )
             except Exception as error:  # noqa: BLE001 (answered as a page, then raised for the log)
-                text = "Something failed here. Try again in a minute."
-                return Broken(self.say(_beside(request), "That did not work", text, status=500), error)
+                text = "Please try again in a few minutes."
+                return Broken(
+                    self.say(_beside(request), "Sorry, there is a problem with this service", text, status=500), error
+                )
 
         return Route(path, answer, methods=list(methods))
 
@@ -187,8 +191,8 @@ class Gate:
         if second and await self._lacks_second(visitor):
             return to(f"{place.home}{SECOND_FACTOR}")
         if roles and not visitor.person.may(*roles):
-            text = f"This page is for the role {said(roles)}. Somebody who manages people can give it to you."
-            return self.refuse(visitor, "You may not open this page", text)
+            text = f"You need the {said(roles)} role to open this page. Ask an owner or administrator for access."
+            return self.refuse(visitor, "You do not have access to this page", text)
         if fresh and not sign_ins.recently_proved(visitor.sign_in, self.db.deployment.clock.wall()):
             # What was typed is not kept, here or in the browser, and the page says so: it may be a secret.
             asked, typed = (visitor.path, "&typed=lost") if visitor.form else (_address(request), "")
@@ -303,7 +307,7 @@ class Gate:
 
     def not_ours(self, visitor: Visitor) -> Response:
         """The answer to a form that this sign-in was not given."""
-        text = "The form was too old, or came from elsewhere. Nothing was done. Open the page again."
+        text = "The form has expired or was not sent from this site. Nothing has been changed. Open the page again."
         return self.refuse(visitor, "Please try again", text)
 
     def show_entry(
@@ -338,7 +342,9 @@ class Gate:
 
     def unknown(self, request: Request, status: int) -> Response:
         """There is no such page, or not by this method."""
-        return self.say(_beside(request), "There is no such page", "The address may be incomplete.", status=status)
+        return self.say(
+            _beside(request), "Page not found", "Check that you have entered the complete address.", status=status
+        )
 
     def _desk(self, visitor: Visitor) -> Desk:
         place, roles, path = visitor.place, visitor.person.roles, visitor.path

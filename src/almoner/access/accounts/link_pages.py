@@ -32,17 +32,17 @@ _LETTERS: Final = Limit("letters", 1 / 60, 20)
 """From one neighbourhood: who asks for letters asks for few."""
 _ADDRESSES: Final = Limit("letters_to", 1 / 600, 3)
 """To one mailbox. Beyond it, the answer stays the same and no letter goes out."""
-_AGAIN: Final = "The form was too old, or cookies are off. Please try again."
+_AGAIN: Final = "The form has expired, or cookies are turned off. Please try again."
 _ANEW: Final[dict[Purpose, str]] = {
-    "invitation": "Whoever invited you can send you another one.",
-    "reset": "Ask for another one.",
+    "invitation": "Ask the person who invited you to send a new invitation.",
+    "reset": "Request a new link.",
 }
 _CLOSED: Final[dict[Closed, str]] = {
-    "unknown": "It may be cut off: copy the whole link from the mail.",
-    "used": "It was used already. Each link works once.",
-    "replaced": "A newer mail has come since. Use the link in the newest one.",
-    "revoked": "Since it was sent, you signed in otherwise, or your password or e-mail address was changed.",
-    "expired": "It is too old.",
+    "unknown": "Part of the link may be missing. Copy the complete link from the email.",
+    "used": "The link has already been used. Each link works only once.",
+    "replaced": "We have sent you a newer link. Use the one in the most recent email.",
+    "revoked": "You have signed in, or your password or email address has been changed, since the link was sent.",
+    "expired": "The link has expired.",
 }
 
 
@@ -79,15 +79,15 @@ class LinkPages:
         if not entry.ours:
             return self._form(entry, "find.html", status=403, problems={"email": _AGAIN}, email=email)
         if not emails.well_formed(email):
-            problem = "Type an e-mail address such as name@example.org."
+            problem = "Enter an email address in the correct format, like name@example.org."
             return self._form(entry, "find.html", status=422, problems={"email": problem}, email=email)
         if late := self._too_many(entry):
             return late
         if self._limiter.admit(_ADDRESSES, email.casefold(), self._clock.wall().timestamp()).retry_after is None:
             async with self._db.write() as tx:
                 await service.ask_for_addresses(tx, email)
-        text = "If somebody signs in here with this e-mail address, a mail with the addresses is on its way."
-        return self._gate.say(None, "Look into your mailbox", text)
+        text = "If this email address has an account, we have sent links to its sign-in pages."
+        return self._gate.say(None, "Check your email", text)
 
     async def forgotten(self, request: Request) -> Response:
         """Ask for a new password: the same answer whether or not anybody has the name."""
@@ -99,14 +99,14 @@ class LinkPages:
         if not entry.ours:
             return self._form(entry, "forgotten.html", status=403, problems={"user_name": _AGAIN}, user_name=name)
         if not name:
-            problems = {"user_name": "Type your user name."}
+            problems = {"user_name": "Enter your username."}
             return self._form(entry, "forgotten.html", status=422, problems=problems, user_name="")
         if late := self._too_many(entry):
             return late
         async with self._db.write() as tx:
             await links.ask_reset(tx, place.realm, name, entry.browser.address)
-        text = "If somebody here signs in with this name, and not only at a provider, a mail with a link is on its way."
-        return self._gate.say(place, "Look into your mailbox", text, onward="Back to sign-in")
+        text = "If this username has an account with a password, we have emailed a link to reset it."
+        return self._gate.say(place, "Check your email", text, onward="Back to sign-in")
 
     async def reset(self, request: Request) -> Response:
         """Choose a new password by the link in a mail, then sign in with it."""
@@ -136,7 +136,7 @@ class LinkPages:
         except (LinkClosed, WrongSignIn) as closed:
             return self._closed(place, "invitation", closed)
         except PasskeyRefused:
-            problems = {"passkey": "This passkey could not be added. Please try again."}
+            problems = {"passkey": "We could not add this passkey. Please try again."}
             return await self._link_form(entry, token, "invitation", status=422, problems=problems)
         return await self._gate.welcome(request, place, entered)
 
@@ -229,8 +229,8 @@ class LinkPages:
             problems=problems or {},
             passkeys=bool(options),
             heading=f"Welcome to {place.title}" if invited else "Choose a new password",
-            lead=f"You sign in here as {person.user_name}. Choose a password." if invited else _lead(person),
-            button="Accept the invitation" if invited else "Save the password",
+            lead=f"Your username is {person.user_name}. Choose a password." if invited else _lead(person),
+            button="Accept invitation" if invited else "Save password",
             action=f"{place.home}/{purpose}",
             user_name=person.user_name,
             shortest=SHORTEST_PASSWORD,
@@ -245,17 +245,17 @@ class LinkPages:
 
     def _closed(self, place: Place, purpose: Purpose, closed: LinkClosed | WrongSignIn) -> Response:
         text = f"{_CLOSED[closed.why if isinstance(closed, LinkClosed) else 'unknown']} {_ANEW[purpose]}"
-        return self._beside(place, purpose, "This link opens nothing", text, status=410)
+        return self._beside(place, purpose, "This link is not valid", text, status=410)
 
     def _without(self, place: Place, purpose: Purpose) -> Response:
         """Who opens the page by its address alone."""
-        text = f"Open it by the link in the mail. {_ANEW[purpose]}"
-        return self._beside(place, purpose, "This page needs the link of a mail", text, status=410)
+        text = f"This page opens only from the link in our email. {_ANEW[purpose]}"
+        return self._beside(place, purpose, "Open this page from your email", text, status=410)
 
     def _beside(self, place: Place, purpose: Purpose, heading: str, text: str, *, status: int) -> Response:
         if purpose == "invitation":
             return self._gate.say(place, heading, text, status=status)
-        return self._gate.say(place, heading, text, status=status, onward="Ask for another link", path="/forgotten")
+        return self._gate.say(place, heading, text, status=status, onward="Request a new link", path="/forgotten")
 
     def _sign_in_instead(self, place: Place) -> Response:
         return to(f"{place.home}/sign-in")
@@ -266,11 +266,11 @@ class LinkPages:
         wait = self._limiter.admit(_LETTERS, where, self._clock.wall().timestamp()).retry_after
         if wait is None:
             return None
-        text = f"Many mails were asked for from your network. The next one can be in {wait} seconds."
-        response = self._gate.say(entry.place, "Please wait a little", text, status=429)
+        text = f"Too many emails were requested from your network. Try again in {wait} seconds."
+        response = self._gate.say(entry.place, "Too many requests", text, status=429)
         response.headers["Retry-After"] = str(wait)
         return response
 
 
 def _lead(person: Person) -> str:
-    return f"It is for {person.user_name}. All sign-ins end with the old one."
+    return f"This changes the password for {person.user_name} and signs you out of all sessions."

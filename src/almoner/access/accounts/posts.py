@@ -16,7 +16,7 @@ _MOST_FIELDS: Final = 60
 def ensure_readable(request: Request) -> None:
     """Raises HTTPException when the address asks for what no database can hold: nobody has that, and nothing is it."""
     if not all(storable(part) for pair in request.query_params.multi_items() for part in pair):
-        raise HTTPException(400, "The address holds something that is no character.")
+        raise HTTPException(400, "The address contains characters that are not valid.")
 
 
 async def posted(request: Request) -> FormData:
@@ -27,13 +27,13 @@ async def posted(request: Request) -> FormData:
     async for chunk in request.stream():
         body += chunk
         if len(body) > _MOST_BYTES:
-            raise HTTPException(413, "That was more than a form of ours sends.")
+            raise HTTPException(413, "The form is too large. Shorten your entries and try again.")
     try:
         fields: list[tuple[str, str | UploadFile]] = [
             *parse_qsl(body.decode(), keep_blank_values=True, max_num_fields=_MOST_FIELDS)
         ]
     except ValueError:
-        raise HTTPException(400, "That is no form of ours.") from None
+        raise HTTPException(400, "The form is not in a format that we accept.") from None
     if not all(isinstance(part, str) and storable(part) for pair in fields for part in pair):
-        raise HTTPException(400, "The form holds something that is no character. Open the page again.")
+        raise HTTPException(400, "The form contains characters that are not valid. Open the page again.")
     return FormData(fields)

@@ -22,17 +22,19 @@ from almoner.platform.database.transactions import Tx
 from almoner.platform.pages.rendering import Pages
 
 _TOLD = {
-    "reset": "Your password is changed. Sign in with it.",
-    "out": "You are signed out.",
-    "again": "That took too long. Please begin again.",
-    "first": "You need to sign in first.",
+    "reset": "Your password has been changed. Sign in with your new password.",
+    "out": "You have signed out.",
+    "again": "Your sign-in has expired. Please start again.",
+    "first": "Sign in to continue.",
 }
-_AGAIN = "The form was too old, or cookies are off. Please try again."
-_WRONG = "User name or password is wrong."
-_EITHER = {"user_name": "Look at the user name once more.", "password": "Type the password again."}
+_AGAIN = "The form has expired, or cookies are turned off. Please try again."
+_WRONG = "Incorrect username or password."
+_EITHER = {"user_name": "Check your username.", "password": "Enter your password again."}
 _BUSY_SECONDS = 3
-_WRONG_CODE = "This code is wrong, or was used already. Wait for the next one."
-_WRONG_PASSKEY = "This passkey does not sign you in here, or the page was open for too long. Please try again."
+_WRONG_CODE = "The code is incorrect or has already been used. Wait for a new code and try again."
+_WRONG_PASSKEY = (
+    "We could not sign you in with this passkey. It is not registered here, or the page has expired. Please try again."
+)
 
 
 class SignInPages:
@@ -70,8 +72,8 @@ class SignInPages:
         if not entry.ours:
             return await self._form(entry, status=403, problems={"user_name": _AGAIN})
         name, password = entry.typed("user_name").strip(), entry.typed("password")
-        problems = {"user_name": "Type your user name."} if not name else {}
-        problems |= {"password": "Type your password."} if not password else {}
+        problems = {"user_name": "Enter your username."} if not name else {}
+        problems |= {"password": "Enter your password."} if not password else {}
         if problems:
             return await self._form(entry, status=422, problems=problems)
         try:
@@ -106,7 +108,7 @@ class SignInPages:
         if not entry.ours:
             return await self._second(entry, needed, status=403, problem=_AGAIN)
         if not code:
-            return await self._second(entry, needed, status=422, problem="Type the code.")
+            return await self._second(entry, needed, status=422, problem="Enter the code.")
         try:
             entered = await sign_in_methods.by_code(self._db, entry.place.realm, needed.ticket, code, entry.browser)
         except WrongSignIn:
@@ -161,10 +163,10 @@ class SignInPages:
                 secret = await sign_in_methods.prove_by_password(self._db, person, sign_in, password, browser)
             else:
                 field = "code" if "code" in visitor.form else "password"
-                return await self._proof(visitor, onward, status=422, problems={field: "Type it here."})
+                return await self._proof(visitor, onward, status=422, problems={field: "Enter your password."})
         except WrongSignIn:
             wrong = {"passkey": _WRONG_PASSKEY} if answer else {}
-            wrong |= {"code": _WRONG_CODE} if code else {"password": "This is not your password."} if password else {}
+            wrong |= {"code": _WRONG_CODE} if code else {"password": "Incorrect password."} if password else {}
             return await self._proof(visitor, onward, status=422, problems=wrong)
         except (TooSoon, TooBusy) as wait:
             problems = {"code" if code else "password": self._wait(wait)}
@@ -250,8 +252,8 @@ class SignInPages:
         seconds = self._seconds(refused)
         within = f"{seconds} second{'' if seconds == 1 else 's'}"
         if isinstance(refused, TooBusy):
-            return f"Many people are signing in just now. Try again in {within}."
-        return f"Too many tries. The next one is taken in {within}."
+            return f"Too many people are signing in right now. Try again in {within}."
+        return f"Too many attempts. Try again in {within}."
 
     def _later(self, response: Response, refused: TooSoon | TooBusy) -> Response:
         response.headers["Retry-After"] = str(self._seconds(refused))

@@ -84,7 +84,7 @@ class WeakPassword(IncorrectParams):
 
 
 class TooBusy(ServiceUnavailable):
-    message = "Too many people are signing in just now; try again in a moment"
+    message = "Too many people are signing in right now. Try again in a moment"
 
 
 class HasAuthenticator(Exception):
@@ -120,7 +120,7 @@ def normalised(password: str) -> str:
     try:
         password.encode()
     except UnicodeEncodeError:
-        raise WeakPassword("The password holds something that is no character") from None
+        raise WeakPassword("The password contains characters that are not valid") from None
     return unicodedata.normalize("NFKC", password)
 
 
@@ -132,13 +132,13 @@ def check_password(password: str, user_name: str, common: frozenset[str]) -> Non
     low = password.casefold()
     reasons = []
     if len(password) < SHORTEST_PASSWORD:
-        reasons.append(f"It must have at least {SHORTEST_PASSWORD} characters; a few words in a row are good")
+        reasons.append(f"Password must be at least {SHORTEST_PASSWORD} characters. Try several unusual words")
     if len(password) > LONGEST_PASSWORD:
-        reasons.append(f"It may have at most {LONGEST_PASSWORD} characters")
+        reasons.append(f"Password must be {LONGEST_PASSWORD} characters or fewer")
     if any(name in low for name in _names(user_name)):
-        reasons.append("It must not contain your user name")
+        reasons.append("Password must not contain your username")
     if not reasons and (low in common or low.strip(_AROUND) in common or _monotonous(low)):
-        reasons.append("Many people use it, and it is among the first that are tried")
+        reasons.append("This is a common password and is easy to guess. Choose a different one")
     if reasons:
         raise WeakPassword(*reasons)
 

@@ -92,12 +92,12 @@ class Owners(IntEnum):
 
 
 class LastOwner(IncorrectParams):
-    message = "Somebody has to remain who can manage members"
+    message = "At least one member must be able to manage members"
 
 
 class NotInvitable(IncorrectParams):
-    message = "This member needs no invitation"
+    message = "This member does not need an invitation"
 
 
 class TooManyInvitations(IncorrectParams):
-    message = "Enough invitations were sent for now"
+    message = "Invitation limit reached"

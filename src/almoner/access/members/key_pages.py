@@ -17,17 +17,17 @@ from almoner.access.members.views import Desk, partner_of
 from almoner.kit.errors import IncorrectParams, NotFound
 
 _KINDS: Final[dict[Kind, dict[str, str]]] = {
-    "secret": {"name": "Secret key", "means": "All that its scopes say. For your servers alone."},
+    "secret": {"name": "Secret key", "means": "Full access within its scopes. Use it only on your servers."},
     "publishable": {
         "name": "Publishable key",
-        "means": "Searches and reads what anybody may know. May stand in pages and apps.",
+        "means": "Searches and reads public data. Safe to use in web pages and apps.",
     },
     "scim": {
         "name": "Directory key (SCIM)",
-        "means": "Your directory makes and changes members and groups with it. Owners alone make these.",
+        "means": "Lets your directory manage members and groups. Only owners can create directory keys.",
     },
 }
-_TOLD: Final = {"revoked": "The key has ended."}
+_TOLD: Final = {"revoked": "API key revoked."}
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +92,9 @@ class KeyPages:
         except NoSuchKey:
             raise NotFound from None
         if not _may_have(visitor, key.kind):
-            return self._desk.gate.refuse(visitor, "You may not open this page", "Directory keys are for owners.")
+            return self._desk.gate.refuse(
+                visitor, "You do not have access to this page", "Only owners can manage directory keys."
+            )
         typed, problems = Typed(overlap=visitor.typed("overlap").strip() or "24"), {}
         if visitor.form:
             try:
@@ -108,13 +110,13 @@ class KeyPages:
         match visitor.typed("do"):
             case "rotate":
                 if not typed.overlap.isdecimal() or len(typed.overlap) > 3:
-                    raise IncorrectParams("overlap: write hours, such as 24")
+                    raise IncorrectParams("overlap: enter a number of hours, for example 24")
                 async with self._desk.db.write() as tx:
                     made = await key_ring.rotate(tx, by, key, timedelta(hours=int(typed.overlap)))
                 return self._secret(visitor, *made)
             case "revoke":
                 if not visitor.typed("sure"):
-                    raise IncorrectParams("sure: tick the box to end the key")
+                    raise IncorrectParams("sure: select the box to confirm that you want to revoke this key")
                 async with self._desk.db.write() as tx:
                     await key_ring.revoke(tx, by, key)
                 return to(f"{visitor.place.home}/keys?told=revoked")
@@ -128,11 +130,11 @@ class KeyPages:
         """A key for a template."""
         wall = self._desk.db.deployment.clock.wall()
         if key.revoked_at is not None:
-            state = "ended"
+            state = "revoked"
         elif key.expires_at is None:
-            state = "works"
+            state = "active"
         else:
-            state = f"{'works until' if key.usable(wall) else 'ended on'} {key.expires_at:%Y-%m-%d %H:%M} UTC"
+            state = f"{'active until' if key.usable(wall) else 'expired'} {key.expires_at:%Y-%m-%d %H:%M} UTC"
         return {
             "id": self._desk.text("apikey", key.id),
             "name": key.name,
@@ -150,7 +152,7 @@ def _kind(visitor: Visitor, name: str) -> Kind:
     """The kind that was chosen. Raises IncorrectParams."""
     chosen = next((kind for kind in _KINDS if kind == name), None)
     if chosen is None or not _may_have(visitor, chosen):
-        raise IncorrectParams("kind: choose what the key opens")
+        raise IncorrectParams("kind: select a key type")
     return chosen
 
 

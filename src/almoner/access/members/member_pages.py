@@ -19,17 +19,17 @@ from almoner.kit import email as emails
 from almoner.kit.errors import IncorrectParams, NotFound
 from almoner.platform.database.transactions import Tx
 
-_TAKEN: Final = "Somebody here has this user name already."
+_TAKEN: Final = "This username is already taken."
 _TOLD: Final = {
-    "invited": "The invitation is on its way.",
-    "again": "A new invitation is on its way. The old link is void.",
-    "roles": "The roles are saved.",
-    "changed": "Saved. A mailbox that changed is told by a mail.",
-    "deactivated": "The member is deactivated, and signed out everywhere.",
-    "activated": "The member is active again.",
-    "disconnected": "The account at the provider is disconnected, and signs the member in no more.",
-    "removed": "The member is removed.",
-    "mapped": "Saved: everybody in the group may do this now.",
+    "invited": "Invitation sent.",
+    "again": "New invitation sent. The previous link no longer works.",
+    "roles": "Roles saved.",
+    "changed": "Profile saved. If the email address changed, we have notified the old one.",
+    "deactivated": "Member deactivated and signed out of all sessions.",
+    "activated": "Member reactivated.",
+    "disconnected": "SSO account disconnected. The member can no longer sign in with SSO.",
+    "removed": "Member removed.",
+    "mapped": "Group role saved.",
 }
 
 
@@ -52,10 +52,10 @@ class Typed:
         """What is wrong with it, by field."""
         found = {}
         if not emails.well_formed(self.email):
-            found["email"] = "Write an e-mail address, such as amina@example.org."
+            found["email"] = "Enter an email address in the correct format, like amina@example.org."
         for field in ("name", "user_name"):
             if len(getattr(self, field)) > LONGEST_NAME:
-                found[field] = f"Write at most {LONGEST_NAME} characters."
+                found[field] = f"Must be {LONGEST_NAME} characters or fewer."
         return found
 
 
@@ -176,7 +176,7 @@ class MemberPages:
         if pressed not in acts:
             raise NotFound
         if pressed == "remove" and not visitor.typed("sure"):
-            raise IncorrectParams("tick the box to remove the member")
+            raise IncorrectParams("select the box to confirm that you want to remove this member")
         told, act = acts[pressed]
         async with self._desk.db.write() as tx:
             await act(tx)
@@ -254,7 +254,7 @@ class MemberPages:
         elif one.joined:
             state = "active"
         else:
-            state = "invited" if one.invited_until else "has not signed in yet"
+            state = "invited" if one.invited_until else "never signed in"
         return {
             "id": self._desk.text("member", person.id),
             "name": person.shown_name,

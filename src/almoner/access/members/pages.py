@@ -19,7 +19,7 @@ TEMPLATES: Final = Path(__file__).parent / "templates"
 LINKS: Final = (
     Link("Members", "/members", frozenset(MEMBER_ROLES)),
     Link("Groups", "/groups", frozenset({"owner"})),
-    Link("Keys", "/keys", frozenset({"owner", "developer"})),
+    Link("API keys", "/keys", frozenset({"owner", "developer"})),
     Link("Audit log", "/audit", frozenset({"owner"})),
 )
 """For the navigation."""

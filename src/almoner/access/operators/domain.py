@@ -37,7 +37,7 @@ class MembershipState:
         """For people."""
         if not self.person.active:
             return "deactivated"
-        return "active" if self.joined else "not come yet"
+        return "active" if self.joined else "invited"
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +61,7 @@ class Token:
         """For people."""
         if self.revoked_at is not None:
             return f"revoked {self.revoked_at:%Y-%m-%d %H:%M} UTC"
-        return f"{'works until' if self.works(now) else 'expired'} {self.expires_at:%Y-%m-%d %H:%M} UTC"
+        return f"{'active until' if self.works(now) else 'expired'} {self.expires_at:%Y-%m-%d %H:%M} UTC"
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,7 +131,7 @@ def prefix(*, sandbox: bool) -> str:
 def life(days: int) -> timedelta:
     """How long a token works. Raises IncorrectParams."""
     if not 1 <= days <= LONGEST_LIFE.days:
-        raise IncorrectParams(f"days: a token works for 1 to {LONGEST_LIFE.days} days, not {days}")
+        raise IncorrectParams(f"days: a token can be valid for 1 to {LONGEST_LIFE.days} days, not {days}")
     return timedelta(days=days)
 
 

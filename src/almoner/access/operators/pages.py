@@ -36,19 +36,19 @@ LINKS: Final = (
 """For the navigation."""
 
 _MEANS: Final[dict[OperatorRole, str]] = {
-    "reviewer": "Decides about nonprofits: approves, rejects and reopens verifications.",
-    "finance": "Decides about money: settlements, payouts, holds, held money, reassigned gifts.",
-    "administrator": "Manages operators, partners, members and keys. Decides about no money and no nonprofit by that.",
+    "reviewer": "Approves, rejects and reopens verifications of nonprofits.",
+    "finance": "Manages reconciliation, disbursements, holds, unallocated payments and reassigned donations.",
+    "administrator": "Manages operators, partners, members and API keys. Cannot decide about money or nonprofits.",
 }
 _ROLES: Final = [{"id": role, "name": ROLE_NAMES[role], "means": _MEANS[role]} for role in OPERATOR_ROLES]
 _DAYS: Final = domain.DEFAULT_LIFE.days
 _TOLD: Final = {
-    "invited": "The invitation is on its way.",
-    "roles": "The roles are saved.",
-    "deactivated": "Deactivated: signed out everywhere, and no token works any more.",
-    "activated": "Active again, without the tokens of before.",
-    "revoked": "The token is revoked.",
-    "revoked_all": "No token works any more.",
+    "invited": "Invitation sent.",
+    "roles": "Roles saved.",
+    "deactivated": "Operator deactivated. They have been signed out of all sessions and their tokens no longer work.",
+    "activated": "Operator reactivated. Their previous tokens stay revoked.",
+    "revoked": "Token revoked.",
+    "revoked_all": "All tokens revoked.",
 }
 
 
@@ -111,7 +111,7 @@ class _OperatorPages(_Shown):
                     await service.add(tx, by, visitor.typed("email"), visitor.typed("name"), roles)
                 return to(f"{visitor.place.home}/operators?told=invited")
             except NameTaken:
-                problems = {"email": "An operator signs in with this address already."}
+                problems = {"email": "An operator with this email address already exists."}
             except IncorrectParams as error:
                 problems = by_field(error, "email")
         typed = {"email": visitor.typed("email"), "name": visitor.typed("name")}
@@ -210,7 +210,7 @@ class _TokenPages(_Shown):
 
     async def _make(self, visitor: Visitor, typed: Mapping[str, str]) -> Response:
         if not typed["days"].isdecimal() or len(typed["days"]) > 3:
-            raise IncorrectParams("days: write a number, such as 90")
+            raise IncorrectParams("days: enter a number, for example 90")
         async with self._db.write() as tx:
             person = await people.lock(tx, OPERATORS, visitor.person.id)
             life = domain.life(int(typed["days"]))

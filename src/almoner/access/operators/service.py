@@ -75,7 +75,7 @@ async def add(tx: Tx, by: By, email: str, name: str | None, roles: Iterable[Oper
 def _profile(email: str, name: str | None) -> dict[str, Any]:
     address = email.strip()
     if not emails.well_formed(address):
-        raise IncorrectParams(f"email: {address!r} is not an e-mail address, such as ada@example.org")
+        raise IncorrectParams(f"email: {address!r} is not a valid email address. Use a format like ada@example.org")
     return profile_of(address, email=address, name=(name or "").strip() or None)
 
 
@@ -85,9 +85,13 @@ async def invite_again(tx: Tx, by: By, operator_id: UUID) -> None:
     if not person.active:
         raise NotInvitable(f"{person.shown_name} is deactivated.")
     if await _joined(tx, person):
-        raise NotInvitable(f"{person.shown_name} signs in already: a forgotten password is set anew at sign-in.")
+        raise NotInvitable(
+            f"{person.shown_name} has already signed in and can reset their password on the sign-in page."
+        )
     if await store.invitations_since(tx, OPERATORS, person.id, tx.now - DAY) >= domain.INVITATIONS_A_DAY:
-        raise NotInvitable(f"{domain.INVITATIONS_A_DAY} mails a day go to one operator: try again tomorrow.")
+        raise NotInvitable(
+            f"You can send {domain.INVITATIONS_A_DAY} invitations a day to one operator. Try again tomorrow."
+        )
     await _record(tx, by, "operator.invited_again", _text(tx, person))
     await _record_access_grant(tx, by, person, "invited")
     await links.invite(tx, person)
@@ -240,7 +244,7 @@ async def make_token(
     if by.actor.id != _text(tx, operator) and not await _may_hand_over(tx, by, operator):
         raise TokensAreOwn(f"{operator.shown_name} makes tokens alone, at /operator/tokens: tokens are personal.")
     if await store.live_tokens(tx, OPERATORS, operator.id, tx.wall) >= domain.MOST_TOKENS:
-        raise IncorrectParams(f"name: at most {domain.MOST_TOKENS} tokens work at a time; revoke one first")
+        raise IncorrectParams(f"name: you can have {domain.MOST_TOKENS} active tokens. Revoke one first")
     secret = secrets.secret_after(domain.prefix(sandbox=tx.deployment.sandbox))
     token = Token(tx.new_id(), operator.id, domain.name_of(name), secret[-4:], tx.wall, tx.wall + life)
     await store.insert_token(tx, token, _hash(tx, secret))

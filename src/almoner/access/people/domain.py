@@ -95,7 +95,7 @@ class Person:
 
 
 class NameTaken(IncorrectParams):
-    message = "Somebody else has this userName"
+    message = "This userName is already taken"
 
 
 class NoSuchPerson(LookupError):

@@ -120,7 +120,7 @@ def _check(realm: Realm, profile: Profile, roles: frozenset[Role]) -> None:
     problems = []
     name = profile.get("userName")
     if not isinstance(name, str) or not 1 <= len(name.strip()) <= LONGEST_NAME or name != name.strip():
-        problems.append(f"userName must be 1 to {LONGEST_NAME} characters without blanks around them")
+        problems.append(f"userName must be 1 to {LONGEST_NAME} characters without leading or trailing spaces")
     if strange := sorted(roles - set(realm.roles)):
         problems.append(f"{', '.join(strange)}: no role here; there are {', '.join(realm.roles)}")
     if problems:

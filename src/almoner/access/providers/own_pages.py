@@ -15,10 +15,10 @@ from almoner.platform.database.transactions import Partner
 from almoner.platform.pages.rendering import Pages
 
 _TOLD: Final = {
-    "connected": "It is connected. You can sign in by it from now on.",
-    "disconnected": "It is disconnected, and signs you in no more.",
+    "connected": "SSO account connected. You can now sign in with it.",
+    "disconnected": "SSO account disconnected. You can no longer sign in with it.",
 }
-_LAST: Final = "You have no other way in. Set a password or add a passkey first."
+_LAST: Final = "This is your only way to sign in. Set a password or add a passkey first."
 
 
 class OwnPages:

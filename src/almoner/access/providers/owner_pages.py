@@ -16,8 +16,8 @@ from almoner.platform.database.transactions import Partner
 from almoner.platform.pages.rendering import Pages
 
 _TOLD: Final = {
-    "saved": "The provider is saved.",
-    "removed": "The provider is removed. Nobody signs in there any more, and who had is signed out.",
+    "saved": "SSO settings saved.",
+    "removed": "SSO removed. Everyone who signed in with SSO has been signed out.",
 }
 _MOST: Final = 20_000
 
@@ -51,7 +51,7 @@ class OwnerPages:
         typed = {name: visitor.typed(name).strip() for name in _FIELDS}
         typed["roles"] = str(visitor.form.get("roles", ""))[:_MOST]
         roles, strange = _pairs(typed["roles"])
-        problems = {"roles": f"{strange!r} is not a line such as: staff = finance"} if strange is not None else {}
+        problems = {"roles": f"{strange!r} must be in the format: staff = finance"} if strange is not None else {}
         wanted = Wanted(
             typed["name"],
             typed["issuer"],

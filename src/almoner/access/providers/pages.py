@@ -16,7 +16,7 @@ from almoner.platform.pages.rendering import Pages
 
 TEMPLATES: Final = Path(__file__).parent / "templates"
 
-LINKS: Final = (Link("Provider", "/provider", frozenset({"owner"})),)
+LINKS: Final = (Link("SSO", "/provider", frozenset({"owner"})),)
 """For the navigation."""
 
 

@@ -121,7 +121,7 @@ class SignOnPages:
                     async with self._db.read() as tx:
                         link, _ = await links.open_link(tx, token, "invitation")
                 except LinkClosed as error:
-                    raise Refused(Reason.INVITATION, "Open the link of your invitation again.") from error
+                    raise Refused(Reason.INVITATION, "Open the link in your invitation again.") from error
                 return await self._sign_on.begin(partner, "invitation", place.home, link.id)
             case _:
                 return await self._sign_on.begin(partner, "sign_in", onward)

@@ -38,11 +38,11 @@ LINKS: Final = frozenset({"invitation", "reset"})
 """What is mailed for a link in it; the rest are notices."""
 
 _NOT_YOU: Final = (
-    "If this was not you, change your password, end the sign-ins that you do not know, and tell whoever manages people "
-    "at {place}."
+    "If this was not you, change your password, revoke any sessions that you do not recognise, and contact whoever "
+    "manages members at {place}."
 )
-_ASK: Final = "If you did not expect this, ask whoever manages people at {place}."
-_IGNORE: Final = "If you did not ask for this, you need not do anything: nothing changes without the link."
+_ASK: Final = "If you were not expecting this, contact whoever manages members at {place}."
+_IGNORE: Final = "If you did not request this, you can ignore this email. Your password will not change."
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,135 +60,141 @@ class Letter:
 class _Words:
     subject: str
     text: str
-    action: str = "Your account"
+    action: str = "View your account"
     after: str = _NOT_YOU
 
 
 _WORDS: Final[dict[Kind, _Words]] = {
     "invitation": _Words(
         "Your invitation to {place}",
-        "You are invited to sign in to {place} as {user_name}. Choose a password by this link, which works once and "
-        "for 7 days.",
-        "Accept the invitation",
-        "If you do not know {place}, you need not do anything.",
+        "You have been invited to join {place}. Your username is {user_name}. Use this link to choose a password. It "
+        "works once and expires in 7 days.",
+        "Accept invitation",
+        "If you do not recognise {place}, you can ignore this email.",
     ),
     "reset": _Words(
-        "A new password for {place}",
-        "Somebody, probably you, asked for a new password for {user_name} at {place}. Choose it by this link, which "
-        "works once and for an hour. All your sign-ins end with it.",
-        "Choose a new password",
+        "Reset your {place} password",
+        "We received a request to reset the password for {user_name} at {place}. Use this link to choose a new "
+        "password. It works once and expires in 1 hour. You will be signed out of all sessions.",
+        "Reset password",
         _IGNORE,
     ),
     "new_device": _Words(
-        "A new sign-in at {place}",
-        "You signed in to {place} as {user_name} in a browser that did so for the first time.",
+        "New sign-in to {place}",
+        "{user_name} signed in to {place} from a new browser.",
     ),
     "password_changed": _Words(
-        "Your password at {place} was changed",
-        "The password of {user_name} at {place} was changed, and other sign-ins were ended.",
-        after="If this was not you, ask for a new password on the sign-in page at once, and tell whoever manages "
-        "people at {place}.",
+        "Your {place} password was changed",
+        "The password for {user_name} at {place} was changed, and other sessions were signed out.",
+        after="If this was not you, reset your password from the sign-in page immediately, and contact whoever manages "
+        "members at {place}.",
     ),
     "authenticator_added": _Words(
-        "An authenticator app was added at {place}",
-        "Signing in as {user_name} at {place} asks for its codes from now on.",
+        "Authenticator app added to your {place} account",
+        "You now need a code from your authenticator app to sign in to {place} as {user_name}.",
     ),
     "authenticator_removed": _Words(
-        "Your authenticator app at {place} was removed", "Its codes no longer work for {user_name} at {place}."
+        "Authenticator app removed from your {place} account",
+        "Codes from your authenticator app no longer work for {user_name} at {place}.",
     ),
     "recovery_code_used": _Words(
-        "A recovery code was used at {place}",
-        "Somebody signed in as {user_name} at {place} with one of the recovery codes. It works no more; codes that are "
-        "left: {left}.",
+        "Recovery code used to sign in to {place}",
+        "Someone used a recovery code to sign in to {place} as {user_name}. The code cannot be used again. Remaining "
+        "codes: {left}.",
     ),
     "recovery_codes_made": _Words(
-        "New recovery codes at {place}", "{user_name} has new recovery codes at {place}; earlier ones work no more."
+        "New recovery codes for your {place} account",
+        "New recovery codes were generated for {user_name} at {place}. Your previous codes no longer work.",
     ),
     "passkey_added": _Words(
-        "A passkey was added at {place}", "The passkey “{name}” now signs in {user_name} at {place}, by itself."
+        "Passkey added to your {place} account",
+        "The passkey “{name}” was added. You can now use it to sign in to {place} as {user_name}.",
     ),
     "passkey_removed": _Words(
-        "A passkey was removed at {place}", "The passkey “{name}” no longer signs in {user_name} at {place}."
+        "Passkey removed from your {place} account",
+        "The passkey “{name}” was removed. You can no longer use it to sign in to {place} as {user_name}.",
     ),
     "passkey_count_went_back": _Words(
-        "A passkey at {place} may have been copied",
-        "The passkey “{name}” of {user_name} at {place} was used, and its counter was no higher than before. It may "
-        "have been copied. If you did not use it in two browsers at once, remove it and add another one.",
+        "A passkey for your {place} account may have been copied",
+        "The passkey “{name}” of {user_name} at {place} was used with a signature counter that had not increased. This "
+        "can mean that the passkey has been copied. If you did not use it in two browsers at the same time, remove it "
+        "and add a new one.",
     ),
     "email_changed": _Words(
-        "Mails from {place} go to another address",
-        "Mails for {user_name} at {place} no longer come to this address, and links that were sent to it open nothing.",
-        after="If you did not expect this, tell whoever manages people at {place} at once. If you do not know {place}, "
-        "you need not do anything.",
+        "Your {place} email address was changed",
+        "Emails for {user_name} at {place} will no longer be sent to this address, and links that we sent to it no "
+        "longer work.",
+        after="If you were not expecting this, contact whoever manages members at {place} immediately. If you do not "
+        "recognise {place}, you can ignore this email.",
     ),
     "identity_bound": _Words(
-        "An account at a provider was connected at {place}",
-        "Whoever signs in by it at {issuer} signs in as {user_name} at {place} from now on.",
+        "SSO account connected to your {place} account",
+        "You can now sign in to {place} as {user_name} with your account at {issuer}.",
     ),
     "identity_unbound": _Words(
-        "The account at the provider was disconnected at {place}",
-        "It no longer signs in {user_name} at {place}, and the sign-ins made by it were ended.",
+        "SSO account disconnected from your {place} account",
+        "You can no longer sign in to {place} as {user_name} with SSO, and SSO sessions were signed out.",
     ),
     "register_put_aside": _Words(
-        "A register was not replaced at {place}",
-        "Files of {source} look broken and were put into quarantine; what was loaded before stays. "
-        "`almoner registers status` tells of them, and `almoner registers import --force` loads what they hold all the "
-        "same.",
-        after="The next good file ends it.",
+        "Register update failed at {place}",
+        "Files from {source} appear to be corrupted and were quarantined. The previous data is still in use. Run "
+        "`almoner registers status` for details. To import the files anyway, run `almoner registers import --force`.",
+        after="This resolves itself when the next valid file is imported.",
     ),
     "watchlist_refused": _Words(
-        "A watch list was not replaced at {place}",
-        "Files of {source} look broken and were refused; what was loaded before stays. `almoner watchlists status` "
-        "tells of them, and `almoner watchlists import --force` loads what they hold all the same.",
-        after="The next good file ends it.",
+        "Watchlist update failed at {place}",
+        "Files from {source} appear to be corrupted and were rejected. The previous data is still in use. Run "
+        "`almoner watchlists status` for details. To import the files anyway, run `almoner watchlists import --force`.",
+        after="This resolves itself when the next valid file is imported.",
     ),
     "donation_request": _Words(
-        "{place}: {amount} for direct donations",
-        "{place} has made direct donations, and is asked for {amount} now. Transfer it to the account that was agreed "
-        "with you, and name the reference.",
-        after="The donations of this request are listed by the interface; each is received as soon as it is paid.",
+        "{place}: {amount} due for direct donations",
+        "{place} has made direct donations and now owes {amount}. Transfer this amount to the agreed account and "
+        "include the reference.",
+        after="The API lists the donations in this request. Each donation counts as received once it is paid.",
     ),
     "refund_refused": _Words(
-        "A provider refused a refund at {place}",
-        "A gift of {amount} does not go back by the payment provider, and is owed to its nonprofit again. `almoner "
-        "refunds show` tells of it, docs/runbooks/refunds.md what can be done.",
-        after="If the partner asked for it, its owners and finance people were told that nothing went back.",
+        "Refund rejected by the payment provider at {place}",
+        "A donation of {amount} could not be refunded through the payment provider, so it is owed to its nonprofit "
+        "again. Run `almoner refunds show` for details, and see docs/runbooks/refunds.md for what to do next.",
+        after="If the partner requested the refund, we have notified its owners and finance members.",
     ),
     "refund_failed": _Words(
-        "A refund at {place} came back",
-        "A refund of {amount} failed after the provider had sent it: the donor does not have the money. `almoner "
-        "refunds refused` lists it, docs/runbooks/refunds.md says what to do.",
-        after="It waits until somebody has seen to it and noted how, with `almoner refunds let-rest`.",
+        "A refund failed at {place}",
+        "A refund of {amount} failed after the payment provider had sent it, so the donor has not received the money. "
+        "Run `almoner refunds refused` for details, and see docs/runbooks/refunds.md for what to do next.",
+        after="The refund stays open until someone resolves it with `almoner refunds let-rest`.",
     ),
     "refund_not_sent": _Words(
-        "{place}: {amount} did not go back",
-        "A refund of {amount} that {place} asked for was not sent, and will not be. The donation is as it was before, "
-        "and its organisation will be paid.",
-        after="You may ask for it again, unless the donation has left for its organisation, or agree with the donor on "
-        "another way.",
+        "{place}: refund of {amount} not sent",
+        "A refund of {amount} that {place} requested was not sent. The donation is unchanged and will be paid to its "
+        "organisation.",
+        after="You can request the refund again until the donation is sent to its organisation, or agree another way "
+        "with the donor.",
     ),
     "token_made": _Words(
-        "A token was made at {place}",
-        "Commands typed with the token “{name}” are yours from now on: they are recorded as those of {user_name}.",
-        after="If this was not you, revoke all tokens on the page “Tokens”, change your password, and tell another "
-        "administrator at once.",
+        "Token created for your {place} account",
+        "The token “{name}” was created. Commands that use it are recorded as actions of {user_name}.",
+        after="If this was not you, revoke all tokens on the Tokens page, change your password, and contact another "
+        "administrator immediately.",
     ),
     "roles_changed": _Words(
-        "What you may do at {place} was changed",
+        "Your roles at {place} were changed",
         "The roles of {user_name} at {place} are now: {roles}.",
         after=_ASK,
     ),
     "deactivated": _Words(
-        "You no longer sign in to {place}",
-        "{user_name} was deactivated at {place}. All sign-ins were ended, and links in earlier mails open nothing.",
+        "Your {place} account was deactivated",
+        "The account {user_name} at {place} was deactivated. You have been signed out of all sessions, and links in "
+        "earlier emails no longer work.",
         after=_ASK,
     ),
     "second_factor_reset": _Words(
-        "Your second factor at {place} was taken away",
-        "An administrator was told that {user_name} lost the second factor. The password, authenticator app, passkeys "
-        "and recovery codes of {user_name} at {place} work no more, and all sign-ins were ended. Begin anew by the "
-        "link in the invitation that comes with this mail.",
-        after="If you did not ask for this, tell whoever manages people at {place} at once.",
+        "Your {place} sign-in methods were reset",
+        "An administrator reset the sign-in methods of {user_name} at {place} after a report of a lost second factor. "
+        "The password, authenticator app, passkeys and recovery codes no longer work, and all sessions were signed "
+        "out. To set up new ones, use the link in the invitation that we have sent separately.",
+        after="If you did not request this, contact whoever manages members at {place} immediately.",
     ),
 }
 

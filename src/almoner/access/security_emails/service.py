@@ -69,7 +69,7 @@ async def tell_of_change(tx: Tx, before: Person, after: Person) -> None:
         await send(tx, after, "deactivated")
     if before.roles != after.roles:
         roles = ", ".join(sorted(role.replace("_", " ") for role in after.roles))
-        await send(tx, after, "roles_changed", values={"roles": roles or "none, but for your own account"})
+        await send(tx, after, "roles_changed", values={"roles": roles or "none"})
 
 
 async def written(tx: Tx, pages: Pages, key: str, payload: Mapping[str, Any], at: datetime) -> Mail | None:
@@ -82,7 +82,7 @@ async def written(tx: Tx, pages: Pages, key: str, payload: Mapping[str, Any], at
     to = payload.get("to", person.email)
     if to is None or (payload["kind"] in LINKS and not person.active):
         return None
-    place = (await partners.get(tx, realm.partner)).name if realm.partner else "the operators of Almoner"
+    place = (await partners.get(tx, realm.partner)).name if realm.partner else "Almoner"
     values = {**payload["values"], "place": place, "user_name": payload.get("user_name", person.user_name)}
     english = pages.language(None)
     letter = domain.write(payload["kind"], values, payload["facts"])

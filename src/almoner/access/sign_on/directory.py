@@ -119,7 +119,7 @@ class Directory:
         if document.get("issuer") != provider.issuer:
             raise Refused(
                 Reason.ISSUER,
-                "The provider describes itself as another issuer than the one that is set up.",
+                "The issuer in the provider's configuration does not match the issuer that you entered.",
                 told=str(document.get("issuer"))[:200],
             )
         methods = document.get("token_endpoint_auth_methods_supported")
@@ -138,7 +138,7 @@ class Directory:
 
         keys = tokens.read_keys(await self._document(provider, metadata.jwks_uri))
         if not keys:
-            raise unreachable("it publishes no key with which it could sign")
+            raise unreachable("it does not publish a signing key")
         return keys
 
     async def _document(self, provider: Provider, url: str) -> Mapping[str, Any]:
@@ -165,16 +165,16 @@ def owner(provider: Provider) -> str:
 
 def unreachable(told: str) -> Refused:
     """Nobody is to blame who reads it: the provider does not do its part."""
-    return Refused(Reason.UNREACHABLE, "The provider does not answer as it should.", told=told)
+    return Refused(Reason.UNREACHABLE, "The identity provider did not respond as expected.", told=told)
 
 
 def read_document(answer: Answer) -> Mapping[str, Any]:
     """The JSON object of an answer. Raises Refused for another status, for too much, and for what is none."""
     if answer.status != 200:
-        raise unreachable(f"it answered with status {answer.status}")
+        raise unreachable(f"it returned status {answer.status}")
     if len(answer.body) > MOST_BYTES:
-        raise unreachable("its answer is too large")
+        raise unreachable("its response is too large")
     try:
         return msgspec.json.decode(answer.body, type=dict[str, Any])
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        raise unreachable("its answer is no JSON object") from error
+        raise unreachable("its response is not a JSON object") from error

@@ -139,7 +139,7 @@ class Bound:
 class WrongSettings(IncorrectParams):
     """``problems``: a sentence for each field of ``Wanted`` that is wrong."""
 
-    message = "The provider cannot be set up so"
+    message = "Check the SSO settings"
 
     def __init__(self, problems: Mapping[str, str]) -> None:
         super().__init__(*problems.values())
@@ -147,11 +147,11 @@ class WrongSettings(IncorrectParams):
 
 
 class NoProvider(NotFound):
-    message = "No sign-in provider is set up"
+    message = "Single sign-on is not set up"
 
 
 class LastWayIn(IncorrectParams):
-    message = "This is the only way in"
+    message = "This is the only way to sign in"
 
 
 class Reason(StrEnum):
@@ -207,7 +207,7 @@ def read_claims(provider: Provider, claims: Mapping[str, Any]) -> Said:
     """What the claims of a verified token say. Raises Refused when they name nobody."""
     subject = claims.get(provider.subject_claim)
     if not isinstance(subject, str) or not 1 <= len(subject) <= LONGEST or not storable(subject):
-        raise Refused(Reason.TOKEN, f"The provider's answer has no usable claim {provider.subject_claim!r}.")
+        raise Refused(Reason.TOKEN, f"The identity provider's response has no usable claim {provider.subject_claim!r}.")
     verified = claims.get("email_verified") in (True, "true")
     return Said(
         provider.issuer,

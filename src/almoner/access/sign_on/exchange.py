@@ -40,12 +40,12 @@ def read_return(provider: Provider, metadata: Metadata, query: Mapping[str, str]
     """The code with which the provider sent the browser back. Raises Refused."""
     issuer = query.get("iss")
     if issuer != provider.issuer and (issuer is not None or metadata.names_itself):  # RFC 9207 2.4: mix-up
-        raise Refused(Reason.ISSUER, "The answer comes from another provider.", told=issuer)
+        raise Refused(Reason.ISSUER, "The response came from a different identity provider.", told=issuer)
     if error := query.get("error"):
         told = ": ".join(part for part in (error, query.get("error_description")) if part)
-        raise Refused(Reason.DECLINED, "The provider did not sign you in.", told=told[:_TOLD])
+        raise Refused(Reason.DECLINED, "The identity provider did not sign you in.", told=told[:_TOLD])
     if not (code := query.get("code")):
-        raise Refused(Reason.DECLINED, "The provider sent you back without an answer.")
+        raise Refused(Reason.DECLINED, "The identity provider sent you back without a response.")
     return code
 
 
@@ -77,7 +77,7 @@ class Exchange:
         answer = await self._ask(provider, metadata, form, headers)
         token, access = answer.get("id_token"), answer.get("access_token")
         if not isinstance(token, str) or not isinstance(access, str):
-            raise unreachable("its answer holds no ID token")
+            raise unreachable("its response has no ID token")
         return read_claims(provider, await self._claims(provider, state, token, access))
 
     async def _ask(
@@ -104,7 +104,7 @@ class Exchange:
         if newer is not None:
             with suppress(tokens.UnknownKey):  # said below, as for a key that was not asked for again
                 return tokens.read(token, newer, provider, state.nonce, access, wall)
-        raise Refused(Reason.TOKEN, "The provider's answer is signed by a key that the provider does not publish.")
+        raise Refused(Reason.TOKEN, "The identity provider's response is signed with a key that it does not publish.")
 
 
 def _basic(client_id: str, secret: str) -> str:

@@ -77,9 +77,9 @@ def read(vault: Vault, partner: Partner, returned: str, kept: str, wall: datetim
         plain = vault.open(sealed, context=_CONTEXT, binding=partner.id.bytes)
         found = msgspec.json.decode(plain, type=State)
     except (SealBroken, ValueError, msgspec.DecodeError) as error:
-        raise Refused(Reason.STATE, "This sign-in was not begun in this browser.") from error
+        raise Refused(Reason.STATE, "This sign-in was not started in this browser.") from error
     if len(returned) > _LONGEST or not compare_digest(found.state.encode(), returned.encode()):
-        raise Refused(Reason.STATE, "This sign-in was not begun in this browser.")
+        raise Refused(Reason.STATE, "This sign-in was not started in this browser.")
     if wall - found.started_at >= PATIENCE:
-        raise Refused(Reason.STATE, "This sign-in took longer than ten minutes.")
+        raise Refused(Reason.STATE, "This sign-in has expired. Sign-ins must be completed within 10 minutes.")
     return found

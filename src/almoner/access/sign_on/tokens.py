@@ -70,7 +70,9 @@ def read(
         raise UnknownKey from error
     except (JoseError, ValueError, TypeError, AttributeError) as error:
         # Whatever is wrong with it, the token is another party's: its words are told, and nobody is signed in.
-        raise Refused(Reason.TOKEN, "The provider's answer is not valid for this sign-in.", told=str(error)) from error
+        raise Refused(
+            Reason.TOKEN, "The identity provider's response is not valid for this sign-in.", told=str(error)
+        ) from error
     return dict(claims)
 
 

@@ -54,7 +54,7 @@ def filters_of(query: AgentVerificationsQuery) -> Filters:
 
 def _email(text: str) -> str:
     if not emails.well_formed(text):
-        raise ValueError("must be an e-mail address such as ada@example.org")
+        raise ValueError("must be an email address such as ada@example.org")
     return text
 
 

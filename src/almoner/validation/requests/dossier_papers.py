@@ -21,36 +21,36 @@ PDF: Final = "application/pdf"
 
 _TEMPLATE: Final = Path(__file__).parent / "templates" / "dossier.typ"
 _TITLES: Final = {
-    "identifier": "Form of the identifier",
-    "register": "Look-up in the register",
-    "source": "How the register is read",
-    "age": "Age of the data",
-    "status": "Status in the register",
-    "name": "Agreement of the names",
-    "address": "Agreement of the addresses",
-    "namesakes": "Others of this name",
-    "revocation": "Revocation of the exemption",
-    "terminated": "Notice of termination",
-    "group": "Exemption by a group",
+    "identifier": "Identifier format",
+    "register": "Register lookup",
+    "source": "Register source",
+    "age": "Data age",
+    "status": "Register status",
+    "name": "Name match",
+    "address": "Address match",
+    "namesakes": "Other organisations with this name",
+    "revocation": "Revocation of exemption",
+    "terminated": "Termination notice",
+    "group": "Group exemption",
     "publication_78": "Publication 78",
-    "foundation": "Kind of foundation",
-    "group_claim": "What was said of a group",
-    "main_charity": "The charity that it is part of",
+    "foundation": "Foundation type",
+    "group_claim": "Group exemption claim",
+    "main_charity": "Parent charity",
 }
 _OCCASIONS: Final = {
-    "created": "when it was created",
-    "register_loaded": "after the register was loaded",
-    "asked": "when it was asked for",
-    "corrected": "when register or number were corrected",
+    "created": "when the request was created",
+    "register_loaded": "after the register was updated",
+    "asked": "on request",
+    "corrected": "after the register or number was corrected",
 }
-_KEPT: Final = "What the operator noted is kept by who runs the service."
+_KEPT: Final = "The operator's note is kept by the service provider."
 _PLAIN: Final = (
-    "Names in scripts that this document has no font for are shown in Latin letters. The JSON form of this dossier has "
-    "them as they were written."
+    "Names in scripts that this document cannot display are shown in Latin letters. The JSON version of this dossier has "
+    "the original names."
 )
 _CHECKING: Final = (
-    "Every byte of this file is signed with a key of the service that made it (Ed25519). The public key is at "
-    "/.well-known/almoner-keys of that service; docs/verify_document.py of Almoner checks the file without a network."
+    "This file is digitally signed (Ed25519) by the service that created it. The public key is published by that service "
+    "at /.well-known/almoner-keys. To verify the file offline, use Almoner's docs/verify_document.py."
 )
 _Row = dict[str, object]
 
@@ -77,18 +77,18 @@ def _facts(deployment: Deployment, dossier: Dossier, key_id: str) -> dict[str, o
     request, ids = dossier.request, deployment.ids
     return {
         "title": f"Dossier of {ids.text('validationrequest', request.id)}",
-        "kind": "Dossier of a validation request",
+        "kind": "Validation request dossier",
         "name": piece(request.asked.name, rtl=False),
         "summary": _summary(dossier),
         "date": [dossier.at.year, dossier.at.month, dossier.at.day],
-        "test": "This is test data of a sandbox." if deployment.sandbox else None,
+        "test": "Sandbox: this document contains test data." if deployment.sandbox else None,
         "asked": _asked(ids, request),
         "plain": _PLAIN,
         "evaluations": [_evaluation(evaluation) for evaluation in dossier.evaluations],
         "documents": [piece(_document(ids, document), rtl=False) for document in request.documents],
         "decisions": [_decision(decided) for decided in dossier.history.decisions],
         "checking": _CHECKING,
-        "key": f"Signed with the key {key_id}; as of {_moment(dossier.at)}.",
+        "key": f"Signing key: {key_id}. As of {_moment(dossier.at)}.",
     }
 
 
@@ -99,8 +99,8 @@ def _summary(dossier: Dossier) -> str:
     if request.rejected_at is not None:
         return f"Rejected on {_moment(request.rejected_at)}: {request.rejection_reason}."
     if dossier.history.open is not None:
-        return "Pending: a person has been asked to decide."
-    return "Pending: it has not been decided."
+        return "Pending manual review."
+    return "Pending: no decision yet."
 
 
 def _asked(ids: Ids, request: ValidationRequest) -> list[_Row]:
@@ -117,8 +117,8 @@ def _asked(ids: Ids, request: ValidationRequest) -> list[_Row]:
         ("Country", asked.country_code),
         ("Website", asked.website),
         ("Address", street),
-        ("Place", place),
-        ("Exempt by a group", _text(asked.usa_group_exempt)),
+        ("City and postcode", place),
+        ("Group exemption", _text(asked.usa_group_exempt)),
         ("Accepted as", ids.text("organisation", organisation) if organisation else ""),
     )
     return [_row(label, value) for label, value in rows if value]
@@ -135,13 +135,13 @@ def _evaluation(evaluation: Evaluation) -> _Row:
 def _notes(evaluation: Evaluation) -> Iterator[str]:
     occasion = _OCCASIONS[evaluation.occasion]
     if evaluation.outcome.verdict == "accept":
-        yield f"It was accepted by rule {occasion}."
+        yield f"Accepted automatically {occasion}."
     else:
-        yield f"A person was asked to decide {occasion}:"
+        yield f"Sent to manual review {occasion}:"
         yield from (sentence(code) for code in evaluation.outcome.reasons)
     if evaluation.agreement is not None:
-        compared = "Names and addresses together" if evaluation.of_addresses else "The names"
-        yield f"{compared} agree to {evaluation.agreement:.3f}; {evaluation.threshold:.3f} was asked for."
+        compared = "name and address" if evaluation.of_addresses else "name"
+        yield f"Match score ({compared}): {evaluation.agreement:.3f}. Required: {evaluation.threshold:.3f}."
 
 
 def _step(step: Step) -> _Row:

@@ -41,7 +41,7 @@ def _typed(value: object) -> object:
 
 def _email(text: str) -> str:
     if text and not email.well_formed(text):
-        raise ValueError("must be an e-mail address such as ada@example.org")
+        raise ValueError("must be an email address such as ada@example.org")
     return text
 
 

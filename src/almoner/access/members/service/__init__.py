@@ -123,7 +123,7 @@ async def map_group(tx: Tx, partner: Partner, group_id: UUID, role: MemberRole |
     is not an owner here by that.
     """
     if role is not None and role not in MEMBER_ROLES:
-        raise IncorrectParams(f"'{role}' is no role of members; there are {', '.join(MEMBER_ROLES)}")
+        raise IncorrectParams(f"'{role}' is not a member role. Choose from: {', '.join(MEMBER_ROLES)}")
     async with _an_owner_stays(tx, partner):
         group = await lock_group(tx, partner, group_id)
         mapped = await store.set_group_role(tx, group, role)
@@ -178,14 +178,14 @@ async def new_address(tx: Tx, partner: Partner, by: By, email: str) -> str:
     """
     address = email.strip()
     if not emails.well_formed(address):
-        raise IncorrectParams(f"email: {address!r} is not an e-mail address")
+        raise IncorrectParams(f"email: {address!r} is not a valid email address")
     if by.actor.kind == "member":
         await store.hold_realm(tx, members_of(partner))
         wrote = ("member.invited", "member.changed")
         if await audit.count(tx, partner.id, wrote, tx.now - DAY, NEW_ADDRESSES_A_DAY) >= NEW_ADDRESSES_A_DAY:
             raise TooManyInvitations(
-                f"email: mails to {NEW_ADDRESSES_A_DAY} new addresses a day are enough; go on tomorrow, or let your "
-                "directory make members"
+                f"email: you can invite {NEW_ADDRESSES_A_DAY} new addresses a day. Try again tomorrow, or let your "
+                "directory create members"
             )
     return address
 
@@ -200,14 +200,16 @@ async def invite_again(tx: Tx, partner: Partner, by: By, person_id: UUID) -> tup
     standing = await get(tx, partner, person_id)
     if standing.joined:
         raise NotInvitable(
-            f"{standing.person.shown_name} signs in already; a forgotten password is set anew at sign-in"
+            f"{standing.person.shown_name} has already signed in and can reset their password on the sign-in page"
         )
     if not standing.person.active:
-        raise NotInvitable(f"{standing.person.shown_name} is deactivated; activate first")
+        raise NotInvitable(f"{standing.person.shown_name} is deactivated. Reactivate them first")
     if standing.person.email is None:
-        raise NotInvitable(f"{standing.person.shown_name} has no e-mail address, and comes by the partner's provider")
+        raise NotInvitable(f"{standing.person.shown_name} has no email address and signs in with SSO")
     if await store.invitations_since(tx, realm, person_id, tx.now - DAY) >= INVITATIONS_A_DAY:
-        raise TooManyInvitations(f"{INVITATIONS_A_DAY} mails a day go to one member; try again tomorrow")
+        raise TooManyInvitations(
+            f"You can send {INVITATIONS_A_DAY} invitations a day to one member. Try again tomorrow"
+        )
     await _record(tx, partner, by, "member.invited_again", _text(tx, standing.person))
     return standing.person, await _send(tx, standing.person)
 
@@ -291,7 +293,7 @@ async def _an_owner_stays(tx: Tx, partner: Partner) -> AsyncIterator[None]:
     after = await store.owners(tx, realm)
     if after < before:
         who = "owner who can sign in" if after is Owners.INVITED else "owner"
-        raise LastOwner(f"this is the last active {who}; somebody else has to be one first")
+        raise LastOwner(f"this is the only active {who}. Give someone else the role first")
 
 
 async def _record(

@@ -25,7 +25,7 @@ async def change(
     profile, fields = dict(before.profile), []
     named = None if name is None else " ".join(name.split())
     if named and len(named) > LONGEST_NAME:
-        raise IncorrectParams(f"name: write at most {LONGEST_NAME} characters")
+        raise IncorrectParams(f"name: must be {LONGEST_NAME} characters or fewer")
     if named is not None and named != before.shown_name and (named or "displayName" in profile):
         profile.pop("displayName", None)
         profile |= {"displayName": named} if named else {}

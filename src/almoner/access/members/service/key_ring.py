@@ -27,7 +27,7 @@ async def make(
 
     ``by_name``: an administrator makes it, who also gives what a deployment grants by name alone (settled 9).
     """
-    problems = [] if 1 <= len(name) <= LONGEST_NAME else [f"name: write 1 to {LONGEST_NAME} characters"]
+    problems = [] if 1 <= len(name) <= LONGEST_NAME else [f"name: enter 1 to {LONGEST_NAME} characters"]
     try:
         given = _given(kind, scopes, by_name=by_name)
     except ValueError as error:
@@ -43,7 +43,7 @@ def _given(kind: Kind, scopes: frozenset[str], *, by_name: bool) -> frozenset[st
     domain.ensure_known(scopes)
     given = domain.scopes_for(kind, scopes)
     if kind != "scim" and not by_name and (named := sorted(given & NAMED_ONLY)):
-        raise ValueError(f"these cannot be given here: {', '.join(named)}")
+        raise ValueError(f"these scopes are not available: {', '.join(named)}")
     return given
 
 
@@ -58,7 +58,7 @@ async def get(tx: Tx, partner: Partner, key_id: UUID) -> Key:
 async def rotate(tx: Tx, by: By, old: Key, overlap: timedelta) -> tuple[Key, str]:
     """A successor and its secret; the old key works until the overlap ends. Raises IncorrectParams."""
     if not old.usable(tx.wall):
-        raise IncorrectParams("this key has ended; make a new one")
+        raise IncorrectParams("this key has expired or been revoked. Create a new one")
     try:
         key, secret = await keys.rotate(tx, old.id, overlap)
     except ValueError as error:

@@ -71,9 +71,9 @@ async def set_up(tx: Tx, by: By, partner: Partner, wanted: Wanted) -> Provider:
     before = await store.find(tx, partner)
     problems = dict(_problems(wanted, tx.deployment.receivers))
     if wanted.secret is None and before is None:
-        problems |= {"secret": "The secret is missing; a client without one is a public client."}
+        problems |= {"secret": "Enter the client secret, or select “Public client”."}
     if wanted.secret is None and before and before.sealed_secret and before.issuer != wanted.issuer:
-        problems |= {"secret": "The secret must be given again for another issuer: it is sent there."}
+        problems |= {"secret": "Enter the client secret again, because the issuer has changed."}
     if problems:
         raise WrongSettings(problems)
     secret = before.sealed_secret if before else None
@@ -162,38 +162,41 @@ async def _record(tx: Tx, by: By, provider: Provider, action: str, *, secret_cha
 def _problems(wanted: Wanted, policy: Policy) -> Iterator[tuple[str, str]]:
     """Field and what is wrong with it."""
     if not 1 <= len(wanted.name.strip()) <= _LONGEST_NAME or not wanted.name.isprintable():
-        yield "name", f"The name must be 1 to {_LONGEST_NAME} characters, as people know the provider."
+        yield "name", f"Name must be 1 to {_LONGEST_NAME} characters."
     try:
         if not wanted.issuer.startswith(("https://", "http://")):
-            raise AddressRefused("must be a web address such as https://id.example.org")
+            raise AddressRefused("must be a URL like https://id.example.org")
         addresses.read(wanted.issuer, policy)
         if len(wanted.issuer) > _LONGEST_ISSUER or "?" in wanted.issuer or "#" in wanted.issuer:
-            yield "issuer", f"The issuer must be at most {_LONGEST_ISSUER} characters, without ? and #."
+            yield "issuer", f"Issuer must be {_LONGEST_ISSUER} characters or fewer and must not contain ? or #."
     except AddressRefused as error:
-        yield "issuer", f"The issuer {error.reason}."
+        yield "issuer", f"Issuer {error.reason}."
     if not _VISIBLE.fullmatch(wanted.client_id) or len(wanted.client_id) > LONGEST:
-        yield "client_id", f"The client id must be 1 to {LONGEST} visible ASCII characters."
+        yield "client_id", f"Client ID must be 1 to {LONGEST} visible ASCII characters."
     if wanted.secret and (not _VISIBLE.fullmatch(wanted.secret) or len(wanted.secret) > _LONGEST_SECRET):
-        yield "secret", f"The secret must be at most {_LONGEST_SECRET} visible ASCII characters."
+        yield "secret", f"Client secret must be {_LONGEST_SECRET} visible ASCII characters or fewer."
     if wanted.subject_claim not in SUBJECT_CLAIMS:
-        yield "subject_claim", f"A person is named by {' or '.join(SUBJECT_CLAIMS)}: other claims can change hands."
+        yield (
+            "subject_claim",
+            f"User identifier must be {' or '.join(SUBJECT_CLAIMS)}, because other claims can be reassigned.",
+        )
     if not all(_SCOPE.fullmatch(scope) for scope in wanted.scopes) or "openid" not in wanted.scopes:
-        yield "scopes", "The scopes must be names between blanks, openid among them."
+        yield "scopes", "Scopes must be separated by spaces and include openid."
     yield from _role_problems(wanted)
 
 
 def _role_problems(wanted: Wanted) -> Iterator[tuple[str, str]]:
     claim = wanted.groups_claim
     if claim is not None and not (1 <= len(claim) <= LONGEST and storable(claim)):
-        yield "groups_claim", f"The claim of groups must be 1 to {LONGEST} characters."
+        yield "groups_claim", f"Groups claim must be 1 to {LONGEST} characters."
     elif wanted.roles and claim is None:
-        yield "groups_claim", "Roles of groups need the claim that names the groups."
+        yield "groups_claim", "Enter the groups claim to use group roles."
     if strange := sorted(set(wanted.roles.values()) - set(MEMBER_ROLES)):
         known = ", ".join(MEMBER_ROLES).replace("_", " ")
-        yield "roles", f"There is no role {', '.join(strange).replace('_', ' ')}; there are {known}."
+        yield "roles", f"Unknown role: {', '.join(strange).replace('_', ' ')}. Choose from: {known}."
     elif len(wanted.roles) > MOST_GROUPS or not all(
         1 <= len(value) <= LONGEST and storable(value) for value in wanted.roles
     ):
-        yield "roles", f"At most {MOST_GROUPS} groups of 1 to {LONGEST} characters can have roles."
+        yield "roles", f"You can add up to {MOST_GROUPS} groups, with names of 1 to {LONGEST} characters."
     if wanted.creates_members and not wanted.roles:
-        yield "creates_members", "New members need roles of groups: whoever has none of them stays out."
+        yield "creates_members", "To create members automatically, add at least one group role."

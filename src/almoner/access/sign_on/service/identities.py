@@ -37,7 +37,7 @@ async def admit(tx: Tx, provider: Provider, said: Said, invited: Person | None, 
     provider's own provisioning calls so; a new member, where the owner allowed it. An e-mail never links.
     """
     if not await store.hold(tx, provider):
-        raise Refused(Reason.CHANGED, "How people sign in here was changed in the meantime.")
+        raise Refused(Reason.CHANGED, "The sign-in settings have changed. Please try again.")
     partner = provider.partner
     identity = await store.find_identity(tx, partner, said.issuer, said.subject)
     bound_by: BoundBy | None = None
@@ -48,10 +48,10 @@ async def admit(tx: Tx, provider: Provider, said: Said, invited: Person | None, 
         identity = Identity(said.issuer, said.subject, person.id)
     if invited is not None and invited.id != person.id:
         raise Refused(
-            Reason.OTHER_PERSON, "This account of the provider belongs to another member than the invited one."
+            Reason.OTHER_PERSON, "This SSO account belongs to a different member from the one who was invited."
         )
     if not person.active:
-        raise Refused(Reason.DEACTIVATED, "You are no longer active here. Ask an owner if that should change.")
+        raise Refused(Reason.DEACTIVATED, "Your account has been deactivated. Contact an owner for help.")
     if bound_by is None:
         await store.note_use(tx, partner, identity)
     else:
@@ -62,13 +62,13 @@ async def admit(tx: Tx, provider: Provider, said: Said, invited: Person | None, 
 async def connect(tx: Tx, provider: Provider, said: Said, sign_in: SignIn, browser: Browser) -> None:
     """Whoever is signed in, and has just proved it, signs in by this account of the provider too. Raises Refused."""
     if not await store.hold(tx, provider):
-        raise Refused(Reason.CHANGED, "How people sign in here was changed in the meantime.")
+        raise Refused(Reason.CHANGED, "The sign-in settings have changed. Please try again.")
     if not sign_ins.recently_proved(sign_in, tx.wall):
-        raise Refused(Reason.STATE, "This took longer than ten minutes. Begin again on your account.")
+        raise Refused(Reason.STATE, "Your request has expired. Start again from your account page.")
     identity = Identity(said.issuer, said.subject, sign_in.person_id)
     known = await store.find_identity(tx, provider.partner, said.issuer, said.subject)
     if known is not None and known.person_id != sign_in.person_id:
-        raise Refused(Reason.OTHER_PERSON, "This account of the provider belongs to another member.")
+        raise Refused(Reason.OTHER_PERSON, "This SSO account is connected to another member.")
     if known is None:
         await _bind(tx, await people.lock(tx, sign_in.realm, sign_in.person_id), identity, "account", browser)
 
@@ -77,7 +77,10 @@ async def confirm(tx: Tx, provider: Provider, said: Said, person_id: UUID) -> No
     """That it was this person who proved who they are at the provider. Raises Refused."""
     identity = await store.find_identity(tx, provider.partner, said.issuer, said.subject)
     if identity is None or identity.person_id != person_id:
-        raise Refused(Reason.OTHER_PERSON, "Somebody else signed in at the provider. Sign in there as yourself.")
+        raise Refused(
+            Reason.OTHER_PERSON,
+            "You signed in to the identity provider with a different account. Sign in there with your own account.",
+        )
 
 
 async def unbind(tx: Tx, person: Person, by: By) -> None:
@@ -100,7 +103,7 @@ async def unbind_own(tx: Tx, person: Person, by: By) -> None:
     person = await people.lock(tx, person.realm, person.id)
     held = await credentials.factors(tx, person)
     if not (held.password or held.passkeys):
-        raise LastWayIn("set a password or add a passkey first")
+        raise LastWayIn("Set a password or add a passkey first")
     await unbind(tx, person, by)
 
 
@@ -115,19 +118,19 @@ async def _newcomer(tx: Tx, provider: Provider, said: Said, invited: Person | No
         await _ensure_of_the_directory(tx, person)
         return person, "provisioned"
     if not provider.creates_members:
-        raise Refused(Reason.UNKNOWN, "You are no member here yet. Ask an owner to invite you.")
+        raise Refused(Reason.UNKNOWN, "You are not a member yet. Ask an owner to invite you.")
     if not granted(provider, said):
-        raise Refused(Reason.NO_ROLE, "None of your groups at the provider may come in here. Ask an owner.")
+        raise Refused(Reason.NO_ROLE, "None of your groups have access. Contact an owner for help.")
     if said.user_name is None:
-        raise Refused(Reason.UNKNOWN, "The provider does not say your user name. Ask an owner to invite you.")
+        raise Refused(Reason.UNKNOWN, "The identity provider did not send your username. Ask an owner to invite you.")
     profile = profile_of(said.user_name, email=said.email, name=said.name)
     try:
         return await people.create(tx, realm, profile), "created"
     except NameTaken as error:
-        text = f"Somebody here is called {said.user_name} already. Ask an owner to invite you."
+        text = f"The username {said.user_name} is already taken. Ask an owner to invite you."
         raise Refused(Reason.NAME_TAKEN, text) from error
     except IncorrectParams as error:
-        raise Refused(Reason.UNKNOWN, "Your user name cannot be used here. Ask an owner to invite you.") from error
+        raise Refused(Reason.UNKNOWN, "Your username cannot be used here. Ask an owner to invite you.") from error
 
 
 async def _ensure_of_the_directory(tx: Tx, person: Person) -> None:
@@ -138,22 +141,22 @@ async def _ensure_of_the_directory(tx: Tx, person: Person) -> None:
     held = await credentials.factors(tx, person)
     by_source = await people.roles_by_source(tx, person)
     if held.password or held.passkeys or await store.identities(tx, person):
-        text = "You have another way to sign in here. Use it, then connect the provider on the page of your account."
+        text = "You already have another way to sign in. Use it, then connect your SSO account on your account page."
         raise Refused(Reason.OTHER_WAY_IN, text)
     if "owner" in by_source.get("granted", ()):
-        text = "You are an owner here. Open the link of your invitation, and continue with the provider from there."
+        text = "You are an owner. Open the link in your invitation and continue with SSO from there."
         raise Refused(Reason.OTHER_WAY_IN, text)
 
 
 async def _bind(tx: Tx, person: Person, identity: Identity, bound_by: BoundBy, browser: Browser) -> None:
     """From now on this subject is this person, who is told by mail. Raises Refused."""
     if any(one.issuer == identity.issuer for one in await store.identities(tx, person)):
-        text = "You sign in by another account of the provider here. Disconnect that one first, or ask an owner."
+        text = "A different SSO account is already connected. Disconnect it first, or contact an owner for help."
         raise Refused(Reason.OTHER_PERSON, text)
     partner = person.realm.partner
     assert partner is not None, "only partners have a provider"
     if not await store.insert_identity(tx, partner, identity, bound_by):
-        raise Refused(Reason.USED, "You signed in twice at the same time. Please try again.")
+        raise Refused(Reason.USED, "You tried to sign in twice at the same time. Please try again.")
     by = credentials.themself(tx, person, browser.address)
     await credentials.record(tx, person, by, "identity.bound", {"issuer": identity.issuer, "by": bound_by})
     facts = sign_ins.told(tx, browser.address, device_of(browser.user_agent))

@@ -131,9 +131,9 @@ class SignOn:
             redirect = service.redirect_address(tx, back.partner)
             secret = service.secret_of(tx, provider) if provider else None
         if not is_first:
-            raise Refused(Reason.USED, "This sign-in is over.")
+            raise Refused(Reason.USED, "This sign-in has ended. Please start again.")
         if provider is None or not provider.enabled or provider.version != found.version:
-            raise Refused(Reason.CHANGED, "How people sign in here was changed in the meantime.")
+            raise Refused(Reason.CHANGED, "The sign-in settings have changed. Please try again.")
         return _Taken(provider, secret, redirect)
 
 
@@ -155,16 +155,16 @@ async def _arrive(tx: Tx, provider: Provider, found: State, said: Said, back: Re
             found.onward,
         )
     except LinkClosed as error:
-        raise Refused(Reason.INVITATION, "This invitation opens nothing any more.") from error
+        raise Refused(Reason.INVITATION, "This invitation is no longer valid.") from error
     except WrongSignIn as error:
-        raise Refused(Reason.DEACTIVATED, "You are no longer active here.") from error
+        raise Refused(Reason.DEACTIVATED, "Your account has been deactivated.") from error
 
 
 async def _prove(tx: Tx, provider: Provider, found: State, said: Said, sign_in: SignIn | None) -> tuple[SignIn, str]:
     """Whoever is signed in proves that it is still they. Raises Refused."""
     sign_in = _still_there(found, sign_in)
     if not is_fresh(said, found.started_at):
-        raise Refused(Reason.NOT_FRESH, "The provider does not say that you just signed in there.")
+        raise Refused(Reason.NOT_FRESH, "The identity provider did not confirm that you have just signed in.")
     await identities.confirm(tx, provider, said, sign_in.person_id)
     return sign_in, await sign_ins.prove(tx, sign_in)
 
@@ -172,7 +172,7 @@ async def _prove(tx: Tx, provider: Provider, found: State, said: Said, sign_in: 
 def _still_there(found: State, sign_in: SignIn | None) -> SignIn:
     """The sign-in in which it was begun. Raises Refused when the browser is not in it any more."""
     if sign_in is None or sign_in.id != found.record:
-        raise Refused(Reason.STATE, "You are no longer signed in in this browser.")
+        raise Refused(Reason.STATE, "You are no longer signed in to this browser.")
     return sign_in
 
 
@@ -182,7 +182,7 @@ async def _invitation(tx: Tx, partner: Partner, found: State) -> tuple[Link, Per
         assert found.record is not None, "a sign-in for an invitation is begun with its link"
         link, invited = await links.open_link(tx, tx.vault.page_token("invitation", found.record), "invitation")
     except LinkClosed as error:
-        raise Refused(Reason.INVITATION, "This invitation opens nothing any more. Ask for a new one.") from error
+        raise Refused(Reason.INVITATION, "This invitation is no longer valid. Ask for a new one.") from error
     if invited.realm != members_of(partner):
-        raise Refused(Reason.INVITATION, "This invitation is for another place.")
+        raise Refused(Reason.INVITATION, "This invitation is for a different organisation.")
     return link, invited

@@ -39,7 +39,7 @@ def _currency(text: str) -> str:
 
 def _email(text: str) -> str:
     if not email.well_formed(text):
-        raise ValueError("must be an e-mail address such as ada@example.org")
+        raise ValueError("must be an email address such as ada@example.org")
     return text
 
 

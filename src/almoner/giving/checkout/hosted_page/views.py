@@ -106,7 +106,6 @@ class Views:
             currency_name=formats.currency_name(amounts.currency, language.locale),
             aid=_aid(giving, typed, language) if giving.offers_gift_aid else None,
             symbol=formats.symbol(amounts.currency, language.locale),
-            expires_at=giving.session.expires_at,
         )
         return _later(page, notice)
 

@@ -12,8 +12,8 @@ for (const part of document.querySelectorAll("[data-passkey]")) {
 }
 
 const said = {
-  NotAllowedError: "No passkey was used: it was cancelled, or it took too long. You can try again.",
-  InvalidStateError: "This device has a passkey for this account already.",
+  NotAllowedError: "The passkey request was cancelled or timed out. Please try again.",
+  InvalidStateError: "This device already has a passkey for your account.",
 };
 
 async function ask(form) {
@@ -39,7 +39,7 @@ for (const form of can ? document.querySelectorAll("[data-passkey-form]") : []) 
       form.elements.credential.value = await ask(form);
       form.requestSubmit();
     } catch (error) {
-      told.textContent = said[error.name] ?? "The passkey could not be used. You can try again.";
+      told.textContent = said[error.name] ?? "We could not use this passkey. Please try again.";
     }
   });
 }
