@@ -92,8 +92,8 @@ async def fill(stage: Stage, rows: int) -> World:
     )
     await connection.execute(
         """
-        insert into donation_request (id, partner_id, currency, amount_minor, donations, paid_minor, covered_minor,
-                                      status, reference, made_before, gathering, covering, created_at, due_at,
+        insert into donation_request (id, partner_id, currency, amount_minor, donations, paid_minor, allocated_minor,
+                                      status, reference, cutoff_at, collecting, allocating, created_at, due_at,
                                       status_changed_at)
         select id, $1, 'GBP', 1000000, 1, 0, 0, 'OPEN', 'ALM-BENCH-' || lpad(n::text, 5, '0'), $2, false, false, $2, $2,
                $2

@@ -62,10 +62,10 @@ async def test_an_account_that_comes_after_the_answer_is_told_once(
     account = await propose(service, made["organisationId"])
     [mail] = await mails(service, api, office)
     assert mail["subject"] == "Is this your bank account, Olive Relief?"
-    assert f"USD {account.shown}: Any name" in mail["text"]
+    assert f"USD {account.masked_number}: Any name" in mail["text"]
     assert bank.OTHER_IBAN not in mail["text"] + mail["html"]
     page = await browser.open(path_of(link_in(mail)))
-    assert (page.status_code, account.shown in page.text) == (200, True)
+    assert (page.status_code, account.masked_number in page.text) == (200, True)
     assert "token" not in str(page.url)
     assert await approve(service, account, "two") == "approved"
     assert await mails(service, api, office) == [mail]
@@ -85,7 +85,7 @@ async def test_what_the_nonprofit_saw_when_it_confirmed_is_not_told_again(
         await notices.tell(tx, account.id, None)
     changed = await propose(service, made["organisationId"])
     [told] = await mails(service, api, mail["to"])
-    assert changed.shown in told["text"]
+    assert changed.masked_number in told["text"]
 
 
 async def bank_account(service: Service, record: dict[str, Any]) -> PayeeAccount:
@@ -103,7 +103,7 @@ async def test_a_proposed_account_that_is_denied_is_refused(service: Service, ap
     assert [flag.status for flag in await flags(service, made)] == ["open"]
     told = await mails(service, api, office)
     assert len(told) == 2
-    answer = await denied(browser, next(mail for mail in told if changed.shown in mail["text"]))
+    answer = await denied(browser, next(mail for mail in told if changed.masked_number in mail["text"]))
     assert answer.status_code == 303
     done = await browser.open(answer.headers["location"])
     assert "Thank you for letting us know" in done.text

@@ -143,4 +143,4 @@ async def test_m7_exports_of_overlapping_days_bring_each_line_once(alone: Servic
 
 async def count(alone: Service) -> int:
     async with alone.db.read() as tx:
-        return int(await tx.fetchval("select count(*) from bank_line"))
+        return int(await tx.fetchval("select count(*) from bank_statement_line"))

@@ -204,7 +204,7 @@ async def test_m11_a_rejection_is_not_believed_against_the_statement(service_alo
             ("rule", True)
         ]
     with pytest.raises(PayoutRefused, match="import the one in which it came back"):
-        await payout_flows.mark_returned(service_alone.db, name, "closed", noted_by="officer")
+        await payout_flows.mark_returned(service_alone.db, name, "closed", recorded_by="officer")
     by_hand = "update disbursement set status = 'RETURNED', returned_at = paid_at where id = $1"
     with pytest.raises(asyncpg.CheckViolationError, match="has left by a line of our bank"):
         async with service_alone.db.write() as tx:

@@ -82,7 +82,7 @@ async def test_m7_a_line_that_is_refused_waits_and_the_next_go_on(alone: Service
     )
     assert (looked.lines, looked.matched) == (2, 1)
     found = await lines(alone)
-    assert (found["B1"].reason, found["B1"].refusal) == ("refused", "the transfer B1 was noted before")
+    assert (found["B1"].reason, found["B1"].booking_error) == ("refused", "the transfer B1 was noted before")
     assert found["B2"].matched_as == "request"
     assert (await requests(partner))[0]["paidAmount"] == 700
     async with alone.db.write() as tx:
@@ -99,7 +99,7 @@ async def test_m7_what_the_database_refuses_keeps_no_other_line_back(alone: Serv
     request = await asked(alone, partner, 700)
     await heard(alone, came("R1", -2400, second), came("B2", 700, request["reference"]), opening=9999)
     found = await lines(alone)
-    assert (found["R1"].reason, found["R1"].refusal) == (
+    assert (found["R1"].reason, found["R1"].booking_error) == (
         "refused",
         "the bank's name of this movement is recorded for another refund: look it up again",
     )
@@ -297,7 +297,7 @@ async def test_what_the_database_says_of_a_row_is_not_kept(alone: Service) -> No
         with pytest.raises(asyncpg.CheckViolationError) as refused:
             await tx.execute(
                 "insert into bank_statement (id, account, reference, currency, sha256, lines, imported_by, "
-                "imported_at) values ($1, 'Ada Byron', 'r', 'USD', 'x', 1, 'x', $2)",
+                "imported_at, part) values ($1, 'Ada Byron', 'r', 'USD', 'x', 1, 'x', $2, 1)",
                 *(tx.new_id(), tx.now),
             )
     assert "Ada Byron" in str(refused.value)

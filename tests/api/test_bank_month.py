@@ -236,8 +236,8 @@ async def test_m7_a_month_of_bank_lines_with_faults_of_every_kind_all_found_none
         assert missing == ([f"D{number}"] if number == late + 1 else []), "the statement before it is missing"
     matched += (await bank.stated(own, camt.statement(*month.euros, reference="E", currency="EUR"))).matched
     async with own.db.read() as tx:
-        found = await tx.fetch("select bank_reference, reason, status from bank_line")
-        held = await tx.fetch("select split_part(provider_payment, '/', 1), reason from held_payment")
+        found = await tx.fetch("select bank_reference, reason, status from bank_statement_line")
+        held = await tx.fetch("select split_part(provider_payment, '/', 1), reason from unallocated_payment")
         unbanked = await service.unbanked(tx, 10_000)
     waiting = Counter((month.twins.get(row[0], row[0]), row[1]) for row in found if row["status"] == "open")
     assert waiting == month.waiting

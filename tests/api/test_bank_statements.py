@@ -135,28 +135,6 @@ async def test_m7_one_account_in_two_spellings_is_one(alone: Service, partner: C
     assert await books.in_bank(alone, "USD") == 2500
 
 
-async def test_m7_a_line_of_an_earlier_version_is_known_in_its_spelling(alone: Service) -> None:
-    async with alone.db.write() as tx:
-        statement, moment = tx.new_id(), tx.now
-        await tx.execute(
-            "insert into bank_statement (id, account, reference, currency, sha256, lines, imported_by, imported_at) "
-            "values ($1, 'nl91 ABNA-0417.164300', 'S1', 'EUR', repeat('0', 64), 1, 'x', $2)",
-            statement,
-            moment,
-        )
-        await tx.execute(
-            "insert into bank_line (id, statement_id, position, account, booked_on, amount_minor, currency, "
-            "bank_reference, status, reason, created_at, status_changed_at) values "
-            "($1, $2, 1, 'nl91 ABNA-0417.164300', '2026-03-02', 500, 'EUR', 'B1', 'open', 'unknown', $3, $3)",
-            tx.new_id(),
-            statement,
-            moment,
-        )
-    assert (await bank.stated(alone, camt.statement(camt.entry("B1", 500)))).kept == 0
-    await bank.stated(alone, camt.statement(camt.entry("B1", 500), reference="S2"))
-    assert [one.reason for one in await lines(alone)] == [Open.UNKNOWN, Open.SEEN_BEFORE]
-
-
 async def test_an_iban_with_wrong_check_digits_is_refused(alone: Service) -> None:
     wrong = "<IBAN>NL92ABNA0417164300</IBAN>"
     [told] = await refused(alone, camt.statement(camt.entry("B1", 5), account=wrong))

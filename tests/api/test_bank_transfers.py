@@ -107,7 +107,11 @@ async def test_m6_late_money_is_held_and_an_officer_makes_it_a_gift(giving: Givi
     await giving.sweep()
     await stated(giving, came(f"T3-{named}", 2500, named), reference=f"S3-{named}")
     [late] = await held(giving)
-    assert (late.reason, late.status, (late.acts_at - late.held_at).days) == ("donation_cancelled", "held", 30)
+    assert (late.reason, late.status, (late.auto_decide_at - late.received_at).days) == (
+        "donation_cancelled",
+        "held",
+        30,
+    )
     async with giving.service.db.write() as tx:
         made = await transfers.accept(tx, late.id, "the donor called", "officer")
     found = {one["id"]: one for one in await giving.donations()}
@@ -360,7 +364,7 @@ async def test_m7_a_month_of_transfers_with_one_fault_of_every_kind(service: Ser
         waiting = {
             row["reason"]
             for row in await tx.fetch(
-                "select l.reason from bank_line l join bank_statement s on s.id = l.statement_id "
+                "select l.reason from bank_statement_line l join bank_statement s on s.id = l.statement_id "
                 "where s.reference = $1 and l.status = 'open'",
                 f"M-{named[0]}",
             )

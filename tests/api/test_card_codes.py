@@ -43,7 +43,7 @@ async def test_h11_five_wrong_codes_end_a_code(street: Street) -> None:
 async def test_h11_a_code_lives_ten_minutes(street: Street) -> None:
     donor = await code_asked(street)
     right = await street.code()
-    sent = await street.value("select sent_at from gift_code")
+    sent = await street.value("select sent_at from donation_email_code")
     await street.pass_until(sent + timedelta(minutes=10) - MARGIN)
     assert "That is not the code" in (await donor.enter("1")).text
     await street.pass_until(sent + timedelta(minutes=10))
@@ -116,7 +116,7 @@ async def test_h11_neither_code_nor_address_stands_in_the_database(street: Stree
     kept = await street.value(
         """
         select string_agg(t::text, ' ') from (
-            select to_jsonb(g) t from gift_code g union all select to_jsonb(a) from card_attempt a
+            select to_jsonb(g) t from donation_email_code g union all select to_jsonb(a) from card_attempt a
             union all select to_jsonb(d) from card_decline d
         ) rows
         """

@@ -112,20 +112,20 @@ async def test_h6_many_at_once_from_one_address_share_one_budget(street: Street)
         await browser.open()
     answers = await asyncio.gather(*(browser.give() for browser in browsers))
     assert sorted(answer.status_code for answer in answers) == [303] * 4 + [429] * 4
-    assert await street.value("select sum(allowed) from card_attempt") == 6
+    assert await street.value("select sum(max_attempts) from card_attempt") == 6
 
 
 async def test_h6_an_open_payment_ends_after_ten_minutes_and_gives_its_tries_back(street: Street) -> None:
     browser = street.browser()
     await browser.open()
     url = await browser.begin()
-    assert await street.value("select allowed from payment") == 3
+    assert await street.value("select max_attempts from payment") == 3
     await street.pass_time(minutes=9, seconds=59)
     assert "Card number" in (await street.http.get(url)).text
     await street.pass_time(seconds=1)
     assert "This payment was cancelled" in (await street.http.get(url)).text
     await browser.begin()
-    assert await street.value("select max(allowed) from payment where status = 'open'") == 3
+    assert await street.value("select max(max_attempts) from payment where status = 'open'") == 3
 
 
 async def test_h6_abandoned_payments_hold_an_address_for_ten_minutes_and_a_true_word_says_so(street: Street) -> None:
@@ -278,7 +278,7 @@ async def test_h6_six_declines_in_an_hour_pause_the_source_for_thirty_minutes_to
     await late.look("/code")
     onwards = await late.enter(await street.code())
     await late.decline(onwards.headers["location"], 3)
-    until = await street.value("select max(paused_until) from card_pause")
+    until = await street.value("select max(blocked_until) from card_source_block")
     assert until - await street.value("select max(declined_at) from card_decline") == timedelta(minutes=30)
 
     async def waits() -> int:
@@ -302,7 +302,7 @@ async def test_h7_many_declines_of_one_partner_alert_and_ask_all_its_donors_for_
         browser = street.browser(f"198.51.100.{number}")
         await browser.open()
         await browser.decline(await browser.begin(), 3)
-    assert await street.value("select count(*) from card_alert") == 0  # thirty are not more than thirty
+    assert await street.value("select count(*) from card_testing_alert") == 0  # thirty are not more than thirty
     calm = street.browser("192.0.2.50")
     await calm.open()
     url = await calm.begin()
@@ -311,8 +311,8 @@ async def test_h7_many_declines_of_one_partner_alert_and_ask_all_its_donors_for_
     told = [line for line in lines if line["event"] == "card_testing_suspected"]
     assert [(line["log_level"], line["declines"], line["tries"]) for line in told] == [("error", 31, 31)]
     assert told[0]["partner"].startswith("sandbox_partner_")
-    assert await street.value("select forced_until - raised_at from card_alert") > timedelta(minutes=30)
-    raised = await street.value("select raised_at from card_alert")
+    assert await street.value("select code_required_until - raised_at from card_testing_alert") > timedelta(minutes=30)
+    raised = await street.value("select raised_at from card_testing_alert")
     assert raised - began <= timedelta(minutes=10)
     async with street.service.db.read() as tx:
         assert list(await brakes.alerts(tx)) == [await tx.fetchval("select partner_id from donation_session limit 1")]
@@ -391,7 +391,7 @@ async def test_the_page_of_the_code_is_for_whoever_was_asked(street: Street) -> 
 
 async def test_what_the_brakes_know_is_forgotten_after_a_day(street: Street) -> None:
     await code_asked(street)
-    tables = ("card_attempt", "card_decline", "gift_code")
+    tables = ("card_attempt", "card_decline", "donation_email_code")
     await street.pass_time(hours=23, minutes=58)
     assert [await street.value(f"select count(*) > 0 from {table}") for table in tables] == [True] * 3
     await street.pass_time(minutes=3)
@@ -407,5 +407,5 @@ async def test_partners_may_try_declined_cards_in_the_sandbox_as_often_as_they_l
             await browser.open()
             await browser.decline(await browser.begin(), 5)
         assert await street.tries() == 40
-        assert await street.value("select count(*) from card_pause") == 0
-        assert await street.value("select count(*) from card_alert") == 0
+        assert await street.value("select count(*) from card_source_block") == 0
+        assert await street.value("select count(*) from card_testing_alert") == 0

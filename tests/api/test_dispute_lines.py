@@ -172,7 +172,7 @@ async def test_m6_held_money_that_went_back_twice_is_our_loss(service: Service, 
     held = await late(service, api, "late_twice")
     async with service.db.write() as tx:
         await suspense.decide_due(tx)
-        held_id = await tx.fetchval("select id from held_payment where provider_payment = $1", held.payment)
+        held_id = await tx.fetchval("select id from unallocated_payment where provider_payment = $1", held.payment)
         await suspense.record_refund(tx, held_id, "fake_refund_twice")
     await held.tell(DisputeStatus.LOST)
     assert await state(held) == "refunded"
@@ -182,4 +182,6 @@ async def test_m6_held_money_that_went_back_twice_is_our_loss(service: Service, 
 async def state(held: Disputed) -> str:
     """Of the held money."""
     async with held.giving.service.db.read() as tx:
-        return str(await tx.fetchval("select status from held_payment where provider_payment = $1", held.payment))
+        return str(
+            await tx.fetchval("select status from unallocated_payment where provider_payment = $1", held.payment)
+        )

@@ -328,7 +328,7 @@ async def states(giving: Giving) -> list[tuple[str, int, int | None]]:
     """State, amount and our loss of the disputes of the provider's payment."""
     async with giving.service.db.read() as tx:
         rows = await tx.fetch(
-            "select status, amount_minor, borne_minor from dispute where provider_payment = any($1) order by id",
+            "select status, amount_minor, absorbed_minor from dispute where provider_payment = any($1) order by id",
             list(giving.provider.payments),
         )
     return [tuple(row) for row in rows]

@@ -237,7 +237,7 @@ async def test_i_the_same_upload_with_the_same_key_is_answered_once(service: Ser
     assert code(await send(hostile_pdfs.plain(3))) == (400, "idempotency/same_key_different_data")
     assert len(blobs(service)) == before + 1
     assert len(data(await api.get(f"/v1/validation-requests/{made['id']}"))["documents"]) == 1
-    assert await rows(service, "select from flow_call where flow = 'uploads'") == []
+    assert await rows(service, "select from provider_call_lease where flow = 'uploads'") == []
 
 
 async def test_i_a_refused_upload_leaves_its_key_free(api: Client) -> None:

@@ -351,21 +351,6 @@ async def test_a_return_asks_about_the_payment_it_comes_from_though_another_has_
     assert (back.standing, back.unpaid) == (Standing.HELD, False)
 
 
-async def test_i6_what_a_version_before_began_is_asked_for_again_as_it_was(giving: Giving) -> None:
-    giving.provider.lose_answers = 1
-    with pytest.raises(ProviderUnavailable):
-        await giving.begin()
-    async with giving.service.db.write() as tx:
-        await tx.execute(
-            "update payment set tokened = false where donation_id = (select id from donation where session_id = $1)",
-            giving.session_id,
-        )
-    ((key, (order, made)),) = giving.provider.orders.items()
-    page = order.cancel_url.partition("?")[0]
-    giving.provider.orders[key] = (replace(order, return_url=f"{page}/return", cancel_url=page), made)
-    assert (await giving.begin()).url == giving.provider.payments[made].url
-
-
 async def sweep_sessions(service: Service) -> None:
     """Record the expiry of every session that has expired."""
     async with service.db.write() as tx:

@@ -138,7 +138,7 @@ async def test_money_covers_the_oldest_first_in_part_in_full_and_over(service: S
     assert (part["status"], part["paidAmount"]) == ("PARTLY_PAID", 1000)
     held = await suspense(service)
     made = await paid(service, request, 1000, "TX-3")
-    assert (made.applied_minor, made.over_minor, made.status) == (800, 200, "held")
+    assert (made.applied_minor, made.overpaid_minor, made.status) == (800, 200, "held")
     assert statuses(await donations_of(api, request)) == ["RECEIVED_PAYMENT"] * 3
     [whole] = await requests(api)
     assert (whole["status"], whole["paidAmount"], whole["amount"]) == ("PAID", 1800, 1800)
@@ -246,7 +246,7 @@ async def test_more_donations_than_one_transaction_holds_are_all_received(servic
     named = uuid_of(service, "donationrequest", request["id"])
     async with service.db.write() as tx:  # and the process is gone
         money = Money(request["amount"], "USD")
-        await asking.receive(tx, EVERYONE, named, money, "TX-MANY", noted_by="officer")
+        await asking.receive(tx, EVERYONE, named, money, "TX-MANY", recorded_by="officer")
     assert statuses(await donations_of(api, request)).count("RECEIVED_PAYMENT") == 100
     await service.drain()
     assert (await api.get("/v1/donations", donationRequestId=request["id"], status="RECEIVED_PAYMENT")).json()[
@@ -300,7 +300,7 @@ async def test_what_is_over_pays_another_request_and_the_rest_stays_held(
     others, waiting = await suspense(service), await clearing(service)
     first = await asked(service, api, 500)
     over = await paid(service, first, 1000, "APPLY-1")
-    assert (over.status, over.over_minor) == ("held", 500)
+    assert (over.status, over.overpaid_minor) == ("held", 500)
     second = await asked(service, api, 100, 200)
     second_id = uuid_of(service, "donationrequest", second["id"])
     foreign = uuid_of(service, "donationrequest", (await asked(service, other, 100))["id"])
@@ -320,7 +320,7 @@ async def test_what_is_over_pays_another_request_and_the_rest_stays_held(
             await apply(over, wrong)
     assert await suspense(service) == others + 500
     part = await apply(over, second_id)
-    assert (part.applied_minor, part.over_minor, part.status) == (300, 200, "held")
+    assert (part.applied_minor, part.overpaid_minor, part.status) == (300, 200, "held")
     assert statuses(await donations_of(api, second)) == ["RECEIVED_PAYMENT"] * 2
     assert (data(await api.get(f"/v1/donation-requests/{second['id']}"))["status"], await suspense(service)) == (
         "PAID",
@@ -391,5 +391,5 @@ async def test_a_request_is_full_at_the_end_of_a_batch_as_well(service: Service,
     while more:
         async with service.db.write() as tx:
             made, more = await asking.gather(tx, of, limit=2)
-        finished += [made.money.minor] if made and not made.gathering else []
+        finished += [made.money.minor] if made and not made.collecting else []
     assert finished == [MAX_MINOR, 5]

@@ -176,7 +176,7 @@ async def runs(world: World) -> None:
 async def bank_returns(world: World) -> None:
     (payout,) = await support.payouts(world.api, status="PAID")
     await payout_flows.mark_returned(
-        world.service.db, uuid_of(world.service, "disbursement", payout["id"]), "closed", noted_by="officer"
+        world.service.db, uuid_of(world.service, "disbursement", payout["id"]), "closed", recorded_by="officer"
     )
 
 
@@ -214,7 +214,7 @@ async def is_asked(world: World) -> None:
 async def partner_pays(world: World) -> None:
     request = uuid_of(world.service, "donationrequest", (await world.record())["donationRequestId"])
     await requests.receive(
-        world.service.db, EVERYONE, request, Money(2500, "USD"), f"bank {request}", noted_by="officer"
+        world.service.db, EVERYONE, request, Money(2500, "USD"), f"bank {request}", recorded_by="officer"
     )
 
 

@@ -283,7 +283,7 @@ class TestFollowing:
         service.clock.advance(days=1)
         async with service.db.write() as tx:
             await payouts.mark_returned(
-                tx, support.uuid_of(service, "disbursement", payout["id"]), "closed", noted_by="x"
+                tx, support.uuid_of(service, "disbursement", payout["id"]), "closed", recorded_by="x"
             )
         assert await followed(service, donation_id) == (2, "gift.wait.held", True)
         await support.release(service, nonprofit)

@@ -44,7 +44,9 @@ async def late(service: Service, api: Client, provider: str) -> Giving:
 async def refunded(giving: Giving) -> None:
     """The provider has sent held money back."""
     async with giving.service.db.write() as tx:
-        held = await tx.fetchval("select id from held_payment where provider_payment = $1", giving.provider.only())
+        held = await tx.fetchval(
+            "select id from unallocated_payment where provider_payment = $1", giving.provider.only()
+        )
     async with giving.service.db.write() as tx:
         await decisions.refund(tx, held, "too late", "tests")
     await suspense.refund(giving.service.db, giving.provider, held)

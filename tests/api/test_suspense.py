@@ -69,7 +69,7 @@ async def mails(giving: Giving) -> list[dict[str, Any]]:
 async def test_m6_every_row_of_the_rules_holds_in_the_running_service(giving: Giving, row: Row) -> None:
     found = await held_for(giving, row.reason)
     assert (found.reason, found.status) == (row.reason, "held")
-    assert found.acts_at - found.held_at == row.after
+    assert found.auto_decide_at - found.received_at == row.after
     if row.after:
         giving.service.clock.advance(row.after - MOMENT)
         await work(giving)
@@ -254,17 +254,20 @@ async def test_the_mail_says_how_much_for_whom_and_why_in_the_donors_language(ow
     ("change", "constraint"),
     [
         ("status = 'refunded', provider_refund = 'x'", "lifecycle_held_payment"),
-        ("status = 'refunding'", "held_payment_decided"),
-        ("status = 'refunding', decided_at = held_at, decided_by = 'ada'", "held_payment_decided"),
-        ("status = 'dismissed', decided_at = held_at, decided_by = '', note = 'x'", "held_payment_decided_by_check"),
-        ("provider_refund = 'x'", "held_payment_refunded"),
+        ("status = 'refunding'", "unallocated_payment_decided"),
+        ("status = 'refunding', decided_at = received_at, decided_by = 'ada'", "unallocated_payment_decided"),
+        (
+            "status = 'dismissed', decided_at = received_at, decided_by = '', note = 'x'",
+            "unallocated_payment_decided_by_check",
+        ),
+        ("provider_refund = 'x'", "unallocated_payment_refunded"),
     ],
 )
 async def test_m6_the_database_refuses_other_ends(giving: Giving, change: str, constraint: str) -> None:
     found = await held_for(giving, "over")
     with pytest.raises(asyncpg.CheckViolationError) as refused:
         async with giving.service.db.write() as tx:
-            await tx.execute(f"update held_payment set {change} where id = $1", found.id)
+            await tx.execute(f"update unallocated_payment set {change} where id = $1", found.id)
     assert refused.value.constraint_name == constraint
 
 
@@ -273,7 +276,8 @@ async def test_m5_the_database_refuses_to_send_back_what_is_none_of_ours(giving:
     with pytest.raises(asyncpg.CheckViolationError) as refused:
         async with giving.service.db.write() as tx:
             await tx.execute(
-                "update held_payment set status = 'refunding', decided_at = held_at, decided_by = 'rule' where id = $1",
+                "update unallocated_payment "
+                "set status = 'refunding', decided_at = received_at, decided_by = 'rule' where id = $1",
                 found.id,
             )
-    assert refused.value.constraint_name == "held_payment_none_of_ours"
+    assert refused.value.constraint_name == "unallocated_payment_not_ours"

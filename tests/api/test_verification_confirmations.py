@@ -104,13 +104,13 @@ async def test_an_answer_to_an_account_that_is_another_one_by_now_is_asked_for_a
     made, mail = await asked(service, api)
     first = await bank.account(service, made["organisationId"])
     page = await browser.open(path_of(link_in(mail)))
-    assert first.shown in page.text
+    assert first.masked_number in page.text
     form = {**WHO, "seen": seen(page), "csrf": browser.csrf, "answer": "confirmed"}
     second = await bank.account(service, made["organisationId"], iban=bank.OTHER_IBAN)
     changed = await browser.post(page.url.path, form)
     assert changed.status_code == 409
     assert "Something on this page has changed meanwhile." in changed.text
-    assert second.shown in changed.text
+    assert second.masked_number in changed.text
     assert WHO["name"] in changed.text
     assert (await shown(api, made))["status"]["awaitingAnswerFromOrganisation"] is True
     assert (await browser.post(page.url.path, {**form, "seen": seen(changed)})).status_code == 303

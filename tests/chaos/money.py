@@ -101,7 +101,7 @@ async def return_payout(db: Database, session_id: UUID) -> None:
     async with db.read() as tx:
         disbursement = await tx.fetchval("select disbursement_id from donation where session_id = $1", session_id)
     with suppress(PayoutRefused):
-        await payouts.mark_returned(db, disbursement, "account closed", noted_by="officer")
+        await payouts.mark_returned(db, disbursement, "account closed", recorded_by="officer")
 
 
 async def release(db: Database, session_id: UUID) -> None:

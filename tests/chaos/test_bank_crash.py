@@ -134,10 +134,10 @@ async def check(own: Service, api: Client, lines: str, statements: int) -> None:
     """Each line is there once, and is the movement of what it should be; no self-check finds anything."""
     async with own.db.read() as tx:
         found = await tx.fetch(
-            "select right(bank_reference, 1) as line, matched_as, count(*)::int from bank_line "
+            "select right(bank_reference, 1) as line, matched_as, count(*)::int from bank_statement_line "
             "where bank_reference !~ '-0$' group by 1, 2"
         )
-        held = await tx.fetchval("select count(*) from held_payment where reason = 'paid_twice'")
+        held = await tx.fetchval("select count(*) from unallocated_payment where reason = 'paid_twice'")
     assert sorted(tuple(row) for row in found) == [(line, KINDS[line][0], statements) for line in lines]
     assert held == statements
     assert {one["status"] for one in await requests(api)} <= {"PAID"}

@@ -160,7 +160,7 @@ async def check(service: Service, paid: int) -> None:
                    (select count(*) from payment where status = 'succeeded') counted,
                    (select count(*) from payment) begun,
                    (select count(*) from ledger_transfer) posted,
-                   (select count(*) from held_payment) held,
+                   (select count(*) from unallocated_payment) held,
                    (select count(*) from event where type = 'donation.payment_successful') told
             """
         )

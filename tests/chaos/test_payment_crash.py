@@ -69,7 +69,7 @@ async def test_i6_a_process_killed_while_asking_leaves_one_payment(own: Service,
         await killed(giving, simulator, point)
         async with own.db.read() as tx:
             row = await tx.fetchrow("select id, status from payment")
-            assert await tx.fetchval("select count(*) from flow_call") == 1
+            assert await tx.fetchval("select count(*) from provider_call_lease") == 1
         assert row is not None
         assert row["status"] == "starting"
         reference = payments.reference(row["id"])
@@ -80,7 +80,7 @@ async def test_i6_a_process_killed_while_asking_leaves_one_payment(own: Service,
         assert (await giving.come_back()).standing is Standing.PAID
         assert await giving.events() == PAID
         async with own.db.read() as tx:
-            assert await tx.fetchval("select count(*) from flow_call") == 0
+            assert await tx.fetchval("select count(*) from provider_call_lease") == 0
             assert await tx.fetchval("select count(*) from provider_test.payment") == 1
     await api.close()
 

@@ -74,15 +74,15 @@ async def test_m6_i6_a_process_killed_while_sending_money_back_sends_it_once(own
         async with own.db.write() as tx:
             assert await suspense.decide_due(tx) == 1
         async with own.db.read() as tx:
-            held = await tx.fetchval("select id from held_payment")
+            held = await tx.fetchval("select id from unallocated_payment")
         await killed(giving, simulator, str(held), point)
         own.clock.advance_wall(seconds=600)  # the lease of a child on a busy machine began late
         await work(giving)
         async with own.db.read() as tx:
-            assert await tx.fetchval("select status from held_payment") == "refunded"
+            assert await tx.fetchval("select status from unallocated_payment") == "refunded"
             sent = await tx.fetch("select payment_id, amount from provider_test.refund")
             kinds = await tx.fetch("select kind from ledger_transfer order by id")
-            assert await tx.fetchval("select count(*) from flow_call") == 0
+            assert await tx.fetchval("select count(*) from provider_call_lease") == 0
             assert await tx.fetchval("select count(*) from sandbox_mail") == 1
         assert [tuple(row) for row in sent] == [(payment, 2500)]
         assert [row["kind"] for row in kinds] == ["payment_held", "refund_begun", "refund_paid"]
@@ -111,7 +111,7 @@ async def test_i6_a_process_killed_while_sending_a_gift_back_sends_it_once(own: 
         async with own.db.read() as tx:
             sent = await tx.fetch("select payment_id, amount from provider_test.refund")
             kinds = await tx.fetch("select kind from ledger_transfer order by id")
-            assert await tx.fetchval("select count(*) from flow_call") == 0
+            assert await tx.fetchval("select count(*) from provider_call_lease") == 0
         assert [tuple(row) for row in sent] == [(payment, 1000)]
         assert [row["kind"] for row in kinds] == ["payment_received", "gift_refund_begun", "gift_refund_sent"]
         assert (await giving.events()).count("donation.refunded") == 1

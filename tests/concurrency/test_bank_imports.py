@@ -37,7 +37,7 @@ begin
     end if;
     return null;
 end $$;
-create trigger let_pass after update on bank_line for each row
+create trigger let_pass after update on bank_statement_line for each row
     when (new.status = 'matched') execute function let_pass();
 """
 
@@ -200,6 +200,6 @@ async def test_m4_a_line_that_lets_others_pass_is_looked_at_again(
     assert (await heard(alone, *moved)).matched == matched
     if matched == 1:
         [waiting] = [one for one in await lines(alone) if one.status == "open"]
-        assert (waiting.reason, "let pass 5 times" in (waiting.refusal or "")) == ("refused", True)
+        assert (waiting.reason, "let pass 5 times" in (waiting.booking_error or "")) == ("refused", True)
         assert (await heard(alone, *moved)).matched == 1
     await consistent(alone, 5000)

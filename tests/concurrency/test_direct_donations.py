@@ -47,7 +47,7 @@ async def test_s4_many_direct_donations_are_asked_for_paid_and_paid_out(
         [request] = await flows.invoice_partner(service.db, Unasked(tenant.partner.id, "USD"))
         asked = perf_counter()
         whole = Money(1000 * many, "USD")
-        await flows.receive(service.db, EVERYONE, request.id, whole, "TX-ALL", noted_by="officer")
+        await flows.receive(service.db, EVERYONE, request.id, whole, "TX-ALL", recorded_by="officer")
         received = perf_counter()
         await payouts.run(service.db, Rules())
         ended = perf_counter()

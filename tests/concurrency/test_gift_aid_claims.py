@@ -98,4 +98,6 @@ async def test_a_gift_made_while_its_declaration_is_cancelled_bears_the_one_befo
 
 
 async def _living(tx: Tx, donation_id: UUID) -> int:
-    return int(await tx.fetchval("select count(*) from gift_aid_claimed where donation_id = $1 and live", donation_id))
+    return int(
+        await tx.fetchval("select count(*) from gift_aid_claim_donation where donation_id = $1 and active", donation_id)
+    )

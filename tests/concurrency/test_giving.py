@@ -105,7 +105,7 @@ async def test_s5_who_waits_for_the_brakes_keeps_no_account_from_others(service:
     async with service.db.write() as tx:
         await tx.execute(
             """
-            insert into card_attempt (payment_id, partner_id, address, allowed, started_at)
+            insert into card_attempt (payment_id, partner_id, address, max_attempts, started_at)
             select p.id, d.partner_id, substr(sha256('a'), 1, 16), 5, $2
             from payment p join donation d on d.id = p.donation_id where d.id = $1
             """,
@@ -255,7 +255,7 @@ async def check(giving: Giving) -> None:
         donations = await tx.fetch("select * from donation where session_id = $1", giving.session_id)
         session = await tx.fetchrow("select * from donation_session where id = $1", giving.session_id)
         held = await tx.fetch(
-            "select provider_payment from held_payment where provider_payment = any($1)",
+            "select provider_payment from unallocated_payment where provider_payment = any($1)",
             list(giving.provider.payments),
         )
         counted = await tx.fetch(

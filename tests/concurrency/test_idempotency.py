@@ -233,7 +233,7 @@ async def test_i1_an_equal_upload_that_only_looks_stops_none(service: Service, a
 
     first = asyncio.create_task(send())
     async with service.db.write() as tx:
-        await eventually(lambda: tx.fetch("select from flow_call where flow = 'uploads' for update"))
+        await eventually(lambda: tx.fetch("select from provider_call_lease where flow = 'uploads' for update"))
         second = asyncio.create_task(send())
         # The second waits for the lease and holds the lock of its key; for that the first waits.
         await eventually(both_wait)

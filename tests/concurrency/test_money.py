@@ -104,7 +104,7 @@ async def check_events(world: World) -> None:
         events = await tx.fetch("select type, count(*) from event where type like 'donation.%' group by type")
         also = await tx.fetchrow(
             "select count(*) as made, count(settled_at) as settled, (select count(*) from reassignment) as reassigned, "
-            "(select count(*) from returned_gift) as returned, "
+            "(select count(*) from returned_disbursement_donation) as returned, "
             "(select count(*) from refund where status = 'sent') as sent, "
             "(select count(*) from dispute where status = 'lost' and donation_id is not null) as lost from donation"
         )

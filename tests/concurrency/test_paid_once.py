@@ -140,7 +140,7 @@ async def test_m11_no_file_is_released_with_a_payout_that_is_decided_at_this_mom
     assert made is not None
     async with alone.db.write() as tx:
         if way == "returned":
-            await holding.mark_returned(tx, payout_id, "never sent", noted_by="officer")
+            await holding.mark_returned(tx, payout_id, "never sent", recorded_by="officer")
         else:
             two = Confirmation("operator_a", 0, "seen", ("operator_b", "seen too"))
             await holding.confirm(tx, payout_id, two)

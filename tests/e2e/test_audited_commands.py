@@ -65,7 +65,7 @@ select $1, 'https://id.example.org', 'ann', id, 'account', now(), now()
 from person where partner_id = $1 and user_name = 'ann@example.org'
 """
 """As when she came from the provider."""
-WAITING_LINES = "select id from bank_line where status = 'open' order by id"
+WAITING_LINES = "select id from bank_statement_line where status = 'open' order by id"
 
 
 def leaves(command: Any, path: tuple[str, ...] = ()) -> Iterator[str]:
@@ -395,7 +395,7 @@ async def accounts_and_bank_files(world: World, nonprofit: str) -> None:
         gap = world.text("bankstatement", await tx.fetchval("select id from bank_statement_gap limit 1"))
     await world.does("bank-lines", "explain", gap, *NOTE)
     async with world.service.db.read() as tx:
-        report = await tx.fetchval("select provider || '/' || reference from settlement_unbanked limit 1")
+        report = await tx.fetchval("select provider || '/' || reference from unreconciled_settlement limit 1")
     await world.does("bank-lines", "explain", report, *NOTE)
     assert (await world.typed("bank-lines", "explain", report, *NOTE))[0] == 1
 

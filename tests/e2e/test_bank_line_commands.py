@@ -113,7 +113,7 @@ async def test_m7_what_waits_is_seen_in_one_place_with_its_age(
     for see in ("almoner settlements exceptions", "almoner bank-lines list", "almoner bank-lines reports"):
         assert see in told
     assert told.count("0 h") == 3
-    kinds = ("provider_line", "bank_line", "provider_payout")
+    kinds = ("provider_line", "bank_statement_line", "provider_payout")
     await measured(service, *(f'almoner_unreconciled_open{{what="{kind}"}} 1.0' for kind in kinds))
     assert service.services.telemetry.exposition().count(b"almoner_unreconciled_oldest_seconds{") == 4
 

@@ -56,7 +56,8 @@ async def test_v8_a_million_entries_are_proved_within_a_minute(empty_database: T
     figures.write(
         "audit",
         "The audit log",
-        f"{entries:,} entries proved in {proved:.1f} s ({entries / proved:,.0f} a second; at most 60 s are allowed)",
+        f"{entries:,} entries proved in {proved:.1f} s ({entries / proved:,.0f} a second; at most 60 s are "
+        f"max_attempts)",
         f"{memory:.0f} MiB more memory at most while proving",
         f"chained by one chainer in {chained:.1f} s ({entries / chained:,.0f} a second), while nothing else was done",
     )

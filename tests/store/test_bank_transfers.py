@@ -35,7 +35,7 @@ async def test_sweeps_and_lines_read_indexes(alone: Service) -> None:
         await donations.next_abandoned(cast("Tx", explaining), EVERYONE)
         await suspense.lock_with_reference(cast("Tx", explaining), EVERYONE, "RF737ZQ3K9MABC")
         used = {node.get("Index Name") for node in explaining.nodes()}
-        assert {"donation_unpaid", "donation_awaited", "held_payment_of_transfer"} <= used
+        assert {"donation_unpaid", "donation_awaited", "unallocated_payment_of_transfer"} <= used
         for awaited, index in ((False, "donation_unpaid"), (True, "donation_awaited")):
             explaining.plans.clear()
             await donations.cancel_abandoned(cast("Tx", explaining), EVERYONE, NEVER, 1, awaited=awaited)
@@ -48,15 +48,19 @@ async def test_lines_are_looked_up_by_index(alone: Service) -> None:
     async with alone.db.write() as tx:
         await tx.execute("set local enable_seqscan = off")
         explaining = Explaining(tx)
-        await suspense.accepted_as(cast("Tx", explaining), EVERYONE, "RF737ZQ3K9MABC")
+        await suspense.applied_payment_id(cast("Tx", explaining), EVERYONE, "RF737ZQ3K9MABC")
         await bank_lines.seen_before(cast("Tx", explaining), EVERYONE, line)
         await bank_lines.parts(cast("Tx", explaining), EVERYONE, "a", "1")
         await bank_lines.movements(cast("Tx", explaining), EVERYONE, "a", "1")
         await bank_lines.reports_named(cast("Tx", explaining), EVERYONE, nothing, 30, 6)
         await bank_lines.unbanked(cast("Tx", explaining), EVERYONE, 50)
         used = {node.get("Index Name") for node in explaining.nodes()}
-    lines = {"bank_line_of_movement", "bank_statement_of_account", "bank_line_statement_id_position_key"}
-    assert {*lines, "held_payment_of_transfer", "settlement_of_providers"} <= used
+    lines = {
+        "bank_statement_line_of_movement",
+        "bank_statement_once",
+        "bank_statement_line_statement_id_position_key",
+    }
+    assert {*lines, "unallocated_payment_of_transfer", "settlement_of_providers"} <= used
 
 
 async def told(service: Service, statement: str, name: str = "r") -> None:
@@ -64,14 +68,14 @@ async def told(service: Service, statement: str, name: str = "r") -> None:
     async with service.db.write() as tx:
         statement_id, line_id = tx.new_id(), tx.new_id()
         await tx.execute(
-            "insert into bank_statement (id, account, reference, currency, sha256, lines, imported_by, imported_at) "
-            "values ($1, 'a', $2, 'USD', repeat('0', 64), 1, 'x', $3)",
+            "insert into bank_statement (id, account, reference, currency, sha256, lines, imported_by, imported_at, "
+            "part) values ($1, 'a', $2, 'USD', repeat('0', 64), 1, 'x', $3, 1)",
             statement_id,
             str(line_id),
             tx.now,
         )
         await tx.execute(
-            "insert into bank_line (id, statement_id, position, account, booked_on, amount_minor, currency, "
+            "insert into bank_statement_line (id, statement_id, position, account, booked_on, amount_minor, currency, "
             "bank_reference, status, reason, created_at, status_changed_at) "
             "values ($1, $2, 1, 'a', '2026-03-02', 1, 'USD', $4, 'open', 'unknown', $3, $3)",
             line_id,
@@ -86,7 +90,7 @@ async def told(service: Service, statement: str, name: str = "r") -> None:
 async def test_a_line_of_a_gift_names_its_settlement(service: Service, matched_as: str) -> None:
     matched = f"matched_as = '{matched_as}', status = 'matched', reason = null, decided_by = 'x'"
     with pytest.raises(CheckViolationError):
-        await told(service, f"update bank_line set {matched} where id = $1")
+        await told(service, f"update bank_statement_line set {matched} where id = $1")
 
 
 async def settlement(service: Service) -> str:
@@ -108,10 +112,10 @@ async def test_m7_no_rule_books_a_movement_of_the_bank_twice(service: Service) -
     async def matched(by: str) -> None:
         settled = await settlement(service)
         matched = f"matched_as = 'settlement', settlement_id = '{settled}', status = 'matched', reason = null"
-        await told(service, f"update bank_line set {matched}, decided_by = '{by}' where id = $1", name)
+        await told(service, f"update bank_statement_line set {matched}, decided_by = '{by}' where id = $1", name)
 
     await matched("rule")
-    with pytest.raises(UniqueViolationError, match="bank_line_booked_once"):
+    with pytest.raises(UniqueViolationError, match="bank_statement_line_booked_once"):
         await matched("rule")
     await matched("operator_1")  # a person may know that they are two
 

@@ -27,10 +27,10 @@ async def filled(empty_database: TestDatabase) -> AsyncIterator["asyncpg.Connect
     connection = await asyncpg.connect(empty_database.owner_dsn)
     # The rows that these belong to are not needed.
     await connection.execute("alter table card_attempt drop constraint card_attempt_payment_id_fkey")
-    await connection.execute("alter table gift_code drop constraint gift_code_session_id_fkey")
+    await connection.execute("alter table donation_email_code drop constraint donation_email_code_session_id_fkey")
     await connection.execute(
         """
-        insert into card_attempt (payment_id, partner_id, address, device, allowed, declined, paid, started_at,
+        insert into card_attempt (payment_id, partner_id, address, device, max_attempts, declined, paid, started_at,
             ended_at)
         select gen_random_uuid(), gen_random_uuid(), decode(lpad(to_hex(n % 500), 32, '0'), 'hex'),
                decode(lpad(to_hex(n), 32, '0'), 'hex'), 3, n % 2, n % 2 = 0, $1::timestamptz + n * interval '4 seconds',
@@ -47,7 +47,7 @@ async def filled(empty_database: TestDatabase) -> AsyncIterator["asyncpg.Connect
     )
     await connection.execute(
         """
-        insert into gift_code (id, session_id, address, email, recipient, sent_at, expires_at)
+        insert into donation_email_code (id, session_id, address, email, recipient, sent_at, expires_at)
         select gen_random_uuid(), gen_random_uuid(), decode(lpad(to_hex(n % 500), 32, '0'), 'hex'),
                decode(lpad(to_hex(n), 32, '0'), 'hex'), 'x', $1::timestamptz + n * interval '4 seconds',
                $1::timestamptz + n * interval '4 seconds' + interval '10 minutes'
@@ -55,7 +55,9 @@ async def filled(empty_database: TestDatabase) -> AsyncIterator["asyncpg.Connect
         """,
         START,
     )
-    await connection.execute("analyze card_attempt, card_decline, gift_code, card_pause, card_alert")
+    await connection.execute(
+        "analyze card_attempt, card_decline, donation_email_code, card_source_block, card_testing_alert"
+    )
     yield connection
     await connection.close()
 
@@ -74,7 +76,7 @@ async def test_h6_a_decision_reads_a_handful_of_rows_from_indexes(
     answer = await filled.fetchval("explain (analyze, buffers, format json) " + store.SIGHT, *arguments)
     plan = json.loads(answer)[0]["Plan"]
     whole = {node["Relation Name"] for node in nodes(plan) if node["Node Type"] == "Seq Scan"}
-    assert whole <= {"card_pause", "card_alert"}, "tables of a few rows alone are read whole"
+    assert whole <= {"card_source_block", "card_testing_alert"}, "tables of a few rows alone are read whole"
     used = {node["Index Name"] for node in nodes(plan) if "Index Name" in node}
     assert {"card_attempt_address", "card_attempt_device", "card_decline_address", "card_decline_device"} <= used
     assert plan["Shared Hit Blocks"] + plan["Shared Read Blocks"] < 200
@@ -89,8 +91,8 @@ async def giving(service: Service, api: Client) -> Giving:
 
 
 REFUSED = [
-    ("update payment set allowed = 6", "payment_allowed_check"),
-    ("update payment set allowed = 0", "payment_allowed_check"),
+    ("update payment set max_attempts = 6", "payment_max_attempts_check"),
+    ("update payment set max_attempts = 0", "payment_max_attempts_check"),
 ]
 
 
@@ -113,8 +115,9 @@ async def test_h11_the_database_keeps_the_rules_of_codes(giving: Giving, broken:
         async with giving.service.db.write() as tx:
             await tx.execute(
                 """
-                insert into gift_code (id, session_id, address, email, recipient, sent_at, expires_at, wrong,
-                                       passed_at, spent_at)
+                insert into donation_email_code (id, session_id, address, email, recipient, sent_at, expires_at,
+                                       failed_attempts,
+                                       verified_at, used_at)
                 values ($1, $2, $3, $3, 'x', $4, $5, $6, $7, $8)
                 """,
                 uuid4(),

@@ -22,19 +22,19 @@ APPEND_ONLY = {
     "event",
     "state_change",
     "provider_event",
-    "held_payment",
-    "held_payment_decision",
+    "unallocated_payment",
+    "unallocated_payment_decision",
     "monetary_donation_decision",
     "reassignment",
     "receipt",
     "register_load",
     "register_file",
-    "returned_gift",
+    "returned_disbursement_donation",
     "review_decision",
     "settlement",
     "webhook_attempt",
 }
-DECIDED = ("status", "status_changed_at", "decided_at", "decided_by", "note", "provider_refund", "accepted_as")
+DECIDED = ("status", "status_changed_at", "decided_at", "decided_by", "note", "provider_refund", "applied_payment_id")
 
 
 def classified() -> Counter[tuple[str, str]]:
@@ -89,6 +89,6 @@ async def test_the_service_cannot_change_what_is_only_added_to(session_database:
         ("webhook_attempt", "*", "DELETE"),
         ("register_load", "status", "UPDATE"),  # taken back by another load, never what it brought
         # what becomes of held money, never what was held
-        *(("held_payment", column, "UPDATE") for column in DECIDED),
+        *(("unallocated_payment", column, "UPDATE") for column in DECIDED),
     }
     assert owners == []

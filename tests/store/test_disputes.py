@@ -35,7 +35,7 @@ async def test_its_lifecycle_is_the_databases(service: Service) -> None:
     assert [tuple(row) for row in rows] == list(DISPUTE.arrows())
 
 
-BORNE = "decided_at = now(), status_changed_at = now(), borne_minor = 0"
+BORNE = "decided_at = now(), status_changed_at = now(), absorbed_minor = 0"
 
 
 @pytest.mark.parametrize(
@@ -46,7 +46,7 @@ BORNE = "decided_at = now(), status_changed_at = now(), borne_minor = 0"
         ("decided_at = now()", "dispute_decided"),
         (f"status = 'won', {BORNE}", "dispute_decided"),
         (f"status = 'lost', {BORNE}, decided_by = 'ann'", "dispute_decided"),
-        ("status = 'lost', decided_at = now(), status_changed_at = now(), borne_minor = 2501", "dispute_decided"),
+        ("status = 'lost', decided_at = now(), status_changed_at = now(), absorbed_minor = 2501", "dispute_decided"),
         (f"status = 'lost', {BORNE}, recovered_minor = 0", "dispute_decided"),
     ],
 )
@@ -70,7 +70,7 @@ async def test_what_its_provider_said_is_never_changed(service: Service, open_di
 
 @pytest.mark.parametrize(
     "change",
-    ["status = 'won', borne_minor = null", "borne_minor = 1", "status = 'open', decided_at = null", "note = 'x'"],
+    ["status = 'won', absorbed_minor = null", "absorbed_minor = 1", "status = 'open', decided_at = null", "note = 'x'"],
 )
 async def test_a_decided_one_stays_decided(service: Service, open_dispute: UUID, change: str) -> None:
     async with service.db.write() as tx:
@@ -81,7 +81,7 @@ async def test_a_decided_one_stays_decided(service: Service, open_dispute: UUID,
 
 COPY = """
 insert into dispute (id, provider, provider_payment, provider_dispute, donation_id, amount_minor, currency, status,
-                     reason, opened_at, learnt_at, looked_at, status_changed_at)
+                     reason, opened_at, received_at, checked_at, status_changed_at)
 select gen_random_uuid(), provider, provider_payment, {}, donation_id, {}, {}, 'open', reason, now(), now(), now(),
        now()
 from dispute where id = $1
@@ -123,7 +123,7 @@ async def test_a_disputed_gift_goes_nowhere(service: Service, api: Client, open_
     assert gift["disbursement_id"] is None
     assert await payouts(api) == []
     refund = """
-        insert into refund (id, donation_id, payment_id, provider, amount_minor, currency, borne_minor, status,
+        insert into refund (id, donation_id, payment_id, provider, amount_minor, currency, deducted_minor, status,
                             started_at, status_changed_at)
         values (gen_random_uuid(), $1, $2, 'test', 1, 'USD', 0, 'begun', now(), now())
     """
@@ -140,7 +140,7 @@ async def test_a_disputed_gift_goes_nowhere(service: Service, api: Client, open_
 @pytest.mark.parametrize(
     ("sql", "values", "index"),
     [
-        (store.OLDEST, (), "dispute_unlooked"),
+        (store.OLDEST, (), "dispute_unchecked"),
         (store.OPEN, (), "dispute_"),
         (store.OF_PAYMENT, ("test", "tp_1"), "dispute_of_payment"),
         (store.UNRECOVERED, (UUID(int=1),), "dispute_of_donation"),

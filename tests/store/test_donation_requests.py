@@ -55,16 +55,19 @@ async def test_a_direct_donation_is_asked_for_in_a_request_that_gathers_and_stay
     loose = uuid_of(service, "donation", (await factories.direct(service, api))["id"])
     move = "update donation set status = 'REQUESTED_PAYMENT', request_id = $2 where id = $1"
     assert await refuses(service, move, loose, None) == "donation_requested"
-    assert await refuses(service, move, loose, named) == "donation_gathered"
+    assert await refuses(service, move, loose, named) == "donation_request_assignable"
     [donation] = await donations_of(api, request)
     inside = uuid_of(service, "donation", donation["id"])
     for change, constraint in {
-        "status = 'CANCELLED', cancelled_at = now(), request_id = null": ("donation_direct", "donation_gathered"),
+        "status = 'CANCELLED', cancelled_at = now(), request_id = null": (
+            "donation_direct",
+            "donation_request_assignable",
+        ),
         "amount_minor = 1": ("donation_direct",),
         "currency = 'EUR'": ("donation_direct",),
-        "request_id = null": ("donation_gathered",),
+        "request_id = null": ("donation_request_assignable",),
         "organisation_id = gen_random_uuid()": ("donation_immutable",),
-        "status = 'ACTIVE', request_id = null": ("donation_gathered", "lifecycle_donation"),
+        "status = 'ACTIVE', request_id = null": ("donation_request_assignable", "lifecycle_donation"),
     }.items():
         assert await refuses(service, f"update donation set {change} where id = $1", inside) in constraint, change
 
@@ -73,7 +76,7 @@ async def test_a_hosted_donation_is_never_active_and_in_no_request(service: Serv
     request = uuid_of(service, "donationrequest", (await asked(service, api, 1000))["id"])
     hosted = uuid_of(service, "donation", (await factories.donation(service, api))["id"])
     broken = await refuses(service, "update donation set request_id = $2 where id = $1", hosted, request)
-    assert broken in ("donation_gathered", "donation_requested")
+    assert broken in ("donation_request_assignable", "donation_requested")
 
 
 async def test_what_was_asked_for_and_paid_stays(service: Service, api: Client) -> None:
@@ -84,15 +87,15 @@ async def test_what_was_asked_for_and_paid_stays(service: Service, api: Client) 
         "amount_minor = 900": ("donation_request_immutable", "donation_request_paid"),
         "donations = 2": ("donation_request_immutable",),
         "due_at = due_at + interval '1 day'": ("donation_request_immutable",),
-        "gathering = true": ("donation_request_immutable", "donation_request_gathered"),
+        "collecting = true": ("donation_request_immutable", "donation_request_collecting_state"),
         "paid_minor = 999": ("donation_request_immutable", "donation_request_paid"),
-        "covered_minor = 1": ("donation_request_immutable",),
+        "allocated_minor = 1": ("donation_request_immutable",),
         "status = 'OPEN'": ("lifecycle_donation_request",),
     }.items():
         broken = await refuses(service, f"update donation_request set {change} where id = $1", named)
         assert broken in constraint, change
     async with service.db.write() as tx:
-        for change in ("amount_minor = 1", "bank_reference = 'other'", "over_minor = 0"):
+        for change in ("amount_minor = 1", "bank_reference = 'other'", "overpaid_minor = 0"):
             with pytest.raises(asyncpg.InsufficientPrivilegeError):
                 async with tx.savepoint():
                     await tx.execute(f"update request_payment set {change} where id = $1", payment.id)
@@ -103,8 +106,9 @@ async def test_what_was_asked_for_and_paid_stays(service: Service, api: Client) 
 
 MANY = """
 with asked as (
-    insert into donation_request (id, partner_id, currency, amount_minor, donations, paid_minor, covered_minor, status,
-                                  reference, made_before, gathering, covering, created_at, due_at, status_changed_at)
+    insert into donation_request (id, partner_id, currency, amount_minor, donations, paid_minor, allocated_minor,
+                                  status,
+                                  reference, cutoff_at, collecting, allocating, created_at, due_at, status_changed_at)
     select gen_random_uuid(), $1, 'USD', 2500, 25, 0, 0, 'OPEN',
         'ALM-' || upper(substr(md5($1::uuid::text || n), 1, 5)) || '-' || upper(substr(md5($1::uuid::text || n), 6, 5)),
         $3, false, false, $3, $3, $3
@@ -141,15 +145,15 @@ async def _explain(service: Service, partner: Partner) -> None:
         await store_requests.oldest_unasked(asked_of, EVERYONE)
         await store_requests.lock_waiting(asked_of, EVERYONE, uuid4(), 100)
         await store_requests.sum_unasked(asked_of, partner, "USD", START + timedelta(days=1))
-        await store.covering(asked_of, EVERYONE, 1)
+        await store.allocating(asked_of, EVERYONE, 1)
         await store.lock_gathering(asked_of, partner, "USD")
         await store.find_by_reference(asked_of, EVERYONE, "ALM-00000-00000")
         plans = cast("Any", asked_of)
         assert plans.indexes() >= {
             "donation_of_request",
             "donation_unrequested",
-            "donation_request_covering",
-            "donation_request_gathering",
+            "donation_request_allocating",
+            "donation_request_collecting",
             "donation_request_reference_key",
         }
         assert plans.scans() == set()

@@ -51,8 +51,8 @@ async def lay(tx: Tx, partner: Partner, nonprofits: list[UUID]) -> World:
         )
     await tx.execute(
         """
-        insert into donation_request (id, partner_id, currency, amount_minor, donations, paid_minor, covered_minor,
-                                      status, reference, made_before, gathering, covering, created_at, due_at,
+        insert into donation_request (id, partner_id, currency, amount_minor, donations, paid_minor, allocated_minor,
+                                      status, reference, cutoff_at, collecting, allocating, created_at, due_at,
                                       status_changed_at)
         values ($1, $2, 'GBP', 100, 1, 0, 0, 'OPEN', $3, $4, true, false, $4, $4, $4)
         """,
@@ -99,7 +99,7 @@ CHANGES = (
     where id = $1 and status = 'RECEIVED_PAYMENT' and organisation_id <> $2
     """,
     """
-    insert into refund (id, donation_id, provider, amount_minor, currency, borne_minor, status, started_at,
+    insert into refund (id, donation_id, provider, amount_minor, currency, deducted_minor, status, started_at,
                         status_changed_at)
     select gen_random_uuid(), id, 'test', 10, currency, 0, 'begun', created_at, created_at
     from donation where id = $1 and status = 'RECEIVED_PAYMENT' and withdrawn_minor < 900

@@ -59,7 +59,7 @@ async def test_whoever_passes_a_gift_on_takes_its_declaration_off(service: Servi
     update donation set reassigned_from = organisation_id, organisation_id = $2, reassigned_at = $3,
         gift_aid_id = case when $4 then gift_aid_id end
     where id = $1 returning gift_aid_id
-    """  # as the version before does it
+    """  # whether or not the statement keeps the declaration
     async with service.db.write() as tx:
         declaration = await tx.fetchval("select gift_aid_id from donation where id = $1", moved)
         assert await tx.fetchval(before, moved, other, tx.now, True) is None

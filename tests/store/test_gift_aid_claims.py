@@ -45,23 +45,23 @@ async def test_a_gift_is_in_one_living_claim(service: Service, api: Client) -> N
     given = await of.gift(1000)
     claim = await of.submitted()
     again = """
-        insert into gift_aid_claimed (claim_id, donation_id, declaration_id, line, amount_minor)
-        select $2, donation_id, declaration_id, 1, amount_minor from gift_aid_claimed where claim_id = $1
+        insert into gift_aid_claim_donation (claim_id, donation_id, declaration_id, line, amount_minor)
+        select $2, donation_id, declaration_id, 1, amount_minor from gift_aid_claim_donation where claim_id = $1
     """
     await of.gift(2000)
     other = await of.drafted()
-    assert await refuses(service, again, claim.id, other.id) == "gift_aid_claimed_once"
+    assert await refuses(service, again, claim.id, other.id) == "gift_aid_claim_donation_once"
     donation = uuid_of(service, "donation", given["id"])
     for change, constraint in {
-        "adjusted_minor = 1001": "gift_aid_claimed_adjusted",
-        "adjusted_minor = 1000": "gift_aid_claimed_ended",
-        "adjusted_minor = -1": "gift_aid_claimed_immutable",
+        "adjusted_minor = 1001": "gift_aid_claim_donation_adjusted",
+        "adjusted_minor = 1000": "gift_aid_claim_donation_ended",
+        "adjusted_minor = -1": "gift_aid_claim_donation_immutable",
     }.items():
-        sql = f"update gift_aid_claimed set {change} where donation_id = $1"
+        sql = f"update gift_aid_claim_donation set {change} where donation_id = $1"
         assert await refuses(service, sql, donation) == constraint
     with pytest.raises(asyncpg.InsufficientPrivilegeError):
         async with service.db.write() as tx:
-            await tx.execute("update gift_aid_claimed set amount_minor = 1 where donation_id = $1", donation)
+            await tx.execute("update gift_aid_claim_donation set amount_minor = 1 where donation_id = $1", donation)
 
 
 async def test_a_charity_has_one_draft_and_what_was_drafted_stays(service: Service, api: Client) -> None:
@@ -69,9 +69,9 @@ async def test_a_charity_has_one_draft_and_what_was_drafted_stays(service: Servi
     await of.gift(1000)
     claim = await of.drafted()
     again = """
-        insert into gift_aid_claim (id, organisation_id, made_before, status, donations, lines, amount_minor,
+        insert into gift_aid_claim (id, organisation_id, cutoff_at, status, donations, lines, amount_minor,
                                     deducted_minor, drafted_at, drafted_by, status_changed_at)
-        select $2, organisation_id, made_before, status, donations, lines, amount_minor, deducted_minor, drafted_at,
+        select $2, organisation_id, cutoff_at, status, donations, lines, amount_minor, deducted_minor, drafted_at,
                drafted_by, status_changed_at from gift_aid_claim where id = $1
     """
     assert await refuses(service, again, claim.id, uuid4()) == "gift_aid_claim_drafted"
@@ -108,7 +108,7 @@ async def test_p1_claims_and_their_gifts_are_found_by_indexes(service: Service) 
         await store.claimable(asked, EVERYONE, uuid4(), (tx.now, uuid4()), tx.now, 10)
         await store.count_expired(asked, EVERYONE, uuid4(), tx.now)
         assert "donation_with_gift_aid" in explaining.indexes()
-        assert "gift_aid_claimed_once" in explaining.indexes()
+        assert "gift_aid_claim_donation_once" in explaining.indexes()
         await store.lock_claim_of(asked, EVERYONE, uuid4())
         await store.find_claimed(asked, EVERYONE, uuid4(), uuid4())
         await store.newest(asked, EVERYONE, uuid4(), 10)
@@ -118,7 +118,7 @@ async def test_p1_claims_and_their_gifts_are_found_by_indexes(service: Service) 
         await store.lock_left(asked, EVERYONE, uuid4())
         await store.listed(asked, EVERYONE, uuid4())
         assert explaining.scans() == set()
-        assert "gift_aid_claimed_of_declaration" in explaining.indexes()
+        assert "gift_aid_claim_donation_of_declaration" in explaining.indexes()
 
 
 async def test_the_same_gift_is_in_claims_one_after_the_other(service: Service, api: Client) -> None:
@@ -130,9 +130,10 @@ async def test_the_same_gift_is_in_claims_one_after_the_other(service: Service, 
     assert (await of.drafted()).minor == 1000, "what HMRC refused may be claimed for anew"
     async with service.db.read() as tx:
         rows = await tx.fetch(
-            "select live from gift_aid_claimed where donation_id = $1 order by claim_id", _id(service, given["id"])
+            "select active from gift_aid_claim_donation where donation_id = $1 order by claim_id",
+            _id(service, given["id"]),
         )
-    assert [row["live"] for row in rows] == [False, True]
+    assert [row["active"] for row in rows] == [False, True]
 
 
 async def test_there_is_a_way_past_the_gifts_that_hmrc_would_not_take(service: Service, api: Client) -> None:
@@ -143,7 +144,7 @@ async def test_there_is_a_way_past_the_gifts_that_hmrc_would_not_take(service: S
         seen, after = [], (tx.now - timedelta(days=1), UUID(int=0))
         while batch := await store.claimable(tx, EVERYONE, of.id, after, tx.now + timedelta(days=1), 2):
             seen += [one.donation_id for one in batch]
-            after = (batch[-1].made_at, batch[-1].donation_id)
+            after = (batch[-1].created_at, batch[-1].donation_id)
     assert seen == [*bad, uuid_of(service, "donation", good["id"])]
 
 

@@ -66,7 +66,7 @@ async def test_s1_the_moves_in_the_database_are_those_in_the_code(service: Servi
 
 async def test_s1_no_donation_moves_where_the_lifecycle_has_no_arrow(giving: Giving) -> None:
     donation = await donation_of(giving)
-    for status, constraint in {"ACTIVE": "lifecycle_donation", "DISBURSED": "donation_payout"}.items():
+    for status, constraint in {"ACTIVE": "lifecycle_donation", "DISBURSED": "donation_disbursement_state"}.items():
         broken = await refuses(giving, "update donation set status = $2 where id = $1", donation, status)
         assert broken == constraint
 
@@ -121,7 +121,7 @@ async def test_a_session_is_completed_by_a_donation_of_its_own_only(giving: Givi
 
 @pytest.mark.parametrize("amount", [0, -1, MAX_MINOR + 1])
 async def test_m8_amounts_outside_the_bounds_are_refused(giving: Giving, amount: int) -> None:
-    for table in ("donation", "payment", "held_payment"):
+    for table in ("donation", "payment", "unallocated_payment"):
         check = await one(
             giving,
             "select pg_get_constraintdef(oid) from pg_constraint where conname = $1",
@@ -167,8 +167,8 @@ async def test_m4_a_payment_of_a_provider_and_its_notices_are_known_once(giving:
         )
     taken = """
         insert into payment (id, donation_id, provider, provider_payment, status, amount_minor, currency, description,
-                             language, pages_url, api_url, tries, created_at, status_changed_at)
-        values ($1, $2, 'fake', $3, 'open', 1, 'USD', 'x', 'en', '', '', 0, $4, $4)
+                             language, pages_url, api_url, tries, max_attempts, created_at, status_changed_at)
+        values ($1, $2, 'fake', $3, 'open', 1, 'USD', 'x', 'en', '', '', 0, 5, $4, $4)
     """
     now = giving.service.clock.now()
     broken = await refuses(giving, taken, uuid4(), donation, giving.provider.only(), now)
@@ -182,9 +182,9 @@ async def test_a_donation_has_one_live_payment_at_a_time(giving: Giving) -> None
         giving,
         """
         insert into payment (id, donation_id, provider, status, amount_minor, currency, description, language,
-                             pages_url, api_url, tries, created_at, status_changed_at)
+                             pages_url, api_url, tries, max_attempts, created_at, status_changed_at)
         select $1, donation_id, provider, 'starting', amount_minor, currency, description, language, '', '', 0,
-               created_at, status_changed_at from payment where donation_id = $2
+               max_attempts, created_at, status_changed_at from payment where donation_id = $2
         """,
         uuid4(),
         await donation_of(giving),
@@ -192,7 +192,7 @@ async def test_a_donation_has_one_live_payment_at_a_time(giving: Giving) -> None
     assert broken == "payment_one_live"
 
 
-@pytest.mark.parametrize("table", ["provider_event", "held_payment"])
+@pytest.mark.parametrize("table", ["provider_event", "unallocated_payment"])
 async def test_m6_held_money_and_notices_can_neither_be_changed_nor_removed(giving: Giving, table: str) -> None:
     for sql in (f"delete from {table}", f"update {table} set provider = 'x'"):
         with pytest.raises(asyncpg.InsufficientPrivilegeError):
@@ -209,7 +209,7 @@ async def test_nothing_of_giving_is_ever_deleted(giving: Giving, table: str) -> 
 
 async def test_every_reason_to_hold_money_can_be_kept(giving: Giving) -> None:
     check = await one(
-        giving, "select pg_get_constraintdef(oid) from pg_constraint where conname = 'held_payment_reason_check'"
+        giving, "select pg_get_constraintdef(oid) from pg_constraint where conname = 'unallocated_payment_reason_check'"
     )
     assert all(f"'{reason}'" in check for reason in HoldReason)
 

@@ -17,7 +17,7 @@ from tests.support.terminal import BY
 
 SEEN, OTHER = b"s" * 32, b"o" * 32
 HOLD = """
-insert into payout_hold (organisation_id, held, note, decided_by, decided_at, second_by, second_note)
+insert into disbursement_hold (organisation_id, held, note, decided_by, decided_at, second_by, second_note)
 values ($1, $2, 'x', $3, now(), $4, $5)
 """
 
@@ -144,12 +144,14 @@ async def test_who_holds_payouts_does_not_release_them_alone(service: Service) -
         for by in (a, b):
             await tx.execute(HOLD, organisation, True, by, None, None)
     for by in (a, b):
-        assert await refused(service, HOLD, organisation, False, by, None, None) == "payout_hold_released_by_another"
-    assert await refused(service, HOLD, organisation, False, a, a, "y") == "payout_hold_dual_control"
-    assert await refused(service, HOLD, organisation, True, a, b, "y") == "payout_hold_second"
+        assert (
+            await refused(service, HOLD, organisation, False, by, None, None) == "disbursement_hold_released_by_another"
+        )
+    assert await refused(service, HOLD, organisation, False, a, a, "y") == "disbursement_hold_dual_control"
+    assert await refused(service, HOLD, organisation, True, a, b, "y") == "disbursement_hold_second"
     async with service.db.write() as tx:
         await tx.execute(HOLD, organisation, False, a, c, "y")
-        assert not await tx.fetchval("select payout_is_held($1, $1)", organisation)
+        assert not await tx.fetchval("select disbursement_is_held($1, $1)", organisation)
         await tx.execute(HOLD, organisation, True, b, None, None)
         await tx.execute(HOLD, organisation, False, a, None, None)  # a's own hold has ended
 

@@ -31,14 +31,16 @@ async def proposed(service: Service, cause: str) -> UUID:
 async def test_nobody_approves_what_they_proposed(service: Service) -> None:
     cause = await factories.nonprofit(service)
     made = await proposed(service, cause)
-    with pytest.raises(asyncpg.CheckViolationError, match="payee_account_people"):
+    with pytest.raises(asyncpg.CheckViolationError, match="payee_bank_account_people"):
         await written(
-            service, "update payee_account set first_by = 'one', first_note = 'x', first_at = now() where id = $1", made
+            service,
+            "update payee_bank_account set first_by = 'one', first_note = 'x', first_at = now() where id = $1",
+            made,
         )
-    with pytest.raises(asyncpg.CheckViolationError, match="payee_account_approved"):
-        await written(service, "update payee_account set status = 'approved' where id = $1", made)
+    with pytest.raises(asyncpg.CheckViolationError, match="payee_bank_account_approved"):
+        await written(service, "update payee_bank_account set status = 'approved' where id = $1", made)
     with pytest.raises(asyncpg.CheckViolationError):
-        await written(service, "update payee_account set holder = 'Somebody else' where id = $1", made)
+        await written(service, "update payee_bank_account set holder = 'Somebody else' where id = $1", made)
 
 
 async def test_a_change_takes_two_others(service: Service) -> None:
@@ -46,10 +48,12 @@ async def test_a_change_takes_two_others(service: Service) -> None:
     await bank.account(service, cause)
     changed = await proposed(service, cause)
     await written(
-        service, "update payee_account set first_by = 'two', first_note = 'x', first_at = now() where id = $1", changed
+        service,
+        "update payee_bank_account set first_by = 'two', first_note = 'x', first_at = now() where id = $1",
+        changed,
     )
     with pytest.raises(asyncpg.CheckViolationError, match="takes two people beside who proposed it"):
-        await written(service, "update payee_account set status = 'approved' where id = $1", changed)
+        await written(service, "update payee_bank_account set status = 'approved' where id = $1", changed)
 
 
 async def test_one_proposal_at_a_time(service: Service) -> None:
@@ -63,7 +67,7 @@ async def test_the_numbers_are_nowhere_in_the_clear(service: Service) -> None:
     cause = await factories.nonprofit(service)
     await bank.account(service, cause)
     async with service.db.read() as tx:
-        rows = await tx.fetch("select payee_account::text as whole from payee_account")
+        rows = await tx.fetch("select payee_bank_account::text as whole from payee_bank_account")
     assert rows
     assert not [row for row in rows if bank.IBAN in row["whole"]]
 
@@ -140,7 +144,7 @@ async def _approving(service: Service) -> None:
     one, other = await dependent(service)
     async with service.db.write() as tx:
         made = (await payees.propose(tx, bank.proposal(service, cause), note="letter", by=one)).id
-    approve = "update payee_account set first_by = $2, first_note = 'x', first_at = $3 where id = $1"
+    approve = "update payee_bank_account set first_by = $2, first_note = 'x', first_at = $3 where id = $1"
     with pytest.raises(asyncpg.CheckViolationError, match="are not independent of each other"):
         await written(service, approve, made, other, service.clock.now())
     third = service.db.deployment.ids.text("operator", UUID(int=7))

@@ -78,7 +78,7 @@ async def test_a_nonprofit_has_one_open_payout_of_a_currency_and_all_begin_open(
     payout, _ = await bucket(service, api)
     assert await refuses(service, NEW, uuid4(), "PENDING", uuid4().hex, None, payout) == "disbursement_open"
     sent = await refuses(service, NEW, uuid4(), "SENT", uuid4().hex, START, payout)
-    assert sent in {"disbursement_begins", "disbursement_waiting"}
+    assert sent in {"disbursement_starts_pending", "disbursement_waiting"}
 
 
 async def test_a_payout_is_sent_to_who_was_verified_for_exactly_what_is_in_it(service: Service, api: Client) -> None:
@@ -105,20 +105,20 @@ async def test_what_was_sent_stays_as_it_was_sent(service: Service, api: Client)
         broken = await refuses(service, "update disbursement set status = $2 where id = $1", payout, status)
         assert broken == "lifecycle_disbursement"
     assert await refuses(service, "update donation set disbursement_id = null where id = $1", gift) in {
-        "donation_payout",
+        "donation_disbursement_state",
         "donation_disbursed",
     }
     back = "update donation set status = 'RECEIVED_PAYMENT', disbursed_at = null where id = $1"
-    assert await refuses(service, back, gift) == "donation_payout"
+    assert await refuses(service, back, gift) == "donation_disbursement_state"
 
 
 async def test_m4_a_gift_is_paid_out_with_a_payout_of_its_own_alone(service: Service, api: Client) -> None:
     payout, gift = await bucket(service, api)
     disburse = "update donation set status = 'DISBURSED', disbursed_at = $2 where id = $1"
-    assert await refuses(service, disburse, gift, START) == "donation_payout"
+    assert await refuses(service, disburse, gift, START) == "donation_disbursement_state"
     strangers, _ = await paid(service, api)
     attach = "update donation set disbursement_id = $2 where id = $1"
-    assert await refuses(service, attach, gift, strangers) == "donation_payout"
+    assert await refuses(service, attach, gift, strangers) == "donation_disbursement_state"
     late = await settled(service, api, data(await api.get("/v1/disbursements"))[0]["organisationId"])
     await service.drain()
     other = uuid_of(service, "donation", late["id"])
@@ -135,7 +135,7 @@ async def test_what_was_decided_and_returned_is_only_added_to(service: Service, 
             select table_name, privilege_type from information_schema.role_table_grants
             where grantee = 'almoner_app' and table_name = any($1)
             """,
-            ["reassignment", "returned_gift", "settlement"],
+            ["reassignment", "returned_disbursement_donation", "settlement"],
         )
     assert {row["privilege_type"] for row in grants} == {"SELECT", "INSERT"}
     assert len(grants) == 6
@@ -143,9 +143,9 @@ async def test_what_was_decided_and_returned_is_only_added_to(service: Service, 
 
 LINE: Final = """
 insert into settlement_line (id, settlement_id, provider, currency, kind, provider_payment, gross_minor, fee_minor,
-                             net_minor, status, reason, payment_id, created_at, looked_at, status_changed_at)
+                             net_minor, status, reason, payment_id, created_at, checked_at, status_changed_at)
 select gen_random_uuid(), l.settlement_id, l.provider, l.currency, $2, $3, $4, $5, $6, $7::text, $8,
-       case $7::text when 'matched' then l.payment_id end, l.created_at, l.looked_at, l.created_at
+       case $7::text when 'matched' then l.payment_id end, l.created_at, l.checked_at, l.created_at
 from settlement_line l join donation d on d.payment_id = l.payment_id where d.id = $1
 """
 
@@ -215,7 +215,7 @@ async def filled(session_database: TestDatabase) -> AsyncIterator["asyncpg.Conne
     await connection.execute(
         """
         insert into settlement_line (id, settlement_id, provider, currency, kind, provider_payment, gross_minor,
-                                     fee_minor, net_minor, status, reason, payment_id, created_at, looked_at,
+                                     fee_minor, net_minor, status, reason, payment_id, created_at, checked_at,
                                      status_changed_at)
         select gen_random_uuid(), $1, 'test', 'USD', 'payment', 'tp_plan' || n, 2, 1, 1,
                case when n % 100 = 0 then 'exception' else 'matched' end, case when n % 100 = 0 then 'not_paid' end,
@@ -267,7 +267,7 @@ async def test_a_run_reads_indexes_alone(filled: "asyncpg.Connection[asyncpg.Rec
         (store_money.IN_PAYOUT, (payout, payout, 1000), {"donation_of_disbursement"}),
         (store.OPEN, (partner, organisation, "USD"), {"disbursement_open"}),
         (store.WAITS_SINCE, ("payouts.run",), {"disbursement_by_status"}),
-        (store.MOVING, (1,), {"disbursement_moving"}),
+        (store.MOVING, (1,), {"disbursement_propagating"}),
         (store.WITH_STATUS, ("SENT", payout, 500), {"disbursement_by_status"}),
         (settlements.COUNTED, ("test", ["tp_plan1", "tp_plan2"]), {"settlement_line_counted"}),
         (settlements.EXCEPTIONS, (START, 500), {"settlement_line_exceptions"}),
@@ -293,19 +293,20 @@ async def test_m12_a_payout_is_paid_by_the_banks_word_or_by_as_many_people_as_it
     pay = "update disbursement set status = 'PAID', paid_at = sent_at, status_changed_at = sent_at where id = $1"
     assert await refuses(service, pay, payout) == "disbursement_confirmed"
     confirm = """
-    insert into payout_confirmation (disbursement_id, amount_minor, alone_minor, confirmed_by, note, second_by,
+    insert into disbursement_confirmation (disbursement_id, amount_minor, single_approval_limit_minor, confirmed_by,
+                                     note, second_by,
                                      second_note, confirmed_at)
     select id, amount_minor, amount_minor - $2, $3, 'seen', $4::text, $5, sent_at from disbursement where id = $1
     """
     for first, *second in ((officer, None, None), (officer, officer, "seen"), ("olive", None, None)):
         broken = await refuses(service, confirm, payout, 1, first, *second)
-        assert broken == "payout_confirmation_dual_control"
-    assert await refuses(service, confirm, payout, 1, officer, other, None) == "payout_confirmation_seconded"
+        assert broken == "disbursement_confirmation_dual_control"
+    assert await refuses(service, confirm, payout, 1, officer, other, None) == "disbursement_confirmation_seconded"
     async with service.db.write() as tx:
         await tx.execute(confirm, payout, 1, officer, other, "seen")
-    assert await refuses(service, confirm, payout, 0, officer, None, None) == "payout_confirmation_pkey"
+    assert await refuses(service, confirm, payout, 0, officer, None, None) == "disbursement_confirmation_pkey"
     with pytest.raises(asyncpg.PostgresError):
         async with service.db.write() as tx:
-            await tx.execute("update payout_confirmation set second_by = 'x'")
+            await tx.execute("update disbursement_confirmation set second_by = 'x'")
     async with service.db.write() as tx:
         await holding.confirm(tx, payout)

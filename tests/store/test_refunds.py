@@ -13,7 +13,7 @@ from tests.support.payouts import run, settled, uuid_of, verified
 from tests.support.service import Service
 
 NEW = """
-insert into refund (id, donation_id, payment_id, provider, amount_minor, currency, borne_minor, status, started_at,
+insert into refund (id, donation_id, payment_id, provider, amount_minor, currency, deducted_minor, status, started_at,
                     status_changed_at)
 select $1, id, payment_id, 'test', $3, $4, 0, $5, created_at, created_at from donation where id = $2
 """

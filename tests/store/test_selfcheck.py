@@ -82,8 +82,8 @@ async def gifts(service: Service, api: Client) -> None:
     await service.drain()
 
 
-HELD = "(select id from held_payment where status = 'held' limit 1)"
-REFUNDED = "(select id from held_payment where status = 'refunded' limit 1)"
+HELD = "(select id from unallocated_payment where status = 'held' limit 1)"
+REFUNDED = "(select id from unallocated_payment where status = 'refunded' limit 1)"
 GIFT = """(
     select id from donation
     where status = 'RECEIVED_PAYMENT' and settled_at is not null and payment_id is not null and refunded_at is null
@@ -95,8 +95,8 @@ PAID_OUT = "(select id from disbursement where status = 'PAID' limit 1)"
 NOW = "(select max(posted_at) from ledger_transfer)"
 CLEARED = """
     update settlement_line
-    set status = 'cleared', reason = 'not_paid', payment_id = null, held_payment_id = null, refund_id = null,
-        spared_minor = 0, cleared_by = 'x', note = 'x'
+    set status = 'cleared', reason = 'not_paid', payment_id = null, unallocated_payment_id = null, refund_id = null,
+        waived_fee_minor = 0, cleared_by = 'x', note = 'x'
 """
 
 
@@ -168,12 +168,12 @@ def faults() -> Iterator[Fault]:
             donation_id = null
         """,
     )
-    yield Fault("suspense.clearing_closes", f"update held_payment set amount_minor = 1 where id = {HELD}")
+    yield Fault("suspense.clearing_closes", f"update unallocated_payment set amount_minor = 1 where id = {HELD}")
     yield Fault(
         "suspense.dismissed_was_never_ours",
         """
         update settlement_line set payment_id = null,
-            held_payment_id = (select id from held_payment where status = 'dismissed' limit 1)
+            unallocated_payment_id = (select id from unallocated_payment where status = 'dismissed' limit 1)
         where id = (select id from settlement_line where payment_id is not null limit 1)
         """,
     )
@@ -181,13 +181,15 @@ def faults() -> Iterator[Fault]:
         "suspense.providers_owe_us",
         "update ledger_account set credits_minor = debits_minor + 1 where kind = 'provider_clearing'",
     )
-    yield Fault("suspense.payments_are_held", f"update held_payment set payment_id = null where id = {REFUNDED}")
+    yield Fault("suspense.payments_are_held", f"update unallocated_payment set payment_id = null where id = {REFUNDED}")
     yield Fault("suspense.payments_are_held", "update payment set status = 'failed' where status = 'held'")
-    yield Fault("suspense.rules_are_followed", f"update held_payment set acts_at = {OLD} where id = {HELD}")
+    yield Fault(
+        "suspense.rules_are_followed", f"update unallocated_payment set auto_decide_at = {OLD} where id = {HELD}"
+    )
     yield Fault(
         "suspense.refunds_arrive",
         f"""
-        update held_payment set status = 'refunding', provider_refund = null, status_changed_at = {OLD}
+        update unallocated_payment set status = 'refunding', provider_refund = null, status_changed_at = {OLD}
         where id = {REFUNDED}
         """,
     )
@@ -203,7 +205,7 @@ def faults() -> Iterator[Fault]:
         "settlements.exceptions_are_young",
         f"""
         update settlement_line set status = 'exception', reason = 'unknown_payment', payment_id = null,
-            refund_id = null, spared_minor = 0, created_at = {OLD}
+            refund_id = null, waived_fee_minor = 0, created_at = {OLD}
         """,
     )
     reported = f"update settlement set reference = 'po_' || id; update payment set status_changed_at = {OLD}; "
@@ -211,7 +213,8 @@ def faults() -> Iterator[Fault]:
         yield Fault("settlements.payments_are_settled", reported + lost)
     yield Fault(
         "settlements.payments_are_settled",
-        f"{reported} update payment set status = 'failed'; update held_payment set provider = 'test', held_at = {OLD}",
+        f"{reported} update payment set status = 'failed'; update unallocated_payment "
+        f"set provider = 'test', received_at = {OLD}",
     )
     yield Fault(
         "payouts.transit_closes", f"update disbursement set status = 'SENT', paid_at = null where id = {PAID_OUT}"
@@ -228,7 +231,8 @@ def faults() -> Iterator[Fault]:
     )
     yield Fault(
         "payouts.returned_gifts_are_known",
-        f"insert into returned_gift (disbursement_id, donation_id, amount_minor) values ({PAID_OUT}, {GIFT}, 1)",
+        f"insert into returned_disbursement_donation (disbursement_id, donation_id, amount_minor) "
+        f"values ({PAID_OUT}, {GIFT}, 1)",
     )
     yield Fault(
         "payouts.returned_gifts_are_known",
@@ -237,7 +241,7 @@ def faults() -> Iterator[Fault]:
     yield Fault("payouts.were_verified", f"update disbursement set sent_at = {OLD} where id = {PAID_OUT}")
     yield Fault(
         "payouts.donations_follow",
-        f"update disbursement set moving = true, status_changed_at = {OLD} where id = {PAID_OUT}",
+        f"update disbursement set propagating = true, status_changed_at = {OLD} where id = {PAID_OUT}",
     )
     yield Fault(
         "reassignments.donations_went_along",

@@ -147,7 +147,8 @@ async def test_nobody_changes_their_own_roles(service: Service) -> None:
 async def test_v8_whether_two_are_asked_for_is_kept_in_the_database(service: Service) -> None:
     organisation = uuid_of(service, "organisation", await factories.nonprofit(service))
     release = """
-    insert into payout_hold (organisation_id, held, note, decided_by, decided_at) values ($1, false, 'x', $2, now())
+    insert into disbursement_hold (organisation_id, held, note, decided_by, decided_at) values ($1, false, 'x', $2,
+        now())
     """
     live, sandbox = "operator_a", "sandbox_operator_a"
     async with service.db.write() as tx:

@@ -9,7 +9,7 @@ from tests.support.payouts import settled, verified
 from tests.support.service import Service
 from tests.support.validation_faults import OLD, Fault
 
-FILE = "(select id from bank_file where status = 'released' limit 1)"
+FILE = "(select id from payment_file where status = 'released' limit 1)"
 
 
 async def lived(service: Service, api: Client) -> None:
@@ -38,36 +38,38 @@ async def lived(service: Service, api: Client) -> None:
 
 def of_bank_files() -> Iterator[Fault]:
     """One of each kind, and more where a check can be broken from two sides."""
-    yield Fault("bank_files.sums_of_payouts", f"update bank_file set payments = payments + 1 where id = {FILE}")
-    yield Fault("bank_files.sums_of_payouts", f"update bank_file set amount_minor = amount_minor - 1 where id = {FILE}")
+    yield Fault("bank_files.sums_of_payouts", f"update payment_file set payments = payments + 1 where id = {FILE}")
+    yield Fault(
+        "bank_files.sums_of_payouts", f"update payment_file set amount_minor = amount_minor - 1 where id = {FILE}"
+    )
     yield Fault(
         "bank_files.sums_of_payouts",
-        f"update bank_file_payment set amount_minor = amount_minor + 1 where file_id = {FILE}; "
-        f"update bank_file set amount_minor = amount_minor + payments where id = {FILE}",
+        f"update payment_file_transaction set amount_minor = amount_minor + 1 where file_id = {FILE}; "
+        f"update payment_file set amount_minor = amount_minor + payments where id = {FILE}",
     )
-    yield Fault("bank_files.paid_to_approved", f"update bank_file set made_at = {OLD} where id = {FILE}")
-    yield Fault("bank_files.paid_to_approved", "update payee_account set currency = 'EUR'")
-    yield Fault("bank_lines.are_young", f"update bank_line set created_at = {OLD} where status = 'open'")
+    yield Fault("bank_files.paid_to_approved", f"update payment_file set created_at = {OLD} where id = {FILE}")
+    yield Fault("bank_files.paid_to_approved", "update payee_bank_account set currency = 'EUR'")
+    yield Fault("bank_lines.are_young", f"update bank_statement_line set created_at = {OLD} where status = 'open'")
     yield Fault(
         "bank_lines.providers_paid",
         f"update settlement set imported_at = {OLD}; update bank_statement set currency = 'USD'",
     )
     yield Fault(
         "bank_lines.gifts_are_settled",
-        "update bank_line set amount_minor = amount_minor + 1 where matched_as = 'gift'",
+        "update bank_statement_line set amount_minor = amount_minor + 1 where matched_as = 'gift'",
     )
     yield Fault(
         "bank_lines.gifts_are_settled",
-        "update bank_line set matched_as = 'settlement' where matched_as = 'gift'",
+        "update bank_statement_line set matched_as = 'settlement' where matched_as = 'gift'",
     )
     yield Fault(
         "bank_lines.gifts_are_settled",
         "update settlement_line set status = 'exception', reason = 'settled_before', payment_id = null, "
-        "held_payment_id = null where provider = 'bank_transfer'",
+        "unallocated_payment_id = null where provider = 'bank_transfer'",
     )
     yield Fault(
         "payouts.held_by_rule_are_young",
-        "insert into payout_hold (partner_id, organisation_id, held, note, decided_by, decided_at) "
+        "insert into disbursement_hold (partner_id, organisation_id, held, note, decided_by, decided_at) "
         f"select partner_id, organisation_id, true, 'found by a rule', 'rule', {OLD} from disbursement limit 1",
     )
     yield Fault(
@@ -79,6 +81,6 @@ def of_bank_files() -> Iterator[Fault]:
         "bank_lines.payouts_follow",
         """
         update disbursement set status = 'SENT', paid_at = null
-        where id = (select disbursement_id from bank_line where matched_as = 'payout' limit 1)
+        where id = (select disbursement_id from bank_statement_line where matched_as = 'payout' limit 1)
         """,
     )

@@ -24,7 +24,7 @@ async def lived(service: Service, api: Client) -> None:
 
 
 PAID = "(select id from gift_aid_claim where status = 'paid' limit 1)"
-LIVE = f"(select donation_id from gift_aid_claimed where claim_id = {PAID} and live limit 1)"
+LIVE = f"(select donation_id from gift_aid_claim_donation where claim_id = {PAID} and active limit 1)"
 
 
 def of_claims() -> Iterator[Fault]:
@@ -35,12 +35,13 @@ def of_claims() -> Iterator[Fault]:
         )
     yield Fault("gift_aid_claims.are_sums_of_gifts", "delete from gift_aid_deduction")
     yield Fault(
-        "gift_aid_claims.live_while_they_stand", f"update gift_aid_claimed set live = false where donation_id = {LIVE}"
+        "gift_aid_claims.live_while_they_stand",
+        f"update gift_aid_claim_donation set active = false where donation_id = {LIVE}",
     )
     yield Fault("gift_aid_claims.adjustments_add_up", "update gift_aid_adjustment set amount_minor = amount_minor + 1")
     yield Fault(
         "gift_aid_claims.adjustments_add_up",
-        f"update gift_aid_claimed set adjusted_minor = 1 where donation_id = {LIVE}",
+        f"update gift_aid_claim_donation set adjusted_minor = 1 where donation_id = {LIVE}",
     )
     yield Fault("gift_aid_claims.deductions_add_up", "update gift_aid_adjustment set deducted_minor = 0")
     yield Fault("gift_aid_claims.deductions_add_up", "update gift_aid_deduction set amount_minor = amount_minor + 1")

@@ -106,7 +106,8 @@ class Giving:
         """Reason, amount and currency of the money that had to be held."""
         async with self.service.db.read() as tx:
             rows = await tx.fetch(
-                "select reason, amount_minor, currency from held_payment where provider_payment = any($1) order by id",
+                "select reason, amount_minor, currency from unallocated_payment "
+                "where provider_payment = any($1) order by id",
                 list(self.provider.payments),
             )
         return [tuple(row) for row in rows]

@@ -255,7 +255,7 @@ class World(Directly, Back, Claiming, Transferring):
         """A bank sends a payout back."""
         if found := await self.ids("select id from disbursement where status in ('SENT', 'PAID') order by id"):
             returned = self.chance.choice(found)
-            came_back = await payouts.mark_returned(self.db, returned, "account closed", noted_by="officer")
+            came_back = await payouts.mark_returned(self.db, returned, "account closed", recorded_by="officer")
             if self.chance.random() < 0.7:
                 await self._release(came_back.organisation_id)
 
@@ -317,9 +317,11 @@ class World(Directly, Back, Claiming, Transferring):
         posted: Counter[str] = Counter()
         donations, withdrawn = await self.donations(), await self.withdrawn()
         async with self.db.read() as tx:
-            held = {row["provider_payment"] for row in await tx.fetch("select provider_payment from held_payment")}
+            held = {
+                row["provider_payment"] for row in await tx.fetch("select provider_payment from unallocated_payment")
+            }
             posted["fee_charged"] = await tx.fetchval(
-                "select count(*) from settlement_line where payment_id is not null and fee_minor > spared_minor"
+                "select count(*) from settlement_line where payment_id is not null and fee_minor > waived_fee_minor"
             )
         for payment in self._succeeded():
             currency, minor = payment.money.currency, payment.money.minor

@@ -151,7 +151,7 @@ class Back:
         for refund_id in await self.ids("select id from refund where status = 'begun' and payment_id is null"):
             await self._end_by_hand(refund_id)
         for held_id in await self.ids(
-            f"select id from held_payment where status = 'refunding' and provider <> '{BANK}'"
+            f"select id from unallocated_payment where status = 'refunding' and provider <> '{BANK}'"
         ):
             async with self.db.write() as tx:
                 await suspense.refund(tx, held_id, "the dispute was won", "officer")
@@ -187,17 +187,17 @@ class Back:
             lost = await tx.fetch("select * from dispute where status = 'lost' and donation_id is not null")
         assert not [dict(row) for row in refunds if row["status"] == "begun"], "every refund has ended"
         for row in refunds:
-            amount, borne, back = row["amount_minor"], row["borne_minor"], row["given_back_minor"]
+            amount, borne, back = row["amount_minor"], row["deducted_minor"], row["restored_minor"]
             posted["gift_refund_begun"] += borne > 0
             posted["gift_refund_topped_up"] += amount > borne
             posted["gift_refund_sent"] += row["status"] == "sent"
             posted["gift_refund_undone"] += bool(back)
             posted["gift_refund_untopped"] += back is not None and back < amount
         for row in lost:
-            posted["dispute_lost"] += row["amount_minor"] > row["borne_minor"]
-            posted["dispute_borne"] += row["borne_minor"] > 0
+            posted["dispute_lost"] += row["amount_minor"] > row["absorbed_minor"]
+            posted["dispute_borne"] += row["absorbed_minor"] > 0
             posted["dispute_recovered"] += bool(row["recovered_minor"])
-            if row["paid_out"] and row["recovered_minor"] is None:
+            if row["disbursed"] and row["recovered_minor"] is None:
                 balances[f"fees:{CURRENCY}:{PROVIDER}"] -= row["amount_minor"]
 
     async def withdrawn(self) -> Counter[str]:
@@ -211,7 +211,7 @@ class Back:
             }
             kept = {
                 row["provider_dispute"]
-                for row in await tx.fetch("select * from dispute where paid_out and recovered_minor is null")
+                for row in await tx.fetch("select * from dispute where disbursed and recovered_minor is null")
             }
             by_bank = await tx.fetch(
                 "select id, donation_id from refund where payment_id is null or provider = $1", BANK

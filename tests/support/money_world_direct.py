@@ -62,7 +62,7 @@ class Directly:
     async def note_transfer(self, reference: str) -> None:
         of, money = self.transfers[reference]
         with suppress(RequestRefused):  # noted before
-            await asking.receive(self.db, EVERYONE, of, money, reference, noted_by="officer")
+            await asking.receive(self.db, EVERYONE, of, money, reference, recorded_by="officer")
 
     async def return_over(self) -> None:
         """An officer sends back what was more than asked for."""
@@ -112,20 +112,20 @@ class Directly:
         async with self.db.read() as tx:
             for row in await tx.fetch("select * from request_payment"):
                 posted["request_paid"] += row["applied_minor"] > 0 and row["applied_from"] is None
-                posted["request_over"] += row["over_minor"] > 0 and row["applied_from"] is None
+                posted["request_over"] += row["overpaid_minor"] > 0 and row["applied_from"] is None
                 if row["status"] == "returned":
                     posted["over_returned"] += 1
-                    balances[f"bank:{row['currency']}"] += row["over_minor"]
-                    balances[f"suspense:{row['currency']}:{PARTNERS}"] -= row["over_minor"]
+                    balances[f"bank:{row['currency']}"] += row["overpaid_minor"]
+                    balances[f"suspense:{row['currency']}:{PARTNERS}"] -= row["overpaid_minor"]
 
     async def _applied(self) -> list[tuple[UUID, int]]:
         """To which requests something over was applied, and how much there was, each once."""
         async with self.db.read() as tx:
             rows = await tx.fetch(
-                "select p.request_id, p.amount_minor, p.currency, f.over_minor, f.currency as whose "
+                "select p.request_id, p.amount_minor, p.currency, f.overpaid_minor, f.currency as whose "
                 "from request_payment p join request_payment f on f.id = p.applied_from"
             )
-        assert all((row["amount_minor"], row["currency"]) == (row["over_minor"], row["whose"]) for row in rows)
+        assert all((row["amount_minor"], row["currency"]) == (row["overpaid_minor"], row["whose"]) for row in rows)
         return [(row["request_id"], row["amount_minor"]) for row in rows]
 
 

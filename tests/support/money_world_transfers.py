@@ -107,14 +107,14 @@ class Transferring:
 
     async def accept_transfer(self) -> None:
         """An officer makes a gift of what is held, or tries to."""
-        if held := await self.ids(f"select id from held_payment where provider = '{BANK}' and status = 'held'"):
+        if held := await self.ids(f"select id from unallocated_payment where provider = '{BANK}' and status = 'held'"):
             with suppress(NotDecidable):
                 async with self.db.write() as tx:
                     await transfers.accept(tx, self.chance.choice(held), "the donor called", BY)
 
     async def send_back(self) -> None:
         """An officer decides that what is held goes back."""
-        if held := await self.ids(f"select id from held_payment where provider = '{BANK}' and status = 'held'"):
+        if held := await self.ids(f"select id from unallocated_payment where provider = '{BANK}' and status = 'held'"):
             with suppress(NotDecidable):
                 async with self.db.write() as tx:
                     await suspense.refund(tx, self.chance.choice(held), "not ours", BY)
@@ -143,13 +143,13 @@ class Transferring:
         async with self.db.read() as tx:
             held = await tx.fetch(
                 "select id, split_part(provider_payment, '/', 1), amount_minor, currency, status = 'refunding', false "
-                "from held_payment where provider = $1 and status in ('refunding', 'refunded')",
+                "from unallocated_payment where provider = $1 and status in ('refunding', 'refunded')",
                 BANK,
             )
             gifts = await tx.fetch(
                 "select r.id, split_part(coalesce(h.provider_payment, p.provider_payment), '/', 1), r.amount_minor, "
                 "r.currency, r.status = 'begun', true from refund r join payment p on p.id = r.payment_id "
-                "left join held_payment h on h.accepted_as = p.id where r.provider = $1",
+                "left join unallocated_payment h on h.applied_payment_id = p.id where r.provider = $1",
                 BANK,
             )
         return sorted(Back(*row) for row in (*held, *gifts))
@@ -191,15 +191,19 @@ class Transferring:
         for owed in self._owed(await self._going_back()):
             await self._leave(owed)
         self.by_bank |= {one.id: one.minor for one in await self._going_back() if one.gift and not one.going}
-        for line_id in await self.ids("select id from bank_line where status = 'open' and reason = 'seen_before'"):
+        for line_id in await self.ids(
+            "select id from bank_statement_line where status = 'open' and reason = 'seen_before'"
+        ):
             async with self.db.write() as tx:
                 await bank_lines.dismiss(tx, line_id, note="told before", by=BY)
 
     async def expect_transfers(self, balances: Counter[str], posted: Counter[str]) -> None:
         """Each movement once: it paid a gift, or was held and went back or became one; nothing of it waits."""
         async with self.db.read() as tx:
-            held = await tx.fetch("select reason, status from held_payment where provider = $1", BANK)
-            waiting = await tx.fetch("select words, amount_minor, reason from bank_line where status = 'open'")
+            held = await tx.fetch("select reason, status from unallocated_payment where provider = $1", BANK)
+            waiting = await tx.fetch(
+                "select remittance_information, amount_minor, reason from bank_statement_line where status = 'open'"
+            )
         assert not [dict(row) for row in waiting]
         assert not [dict(row) for row in held if row["status"] not in ("refunded", "accepted")]
         back, gone = await self._going_back(), self._gone()

@@ -62,7 +62,7 @@ async def run(service: Service, rules: Rules | None = None) -> Ran:
 
 async def came_back(service: Service, payout: dict[str, Any], reason: str = "account closed") -> None:
     """The bank has returned a payout, and an officer says so."""
-    await flows.mark_returned(service.db, uuid_of(service, "disbursement", payout["id"]), reason, noted_by="officer")
+    await flows.mark_returned(service.db, uuid_of(service, "disbursement", payout["id"]), reason, recorded_by="officer")
 
 
 async def hold(service: Service, organisation: str) -> None:

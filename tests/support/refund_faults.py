@@ -60,18 +60,18 @@ def of_refunds() -> Iterator[Fault]:
         f"""
         update refund set started_at = {OLD} - interval '1 day'
         where donation_id in (select donation_id from refund where status = 'begun');
-        update refund set status = 'refused', given_back_minor = 0, ended_at = {OLD} where status = 'begun'
+        update refund set status = 'refused', restored_minor = 0, ended_at = {OLD} where status = 'begun'
         """,
     )
     yield Fault(
         "refunds.refused_are_seen_to",
         f"""
-        insert into refund_failure (refund_id, why, heard_at)
+        insert into refund_failure (refund_id, reason, reported_at)
         select id, 'failed: the card is closed', {OLD} from refund where status = 'sent' limit 1
         """,
     )
     yield Fault("suspense.clearing_closes", f"update refund set amount_minor = amount_minor + 1 where id = {BEGUN}")
     yield Fault(
         "settlements.lines_are_posted",
-        "update settlement_line set spared_minor = spared_minor - 1 where spared_minor > 0",
+        "update settlement_line set waived_fee_minor = waived_fee_minor - 1 where waived_fee_minor > 0",
     )

@@ -57,12 +57,12 @@ def of_requests() -> Iterator[Fault]:
     )
     yield Fault(
         "donation_requests.are_finished",
-        f"update donation_request set covering = true where id = {PART}; "
+        f"update donation_request set allocating = true where id = {PART}; "
         f"update request_payment set received_at = {OLD}",
     )
     yield Fault(
         "donation_requests.are_finished",
-        f"update donation_request set gathering = true, created_at = {OLD} where status = 'OPEN'",
+        f"update donation_request set collecting = true, created_at = {OLD} where status = 'OPEN'",
     )
     covered = "(select organisation_id from donation where gift_aid_id is not null limit 1)"
     yield Fault(

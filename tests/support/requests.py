@@ -47,7 +47,7 @@ async def paid(
 ) -> RequestPayment:
     """A transfer is noted by an officer."""
     named = uuid_of(service, "donationrequest", request["id"])
-    return await flows.receive(service.db, EVERYONE, named, Money(minor, currency), reference, noted_by="officer")
+    return await flows.receive(service.db, EVERYONE, named, Money(minor, currency), reference, recorded_by="officer")
 
 
 async def bundle(tx: Tx, partner_id: UUID) -> UUID:
@@ -55,8 +55,8 @@ async def bundle(tx: Tx, partner_id: UUID) -> UUID:
     made = tx.new_id()
     await tx.execute(
         """
-        insert into donation_request (id, partner_id, currency, amount_minor, donations, paid_minor, covered_minor,
-                                      status, reference, made_before, gathering, covering, created_at, due_at,
+        insert into donation_request (id, partner_id, currency, amount_minor, donations, paid_minor, allocated_minor,
+                                      status, reference, cutoff_at, collecting, allocating, created_at, due_at,
                                       status_changed_at)
         values ($1, $2, 'USD', 0, 0, 0, 0, 'OPEN', $3, $4, true, false, $4, $4, $4)
         """,

@@ -74,7 +74,8 @@ class AtStripe:
         """Reason, amount and currency of the money that had to be held."""
         async with self.giving.service.db.read() as tx:
             rows = await tx.fetch(
-                "select reason, amount_minor, currency from held_payment where provider_payment = any($1) order by id",
+                "select reason, amount_minor, currency from unallocated_payment "
+                "where provider_payment = any($1) order by id",
                 list(self.stripe.account.sessions),
             )
         return [tuple(row) for row in rows]

@@ -37,7 +37,7 @@ async def held(giving: Giving) -> Held:
     """The one held payment of the provider's payments."""
     async with giving.service.db.read() as tx:
         row = await tx.fetchrow(
-            "select id from held_payment where provider_payment = any($1)", list(giving.provider.payments)
+            "select id from unallocated_payment where provider_payment = any($1)", list(giving.provider.payments)
         )
         assert row is not None
         return await suspense.get(tx, row["id"])

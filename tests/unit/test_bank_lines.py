@@ -70,12 +70,14 @@ def parsed(content: bytes, mapping: Path | None, own: Mapping[str, OwnAccount] |
     ],
 )
 def test_requests_are_found_however_they_are_spaced(words: str | None, found: list[str]) -> None:
-    assert references(replace(MOVEMENT, words=words)) == found
+    assert references(replace(MOVEMENT, remittance_information=words)) == found
 
 
 def test_payouts_are_found_by_their_end_to_end_ids_in_either_place() -> None:
     known = PAYOUT.end_to_end_id
-    assert end_to_end_ids(replace(MOVEMENT, end_to_end_id=known.upper(), words=f"return of {known}")) == [known]
+    assert end_to_end_ids(
+        replace(MOVEMENT, end_to_end_id=known.upper(), remittance_information=f"return of {known}")
+    ) == [known]
 
 
 @pytest.mark.parametrize(
@@ -134,7 +136,7 @@ def test_camt_is_read_in_every_version(version: int) -> None:
         (1000, "B1", None, "Partner & Co"),
         (-250, "B2", "e2e-1", None),
     ]
-    assert found.movements[0].words == "ALM-ABCDE-12345"
+    assert found.movements[0].remittance_information == "ALM-ABCDE-12345"
 
 
 @pytest.mark.parametrize(
@@ -207,7 +209,7 @@ def test_any_csv_is_read_by_a_mapping(tmp_path: Path) -> None:
     mapping = tmp_path / "mapping.toml"
     mapping.write_text(MAPPING)
     [found] = parsed(CSV, mapping)
-    assert [(one.booked_on, one.minor, one.words) for one in found.movements] == [
+    assert [(one.booked_on, one.minor, one.remittance_information) for one in found.movements] == [
         (date(2026, 3, 2), 123450, "ALM-ABCDE-12345"),
         (date(2026, 3, 3), -1200, "fee"),
     ]
@@ -265,7 +267,7 @@ LATER = replace(MOVEMENT, booked_on=date(2026, 3, 3), reference="B2")
     ("known", "told", "new"),
     [
         ((MOVEMENT,), (MOVEMENT,), []),
-        ((MOVEMENT,), (replace(MOVEMENT, words="forgotten here", counterparty="Ada"),), []),
+        ((MOVEMENT,), (replace(MOVEMENT, remittance_information="forgotten here", counterparty="Ada"),), []),
         ((MOVEMENT,), (MOVEMENT, LATER), [2]),
         ((MOVEMENT, LATER), (MOVEMENT,), []),
         ((MOVEMENT,), (MOVEMENT, MOVEMENT), [2]),

@@ -75,8 +75,8 @@ ACCOUNT = PayeeAccount(
 def test_numbers_are_read_in_every_spelling(typed: Mapping[str, str], known: Numbers) -> None:
     read = service.read(typed)
     assert read == known
-    assert read.account[-4:] in read.shown
-    assert read.account not in read.shown
+    assert read.account[-4:] in read.masked_number
+    assert read.account not in read.masked_number
 
 
 @pytest.mark.parametrize(("typed", "known"), RIGHT)

@@ -33,7 +33,7 @@ PAYMENT = Payment(
     api_url="http://localhost",
     tries=1,
     created_at=NOW,
-    allowed=5,
+    max_attempts=5,
 )
 HELD = Held(
     id=UUID(int=2),
@@ -45,8 +45,8 @@ HELD = Held(
     money=Money(2500, USD),
     reference="ref",
     status="held",
-    held_at=NOW,
-    acts_at=NOW,
+    received_at=NOW,
+    auto_decide_at=NOW,
     decided_by=None,
     note=None,
     provider_refund=None,

@@ -270,13 +270,13 @@ async def test_s3_a_lease_that_a_crash_left_is_forgotten(empty_database: TestDat
     async with ground(empty_database) as here:
         async with here.service.db.write() as tx:
             await tx.execute(
-                "insert into flow_call (flow, row_id, holder, leased_until) values ('uploads', $1, $1, $2)",
+                "insert into provider_call_lease (flow, row_id, holder, leased_until) values ('uploads', $1, $1, $2)",
                 tx.new_id(),
                 tx.wall - timedelta(minutes=1),
             )
         await here.later(hours=2)
         async with here.service.db.read() as tx:
-            assert await tx.fetch("select from flow_call where flow = 'uploads'") == []
+            assert await tx.fetch("select from provider_call_lease where flow = 'uploads'") == []
 
 
 @pytest.mark.parametrize("setting", ["ftp://x/y", "s4://bucket"])

@@ -202,7 +202,7 @@ async def crashed(giving: Giving) -> None:
             giving.session_id,
         )
         await tx.execute(
-            "insert into flow_call (flow, row_id, holder, leased_until) values ('payment', $1, $2, $3)",
+            "insert into provider_call_lease (flow, row_id, holder, leased_until) values ('payment', $1, $2, $3)",
             payment,
             uuid4(),
             tx.wall + leases.LEASE,
@@ -221,7 +221,7 @@ async def test_i5_a_job_finishes_what_a_crashed_process_left_when_the_lease_has_
     assert giving.provider.calls == ["create", "create"]
     assert len(giving.provider.payments) == 1
     async with ground.service.db.read() as tx:
-        assert await tx.fetchval("select count(*) from flow_call") == 0
+        assert await tx.fetchval("select count(*) from provider_call_lease") == 0
 
 
 async def test_i5_a_later_call_waits_for_the_lease_and_takes_over(ground: Ground) -> None:

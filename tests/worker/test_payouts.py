@@ -95,7 +95,7 @@ async def test_a_crash_between_two_batches_leaves_no_gift_behind(ground: Ground)
     async with ground.service.db.write() as tx:
         await service.send(tx, payout, Rules())
     async with ground.service.db.write() as tx:
-        assert (await service.confirm(tx, payout, BY_RUN, limit=2)).moving
+        assert (await service.confirm(tx, payout, BY_RUN, limit=2)).propagating
     assert sorted([(await gift(ground.api, made))["status"] for made in gifts]) == [
         *["DISBURSED"] * 2,
         *["RECEIVED_PAYMENT"] * 3,
@@ -103,7 +103,7 @@ async def test_a_crash_between_two_batches_leaves_no_gift_behind(ground: Ground)
     await ground.service.drain()
     assert {(await gift(ground.api, made))["status"] for made in gifts} == {"DISBURSED"}
     async with ground.service.db.write() as tx:
-        await service.mark_returned(tx, payout, "closed", noted_by="officer", limit=2)
+        await service.mark_returned(tx, payout, "closed", recorded_by="officer", limit=2)
     await ground.service.drain()
     for made in gifts:
         assert (await gift(ground.api, made))["status"] == "RECEIVED_PAYMENT"
@@ -111,7 +111,7 @@ async def test_a_crash_between_two_batches_leaves_no_gift_behind(ground: Ground)
         assert told == ["donation.disbursed", "donation.payout_returned"]
     async with ground.service.db.read() as tx:
         assert len(await donations.in_payout(tx, payout)) == 5
-        assert await service.moving(tx) == []
+        assert await service.propagating(tx) == []
 
 
 async def test_m7_exceptions_are_looked_at_again_every_night(ground: Ground) -> None:

@@ -103,11 +103,12 @@ async def paid(service: Service, nonprofit: str, many: int) -> None:
         await tx.execute(
             """
             insert into payment (id, donation_id, provider, provider_payment, status, amount_minor, currency,
-                                 description, language, pages_url, api_url, tries, created_at, status_changed_at)
+                                 description, language, pages_url, api_url, tries, max_attempts, created_at,
+                                 status_changed_at)
             select md5('p' || n)::uuid, md5('d' || n)::uuid, $1,
                    case when n < $3 then 'tp_' || n else 'tp_unpaid_' || n - $3 end,
                    case when n < $3 then 'succeeded' else 'open' end, 1000, 'USD', 'A gift', 'en',
-                   'http://localhost', 'http://localhost', 1, $2, $2
+                   'http://localhost', 'http://localhost', 1, 5, $2, $2
             from generate_series(0, $3 + $3 / 100) n
             """,
             PROVIDER,

@@ -39,15 +39,15 @@ def list_files(limit: Annotated[int, typer.Option(min=1, help="How many to show.
 
     async def use(tx: Tx) -> list[list[object]]:
         found = await service.newest(tx, limit)
-        by = await named(tx, [who for one in found for who in (one.made_by, one.released_by, one.withdrawn_by)])
+        by = await named(tx, [who for one in found for who in (one.created_by, one.released_by, one.withdrawn_by)])
         return [
             [
                 tx.ids.text(_TYPE, one.id),
                 amount(one.total),
                 one.payments,
-                one.execute_on,
+                one.execution_date,
                 one.status,
-                by(one.made_by),
+                by(one.created_by),
                 by(one.released_by or one.withdrawn_by),
                 iso_or_none(one.released_at),
                 one.sha256[:12],
@@ -72,7 +72,7 @@ def make(
     async def use(tx: Tx, officer: Officer) -> tuple[Made, list[str]]:
         made = await service.make(tx, own, on.date() if on else tx.now.date(), by=officer.id)
         if made.file is not None:
-            await _record(tx, officer, "bank_file.made", made.file)
+            await _record(tx, officer, "payment_file.made", made.file)
         whys = ((made.homeless, "has no approved account, see `almoner payees`"), (made.held, _HELD))
         lost = [await _left_out(tx, payout, why) for payouts, why in whys for payout in payouts[:_SHOWN]]
         return made, [tx.ids.text(_TYPE, made.file.id) if made.file else "", *lost]
@@ -88,7 +88,7 @@ def make(
     who = "somebody else of finance has to release it" if made.file.takes_two else "release it"
     typer.echo(
         f"{named_so} is made: {amount(made.file.total)} in {_payments(made.file)}, on "
-        f"{made.file.execute_on}; sha256 {made.file.sha256}."
+        f"{made.file.execution_date}; sha256 {made.file.sha256}."
     )
     typer.echo(f"Nothing is written yet: {who} with `almoner bank-files release`.")
 
@@ -116,9 +116,9 @@ def release(file: FileId, out: Out) -> None:
     async def use(tx: Tx, officer: Officer) -> tuple[BankFile, bytes]:
         made = await _find(tx, file)
         if made.takes_two:
-            await ensure_apart(tx, officer, made.made_by)
+            await ensure_apart(tx, officer, made.created_by)
         released = await service.release(tx, made.id, by=officer.id)
-        await _record(tx, officer, "bank_file.released", released)
+        await _record(tx, officer, "payment_file.released", released)
         return released, service.content(tx, released)
 
     released, content = decide("finance", use)
@@ -134,7 +134,7 @@ def write_again(file: FileId, out: Out) -> None:
 
     async def use(tx: Tx, officer: Officer) -> bytes:
         found = await _find(tx, file)
-        await _record(tx, officer, "bank_file.written", found)
+        await _record(tx, officer, "payment_file.written", found)
         return service.content(tx, found)
 
     outputs.write(out, decide("finance", use))
@@ -147,7 +147,7 @@ def withdraw(file: FileId, note: Note) -> None:
 
     async def use(tx: Tx, officer: Officer) -> BankFile:
         withdrawn = await service.withdraw(tx, (await _find(tx, file)).id, note=note.strip(), by=officer.id)
-        await _record(tx, officer, "bank_file.withdrawn", withdrawn)
+        await _record(tx, officer, "payment_file.withdrawn", withdrawn)
         return withdrawn
 
     typer.echo(f"{file} is {decide('finance', use).status}.")
@@ -165,7 +165,7 @@ def answer(answer_file: Annotated[Path, typer.Argument(exists=True, dir_okay=Fal
         async def record(tx: Tx, file: BankFile, counts: dict[Verdict, int]) -> None:
             told = {verdict.value: count for verdict, count in counts.items()}
             named_so = tx.ids.text(_TYPE, file.id)
-            await officer.record(tx, DEPLOYMENT, "bank_file.answered", named_so, **told)
+            await officer.record(tx, DEPLOYMENT, "payment_file.answered", named_so, **told)
 
         told = await flows.import_bank_answer(database, content, by=officer.id, record=record)
         return told, _wrong(database, told)

@@ -86,7 +86,7 @@ def list_lines(
 
 def _row(tx: Tx, line: BankLine) -> list[object]:
     moved = line.movement
-    why = _why(line.reason, line.refusal) if line.reason else line.matched_as
+    why = _why(line.reason, line.booking_error) if line.reason else line.matched_as
     amount = f"{decimal(moved.minor, moved.currency)} {moved.currency}"
     told = (moved.counterparty, (moved.text or "")[:60] or None, line.status, why)
     return [
@@ -192,7 +192,7 @@ def assign(
             await _assign(tx, _id(tx, line), kind, thing, officer.id)
         except NotFound:
             raise StatementRefused(f"There is no line {line}, or nothing is named {thing}.") from None
-        await officer.record(tx, DEPLOYMENT, "bank_line.assigned", line, **given)
+        await officer.record(tx, DEPLOYMENT, "bank_statement_line.assigned", line, **given)
 
     decide("finance", use)
     typer.echo(f"{line} is assigned to {thing}.")
@@ -223,7 +223,7 @@ def dismiss(line: LineId, note: Note) -> None:
             await service.dismiss(tx, _id(tx, line), note=note.strip(), by=officer.id)
         except NotFound:
             raise StatementRefused(f"There is no line {line}.") from None
-        await officer.record(tx, DEPLOYMENT, "bank_line.dismissed", line)
+        await officer.record(tx, DEPLOYMENT, "bank_statement_line.dismissed", line)
 
     decide("finance", use)
     typer.echo(f"{line} is dismissed.")

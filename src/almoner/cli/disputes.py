@@ -63,14 +63,14 @@ def show(dispute: DisputeId) -> None:
             ("its payment", one.provider_payment),
             ("its dispute", one.provider_dispute),
             ("opened", iso(one.opened_at)),
-            ("known since", iso(one.learnt_at)),
+            ("known since", iso(one.received_at)),
             ("decided", iso_or_none(one.decided_at)),
             ("noted by", by(one.decided_by)),
             ("note", one.note),
         ]
         if one.loss:
             facts.append(("borne by us", amount(one.loss.borne)))
-            facts.append(("a payout was sent with the gift", "yes" if one.loss.paid_out else "no"))
+            facts.append(("a payout was sent with the gift", "yes" if one.loss.disbursed else "no"))
             facts.append(("came back to us", amount(one.loss.recovered) if one.loss.recovered else None))
         return [(name, value) for name, value in facts if value is not None]
 
@@ -79,7 +79,7 @@ def show(dispute: DisputeId) -> None:
 
 
 def _subject(tx: Tx, one: Dispute) -> str | None:
-    return tx.ids.optional("donation", one.donation_id) or tx.ids.optional("heldpayment", one.held_payment_id)
+    return tx.ids.optional("donation", one.donation_id) or tx.ids.optional("heldpayment", one.unallocated_payment_id)
 
 
 @commands.command("won")

@@ -127,7 +127,7 @@ def list_adjustments(organisation: Charity = None, limit: Limit = 50) -> None:
                 one.reason,
                 pounds(one.minor),
                 pounds(one.left_minor),
-                iso(one.made_at),
+                iso(one.created_at),
             ]
             for one in await service.adjustments(tx, whose, limit)
         ]

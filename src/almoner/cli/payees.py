@@ -42,7 +42,7 @@ def list_accounts(
 async def _row(tx: Tx, one: PayeeAccount) -> list[object]:
     organisation = await organisations.get(tx, EVERYONE, one.organisation_id)
     agrees = f"{one.name_score} %" + ("" if one.name_score >= ALIKE else ", look closely")
-    facts = (one.currency, one.shown, one.holder, agrees, one.status, f"{one.seen} of {one.looks}")
+    facts = (one.currency, one.masked_number, one.holder, agrees, one.status, f"{one.seen} of {one.looks}")
     return [tx.ids.text(_TYPE, one.id), organisation.shown_name, *facts, iso(one.proposed.at)]
 
 
@@ -63,12 +63,12 @@ def show(account: AccountId) -> None:
             ["register", f"{organisation.registry_name}, {organisation.registry_number}"],
             ["holder", one.holder],
             ["name agrees", f"{one.name_score} %"],
-            ["number", f"{one.shown} ({one.scheme}, {one.currency})"],
+            ["number", f"{one.masked_number} ({one.scheme}, {one.currency})"],
             ["address", ", ".join(part for part in parts if part)],
             ["takes two others", "yes" if one.looks == 2 else "no"],
             ["find out why", "; ".join(await service.oddities(tx, one)) or None],
             ["status", one.status],
-            ["nonprofit told", iso(notice.told_at) if notice else None],
+            ["nonprofit told", iso(notice.notified_at) if notice else None],
             ["not its own, it says", iso(one.denied_at) if one.denied_at else None],
             ["also given by", ", ".join(tx.ids.text("organisation", other) for other in others) or None],
         ]
@@ -127,7 +127,7 @@ def propose(
         return made, tx.ids.text(_TYPE, made.id), await service.oddities(tx, made)
 
     made, named_so, odd = decide("finance", use)
-    typer.echo(f"{named_so} is proposed: {made.shown}, {made.holder}.")
+    typer.echo(f"{named_so} is proposed: {made.masked_number}, {made.holder}.")
     for one in odd:
         typer.echo(f"Find out why: {one}.")
     looks = "Two others of finance have" if made.is_change else "Another one of finance has"

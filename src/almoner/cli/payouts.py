@@ -284,7 +284,7 @@ def give_back(
         payout_id = _id(database, payout)
         async with acting(database, "finance") as (tx, officer):
             with _known(payout):
-                returned = await service.mark_returned(tx, payout_id, reason.strip(), noted_by=officer.id)
+                returned = await service.mark_returned(tx, payout_id, reason.strip(), recorded_by=officer.id)
             await officer.record(tx, returned.partner_id, "payout.returned", payout)
         await flows.propagate_status(database, returned)
         return returned

@@ -90,20 +90,20 @@ def receive(
 
         async def record(tx: Tx, made: RequestPayment) -> None:
             whose = (await service.get(tx, EVERYONE, made.request_id)).partner_id
-            told = {"amount": amount(made.money), "over": decimal(made.over_minor, made.money.currency)}
+            told = {"amount": amount(made.money), "over": decimal(made.overpaid_minor, made.money.currency)}
             await officer.record(tx, whose, "request.received", tx.ids.text("donationrequest", made.request_id), **told)
 
         try:
             return await flows.receive(
-                database, EVERYONE, request_id, paid, bank_reference.strip(), noted_by=officer.id, record=record
+                database, EVERYONE, request_id, paid, bank_reference.strip(), recorded_by=officer.id, record=record
             )
         except NotFound:
             raise RequestRefused(_unknown(request)) from None
 
     made = with_database(use)
     typer.echo(f"{amount(made.money)} is booked on {request}.")
-    if made.over_minor:
-        over = amount(Money(made.over_minor, made.money.currency))
+    if made.overpaid_minor:
+        over = amount(Money(made.overpaid_minor, made.money.currency))
         typer.echo(f"{over} of it is more than was asked for, and held: see `almoner requests over`.")
 
 
@@ -128,7 +128,7 @@ def list_over(limit: Limit = 100) -> None:
             [
                 tx.ids.text("requestpayment", one.id),
                 tx.ids.text("donationrequest", one.request_id),
-                amount(Money(one.over_minor, one.money.currency)),
+                amount(Money(one.overpaid_minor, one.money.currency)),
                 one.bank_reference,
                 iso(one.received_at),
             ]
@@ -164,8 +164,10 @@ def apply_over(
 
     part = with_database(use)
     typer.echo(f"{amount(_applied(part))} pays {request}.")
-    if part.over_minor:
-        typer.echo(f"{amount(Money(part.over_minor, part.money.currency))} is still held: see `almoner requests over`.")
+    if part.overpaid_minor:
+        typer.echo(
+            f"{amount(Money(part.overpaid_minor, part.money.currency))} is still held: see `almoner requests over`."
+        )
 
 
 def _applied(part: RequestPayment) -> Money:
@@ -191,4 +193,4 @@ def return_over(
         return returned
 
     returned = decide("finance", use)
-    typer.echo(f"{amount(Money(returned.over_minor, returned.money.currency))} went back.")
+    typer.echo(f"{amount(Money(returned.overpaid_minor, returned.money.currency))} went back.")

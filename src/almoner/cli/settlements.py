@@ -26,7 +26,7 @@ commands = typer.Typer(help="What payment providers paid out to us: docs/runbook
 
 _WAITING: Final = {
     "provider_line": ("a provider's line", "settlements exceptions"),
-    "bank_line": ("a bank line", "bank-lines list"),
+    "bank_statement_line": ("a bank line", "bank-lines list"),
     "provider_payout": ("a provider's payout", "bank-lines reports"),
     "bank_statement": ("a statement that is missing", "bank-lines gaps"),
 }

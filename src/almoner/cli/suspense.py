@@ -46,9 +46,9 @@ def list_held(
 
 
 def _row(tx: Tx, held: Held) -> list[object]:
-    decides = held.acts_at.date() if held.status == "held" else None
+    decides = held.auto_decide_at.date() if held.status == "held" else None
     facts = [held.reason, amount(held.money), held.status, decides, held.provider_payment]
-    return [tx.ids.text(_TYPE, held.id), held.held_at.date(), *facts]
+    return [tx.ids.text(_TYPE, held.id), held.received_at.date(), *facts]
 
 
 def _decision(tx: Tx, one: Decided) -> list[object]:
@@ -71,7 +71,7 @@ def refund(
 
     async def use(tx: Tx, officer: Officer) -> Held:
         held_id = read_id(tx, _TYPE, held)
-        await officer.record(tx, DEPLOYMENT, "held_payment.refunded", held, done_as=done_as)
+        await officer.record(tx, DEPLOYMENT, "unallocated_payment.refunded", held, done_as=done_as)
         if done_as is not None:
             return await service.refunded_by_hand(tx, held_id, done_as, noted, officer.id)
         return await service.refund(tx, held_id, noted, officer.id)
@@ -86,7 +86,7 @@ def accept(held: HeldId, note: Note) -> None:
 
     async def use(tx: Tx, officer: Officer) -> str:
         held_id = read_id(tx, _TYPE, held)
-        await officer.record(tx, DEPLOYMENT, "held_payment.accepted", held)
+        await officer.record(tx, DEPLOYMENT, "unallocated_payment.accepted", held)
         return tx.ids.text("donation", (await transfers.accept(tx, held_id, noted, officer.id)).id)
 
     typer.echo(f"{held} is accepted as {decide('finance', use)}.")
@@ -99,7 +99,7 @@ def dismiss(held: HeldId, note: Note) -> None:
 
     async def use(tx: Tx, officer: Officer) -> Held:
         held_id = read_id(tx, _TYPE, held)
-        await officer.record(tx, DEPLOYMENT, "held_payment.dismissed", held)
+        await officer.record(tx, DEPLOYMENT, "unallocated_payment.dismissed", held)
         return await service.write_off(tx, held_id, noted, officer.id)
 
     typer.echo(f"{held} is {decide('finance', use).status}.")

@@ -126,7 +126,7 @@ async def _seen(tx: Tx, one: Verification) -> Rows:
     by = await named(tx, [row.finding.source for row in noted])
     return [
         [
-            iso(row.seen_at),
+            iso(row.checked_at),
             row.finding.check,
             row.finding.outcome,
             row.finding.reason,

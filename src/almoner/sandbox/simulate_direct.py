@@ -76,4 +76,4 @@ async def pay_donation(db: Database, partner: Partner, donation: Donation) -> Ou
 async def _pay(db: Database, partner: Partner, request_id: UUID, money: Money) -> None:
     async with db.read() as tx:
         reference = f"simulated-{encode(tx.new_id())}"
-    await flows.receive(db, partner, request_id, money, reference, noted_by=_BY)
+    await flows.receive(db, partner, request_id, money, reference, recorded_by=_BY)

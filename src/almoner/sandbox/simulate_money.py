@@ -73,7 +73,7 @@ class _Money:
         if donation.status != "DISBURSED" or donation.disbursement_id is None:
             raise InvalidState(f"the donation is {donation.status}: only one that is DISBURSED can come back")
         try:
-            await payouts.mark_returned(self._db, donation.disbursement_id, _WHY, noted_by="sandbox")
+            await payouts.mark_returned(self._db, donation.disbursement_id, _WHY, recorded_by="sandbox")
         except PayoutRefused as refused:
             raise InvalidState(str(refused)) from refused
         async with self._db.read() as tx:

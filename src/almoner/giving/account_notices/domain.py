@@ -21,7 +21,7 @@ class Notice:
     account_id: UUID
     partner_id: UUID
     language: str
-    told_at: datetime
+    notified_at: datetime
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,4 +42,4 @@ class Page:
     @property
     def until(self) -> datetime:
         """Until when the nonprofit can answer."""
-        return self.notice.told_at + ANSWERED_WITHIN
+        return self.notice.notified_at + ANSWERED_WITHIN

@@ -11,13 +11,14 @@ async def insert(tx: Tx, _scope: Everyone, new: Notice) -> bool:
     return bool(
         await tx.fetchval(
             """
-            insert into payee_notice (account_id, partner_id, language, told_at) values ($1, $2, $3, $4)
+            insert into payee_bank_account_notice (account_id, partner_id, language, notified_at) values ($1, $2, $3,
+                $4)
             on conflict (account_id) do nothing returning true
             """,
             new.account_id,
             new.partner_id,
             new.language,
-            new.told_at,
+            new.notified_at,
         )
     )
 
@@ -25,6 +26,7 @@ async def insert(tx: Tx, _scope: Everyone, new: Notice) -> bool:
 async def find(tx: Tx, _scope: Everyone, account_id: UUID) -> Notice | None:
     """What was told of an account."""
     row = await tx.fetchrow(
-        "select account_id, partner_id, language, told_at from payee_notice where account_id = $1", account_id
+        "select account_id, partner_id, language, notified_at from payee_bank_account_notice where account_id = $1",
+        account_id,
     )
     return Notice(*row) if row else None

@@ -55,8 +55,8 @@ async def links_since(tx: Tx, partner: Partner, email: str, since: datetime) -> 
     return int(
         await tx.fetchval(
             f"""
-            select count(*) from statement_link l join donation d on d.id = l.donation_id
-            where {_OF_DONOR} and l.mailed_at > $3
+            select count(*) from statement_email l join donation d on d.id = l.donation_id
+            where {_OF_DONOR} and l.sent_at > $3
             """,
             partner.id,
             email,
@@ -69,7 +69,7 @@ async def insert_link(tx: Tx, partner: Partner, donation_id: UUID) -> UUID:
     """Note that a link is mailed now; its id."""
     link_id = tx.new_id()
     await tx.execute(
-        "insert into statement_link (id, partner_id, donation_id, mailed_at) values ($1, $2, $3, $4)",
+        "insert into statement_email (id, partner_id, donation_id, sent_at) values ($1, $2, $3, $4)",
         link_id,
         partner.id,
         donation_id,
@@ -80,5 +80,5 @@ async def insert_link(tx: Tx, partner: Partner, donation_id: UUID) -> UUID:
 
 async def mailed_at(tx: Tx, _scope: Everyone, link_id: UUID) -> datetime | None:
     """When a link was asked for, real time."""
-    found: datetime | None = await tx.fetchval("select mailed_at from statement_link where id = $1", link_id)
+    found: datetime | None = await tx.fetchval("select sent_at from statement_email where id = $1", link_id)
     return found

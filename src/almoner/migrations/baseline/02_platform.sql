@@ -5,7 +5,7 @@ create table idempotency_response (
     key_hash bytea not null check (length(key_hash) = 32),
     route text not null,
     fingerprint bytea not null check (length(fingerprint) = 32),
-    answer bytea not null,
+    response bytea not null,
     created_at timestamptz not null,
     expires_at timestamptz not null,
     constraint idempotency_response_key primary key (partner_id, key_hash)
@@ -48,8 +48,10 @@ grant select, insert, update (sequence), delete on event to almoner_app;
 create table event_counter (
     partner_id uuid primary key,
     last_sequence bigint not null check (last_sequence >= 0),
-    blocked bigint not null default 0
-        constraint event_counter_summarised check (blocked between 0 and last_sequence and blocked % 5000 = 0)
+    summarised_sequence bigint not null default 0
+        constraint event_counter_summarised check (
+            summarised_sequence between 0 and last_sequence and summarised_sequence % 5000 = 0
+        )
 ) with (fillfactor = 50);
 grant select, insert, update on event_counter to almoner_app;
 

@@ -127,7 +127,7 @@ create function guard_independent_approvers() returns trigger language plpgsql a
 declare
     is_now jsonb := to_jsonb(new);
     approvers text[] := array_remove(array[
-        is_now ->> 'proposed_by', is_now ->> 'made_by', is_now ->> 'first_by', is_now ->> 'second_by',
+        is_now ->> 'proposed_by', is_now ->> 'created_by', is_now ->> 'first_by', is_now ->> 'second_by',
         is_now ->> 'released_by'
     ], null);
     moment timestamptz := coalesce(is_now ->> 'released_at', is_now ->> 'second_at', is_now ->> 'first_at');

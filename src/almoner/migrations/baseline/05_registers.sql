@@ -98,7 +98,7 @@ create table register_load_part (
     load_id uuid not null references register_load (id),
     part text not null,
     rows integer not null check (rows >= 0),
-    filled_counts jsonb,
+    filled_counts jsonb not null,
     primary key (load_id, part)
 );
 comment on column register_load_part.filled_counts is 'rows with a value, by column';

@@ -198,14 +198,14 @@ create table organisation_contact (
 -- Who proposes a nonprofit's bank account must not also set the address at which the nonprofit confirms it.
 create function guard_payee_contact() returns trigger language plpgsql as $$
 declare
-    who text := case tg_table_name when 'payee_account' then to_jsonb(new) ->> 'proposed_by'
+    who text := case tg_table_name when 'payee_bank_account' then to_jsonb(new) ->> 'proposed_by'
                 else to_jsonb(new) ->> 'recorded_by' end;
 begin
     perform pg_advisory_xact_lock(hashtextextended(new.organisation_id::text, 73));
-    if (tg_table_name = 'payee_account' and exists (
+    if (tg_table_name = 'payee_bank_account' and exists (
         select from organisation_contact where organisation_id = new.organisation_id and recorded_by = who
-    )) or (tg_table_name <> 'payee_account' and exists (
-        select from payee_account
+    )) or (tg_table_name <> 'payee_bank_account' and exists (
+        select from payee_bank_account
         where organisation_id = new.organisation_id and proposed_by = who and status in ('proposed', 'approved')
     )) then
         raise exception '% may not set both the bank account and the contact of %', who, new.organisation_id

@@ -99,7 +99,7 @@ begin
     if not (
         old.status in ('pending', 'processed') or old.status = 'failed' and exists (
             select from appeal
-            where validation_submission_id = old.id and status = 'reversed' and settled_at is null
+            where validation_submission_id = old.id and status = 'reversed' and completed_at is null
         )
     ) or not exists (
         select from agent_verification where id = new.agent_verification_id and replaces = old.agent_verification_id

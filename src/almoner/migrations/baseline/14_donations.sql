@@ -12,7 +12,7 @@ comment on column giving_user.organisation_id is 'default organisation of the us
 grant select, insert, update on giving_user to almoner_app;
 
 -- A period's direct donations of one partner in one currency. gathering: gifts still come in. covering: gifts that the
--- money covers have yet to be received. covered_minor: what those that were come to.
+-- money covers have yet to be received. allocated_minor: what those that were come to.
 create table donation_request (
     id uuid primary key,
     partner_id uuid not null references partner (id),
@@ -20,40 +20,40 @@ create table donation_request (
     amount_minor bigint not null check (amount_minor between 0 and 9007199254740991),
     donations integer not null check (donations >= 0),
     paid_minor bigint not null,
-    covered_minor bigint not null,
+    allocated_minor bigint not null,
     status text not null check (status in ('OPEN', 'PARTLY_PAID', 'PAID')),
     reference text not null unique check (reference ~ '^ALM-[0-9A-Z]{5}-[0-9A-Z]{5}$'),
-    made_before timestamptz not null,
-    gathering boolean not null,
-    covering boolean not null,
+    cutoff_at timestamptz not null,
+    collecting boolean not null,
+    allocating boolean not null,
     created_at timestamptz not null,
     due_at timestamptz not null,
     status_changed_at timestamptz not null,
     unique (partner_id, id),
     unique (id, partner_id, currency),
     constraint donation_request_paid check (
-        covered_minor between 0 and paid_minor and paid_minor <= amount_minor
+        allocated_minor between 0 and paid_minor and paid_minor <= amount_minor
         and case status when 'OPEN' then paid_minor = 0
                         when 'PAID' then paid_minor = amount_minor and paid_minor > 0
                         else paid_minor > 0 and paid_minor < amount_minor end
     ),
-    constraint donation_request_gathered check (not gathering or (status = 'OPEN' and not covering)),
-    constraint donation_request_filled check (gathering or donations > 0)
+    constraint donation_request_collecting_state check (not collecting or (status = 'OPEN' and not allocating)),
+    constraint donation_request_filled check (collecting or donations > 0)
 );
-create unique index donation_request_gathering on donation_request (partner_id, currency) where gathering;
-create index donation_request_covering on donation_request (id) where covering;
-comment on column donation_request.made_before is 'gifts made before then are in it';
+create unique index donation_request_collecting on donation_request (partner_id, currency) where collecting;
+create index donation_request_allocating on donation_request (id) where allocating;
+comment on column donation_request.cutoff_at is 'gifts made before then are in it';
 insert into lifecycle_transition (resource, from_status, to_status) values
     ('donation_request', 'OPEN', 'PARTLY_PAID'),
     ('donation_request', 'OPEN', 'PAID'),
     ('donation_request', 'PARTLY_PAID', 'PAID');
 -- What a partner is asked for stays as it was asked for.
 create trigger donation_request_immutable before update on donation_request for each row
-    when ((old.id, old.partner_id, old.currency, old.reference, old.made_before, old.created_at) is distinct from
-              (new.id, new.partner_id, new.currency, new.reference, new.made_before, new.created_at)
-          or (not old.gathering and (old.amount_minor, old.donations, old.due_at, new.gathering) is distinct from
+    when ((old.id, old.partner_id, old.currency, old.reference, old.cutoff_at, old.created_at) is distinct from
+              (new.id, new.partner_id, new.currency, new.reference, new.cutoff_at, new.created_at)
+          or (not old.collecting and (old.amount_minor, old.donations, old.due_at, new.collecting) is distinct from
                                     (new.amount_minor, new.donations, new.due_at, false))
-          or new.paid_minor < old.paid_minor or new.covered_minor < old.covered_minor)
+          or new.paid_minor < old.paid_minor or new.allocated_minor < old.allocated_minor)
     execute function guard_immutable();
 create trigger donation_request_status before update of status on donation_request for each row
     when (old.status is distinct from new.status) execute function guard_status('donation_request');
@@ -92,7 +92,7 @@ create trigger donation_session_status before update of status on donation_sessi
 grant select, insert, update on donation_session to almoner_app;
 
 -- The code itself is not here: it is computed from the id with the master key (H11).
-create table gift_code (
+create table donation_email_code (
     id uuid primary key,
     session_id uuid not null references donation_session (id),
     address bytea not null check (length(address) = 16),
@@ -100,18 +100,18 @@ create table gift_code (
     recipient bytea not null,
     sent_at timestamptz not null,
     expires_at timestamptz not null,
-    wrong smallint not null default 0 check (wrong between 0 and 5),
-    passed_at timestamptz,
-    spent_at timestamptz,
+    failed_attempts smallint not null default 0 check (failed_attempts between 0 and 5),
+    verified_at timestamptz,
+    used_at timestamptz,
     check (expires_at > sent_at and expires_at <= sent_at + interval '10 minutes'),
-    check (passed_at <= expires_at),
-    check (spent_at is null or passed_at is not null)
+    check (verified_at <= expires_at),
+    check (used_at is null or verified_at is not null)
 );
-create index gift_code_session on gift_code (session_id, sent_at);
-create index gift_code_address on gift_code (address, sent_at);
-create index gift_code_email on gift_code (email, sent_at);
-create index gift_code_sent on gift_code (sent_at);
-grant select, insert, update, delete on gift_code to almoner_app;
+create index donation_email_code_session on donation_email_code (session_id, sent_at);
+create index donation_email_code_address on donation_email_code (address, sent_at);
+create index donation_email_code_email on donation_email_code (email, sent_at);
+create index donation_email_code_sent on donation_email_code (sent_at);
+grant select, insert, update, delete on donation_email_code to almoner_app;
 
 -- An identifier begins with the millisecond of its donation, or a little later: those of a process never go backwards,
 -- and a transaction may be older than the one before it. By how much the two differ, in milliseconds.
@@ -268,7 +268,7 @@ create trigger donation_immutable before update on donation for each row
     execute function guard_immutable();
 
 -- Gifts come into a bucket while it is open, leave it before it is sent or when it came back, and are paid out with it.
-create function guard_paid_out() returns trigger language plpgsql as $$
+create function guard_donation_disbursement() returns trigger language plpgsql as $$
 declare
     payout text;
 begin
@@ -280,14 +280,14 @@ begin
        or (old.status <> 'DISBURSED' and new.status = 'DISBURSED' and payout is distinct from 'PAID')
        or (old.status = 'DISBURSED' and new.status <> 'DISBURSED' and payout is distinct from 'RETURNED') then
         raise exception 'donation % does not go with its payout, which is %', new.id, payout
-            using errcode = 'check_violation', constraint = 'donation_payout';
+            using errcode = 'check_violation', constraint = 'donation_disbursement_state';
     end if;
     return new;
 end $$;
-create trigger donation_payout before update on donation for each row
+create trigger donation_disbursement_state before update on donation for each row
     when (old.disbursement_id is distinct from new.disbursement_id
           or (old.status = 'DISBURSED') <> (new.status = 'DISBURSED'))
-    execute function guard_paid_out();
+    execute function guard_donation_disbursement();
 -- What was settled stays as it is; a gift changes hands only while its money is here and in no payout, or while nobody
 -- has been asked for it.
 create trigger donation_settlement before update on donation for each row
@@ -315,13 +315,13 @@ create trigger donation_direct before update on donation for each row
 create function guard_requested() returns trigger language plpgsql as $$
 begin
     if old.request_id is not null
-            or not exists (select from donation_request where id = new.request_id and gathering) then
+            or not exists (select from donation_request where id = new.request_id and collecting) then
         raise exception 'donation % may not come into request % now', new.id, new.request_id
-            using errcode = 'check_violation', constraint = 'donation_gathered';
+            using errcode = 'check_violation', constraint = 'donation_request_assignable';
     end if;
     return new;
 end $$;
-create trigger donation_gathered before update on donation for each row
+create trigger donation_request_assignable before update on donation for each row
     when (old.request_id is distinct from new.request_id) execute function guard_requested();
 
 create function guard_withdrawn() returns trigger language plpgsql as $$
@@ -421,8 +421,7 @@ create table payment (
     tries smallint not null check (tries >= 0),
     created_at timestamptz not null,
     status_changed_at timestamptz not null,
-    allowed smallint not null default 5 check (allowed between 1 and 5),
-    tokened boolean not null default false,
+    max_attempts smallint not null check (max_attempts between 1 and 5),
     constraint payment_of_provider unique (provider, provider_payment),
     unique (id, donation_id, amount_minor, currency),
     constraint payment_known check (status in ('starting', 'cancelled') or provider_payment is not null)
@@ -431,9 +430,6 @@ create unique index payment_one_live on payment (donation_id) where status in ('
 create unique index payment_one_counted on payment (donation_id) where status = 'succeeded';
 create index payment_of_donation on payment (donation_id, id);
 create index payment_live on payment (created_at) where status in ('starting', 'open');
-comment on column payment.tokened is
-    'whether the return addresses that the provider was given name the payment by a token; false for those that a '
-    'version before began, so that asking the provider again asks for the same';
 insert into lifecycle_transition (resource, from_status, to_status) values
     ('payment', 'starting', 'open'),
     ('payment', 'starting', 'succeeded'),
@@ -469,15 +465,15 @@ create table provider_event (
 grant select, insert on provider_event to almoner_app;
 
 -- Calls to the outside that are under way: a crash leaves the row, and its lease runs out by real time.
-create table flow_call (
+create table provider_call_lease (
     flow text not null,
     row_id uuid not null,
     holder uuid not null,
     leased_until timestamptz not null,
     primary key (flow, row_id)
 );
-create index flow_call_lease on flow_call (flow, leased_until);
-grant select, insert, update, delete on flow_call to almoner_app;
+create index provider_call_lease_lease on provider_call_lease (flow, leased_until);
+grant select, insert, update, delete on provider_call_lease to almoner_app;
 
 -- How many donations of a partner were made on a day (UTC) for a nonprofit and have a status now. The nonprofit with
 -- the zero id stands for all of them.
@@ -512,18 +508,18 @@ create table request_payment (
     currency char(3) not null check (currency ~ '^[A-Z]{3}$'),
     amount_minor bigint not null check (amount_minor between 1 and 9007199254740991),
     applied_minor bigint not null check (applied_minor >= 0),
-    over_minor bigint not null check (over_minor >= 0),
+    overpaid_minor bigint not null check (overpaid_minor >= 0),
     bank_reference text not null check (length(bank_reference) between 1 and 140),
     status text not null check (status in ('booked', 'held', 'returned', 'applied')),
     received_at timestamptz not null,
-    noted_by text not null check (length(noted_by) between 1 and 255),
+    recorded_by text not null check (length(recorded_by) between 1 and 255),
     decided_at timestamptz,
     decided_by text check (length(decided_by) between 1 and 255),
     note text check (length(note) between 1 and 2000),
     status_changed_at timestamptz not null,
     applied_from uuid references request_payment (id),
-    constraint request_payment_parts check (applied_minor + over_minor = amount_minor),
-    constraint request_payment_over check ((status = 'booked') = (over_minor = 0)),
+    constraint request_payment_parts check (applied_minor + overpaid_minor = amount_minor),
+    constraint request_payment_over check ((status = 'booked') = (overpaid_minor = 0)),
     constraint request_payment_decided check (
         (status in ('returned', 'applied')) = (decided_at is not null)
         and num_nonnulls(decided_at, decided_by, note) in (0, 3)
@@ -538,10 +534,10 @@ insert into lifecycle_transition (resource, from_status, to_status) values
     ('request_payment', 'held', 'returned'),
     ('request_payment', 'held', 'applied');
 create trigger request_payment_immutable before update on request_payment for each row
-    when ((old.id, old.request_id, old.currency, old.amount_minor, old.applied_minor, old.over_minor,
-           old.bank_reference, old.received_at, old.noted_by) is distinct from
-          (new.id, new.request_id, new.currency, new.amount_minor, new.applied_minor, new.over_minor,
-           new.bank_reference, new.received_at, new.noted_by))
+    when ((old.id, old.request_id, old.currency, old.amount_minor, old.applied_minor, old.overpaid_minor,
+           old.bank_reference, old.received_at, old.recorded_by) is distinct from
+          (new.id, new.request_id, new.currency, new.amount_minor, new.applied_minor, new.overpaid_minor,
+           new.bank_reference, new.received_at, new.recorded_by))
     execute function guard_immutable();
 create trigger request_payment_status before update of status on request_payment for each row
     when (old.status is distinct from new.status) execute function guard_status('request_payment');
@@ -551,15 +547,15 @@ grant select, insert, update (status, status_changed_at, decided_at, decided_by,
     on request_payment to almoner_app;
 
 -- A link to a statement was mailed to the donor of a gift. Only ever added to.
-create table statement_link (
+create table statement_email (
     id uuid primary key,
     partner_id uuid not null references partner (id),
     donation_id uuid not null references donation (id),
-    mailed_at timestamptz not null
+    sent_at timestamptz not null
 );
-create index statement_link_of_gift on statement_link (donation_id, mailed_at);
-comment on column statement_link.mailed_at is 'real time: limits go by it';
-grant select, insert on statement_link to almoner_app;
+create index statement_email_of_gift on statement_email (donation_id, sent_at);
+comment on column statement_email.sent_at is 'real time: limits go by it';
+grant select, insert on statement_email to almoner_app;
 
 -- A session is completed by a donation of its own: the two tables name each other.
 alter table donation_session add constraint donation_session_donation

@@ -6,7 +6,7 @@ create table card_attempt (
     partner_id uuid not null,
     address bytea not null check (length(address) = 16),
     device bytea check (length(device) = 16),
-    allowed smallint not null check (allowed between 1 and 5),
+    max_attempts smallint not null check (max_attempts between 1 and 5),
     declined smallint not null default 0 check (declined >= 0),
     paid boolean not null default false,
     started_at timestamptz not null,
@@ -33,21 +33,21 @@ create index card_decline_device on card_decline (device, declined_at);
 create index card_decline_partner on card_decline (partner_id, declined_at);
 grant select, insert, update, delete on card_decline to almoner_app;
 
-create table card_pause (
+create table card_source_block (
     source bytea primary key check (length(source) = 16),
-    paused_until timestamptz not null
+    blocked_until timestamptz not null
 );
-create index card_pause_until on card_pause (paused_until);
-comment on column card_pause.source is 'an address or a device';
-grant select, insert, update, delete on card_pause to almoner_app;
+create index card_source_block_until on card_source_block (blocked_until);
+comment on column card_source_block.source is 'an address or a device';
+grant select, insert, update, delete on card_source_block to almoner_app;
 
 -- A partner whose donors are asked for a code until it is calm (H7).
-create table card_alert (
+create table card_testing_alert (
     partner_id uuid primary key references partner (id),
     raised_at timestamptz not null,
-    forced_until timestamptz not null,
+    code_required_until timestamptz not null,
     declines integer not null check (declines > 0),
     tries integer not null check (tries >= declines),
-    check (forced_until > raised_at)
+    check (code_required_until > raised_at)
 );
-grant select, insert, update, delete on card_alert to almoner_app;
+grant select, insert, update, delete on card_testing_alert to almoner_app;

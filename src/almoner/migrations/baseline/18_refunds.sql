@@ -1,9 +1,9 @@
 -- Money that goes back: held payments, refunds and disputes.
 
 -- Money that a provider took and that pays no donation: kept with the reason until it is returned or placed by rule.
--- acts_at: when the rule decides over it, unless a person has (docs/money-rules.md).
--- accepted_as: the payment of the gift that a person has made of held money.
-create table held_payment (
+-- auto_decide_at: when the rule decides over it, unless a person has (docs/money-rules.md).
+-- applied_payment_id: the payment of the gift that a person has made of held money.
+create table unallocated_payment (
     id uuid primary key,
     provider text not null,
     provider_payment text not null,
@@ -16,46 +16,46 @@ create table held_payment (
     amount_minor bigint not null check (amount_minor between 1 and 9007199254740991),
     currency char(3) not null check (currency ~ '^[A-Z]{3}$'),
     reference text not null,
-    held_at timestamptz not null,
+    received_at timestamptz not null,
     status text not null check (status in ('held', 'refunding', 'refunded', 'dismissed', 'accepted')),
     status_changed_at timestamptz not null,
-    acts_at timestamptz not null,
+    auto_decide_at timestamptz not null,
     decided_at timestamptz,
     decided_by text check (length(decided_by) between 1 and 255),
     note text check (length(note) between 1 and 500),
     provider_refund text check (length(provider_refund) between 1 and 255),
-    accepted_as uuid references payment (id),
-    constraint held_payment_once unique (provider, provider_payment),
-    constraint held_payment_decided check (
+    applied_payment_id uuid references payment (id),
+    constraint unallocated_payment_once unique (provider, provider_payment),
+    constraint unallocated_payment_decided check (
         (status = 'held') = (decided_at is null) and (decided_at is null) = (decided_by is null)
         and (decided_by is distinct from 'rule' and decided_by is not null) = (note is not null)
     ),
-    constraint held_payment_refunded check ((status = 'refunded') = (provider_refund is not null)),
-    constraint held_payment_refund_once unique (provider, provider_refund),
+    constraint unallocated_payment_refunded check ((status = 'refunded') = (provider_refund is not null)),
+    constraint unallocated_payment_refund_once unique (provider, provider_refund),
     -- Test money in production, real money in a sandbox, or what came to another account is not in the books and never
     -- sent back by us (M5).
-    constraint held_payment_none_of_ours check (
+    constraint unallocated_payment_not_ours check (
         reason not in ('other_mode', 'other_account') or status in ('held', 'dismissed')
     ),
-    constraint held_payment_accepted check ((status = 'accepted') = (accepted_as is not null)),
-    constraint held_payment_accepted_once unique (accepted_as)
+    constraint unallocated_payment_accepted check ((status = 'accepted') = (applied_payment_id is not null)),
+    constraint unallocated_payment_accepted_once unique (applied_payment_id)
 );
-create index held_payment_of_donation on held_payment (donation_id);
-create index held_payment_due on held_payment (acts_at, id) where status = 'held';
-create index held_payment_of_transfer on held_payment (split_part(provider_payment, '/', 1))
+create index unallocated_payment_of_donation on unallocated_payment (donation_id);
+create index unallocated_payment_due on unallocated_payment (auto_decide_at, id) where status = 'held';
+create index unallocated_payment_of_transfer on unallocated_payment (split_part(provider_payment, '/', 1))
     where provider = 'bank_transfer';
 insert into lifecycle_transition (resource, from_status, to_status) values
-    ('held_payment', 'held', 'refunding'),
-    ('held_payment', 'held', 'dismissed'),
-    ('held_payment', 'refunding', 'refunded'),
-    ('held_payment', 'held', 'accepted');
-create trigger held_payment_status before update of status on held_payment for each row
-    when (old.status is distinct from new.status) execute function guard_status('held_payment');
-create trigger held_payment_immutable before update on held_payment for each row
+    ('unallocated_payment', 'held', 'refunding'),
+    ('unallocated_payment', 'held', 'dismissed'),
+    ('unallocated_payment', 'refunding', 'refunded'),
+    ('unallocated_payment', 'held', 'accepted');
+create trigger unallocated_payment_status before update of status on unallocated_payment for each row
+    when (old.status is distinct from new.status) execute function guard_status('unallocated_payment');
+create trigger unallocated_payment_immutable before update on unallocated_payment for each row
     when ((old.id, old.provider, old.provider_payment, old.payment_id, old.donation_id, old.reason, old.amount_minor,
-           old.currency, old.reference, old.held_at) is distinct from
+           old.currency, old.reference, old.received_at) is distinct from
               (new.id, new.provider, new.provider_payment, new.payment_id, new.donation_id, new.reason,
-               new.amount_minor, new.currency, new.reference, new.held_at)
+               new.amount_minor, new.currency, new.reference, new.received_at)
           or (old.decided_at is not null and (old.decided_at, old.decided_by, old.note) is distinct from
               (new.decided_at, new.decided_by, new.note)))
     execute function guard_immutable();
@@ -63,34 +63,35 @@ create trigger held_payment_immutable before update on held_payment for each row
 -- What the provider has paid out to our bank cannot be said to be none of ours; it can be sent back.
 create function guard_dismissal() returns trigger language plpgsql as $$
 begin
-    if exists (select from settlement_line where held_payment_id = new.id) then
+    if exists (select from settlement_line where unallocated_payment_id = new.id) then
         raise exception 'held payment % was settled', new.id
-            using errcode = 'check_violation', constraint = 'held_payment_settled';
+            using errcode = 'check_violation', constraint = 'unallocated_payment_settled';
     end if;
     return new;
 end $$;
-create trigger held_payment_dismissal before update of status on held_payment for each row
+create trigger unallocated_payment_dismissal before update of status on unallocated_payment for each row
     when (new.status = 'dismissed') execute function guard_dismissal();
-grant select, insert, update (status, status_changed_at, decided_at, decided_by, note, provider_refund, accepted_as)
-    on held_payment to almoner_app;
+grant select, insert, update (
+    status, status_changed_at, decided_at, decided_by, note, provider_refund, applied_payment_id
+) on unallocated_payment to almoner_app;
 
 -- What people decided, and why; only ever added to. The row above has the first decision, which may be the rule's.
-create table held_payment_decision (
+create table unallocated_payment_decision (
     id uuid primary key,
-    held_payment_id uuid not null references held_payment (id),
+    unallocated_payment_id uuid not null references unallocated_payment (id),
     decision text not null check (decision in ('refund', 'ask_again', 'done_by_hand', 'dismiss', 'accept')),
     note text not null check (length(note) between 1 and 500),
     decided_by text not null check (length(decided_by) between 1 and 255 and decided_by <> 'rule'),
     decided_at timestamptz not null,
     provider_refund text,
-    constraint held_payment_decision_refund check ((decision = 'done_by_hand') = (provider_refund is not null))
+    constraint unallocated_payment_decision_refund check ((decision = 'done_by_hand') = (provider_refund is not null))
 );
-create index held_payment_decision_of on held_payment_decision (held_payment_id, id);
-grant select, insert on held_payment_decision to almoner_app;
+create index unallocated_payment_decision_of on unallocated_payment_decision (unallocated_payment_id, id);
+grant select, insert on unallocated_payment_decision to almoner_app;
 
 -- A refund of a gift: begun before anybody is asked for it, then sent or refused. payment_id null: a direct gift, which
 -- goes back to the partner by bank. borne_minor: what of it the nonprofit no longer gets; the rest is the provider's
--- fee, which is ours. given_back_minor: of a refused one, what the nonprofit gets again. begun_by null: the partner.
+-- fee, which is ours. restored_minor: of a refused one, what the nonprofit gets again. begun_by null: the partner.
 create table refund (
     id uuid primary key,
     donation_id uuid not null references donation (id),
@@ -98,8 +99,8 @@ create table refund (
     provider text not null check (provider ~ '^[a-z0-9_]{1,40}$'),
     amount_minor bigint not null check (amount_minor between 1 and 9007199254740991),
     currency char(3) not null check (currency ~ '^[A-Z]{3}$'),
-    borne_minor bigint not null check (borne_minor >= 0),
-    given_back_minor bigint check (given_back_minor >= 0),
+    deducted_minor bigint not null check (deducted_minor >= 0),
+    restored_minor bigint check (restored_minor >= 0),
     status text not null check (status in ('begun', 'sent', 'refused')),
     started_at timestamptz not null,
     begun_by text check (length(begun_by) between 1 and 255),
@@ -110,11 +111,11 @@ create table refund (
     provider_refund text check (length(provider_refund) between 1 and 255),
     status_changed_at timestamptz not null,
     constraint refund_once unique (provider, provider_refund),
-    constraint refund_parts check (borne_minor <= amount_minor and given_back_minor <= amount_minor),
+    constraint refund_parts check (deducted_minor <= amount_minor and restored_minor <= amount_minor),
     constraint refund_begun_by check ((begun_by is null) = (note is null)),
     constraint refund_ended check (
         (status = 'begun') = (ended_at is null) and (status = 'sent') = (provider_refund is not null)
-        and (status = 'refused') = (given_back_minor is not null)
+        and (status = 'refused') = (restored_minor is not null)
         and (ended_by is null or ended_at is not null) and (ended_by is null or ended_note is not null)
         and (status <> 'begun' or ended_note is null)
     )
@@ -132,9 +133,9 @@ create trigger refund_status before update of status on refund for each row
     when (old.status is distinct from new.status) execute function guard_status('refund');
 create trigger refund_immutable before update on refund for each row
     when (old.status <> 'begun'
-          or (old.id, old.donation_id, old.provider, old.amount_minor, old.currency, old.borne_minor, old.started_at)
+          or (old.id, old.donation_id, old.provider, old.amount_minor, old.currency, old.deducted_minor, old.started_at)
               is distinct from
-             (new.id, new.donation_id, new.provider, new.amount_minor, new.currency, new.borne_minor, new.started_at)
+             (new.id, new.donation_id, new.provider, new.amount_minor, new.currency, new.deducted_minor, new.started_at)
           or old.payment_id is distinct from new.payment_id or old.begun_by is distinct from new.begun_by
           or old.note is distinct from new.note)
     execute function guard_immutable();
@@ -159,25 +160,25 @@ create trigger refund_counts after insert on refund for each row execute functio
 create trigger refund_counts_end after update of status on refund for each row
     when (old.status is distinct from new.status) execute function count_refund();
 grant select, insert, update (status, status_changed_at, ended_at, ended_by, ended_note, provider_refund,
-    given_back_minor)
+    restored_minor)
     on refund to almoner_app;
 
 -- A refund that the provider refused, and that a person lets rest: nobody sends it again. Only ever added to.
-create table refund_rest (
+create table refund_closure (
     refund_id uuid primary key references refund (id),
     note text not null check (length(note) between 1 and 500),
     decided_by text not null check (length(decided_by) between 1 and 255),
     decided_at timestamptz not null
 );
-create trigger refund_rest_append_only before update or delete or truncate on refund_rest
+create trigger refund_closure_append_only before update or delete or truncate on refund_closure
     for each statement execute function guard_append_only();
-grant select, insert on refund_rest to almoner_app;
+grant select, insert on refund_closure to almoner_app;
 
 -- What was sent and came back: its donor does not have the money, and a person sees to it. Only ever added to.
 create table refund_failure (
     refund_id uuid primary key references refund (id),
-    why text not null check (length(why) between 1 and 500),
-    heard_at timestamptz not null
+    reason text not null check (length(reason) between 1 and 500),
+    reported_at timestamptz not null
 );
 create trigger refund_failure_append_only before update or delete or truncate on refund_failure
     for each statement execute function guard_append_only();
@@ -191,36 +192,36 @@ create table dispute (
     provider_payment text not null check (length(provider_payment) between 1 and 255),
     provider_dispute text not null check (length(provider_dispute) between 1 and 255),
     donation_id uuid references donation (id),
-    held_payment_id uuid references held_payment (id),
+    unallocated_payment_id uuid references unallocated_payment (id),
     amount_minor bigint not null check (amount_minor between 1 and 9007199254740991),
     currency char(3) not null check (currency ~ '^[A-Z]{3}$'),
     status text not null check (status in ('open', 'won', 'lost')),
     reason text not null check (length(reason) between 1 and 255),
     opened_at timestamptz not null,
-    learnt_at timestamptz not null,
-    looked_at timestamptz not null,
+    received_at timestamptz not null,
+    checked_at timestamptz not null,
     decided_at timestamptz,
     decided_by text check (length(decided_by) between 1 and 255),
     note text check (length(note) between 1 and 2000),
-    borne_minor bigint,
-    paid_out boolean not null default false,
+    absorbed_minor bigint,
+    disbursed boolean not null default false,
     recovered_minor bigint,
     status_changed_at timestamptz not null,
     constraint dispute_once unique (provider, provider_dispute),
-    constraint dispute_of_one check (num_nonnulls(donation_id, held_payment_id) = 1),
+    constraint dispute_of_one check (num_nonnulls(donation_id, unallocated_payment_id) = 1),
     constraint dispute_decided check (
         (status = 'open') = (decided_at is null) and (decided_by is null) = (note is null)
         and (decided_by is null or decided_at is not null)
-        and (status = 'lost') = (borne_minor is not null) and borne_minor between 0 and amount_minor
-        and (not paid_out or (status = 'lost' and donation_id is not null))
-        and (recovered_minor is null or (paid_out and recovered_minor between 0 and borne_minor))
+        and (status = 'lost') = (absorbed_minor is not null) and absorbed_minor between 0 and amount_minor
+        and (not disbursed or (status = 'lost' and donation_id is not null))
+        and (recovered_minor is null or (disbursed and recovered_minor between 0 and absorbed_minor))
     )
 );
 create index dispute_of_payment on dispute (provider, provider_payment, id);
 create index dispute_of_donation on dispute (donation_id, id) where donation_id is not null;
 create index dispute_with_status on dispute (status, id);
-create index dispute_unlooked on dispute (looked_at) where status = 'open';
-comment on column dispute.paid_out is 'a payout had been sent with the gift when it was lost';
+create index dispute_unchecked on dispute (checked_at) where status = 'open';
+comment on column dispute.disbursed is 'a payout had been sent with the gift when it was lost';
 comment on column dispute.recovered_minor is 'what a payout that came back has brought back to us';
 insert into lifecycle_transition (resource, from_status, to_status) values
     ('dispute', 'open', 'won'),
@@ -229,12 +230,13 @@ create trigger dispute_status before update of status on dispute for each row
     when (old.status is distinct from new.status) execute function guard_status('dispute');
 create trigger dispute_immutable before update on dispute for each row
     when ((old.id, old.provider, old.provider_payment, old.provider_dispute, old.amount_minor, old.currency,
-           old.opened_at, old.learnt_at) is distinct from
+           old.opened_at, old.received_at) is distinct from
           (new.id, new.provider, new.provider_payment, new.provider_dispute, new.amount_minor, new.currency,
-           new.opened_at, new.learnt_at)
-          or (old.donation_id, old.held_payment_id) is distinct from (new.donation_id, new.held_payment_id)
-          or (old.status <> 'open' and (old.decided_at, old.decided_by, old.note, old.borne_minor, old.paid_out)
-              is distinct from (new.decided_at, new.decided_by, new.note, new.borne_minor, new.paid_out))
+           new.opened_at, new.received_at)
+          or (old.donation_id, old.unallocated_payment_id) is distinct from
+             (new.donation_id, new.unallocated_payment_id)
+          or (old.status <> 'open' and (old.decided_at, old.decided_by, old.note, old.absorbed_minor, old.disbursed)
+              is distinct from (new.decided_at, new.decided_by, new.note, new.absorbed_minor, new.disbursed))
           or (old.recovered_minor is not null and old.recovered_minor is distinct from new.recovered_minor))
     execute function guard_immutable();
 
@@ -243,13 +245,13 @@ create trigger dispute_immutable before update on dispute for each row
 create function count_dispute() returns trigger language plpgsql as $$
 begin
     update donation set
-        disputed_at = case when new.status = 'open' then coalesce(disputed_at, new.learnt_at)
+        disputed_at = case when new.status = 'open' then coalesce(disputed_at, new.received_at)
             when exists (select from dispute d where d.donation_id = new.donation_id and d.status = 'open')
             then disputed_at end,
         refunded_minor = refunded_minor + case new.status when 'lost' then new.amount_minor else 0 end,
         refunded_at = case new.status when 'lost' then new.decided_at else refunded_at end,
         withdrawn_minor = withdrawn_minor
-            + case when new.status = 'lost' and not new.paid_out then new.amount_minor else 0 end
+            + case when new.status = 'lost' and not new.disbursed then new.amount_minor else 0 end
     where id = new.donation_id and currency = new.currency and status in ('RECEIVED_PAYMENT', 'DISBURSED');
     if not found then
         raise exception 'dispute % does not go with donation %', new.id, new.donation_id
@@ -270,6 +272,6 @@ end $$;
 create trigger dispute_recovers after update of recovered_minor on dispute for each row
     when (new.donation_id is not null and old.recovered_minor is null and new.recovered_minor is not null)
     execute function recover_dispute();
-grant select, insert, update (status, status_changed_at, looked_at, decided_at, decided_by, note, borne_minor,
-    paid_out, recovered_minor)
+grant select, insert, update (status, status_changed_at, checked_at, decided_at, decided_by, note, absorbed_minor,
+    disbursed, recovered_minor)
     on dispute to almoner_app;

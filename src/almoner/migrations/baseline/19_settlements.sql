@@ -19,7 +19,7 @@ grant select, insert on settlement to almoner_app;
 -- gross and net are signed as in the report: a refund takes money away.
 -- dispute, dispute_won: the lines that draw a disputed payment, and that give it back.
 -- provider_refund: a refund's line may name it, so that several of one payment are told apart; '' where it does not.
--- spared_minor: what of the fee the gift does not bear, since it has gone back.
+-- waived_fee_minor: what of the fee the gift does not bear, since it has gone back.
 create table settlement_line (
     id uuid primary key,
     settlement_id uuid not null,
@@ -36,23 +36,23 @@ create table settlement_line (
         'not_disputed', 'not_won'
     )),
     payment_id uuid references payment (id),
-    held_payment_id uuid references held_payment (id),
+    unallocated_payment_id uuid references unallocated_payment (id),
     created_at timestamptz not null,
-    looked_at timestamptz not null,
+    checked_at timestamptz not null,
     cleared_by text check (length(cleared_by) between 1 and 255),
     note text check (length(note) between 1 and 2000),
     status_changed_at timestamptz not null,
     provider_refund text not null default '' check (length(provider_refund) <= 255),
     refund_id uuid references refund (id),
-    spared_minor bigint not null default 0,
+    waived_fee_minor bigint not null default 0,
     dispute_id uuid references dispute (id),
     foreign key (settlement_id, provider, currency) references settlement (id, provider, currency),
     constraint settlement_line_net check (net_minor = gross_minor - fee_minor),
     constraint settlement_line_cleared check (
         (status = 'cleared') = (cleared_by is not null) and (status = 'cleared') = (note is not null)
     ),
-    constraint settlement_line_spared check (
-        spared_minor between 0 and fee_minor and (spared_minor = 0 or payment_id is not null)
+    constraint settlement_line_waived_fee check (
+        waived_fee_minor between 0 and fee_minor and (waived_fee_minor = 0 or payment_id is not null)
     ),
     constraint settlement_line_once unique (settlement_id, provider_payment, kind, provider_refund),
     constraint settlement_line_signs check (
@@ -62,14 +62,15 @@ create table settlement_line (
     constraint settlement_line_refund check (kind <> 'payment' or provider_refund = ''),
     constraint settlement_line_matched check (
         (status = 'matched') = (reason is null)
-        and (status = 'matched') = (num_nonnulls(payment_id, held_payment_id, refund_id, dispute_id) = 1)
+        and (status = 'matched') = (num_nonnulls(payment_id, unallocated_payment_id, refund_id, dispute_id) = 1)
         and (kind = 'payment' or payment_id is null) and (kind = 'refund' or refund_id is null)
         and (kind in ('dispute', 'dispute_won') or dispute_id is null)
     )
 );
 create unique index settlement_line_payment on settlement_line (payment_id) where payment_id is not null;
-create unique index settlement_line_held on settlement_line (held_payment_id, kind) where held_payment_id is not null;
-create index settlement_line_exceptions on settlement_line (looked_at) where status = 'exception';
+create unique index settlement_line_of_unallocated on settlement_line (unallocated_payment_id, kind)
+    where unallocated_payment_id is not null;
+create index settlement_line_exceptions on settlement_line (checked_at) where status = 'exception';
 -- Whatever reports say, a payment is settled once and a refund drawn once.
 create unique index settlement_line_of_refund on settlement_line (refund_id) where refund_id is not null;
 create unique index settlement_line_counted on settlement_line (provider, provider_payment, kind)
@@ -93,20 +94,20 @@ create trigger settlement_line_immutable before update on settlement_line for ea
     execute function guard_immutable();
 grant select, insert, update on settlement_line to almoner_app;
 
-create table settlement_look (
+create table settlement_report_check (
     provider text primary key,
-    looked_at timestamptz not null
+    checked_at timestamptz not null
 );
-comment on table settlement_look is 'when a provider that reports its payouts itself was last asked for them';
-grant select, insert, update on settlement_look to almoner_app;
+comment on table settlement_report_check is 'when a provider that reports its payouts itself was last asked for them';
+grant select, insert, update on settlement_report_check to almoner_app;
 
 -- Somebody found out why it never came as the provider told: taken back, or less a fee of a bank.
-create table settlement_explained (
+create table settlement_explanation (
     settlement_id uuid primary key references settlement (id),
     note text not null check (length(note) between 1 and 2000),
     explained_by text not null check (length(explained_by) between 1 and 255),
     explained_at timestamptz not null
 );
-create trigger settlement_explained_append_only before update or delete or truncate on settlement_explained
+create trigger settlement_explanation_append_only before update or delete or truncate on settlement_explanation
     for each statement execute function guard_append_only();
-grant select, insert on settlement_explained to almoner_app;
+grant select, insert on settlement_explanation to almoner_app;

@@ -1,6 +1,6 @@
 -- Monetary donation verifications: whether a nonprofit may be paid.
 
--- called: the partner asked for it; else it was begun when money came for the nonprofit. look_again_at: until then what
+-- called: the partner asked for it; else it was begun when money came for the nonprofit. next_check_at: until then what
 -- was seen of a pending or approved one is taken for true.
 create table monetary_donation_verification (
     id uuid primary key,
@@ -16,8 +16,8 @@ create table monetary_donation_verification (
     expires_at timestamptz,
     processed_at timestamptz,
     status_changed_at timestamptz not null,
-    called boolean not null default true,
-    look_again_at timestamptz,
+    requested boolean not null,
+    next_check_at timestamptz,
     unique (partner_id, id),
     constraint monetary_donation_verification_rejected check ((status = 'rejected') = (rejection_reason is not null)),
     constraint monetary_donation_verification_processed check ((status = 'pending') = (processed_at is null)),
@@ -30,8 +30,8 @@ create unique index monetary_donation_verification_live on monetary_donation_ver
 create index monetary_donation_verification_of_organisation
     on monetary_donation_verification (partner_id, organisation_id, id);
 create index monetary_donation_verification_due on monetary_donation_verification (expires_at) where status = 'pending';
-create index monetary_donation_verification_look on monetary_donation_verification (look_again_at)
-    where status in ('pending', 'approved') and look_again_at is not null;
+create index monetary_donation_verification_look on monetary_donation_verification (next_check_at)
+    where status in ('pending', 'approved') and next_check_at is not null;
 create index monetary_donation_verification_everybody on monetary_donation_verification (organisation_id)
     where status in ('pending', 'approved');
 comment on column monetary_donation_verification.expires_at is 'pending until then; null once it was decided';
@@ -134,7 +134,7 @@ create table monetary_donation_finding (
     reason text check (length(reason) between 1 and 100),
     facts jsonb not null check (jsonb_typeof(facts) = 'object'),
     data_as_of timestamptz,
-    seen_at timestamptz not null,
+    checked_at timestamptz not null,
     expires_at timestamptz,
     unique (verification_id, id)
 );
@@ -166,7 +166,7 @@ create table monetary_donation_flag (
     status_changed_at timestamptz not null,
     foreign key (verification_id, finding_id) references monetary_donation_finding (verification_id, id),
     constraint monetary_donation_flag_once unique (finding_id, kind),
-    constraint monetary_donation_flag_looks check (
+    constraint monetary_donation_flag_approvals check (
         num_nonnulls(first_by, first_note, first_at) in (0, 3)
         and num_nonnulls(second_by, second_note, second_at) in (0, 3) and (second_by is null or first_by is not null)
     ),
@@ -218,10 +218,10 @@ create table monetary_donation_confirmation (
     answer text check (answer in ('confirmed', 'declined')),
     name text check (length(name) between 1 and 255),
     role text check (length(role) between 1 and 255),
-    shown bytea check (length(shown) = 32),
+    page_hash bytea check (length(page_hash) = 32),
     answered_at timestamptz,
     constraint monetary_donation_confirmation_answered check (
-        (answer is null) = (answered_at is null) and (answer is null) = (shown is null)
+        (answer is null) = (answered_at is null) and (answer is null) = (page_hash is null)
         and (answer is not null or (name is null and role is null)) and (answer is null or not withdrawn)
     )
 );
@@ -232,13 +232,13 @@ create unique index monetary_donation_confirmation_once on monetary_donation_con
 create index monetary_donation_confirmation_of on monetary_donation_confirmation (verification_id, id);
 create index monetary_donation_confirmation_kept
     on monetary_donation_confirmation ((coalesce(answered_at, expires_at))) where email is not null;
-comment on column monetary_donation_confirmation.shown is 'hash of what the page showed when it was answered';
+comment on column monetary_donation_confirmation.page_hash is 'hash of what the page showed when it was answered';
 create trigger monetary_donation_confirmation_immutable before update on monetary_donation_confirmation for each row
     when ((old.id, old.verification_id, old.source, old.language, old.asked_by, old.asked_at, old.expires_at)
               is distinct from
           (new.id, new.verification_id, new.source, new.language, new.asked_by, new.asked_at, new.expires_at)
-          or (old.answer is not null and (old.answer, old.answered_at, old.shown)
-              is distinct from (new.answer, new.answered_at, new.shown))
+          or (old.answer is not null and (old.answer, old.answered_at, old.page_hash)
+              is distinct from (new.answer, new.answered_at, new.page_hash))
           or (new.email is not null and old.email is distinct from new.email)
           or (old.answer is not null and new.name is not null and (old.name, old.role) is distinct from
               (new.name, new.role))
@@ -246,13 +246,13 @@ create trigger monetary_donation_confirmation_immutable before update on monetar
     execute function guard_immutable();
 grant select, insert, update on monetary_donation_confirmation to almoner_app;
 
-create table monetary_donation_confirmation_mail (
+create table monetary_donation_confirmation_email (
     id uuid primary key,
     confirmation_id uuid not null references monetary_donation_confirmation (id),
     email_hash bytea not null check (length(email_hash) = 32),
     sent_at timestamptz not null
 );
-create index monetary_donation_confirmation_mail_of on monetary_donation_confirmation_mail (confirmation_id, sent_at);
-create index monetary_donation_confirmation_mail_to on monetary_donation_confirmation_mail (email_hash, sent_at);
-comment on column monetary_donation_confirmation_mail.sent_at is 'real time';
-grant select, insert on monetary_donation_confirmation_mail to almoner_app;
+create index monetary_donation_confirmation_email_of on monetary_donation_confirmation_email (confirmation_id, sent_at);
+create index monetary_donation_confirmation_email_to on monetary_donation_confirmation_email (email_hash, sent_at);
+comment on column monetary_donation_confirmation_email.sent_at is 'real time';
+grant select, insert on monetary_donation_confirmation_email to almoner_app;

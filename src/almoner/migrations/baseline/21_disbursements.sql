@@ -2,14 +2,14 @@
 
 -- Where a nonprofit is paid in a currency. sealed: the numbers, encrypted; shown: as people may read them; fingerprint:
 -- a keyed hash, so that one account of several nonprofits is seen. is_change: it takes the place of another one.
-create table payee_account (
+create table payee_bank_account (
     id uuid primary key,
     organisation_id uuid not null references organisation (id),
     currency char(3) not null check (currency ~ '^[A-Z]{3}$'),
     scheme text not null check (scheme in ('iban', 'gb', 'us', 'au', 'nz', 'ca')),
     holder text not null check (length(holder) between 1 and 70),
-    sealed bytea not null,
-    shown text not null check (length(shown) between 1 and 60),
+    encrypted_number bytea not null,
+    masked_number text not null check (length(masked_number) between 1 and 60),
     fingerprint bytea not null check (length(fingerprint) = 32),
     street text check (length(street) between 1 and 70),
     building text check (length(building) between 1 and 16),
@@ -32,39 +32,41 @@ create table payee_account (
     refused_note text check (length(refused_note) between 1 and 2000),
     status_changed_at timestamptz not null,
     denied_at timestamptz,
-    constraint payee_account_looks check (
+    constraint payee_bank_account_approvals check (
         num_nonnulls(first_by, first_note, first_at) in (0, 3)
         and num_nonnulls(second_by, second_note, second_at) in (0, 3) and (second_by is null or first_by is not null)
     ),
     -- Who proposed an account does not approve it; taking the place of another one takes two more people.
-    constraint payee_account_people check (
+    constraint payee_bank_account_people check (
         first_by <> proposed_by and second_by <> proposed_by and second_by <> first_by
     ),
-    constraint payee_account_approved check (
+    constraint payee_bank_account_approved check (
         status not in ('approved', 'replaced') or (first_by is not null and (not is_change or second_by is not null))
     ),
-    constraint payee_account_refused check ((status = 'refused') = (refused_by is not null)
+    constraint payee_bank_account_refused check ((status = 'refused') = (refused_by is not null)
         and (refused_by is null) = (refused_note is null)),
-    constraint payee_account_denied check (denied_at is null or status <> 'proposed')
+    constraint payee_bank_account_denied check (denied_at is null or status <> 'proposed')
 );
-create unique index payee_account_current on payee_account (organisation_id, currency) where status = 'approved';
-create unique index payee_account_open on payee_account (organisation_id, currency) where status = 'proposed';
-create index payee_account_by_status on payee_account (status, id);
-create index payee_account_same on payee_account (fingerprint);
-comment on column payee_account.denied_at is 'when the nonprofit said that the account is not its own';
+create unique index payee_bank_account_current on payee_bank_account (organisation_id, currency)
+    where status = 'approved';
+create unique index payee_bank_account_open on payee_bank_account (organisation_id, currency) where status = 'proposed';
+create index payee_bank_account_by_status on payee_bank_account (status, id);
+create index payee_bank_account_same on payee_bank_account (fingerprint);
+comment on column payee_bank_account.denied_at is 'when the nonprofit said that the account is not its own';
 insert into lifecycle_transition (resource, from_status, to_status) values
-    ('payee_account', 'proposed', 'approved'),
-    ('payee_account', 'proposed', 'refused'),
-    ('payee_account', 'approved', 'replaced');
+    ('payee_bank_account', 'proposed', 'approved'),
+    ('payee_bank_account', 'proposed', 'refused'),
+    ('payee_bank_account', 'approved', 'replaced');
 
 -- Whether an account takes two people beside who proposed it: it takes the place of another one, or is one more after
 -- somebody's verification has relied on what there was.
-create function payee_takes_two(of_organisation uuid, in_currency text) returns boolean language sql stable as $$
+create function payee_requires_second_approval(of_organisation uuid, in_currency text) returns boolean
+language sql stable as $$
     select exists (
-        select from payee_account
+        select from payee_bank_account
         where organisation_id = of_organisation and currency = in_currency and status in ('approved', 'replaced')
     ) or exists (
-        select from payee_account where organisation_id = of_organisation and status = 'approved'
+        select from payee_bank_account where organisation_id = of_organisation and status = 'approved'
     ) and exists (
         select from monetary_donation_verification v join monetary_donation_check c on c.verification_id = v.id
         where v.organisation_id in (
@@ -73,16 +75,16 @@ create function payee_takes_two(of_organisation uuid, in_currency text) returns 
         ) and v.status in ('pending', 'approved') and c.type = 'bank_details' and c.status = 'succeeded'
     )
 $$;
-create trigger payee_account_status before update of status on payee_account for each row
-    when (old.status is distinct from new.status) execute function guard_status('payee_account');
+create trigger payee_bank_account_status before update of status on payee_bank_account for each row
+    when (old.status is distinct from new.status) execute function guard_status('payee_bank_account');
 -- What was proposed stays as it was proposed, and a look as it was taken.
-create trigger payee_account_immutable before update on payee_account for each row
-    when ((old.id, old.organisation_id, old.currency, old.scheme, old.holder, old.sealed, old.shown, old.fingerprint,
-           old.street, old.building, old.postcode, old.town, old.country, old.name_score, old.is_change,
+create trigger payee_bank_account_immutable before update on payee_bank_account for each row
+    when ((old.id, old.organisation_id, old.currency, old.scheme, old.holder, old.encrypted_number, old.masked_number,
+           old.fingerprint, old.street, old.building, old.postcode, old.town, old.country, old.name_score, old.is_change,
            old.proposed_by, old.proposed_note, old.proposed_at)
           is distinct from
-          (new.id, new.organisation_id, new.currency, new.scheme, new.holder, new.sealed, new.shown, new.fingerprint,
-           new.street, new.building, new.postcode, new.town, new.country, new.name_score, new.is_change,
+          (new.id, new.organisation_id, new.currency, new.scheme, new.holder, new.encrypted_number, new.masked_number,
+           new.fingerprint, new.street, new.building, new.postcode, new.town, new.country, new.name_score, new.is_change,
            new.proposed_by, new.proposed_note, new.proposed_at)
           or (old.first_by is not null and (old.first_by, old.first_note, old.first_at)
               is distinct from (new.first_by, new.first_note, new.first_at))
@@ -92,34 +94,34 @@ create trigger payee_account_immutable before update on payee_account for each r
 
 create function guard_payee_change() returns trigger language plpgsql as $$
 begin
-    if new.second_by is null and payee_takes_two(new.organisation_id, new.currency) then
+    if new.second_by is null and payee_requires_second_approval(new.organisation_id, new.currency) then
         raise exception 'account % takes two people beside who proposed it', new.id
-            using errcode = 'check_violation', constraint = 'payee_account_change';
+            using errcode = 'check_violation', constraint = 'payee_bank_account_change';
     end if;
     return new;
 end $$;
-create trigger payee_account_change before update of status on payee_account for each row
+create trigger payee_bank_account_change before update of status on payee_bank_account for each row
     when (old.status = 'proposed' and new.status = 'approved') execute function guard_payee_change();
-create trigger payee_account_contact before insert on payee_account for each row
+create trigger payee_bank_account_contact before insert on payee_bank_account for each row
     execute function guard_payee_contact();
-create trigger payee_account_independent before update on payee_account for each row
+create trigger payee_bank_account_independent before update on payee_bank_account for each row
     when (old.status = 'proposed' and new.status = 'proposed') execute function guard_independent_approvers();
-create trigger payee_account_denied before update of denied_at on payee_account for each row
+create trigger payee_bank_account_denied before update of denied_at on payee_bank_account for each row
     when (old.denied_at is not null and old.denied_at is distinct from new.denied_at)
     execute function guard_immutable();
-grant select, insert, update on payee_account to almoner_app;
+grant select, insert, update on payee_bank_account to almoner_app;
 
-create table payee_notice (
-    account_id uuid primary key references payee_account (id),
+create table payee_bank_account_notice (
+    account_id uuid primary key references payee_bank_account (id),
     partner_id uuid not null references partner (id),
     language text not null check (length(language) between 2 and 35),
-    told_at timestamptz not null
+    notified_at timestamptz not null
 );
-grant select, insert on payee_notice to almoner_app;
+grant select, insert on payee_bank_account_notice to almoner_app;
 
 -- Who decided that a nonprofit is not paid, or is again, and why; without a partner: whosever gifts. The newest row
 -- counts. Only ever added to.
-create table payout_hold (
+create table disbursement_hold (
     n bigint generated always as identity primary key,
     partner_id uuid references partner (id),
     organisation_id uuid not null references organisation (id),
@@ -129,30 +131,30 @@ create table payout_hold (
     decided_at timestamptz not null,
     second_by text check (length(second_by) between 1 and 255),
     second_note text check (length(second_note) between 1 and 2000),
-    constraint payout_hold_dual_control check (second_by <> decided_by),
-    constraint payout_hold_second check (
+    constraint disbursement_hold_dual_control check (second_by <> decided_by),
+    constraint disbursement_hold_second check (
         (second_by is null) = (second_note is null) and (second_by is null or not held)
     )
 );
-create index payout_hold_of_organisation on payout_hold (organisation_id, partner_id, n);
+create index disbursement_hold_of_organisation on disbursement_hold (organisation_id, partner_id, n);
 
 -- Whether payouts wait: somebody holds them back, an account is to take the place of another and two people have yet to
 -- look at it, or they have to look at a flag.
-create function payout_is_held(of_partner uuid, to_organisation uuid)
+create function disbursement_is_held(of_partner uuid, to_organisation uuid)
 returns boolean language sql stable as $$
     select exists (
         select from (
-            select distinct on (partner_id) held from payout_hold
+            select distinct on (partner_id) held from disbursement_hold
             where organisation_id = to_organisation and (partner_id is null or partner_id = of_partner)
             order by partner_id, n desc
         ) newest where held
     ) or exists (
-        select from payee_account where organisation_id = to_organisation and status = 'proposed' and is_change
+        select from payee_bank_account where organisation_id = to_organisation and status = 'proposed' and is_change
     ) or is_flagged(of_partner, to_organisation)
 $$;
-create trigger payout_hold_append_only before update or delete or truncate on payout_hold
+create trigger disbursement_hold_append_only before update or delete or truncate on disbursement_hold
     for each statement execute function guard_append_only();
-create trigger payout_hold_alone before insert on payout_hold for each row
+create trigger disbursement_hold_alone before insert on disbursement_hold for each row
     when (not new.held and new.second_by is null and new.decided_by ~ '^(sandbox_)?operator_')
     execute function guard_dual_control();
 
@@ -160,24 +162,24 @@ create trigger payout_hold_alone before insert on payout_hold for each row
 create function guard_release() returns trigger language plpgsql as $$
 begin
     if exists (
-        select from payout_hold h
+        select from disbursement_hold h
         where h.organisation_id = new.organisation_id and h.partner_id is not distinct from new.partner_id and h.held
             and h.decided_by = new.decided_by
             and h.n > coalesce((
-                select max(r.n) from payout_hold r
+                select max(r.n) from disbursement_hold r
                 where r.organisation_id = new.organisation_id and r.partner_id is not distinct from new.partner_id
                     and not r.held
             ), 0)
     ) then
         raise exception 'payouts to % were stopped by who lets them go alone', new.organisation_id
-            using errcode = 'check_violation', constraint = 'payout_hold_released_by_another';
+            using errcode = 'check_violation', constraint = 'disbursement_hold_released_by_another';
     end if;
     return new;
 end $$;
-create trigger payout_hold_release before insert on payout_hold for each row
+create trigger disbursement_hold_release before insert on disbursement_hold for each row
     when (not new.held and new.second_by is null and new.decided_by ~ '^(sandbox_)?operator_')
     execute function guard_release();
-grant select, insert on payout_hold to almoner_app;
+grant select, insert on disbursement_hold to almoner_app;
 
 -- A payout: one bank transfer to one nonprofit. While PENDING it is the bucket that settled gifts come into.
 -- moving: its donations have yet to follow its status.
@@ -200,7 +202,7 @@ create table disbursement (
     paid_at timestamptz,
     returned_at timestamptz,
     return_reason text check (length(return_reason) between 1 and 500),
-    moving boolean not null default false,
+    propagating boolean not null default false,
     status_changed_at timestamptz not null,
     unique (id, partner_id, organisation_id, currency),
     constraint disbursement_moments check (
@@ -213,7 +215,7 @@ create table disbursement (
         (waiting_reason is null or status = 'PENDING')
         and (waiting_reason is not null or (amount_minor > 0 and ready_at is not null))
     ),
-    constraint disbursement_moving check (not moving or status in ('PAID', 'RETURNED'))
+    constraint disbursement_propagating check (not propagating or status in ('PAID', 'RETURNED'))
 );
 create unique index disbursement_open on disbursement (partner_id, organisation_id, currency)
     where status = 'PENDING';
@@ -221,7 +223,7 @@ create index disbursement_of_partner on disbursement (partner_id, id);
 create index disbursement_of_organisation on disbursement (partner_id, organisation_id, id);
 create index disbursement_with_status on disbursement (partner_id, status, id);
 create index disbursement_by_status on disbursement (status, id);
-create index disbursement_moving on disbursement (id) where moving;
+create index disbursement_propagating on disbursement (id) where propagating;
 insert into lifecycle_transition (resource, from_status, to_status) values
     ('disbursement', 'PENDING', 'SENT'),
     ('disbursement', 'SENT', 'PAID'),
@@ -240,11 +242,11 @@ create trigger disbursement_immutable before update on disbursement for each row
 
 -- A payout begins as a bucket; it is sent for exactly what is owed of the gifts in it, to a nonprofit that was verified
 -- (settled 5) and that nobody holds back.
-create function guard_payout() returns trigger language plpgsql as $$
+create function guard_disbursement_sent() returns trigger language plpgsql as $$
 begin
     if tg_op = 'INSERT' then
         raise exception 'disbursement % must begin as PENDING', new.id
-            using errcode = 'check_violation', constraint = 'disbursement_begins';
+            using errcode = 'check_violation', constraint = 'disbursement_starts_pending';
     end if;
     if (select (count(*), coalesce(sum(greatest(0, settled_minor - withdrawn_minor)), 0)) from donation
         where disbursement_id = new.id) is distinct from (new.donations::bigint, new.amount_minor::numeric) then
@@ -258,26 +260,26 @@ begin
         raise exception 'disbursement % is for an organisation that is not verified', new.id
             using errcode = 'check_violation', constraint = 'disbursement_verified';
     end if;
-    if payout_is_held(new.partner_id, new.organisation_id) then
+    if disbursement_is_held(new.partner_id, new.organisation_id) then
         raise exception 'disbursement % is for an organisation that is held back', new.id
-            using errcode = 'check_violation', constraint = 'disbursement_held';
+            using errcode = 'check_violation', constraint = 'disbursement_not_held';
     end if;
     return new;
 end $$;
-create trigger disbursement_begins before insert on disbursement for each row
-    when (new.status <> 'PENDING') execute function guard_payout();
+create trigger disbursement_starts_pending before insert on disbursement for each row
+    when (new.status <> 'PENDING') execute function guard_disbursement_sent();
 create trigger disbursement_sent before update of status on disbursement for each row
-    when (old.status = 'PENDING' and new.status = 'SENT') execute function guard_payout();
+    when (old.status = 'PENDING' and new.status = 'SENT') execute function guard_disbursement_sent();
 
 -- Nothing is PAID because one person says so, or imports a file that says so: it went in a file that was released, or
 -- people confirmed this very amount.
-create function guard_payout_paid() returns trigger language plpgsql as $$
+create function guard_disbursement_paid() returns trigger language plpgsql as $$
 begin
     if not exists (
-        select from bank_file_payment p join bank_file f on f.id = p.file_id
-        where p.disbursement_id = new.id and p.live and f.status = 'released'
+        select from payment_file_transaction p join payment_file f on f.id = p.file_id
+        where p.disbursement_id = new.id and p.active and f.status = 'released'
     ) and not exists (
-        select from payout_confirmation where disbursement_id = new.id and amount_minor = new.amount_minor
+        select from disbursement_confirmation where disbursement_id = new.id and amount_minor = new.amount_minor
     ) then
         raise exception 'nothing tells that payout % was paid', new.id
             using errcode = 'check_violation', constraint = 'disbursement_confirmed';
@@ -285,57 +287,60 @@ begin
     return new;
 end $$;
 create trigger disbursement_confirmed before update of status on disbursement for each row
-    when (old.status = 'SENT' and new.status = 'PAID') execute function guard_payout_paid();
+    when (old.status = 'SENT' and new.status = 'PAID') execute function guard_disbursement_paid();
 
 -- What left by a line of our bank comes back by a line of our bank.
-create function guard_payout_left() returns trigger language plpgsql as $$
+create function guard_disbursement_returned() returns trigger language plpgsql as $$
 begin
-    if exists (select from bank_line where disbursement_id = new.id and matched_as = 'payout')
-       and not exists (select from bank_line where disbursement_id = new.id and matched_as = 'payout_return') then
+    if exists (select from bank_statement_line where disbursement_id = new.id and matched_as = 'payout')
+       and not exists (
+           select from bank_statement_line where disbursement_id = new.id and matched_as = 'payout_return'
+       ) then
         raise exception 'payout % has left by a line of our bank, and no line tells of its return', new.id
-            using errcode = 'check_violation', constraint = 'disbursement_left';
+            using errcode = 'check_violation', constraint = 'disbursement_return_on_statement';
     end if;
     return new;
 end $$;
-create trigger disbursement_left before update of status on disbursement for each row
-    when (old.status <> 'RETURNED' and new.status = 'RETURNED') execute function guard_payout_left();
+create trigger disbursement_return_on_statement before update of status on disbursement for each row
+    when (old.status <> 'RETURNED' and new.status = 'RETURNED') execute function guard_disbursement_returned();
 grant select, insert, update on disbursement to almoner_app;
 
--- Somebody says that our bank has paid a payout that no file of ours and no line of the bank tells of. alone_minor: up
+-- Somebody says that our bank has paid a payout that no file of ours and no line of the bank tells of. single_approval_limit_minor: up
 -- to this one person says so. In the sandbox the run itself does. Only ever added to.
-create table payout_confirmation (
+create table disbursement_confirmation (
     disbursement_id uuid primary key references disbursement (id),
     amount_minor bigint not null check (amount_minor between 1 and 9007199254740991),
-    alone_minor bigint not null check (alone_minor >= 0),
+    single_approval_limit_minor bigint not null check (single_approval_limit_minor >= 0),
     confirmed_by text not null check (length(confirmed_by) between 1 and 255),
     note text check (length(note) between 1 and 2000),
     second_by text check (length(second_by) between 1 and 255),
     second_note text check (length(second_note) between 1 and 2000),
     confirmed_at timestamptz not null,
-    constraint payout_confirmation_seconded check (num_nonnulls(second_by, second_note) in (0, 2))
+    constraint disbursement_confirmation_seconded check (num_nonnulls(second_by, second_note) in (0, 2)),
+    constraint disbursement_confirmation_dual_control check (
+        second_by <> confirmed_by
+        and (second_by is not null or confirmed_by = 'sandbox' or amount_minor <= single_approval_limit_minor)
+    )
 );
--- Not valid: confirmations are held to it as they are written.
-alter table payout_confirmation add constraint payout_confirmation_dual_control check (
-    second_by <> confirmed_by and (second_by is not null or confirmed_by = 'sandbox' or amount_minor <= alone_minor)
-) not valid;
-create trigger payout_confirmation_append_only before update or delete or truncate on payout_confirmation
+create trigger disbursement_confirmation_append_only before update or delete or truncate on disbursement_confirmation
     for each statement execute function guard_append_only();
-grant select, insert on payout_confirmation to almoner_app;
+grant select, insert on disbursement_confirmation to almoner_app;
 
 -- What was in a payout that came back: its gifts go into other payouts. Only ever added to.
 -- amount_minor: what each came to when it was sent; it may be refunded since.
-create table returned_gift (
+create table returned_disbursement_donation (
     disbursement_id uuid not null references disbursement (id),
     donation_id uuid not null references donation (id),
     amount_minor bigint not null,
     primary key (disbursement_id, donation_id),
-    constraint returned_gift_amount check (amount_minor between 0 and 9007199254740991)
+    constraint returned_disbursement_donation_amount check (amount_minor between 0 and 9007199254740991)
 );
 -- The private page of a gift says when a payout of it came back.
-create index returned_gift_of_donation on returned_gift (donation_id);
-create trigger returned_gift_append_only before update or delete or truncate on returned_gift
+create index returned_disbursement_donation_of_donation on returned_disbursement_donation (donation_id);
+create trigger returned_disbursement_donation_append_only
+    before update or delete or truncate on returned_disbursement_donation
     for each statement execute function guard_append_only();
-grant select, insert on returned_gift to almoner_app;
+grant select, insert on returned_disbursement_donation to almoner_app;
 
 -- Whose gift was given to whom instead, and why; only ever added to.
 create table reassignment (

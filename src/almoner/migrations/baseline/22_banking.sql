@@ -1,124 +1,126 @@
 -- Banking: files of payments for our bank, and its statements.
 
--- A file of payments for our bank. sealed: its bytes, packed and encrypted; alone_minor: up to this one person releases
+-- A file of payments for our bank. sealed: its bytes, packed and encrypted; single_approval_limit_minor: up to this one person releases
 -- it. A payout is in one file at most that was not withdrawn: so it is never sent twice.
-create table bank_file (
+create table payment_file (
     id uuid primary key,
     message_id text not null unique check (message_id ~ '^[0-9a-z]{1,35}$'),
     currency char(3) not null check (currency ~ '^[A-Z]{3}$'),
     payments integer not null check (payments >= 1),
     amount_minor bigint not null check (amount_minor between 1 and 9007199254740991),
-    alone_minor bigint not null check (alone_minor >= 0),
-    execute_on date not null,
+    single_approval_limit_minor bigint not null check (single_approval_limit_minor >= 0),
+    execution_date date not null,
     sha256 text not null check (sha256 ~ '^[0-9a-f]{64}$'),
-    sealed bytea not null,
+    content_encrypted bytea not null,
     status text not null check (status in ('made', 'released', 'withdrawn')),
-    made_by text not null check (length(made_by) between 1 and 255),
-    made_at timestamptz not null,
+    created_by text not null check (length(created_by) between 1 and 255),
+    created_at timestamptz not null,
     released_by text check (length(released_by) between 1 and 255),
     released_at timestamptz,
     withdrawn_by text check (length(withdrawn_by) between 1 and 255),
     note text check (length(note) between 1 and 2000),
     status_changed_at timestamptz not null,
-    constraint bank_file_moments check (
+    constraint payment_file_moments check (
         (status = 'released') = (released_at is not null) and (released_at is null) = (released_by is null)
         and (status = 'withdrawn') = (withdrawn_by is not null) and (withdrawn_by is null) = (note is null)
     ),
-    constraint bank_file_dual_control check (amount_minor <= alone_minor or released_by <> made_by)
+    constraint payment_file_dual_control check (
+        amount_minor <= single_approval_limit_minor or released_by <> created_by
+    ),
+    -- After its execution date a bank pays it on another day, or not at all.
+    constraint payment_file_in_time check (
+        released_at is null or (released_at at time zone 'UTC')::date <= execution_date
+    )
 );
--- After its day a bank pays it on another day, or not at all. Not valid: files are held to it as they are written.
-alter table bank_file add constraint bank_file_in_time check (
-    released_at is null or (released_at at time zone 'UTC')::date <= execute_on
-) not valid;
-create index bank_file_by_status on bank_file (status, id);
+create index payment_file_by_status on payment_file (status, id);
 insert into lifecycle_transition (resource, from_status, to_status) values
-    ('bank_file', 'made', 'released'),
-    ('bank_file', 'made', 'withdrawn');
-create trigger bank_file_status before update of status on bank_file for each row
-    when (old.status is distinct from new.status) execute function guard_status('bank_file');
-create trigger bank_file_immutable before update on bank_file for each row
-    when ((old.id, old.message_id, old.currency, old.payments, old.amount_minor, old.alone_minor, old.execute_on,
-           old.sha256, old.sealed, old.made_by, old.made_at)
+    ('payment_file', 'made', 'released'),
+    ('payment_file', 'made', 'withdrawn');
+create trigger payment_file_status before update of status on payment_file for each row
+    when (old.status is distinct from new.status) execute function guard_status('payment_file');
+create trigger payment_file_immutable before update on payment_file for each row
+    when ((old.id, old.message_id, old.currency, old.payments, old.amount_minor, old.single_approval_limit_minor,
+           old.execution_date, old.sha256, old.content_encrypted, old.created_by, old.created_at)
           is distinct from
-          (new.id, new.message_id, new.currency, new.payments, new.amount_minor, new.alone_minor, new.execute_on,
-           new.sha256, new.sealed, new.made_by, new.made_at))
+          (new.id, new.message_id, new.currency, new.payments, new.amount_minor, new.single_approval_limit_minor,
+           new.execution_date, new.sha256, new.content_encrypted, new.created_by, new.created_at))
     execute function guard_immutable();
 
 -- A file is what its payouts are when it is released: as many, of this sum, sent and not paid or returned before.
-create function guard_bank_file() returns trigger language plpgsql as $$
+create function guard_payment_file() returns trigger language plpgsql as $$
 begin
     if (
-        select (count(*), coalesce(sum(p.amount_minor), 0)) from bank_file_payment p
+        select (count(*), coalesce(sum(p.amount_minor), 0)) from payment_file_transaction p
         join disbursement d on d.id = p.disbursement_id
-        where p.file_id = new.id and p.live and d.status = 'SENT' and d.amount_minor = p.amount_minor
+        where p.file_id = new.id and p.active and d.status = 'SENT' and d.amount_minor = p.amount_minor
           and d.currency = new.currency
     ) is distinct from (new.payments::bigint, new.amount_minor::numeric) then
         raise exception 'bank file % is not the sum of payouts that are SENT', new.id
-            using errcode = 'check_violation', constraint = 'bank_file_sum';
+            using errcode = 'check_violation', constraint = 'payment_file_sum';
     end if;
     return new;
 end $$;
-create trigger bank_file_released before update of status on bank_file for each row
-    when (old.status = 'made' and new.status = 'released') execute function guard_bank_file();
+create trigger payment_file_released before update of status on payment_file for each row
+    when (old.status = 'made' and new.status = 'released') execute function guard_payment_file();
 
 -- A file that is released pays approved accounts alone, and nobody whose payouts wait by then.
-create function guard_bank_file_payees() returns trigger language plpgsql as $$
+create function guard_payment_file_payees() returns trigger language plpgsql as $$
 begin
     if exists (
-        select from bank_file_payment p
-        join disbursement d on d.id = p.disbursement_id join payee_account a on a.id = p.payee_account_id
-        where p.file_id = new.id and p.live
-          and (a.status <> 'approved' or payout_is_held(d.partner_id, d.organisation_id))
+        select from payment_file_transaction p
+        join disbursement d on d.id = p.disbursement_id join payee_bank_account a on a.id = p.payee_bank_account_id
+        where p.file_id = new.id and p.active
+          and (a.status <> 'approved' or disbursement_is_held(d.partner_id, d.organisation_id))
     ) then
         raise exception 'bank file % pays somebody whose account was changed or whose payouts wait', new.id
-            using errcode = 'check_violation', constraint = 'bank_file_payees';
+            using errcode = 'check_violation', constraint = 'payment_file_payees';
     end if;
     return new;
 end $$;
-create trigger bank_file_payees before update of status on bank_file for each row
-    when (old.status = 'made' and new.status = 'released') execute function guard_bank_file_payees();
-create trigger bank_file_independent before update on bank_file for each row
-    when (old.status = 'made' and new.status = 'released' and new.amount_minor > new.alone_minor)
+create trigger payment_file_payees before update of status on payment_file for each row
+    when (old.status = 'made' and new.status = 'released') execute function guard_payment_file_payees();
+create trigger payment_file_independent before update on payment_file for each row
+    when (old.status = 'made' and new.status = 'released' and new.amount_minor > new.single_approval_limit_minor)
     execute function guard_independent_approvers();
 
 -- Whoever returns a payout of the file, or confirms it by hand, comes before the release or after it. Triggers go by
 -- their names: this one comes before those that look at the payouts.
-create function hold_bank_file_payouts() returns trigger language plpgsql as $$
+create function lock_payment_file_disbursements() returns trigger language plpgsql as $$
 begin
-    perform from disbursement d join bank_file_payment p on p.disbursement_id = d.id
-    where p.file_id = new.id and p.live order by d.id for share of d;
+    perform from disbursement d join payment_file_transaction p on p.disbursement_id = d.id
+    where p.file_id = new.id and p.active order by d.id for share of d;
     return new;
 end $$;
-create trigger bank_file_held before update of status on bank_file for each row
-    when (old.status = 'made' and new.status = 'released') execute function hold_bank_file_payouts();
-grant select, insert, update on bank_file to almoner_app;
+create trigger payment_file_disbursements_locked before update of status on payment_file for each row
+    when (old.status = 'made' and new.status = 'released') execute function lock_payment_file_disbursements();
+grant select, insert, update on payment_file to almoner_app;
 
-create table bank_file_payment (
-    file_id uuid not null references bank_file (id),
+create table payment_file_transaction (
+    file_id uuid not null references payment_file (id),
     disbursement_id uuid not null references disbursement (id),
-    payee_account_id uuid not null references payee_account (id),
+    payee_bank_account_id uuid not null references payee_bank_account (id),
     amount_minor bigint not null check (amount_minor between 1 and 9007199254740991),
-    live boolean not null default true,
+    active boolean not null default true,
     primary key (file_id, disbursement_id)
 );
-create unique index bank_file_payment_once on bank_file_payment (disbursement_id) where live;
-create index bank_file_payment_to on bank_file_payment (payee_account_id);
-grant select, insert, update on bank_file_payment to almoner_app;
+create unique index payment_file_transaction_once on payment_file_transaction (disbursement_id) where active;
+create index payment_file_transaction_to on payment_file_transaction (payee_bank_account_id);
+grant select, insert, update on payment_file_transaction to almoner_app;
 
 -- What a bank said of the payments of a file; a status file that comes again changes nothing.
-create table bank_answer (
+create table payment_status_report (
     id uuid primary key,
-    file_id uuid not null references bank_file (id),
+    file_id uuid not null references payment_file (id),
     message_id text not null check (length(message_id) between 1 and 35),
     sha256 text not null unique check (sha256 ~ '^[0-9a-f]{64}$'),
     accepted integer not null check (accepted >= 0),
     paid integer not null check (paid >= 0),
     rejected integer not null check (rejected >= 0),
-    noted_by text not null check (length(noted_by) between 1 and 255),
-    noted_at timestamptz not null
+    recorded_by text not null check (length(recorded_by) between 1 and 255),
+    recorded_at timestamptz not null
 );
-create index bank_answer_of_file on bank_answer (file_id, id);
-grant select, insert on bank_answer to almoner_app;
+create index payment_status_report_of_file on payment_status_report (file_id, id);
+grant select, insert on payment_status_report to almoner_app;
 
 -- A bank may give a statement again with more lines, or use its number anew: what is new in a file is a part.
 -- ends_on: the day of the closing balance. export: lines of some days that somebody chose, as CSV; of no chain.
@@ -134,14 +136,12 @@ create table bank_statement (
     lines integer not null check (lines >= 0),
     imported_by text not null check (length(imported_by) between 1 and 255),
     imported_at timestamptz not null,
-    part integer not null default 1 check (part >= 1),
+    part integer not null check (part >= 1),
     ends_on date,
     export boolean not null default false,
     constraint bank_statement_once unique (account, reference, part),
     constraint bank_statement_export check (not export or (opening_minor is null and closing_minor is null))
 );
-create index bank_statement_of_account
-    on bank_statement (upper(regexp_replace(account, '[[:space:]./-]+', '', 'g')), reference);
 grant select, insert on bank_statement to almoner_app;
 
 -- One movement of an account; below zero it left. A matched line names exactly what it is the movement of.
@@ -150,7 +150,7 @@ grant select, insert on bank_statement to almoner_app;
 -- unconfirmed: it is the transfer of a payout that people have yet to confirm.
 -- reversal: the bank undoes a movement that it had told, mostly under the same name.
 -- taken_back: it did so with money that had come.
-create table bank_line (
+create table bank_statement_line (
     id uuid primary key,
     statement_id uuid not null references bank_statement (id),
     position integer not null check (position >= 1),
@@ -161,7 +161,7 @@ create table bank_line (
     bank_reference text not null check (length(bank_reference) between 1 and 140),
     end_to_end_id text check (length(end_to_end_id) between 1 and 35),
     counterparty text check (length(counterparty) between 1 and 140),
-    words text check (length(words) between 1 and 1000),
+    remittance_information text check (length(remittance_information) between 1 and 1000),
     return_reason text check (length(return_reason) between 1 and 400),
     status text not null check (status in ('open', 'matched', 'dismissed')),
     reason text check (reason in (
@@ -176,37 +176,39 @@ create table bank_line (
     note text check (length(note) between 1 and 2000),
     created_at timestamptz not null,
     status_changed_at timestamptz not null,
-    refusal text check (length(refusal) between 1 and 1000),
+    booking_error text check (length(booking_error) between 1 and 1000),
     reversal boolean not null default false,
     unique (statement_id, position),
-    constraint bank_line_states check (
+    constraint bank_statement_line_states check (
         (status = 'open') = (reason is not null) and (status = 'matched') = (matched_as is not null)
         and (status = 'open') = (decided_by is null) and (status <> 'dismissed' or note is not null)
     ),
-    constraint bank_line_matched check (
+    constraint bank_statement_line_matched check (
         (matched_as is not distinct from 'request') = (request_payment_id is not null)
         and coalesce(matched_as in ('settlement', 'gift', 'gift_refund'), false) = (settlement_id is not null)
         and coalesce(matched_as in ('payout', 'payout_return'), false) = (disbursement_id is not null)
     )
 );
-create index bank_line_open on bank_line (id) where status = 'open';
+create index bank_statement_line_open on bank_statement_line (id) where status = 'open';
 -- One movement of the bank for each of ours.
-create unique index bank_line_of_settlement on bank_line (settlement_id) where settlement_id is not null;
-create unique index bank_line_of_payment on bank_line (request_payment_id) where request_payment_id is not null;
-create unique index bank_line_of_payout on bank_line (disbursement_id, matched_as) where disbursement_id is not null;
+create unique index bank_statement_line_of_settlement on bank_statement_line (settlement_id)
+    where settlement_id is not null;
+create unique index bank_statement_line_of_payment on bank_statement_line (request_payment_id)
+    where request_payment_id is not null;
+create unique index bank_statement_line_of_disbursement on bank_statement_line (disbursement_id, matched_as)
+    where disbursement_id is not null;
 -- What the bank has told twice, a person decides over: no rule books it a second time, however many imports there are.
 -- What is undone is another movement than the one that undoes it.
-create unique index bank_line_booked_once on bank_line (account, bank_reference, reversal)
+create unique index bank_statement_line_booked_once on bank_statement_line (account, bank_reference, reversal)
     where status = 'matched' and decided_by = 'rule';
-create index bank_line_of_movement
-    on bank_line (upper(regexp_replace(account, '[[:space:]./-]+', '', 'g')), bank_reference);
+create index bank_statement_line_of_movement on bank_statement_line (account, bank_reference);
 insert into lifecycle_transition (resource, from_status, to_status) values
-    ('bank_line', 'open', 'matched'),
-    ('bank_line', 'open', 'dismissed');
-create trigger bank_line_status before update of status on bank_line for each row
-    when (old.status is distinct from new.status) execute function guard_status('bank_line');
+    ('bank_statement_line', 'open', 'matched'),
+    ('bank_statement_line', 'open', 'dismissed');
+create trigger bank_statement_line_status before update of status on bank_statement_line for each row
+    when (old.status is distinct from new.status) execute function guard_status('bank_statement_line');
 -- What the bank said stays as it was said.
-create trigger bank_line_immutable before update on bank_line for each row
+create trigger bank_statement_line_immutable before update on bank_statement_line for each row
     when (old.status <> 'open'
           or (old.id, old.statement_id, old.position, old.account, old.booked_on, old.amount_minor, old.currency,
               old.bank_reference, old.end_to_end_id, old.return_reason, old.created_at)
@@ -214,20 +216,21 @@ create trigger bank_line_immutable before update on bank_line for each row
           (new.id, new.statement_id, new.position, new.account, new.booked_on, new.amount_minor, new.currency,
            new.bank_reference, new.end_to_end_id, new.return_reason, new.created_at))
     execute function guard_immutable();
-create trigger bank_line_reversal before update of reversal on bank_line for each row
+create trigger bank_statement_line_reversal before update of reversal on bank_statement_line for each row
     when (old.reversal is distinct from new.reversal) execute function guard_immutable();
-grant select, insert, update on bank_line to almoner_app;
+grant select, insert, update on bank_statement_line to almoner_app;
 
 -- Somebody found out why no statement leads to this one, and that none is missing.
-create table bank_statement_explained (
+create table bank_statement_gap_explanation (
     statement_id uuid primary key references bank_statement (id),
     note text not null check (length(note) between 1 and 2000),
     explained_by text not null check (length(explained_by) between 1 and 255),
     explained_at timestamptz not null
 );
-create trigger bank_statement_explained_append_only before update or delete or truncate on bank_statement_explained
+create trigger bank_statement_gap_explanation_append_only
+    before update or delete or truncate on bank_statement_gap_explanation
     for each statement execute function guard_append_only();
-grant select, insert on bank_statement_explained to almoner_app;
+grant select, insert on bank_statement_gap_explanation to almoner_app;
 
 -- Statements whose opening balance no other one ended with: what was between them was not imported. The first of an
 -- account follows none: of one day it is the one whose balance opens more of them than it ends. Of equal balances as
@@ -235,8 +238,8 @@ grant select, insert on bank_statement_explained to almoner_app;
 create view bank_statement_gap with (security_invoker = true) as
 with latest as (
     select distinct on (account, currency, reference)
-        id, upper(regexp_replace(account, '[[:space:]./-]+', '', 'g')) as account, currency, reference, opening_minor,
-        closing_minor, coalesce(ends_on, imported_at::date) as day, imported_at
+        id, account, currency, reference, opening_minor, closing_minor, coalesce(ends_on, imported_at::date) as day,
+        imported_at
     from bank_statement where opening_minor is not null or closing_minor is not null
     order by account, currency, reference, part desc
 ), balance as (
@@ -264,17 +267,17 @@ select f.id, f.account, f.currency, f.reference, f.opening_minor, f.day, f.impor
 from following f left join left_open c
     on (c.account, c.currency, c.closing_minor) = (f.account, f.currency, f.opening_minor)
 where f.nth > coalesce(c.many, 0)
-  and not exists (select from bank_statement_explained e where e.statement_id = f.id);
+  and not exists (select from bank_statement_gap_explanation e where e.statement_id = f.id);
 grant select on bank_statement_gap to almoner_app;
 
 -- Reports of providers whose payouts no line tells of. What is simulated reaches no bank, nor does what comes to
 -- nothing.
-create view settlement_unbanked with (security_invoker = true) as
+create view unreconciled_settlement with (security_invoker = true) as
 select s.id, s.provider, s.reference, s.currency, s.settled_on, s.imported_at, told.net_minor
 from settlement s, lateral (
     select sum(l.net_minor)::bigint as net_minor from settlement_line l where l.settlement_id = s.id
 ) told
 where s.provider <> 'bank_transfer' and s.reference not like 'simulated-%' and told.net_minor <> 0
-  and not exists (select from bank_line l where l.settlement_id = s.id)
-  and not exists (select from settlement_explained e where e.settlement_id = s.id);
-grant select on settlement_unbanked to almoner_app;
+  and not exists (select from bank_statement_line l where l.settlement_id = s.id)
+  and not exists (select from settlement_explanation e where e.settlement_id = s.id);
+grant select on unreconciled_settlement to almoner_app;

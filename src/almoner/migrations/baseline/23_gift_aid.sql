@@ -45,7 +45,7 @@ grant select, insert, update (cancelled_from, deleted_at), delete on gift_aid_de
 create table gift_aid_claim (
     id uuid primary key,
     organisation_id uuid not null references organisation (id),
-    made_before timestamptz not null,
+    cutoff_at timestamptz not null,
     status text not null check (status in ('drafted', 'submitted', 'paid', 'rejected', 'withdrawn')),
     donations integer not null check (donations between 1 and 10000),
     lines integer not null check (lines between 1 and 1000),
@@ -73,9 +73,9 @@ insert into lifecycle_transition (resource, from_status, to_status) values
     ('gift_aid_claim', 'submitted', 'paid'),
     ('gift_aid_claim', 'submitted', 'rejected');
 create trigger gift_aid_claim_immutable before update on gift_aid_claim for each row
-    when ((old.id, old.organisation_id, old.made_before, old.donations, old.lines, old.amount_minor, old.deducted_minor,
+    when ((old.id, old.organisation_id, old.cutoff_at, old.donations, old.lines, old.amount_minor, old.deducted_minor,
            old.drafted_at, old.drafted_by) is distinct from
-          (new.id, new.organisation_id, new.made_before, new.donations, new.lines, new.amount_minor, new.deducted_minor,
+          (new.id, new.organisation_id, new.cutoff_at, new.donations, new.lines, new.amount_minor, new.deducted_minor,
            new.drafted_at, new.drafted_by)
           or old.reference is not null and old.reference is distinct from new.reference)
     execute function guard_immutable();
@@ -86,27 +86,27 @@ grant select, insert, update (status, status_changed_at, reference, paid_minor, 
 
 -- A gift in a claim: as it was claimed, and by which declaration. live: it is claimed for now; not once the claim came
 -- to nothing, or all of it was taken back. adjusted_minor: what was taken back.
-create table gift_aid_claimed (
+create table gift_aid_claim_donation (
     claim_id uuid not null references gift_aid_claim (id),
     donation_id uuid not null references donation (id),
     declaration_id uuid not null references gift_aid_declaration (id),
     line integer not null check (line between 1 and 1000),
     amount_minor bigint not null check (amount_minor between 1 and 9007199254740991),
     adjusted_minor bigint not null default 0,
-    live boolean not null default true,
+    active boolean not null default true,
     primary key (claim_id, donation_id),
-    constraint gift_aid_claimed_adjusted check (adjusted_minor between 0 and amount_minor),
-    constraint gift_aid_claimed_ended check (not live or adjusted_minor < amount_minor)
+    constraint gift_aid_claim_donation_adjusted check (adjusted_minor between 0 and amount_minor),
+    constraint gift_aid_claim_donation_ended check (not active or adjusted_minor < amount_minor)
 );
 -- A gift is claimed for once.
-create unique index gift_aid_claimed_once on gift_aid_claimed (donation_id) where live;
-create index gift_aid_claimed_of_declaration on gift_aid_claimed (declaration_id, donation_id);
-create trigger gift_aid_claimed_immutable before update on gift_aid_claimed for each row
+create unique index gift_aid_claim_donation_once on gift_aid_claim_donation (donation_id) where active;
+create index gift_aid_claim_donation_of_declaration on gift_aid_claim_donation (declaration_id, donation_id);
+create trigger gift_aid_claim_donation_immutable before update on gift_aid_claim_donation for each row
     when ((old.claim_id, old.donation_id, old.declaration_id, old.line, old.amount_minor) is distinct from
               (new.claim_id, new.donation_id, new.declaration_id, new.line, new.amount_minor)
-          or new.adjusted_minor < old.adjusted_minor or (new.live and not old.live))
+          or new.adjusted_minor < old.adjusted_minor or (new.active and not old.active))
     execute function guard_immutable();
-grant select, insert, update (adjusted_minor, live) on gift_aid_claimed to almoner_app;
+grant select, insert, update (adjusted_minor, active) on gift_aid_claim_donation to almoner_app;
 
 -- A gift of a claim that is no gift any more, or a smaller one, or another's.
 create table gift_aid_adjustment (
@@ -116,15 +116,15 @@ create table gift_aid_adjustment (
     amount_minor bigint not null check (amount_minor between 1 and 9007199254740991),
     reason text not null check (reason in ('refunded', 'reassigned', 'cancelled')),
     deducted_minor bigint not null default 0,
-    made_at timestamptz not null,
-    foreign key (claim_id, donation_id) references gift_aid_claimed (claim_id, donation_id),
+    created_at timestamptz not null,
+    foreign key (claim_id, donation_id) references gift_aid_claim_donation (claim_id, donation_id),
     constraint gift_aid_adjustment_deducted check (deducted_minor between 0 and amount_minor)
 );
 create index gift_aid_adjustment_of_gift on gift_aid_adjustment (claim_id, donation_id, id);
 create index gift_aid_adjustment_open on gift_aid_adjustment (claim_id, id) where deducted_minor < amount_minor;
 create trigger gift_aid_adjustment_immutable before update on gift_aid_adjustment for each row
-    when ((old.id, old.claim_id, old.donation_id, old.amount_minor, old.reason, old.made_at) is distinct from
-          (new.id, new.claim_id, new.donation_id, new.amount_minor, new.reason, new.made_at))
+    when ((old.id, old.claim_id, old.donation_id, old.amount_minor, old.reason, old.created_at) is distinct from
+          (new.id, new.claim_id, new.donation_id, new.amount_minor, new.reason, new.created_at))
     execute function guard_immutable();
 grant select, insert, update (deducted_minor) on gift_aid_adjustment to almoner_app;
 

@@ -56,7 +56,7 @@ def reasons(judged: Judged) -> list[str]:
             f"{judged.bad} of {judged.rows + judged.bad} rows are bad, the first in line {line} of {name}: {reason}"
         )
     if judged.rows:
-        rows_before = {part: fills.get("rows", 0) for part, fills in judged.before.items()}
+        rows_before = {part: fills["rows"] for part, fills in judged.before.items()}
         rows_after = {part: fills["rows"] for part, fills in judged.after.items()}
         found += shrunken_columns(rows_before, rows_after) or exchanged(judged.numbers, judged.removed)
         found += emptied_columns(judged.before, judged.after)
@@ -97,7 +97,7 @@ def too_many_bad(good: int, bad: int) -> bool:
 
 def emptied_columns(before: Mapping[str, Fills], after: Mapping[str, Fills]) -> list[str]:
     """One sentence for every column that holds far less than it did in the parts that were loaded before."""
-    was, now = _sum(before), _sum({part: fills for part, fills in after.items() if len(before.get(part, ())) > 1})
+    was, now = _sum(before), _sum({part: fills for part, fills in after.items() if part in before})
     rows_was, rows_now = was.pop("rows", 0), now.pop("rows", 0)
     if rows_was < JUDGED_PART or rows_now == 0:
         return []
@@ -112,7 +112,6 @@ def emptied_columns(before: Mapping[str, Fills], after: Mapping[str, Fills]) -> 
 def _sum(fills: Mapping[str, Fills]) -> Fills:
     total: Fills = {}
     for of_part in fills.values():
-        if len(of_part) > 1:  # a load of before contents were counted tells its rows alone
-            for column, filled in of_part.items():
-                total[column] = total.get(column, 0) + filled
+        for column, filled in of_part.items():
+            total[column] = total.get(column, 0) + filled
     return total

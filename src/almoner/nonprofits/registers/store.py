@@ -58,23 +58,19 @@ async def standing_parts(tx: Tx, _: Everyone, source: str) -> dict[str, Standing
     """What is loaded of a source, by part."""
     rows = await tx.fetch(
         """
-        select p.part, p.load_id, p.data_as_of, p.rows, l.filled_counts
-        from register_part p left join register_load_part l on l.load_id = p.load_id and l.part = p.part
+        select p.part, p.load_id, p.data_as_of, l.filled_counts
+        from register_part p join register_load_part l on l.load_id = p.load_id and l.part = p.part
         where p.source = $1
         """,
         source,
     )
-    return {
-        row["part"]: Standing(row["load_id"], row["data_as_of"], row["filled_counts"] or {"rows": row["rows"]})
-        for row in rows
-    }
+    return {row["part"]: Standing(row["load_id"], row["data_as_of"], row["filled_counts"]) for row in rows}
 
 
 async def standing_files(tx: Tx, _: Everyone, source: str, hashes: Sequence[bytes]) -> dict[bytes, datetime]:
     """Those of the files that are what is loaded now, and of which day: no part of theirs was loaded again since.
 
-    One that gave no rows of its own (a table of an extract) stands with its load. Files that were loaded before entries
-    were kept are none of them: loaded again, they give their entries.
+    One that gave no rows of its own (a table of an extract) stands with its load.
     """
     rows = await tx.fetch(
         """
@@ -82,7 +78,7 @@ async def standing_files(tx: Tx, _: Everyone, source: str, hashes: Sequence[byte
         where l.source = $1 and l.status = 'loaded' and f.sha256 = any($2::bytea[]) and l.rows > 0 and not exists (
             select from register_load_part k left join register_part p on p.source = $1 and p.part = k.part
             where k.load_id = l.id and (f.parts = '{}' or k.part = any(f.parts))
-                and (p.load_id is distinct from l.id or k.filled_counts is null)
+                and p.load_id is distinct from l.id
         ) group by f.sha256
         """,
         source,

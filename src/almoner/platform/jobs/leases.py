@@ -114,7 +114,7 @@ async def acquire_lease(tx: Tx, name: str, row: UUID, holder: UUID) -> bool:
     """Lease the row; False while another holds it."""
     taken = await tx.fetchval(
         """
-        insert into flow_call as held (flow, row_id, holder, leased_until) values ($1, $2, $3, $5)
+        insert into provider_call_lease as held (flow, row_id, holder, leased_until) values ($1, $2, $3, $5)
         on conflict (flow, row_id) do update set holder = excluded.holder, leased_until = excluded.leased_until
         where held.leased_until <= $4 returning true
         """,
@@ -130,7 +130,10 @@ async def acquire_lease(tx: Tx, name: str, row: UUID, holder: UUID) -> bool:
 async def release_lease(tx: Tx, name: str, row: UUID, holder: UUID) -> bool:
     """Give the row free; False when the lease was lost."""
     released = await tx.fetchval(
-        "delete from flow_call where flow = $1 and row_id = $2 and holder = $3 returning true", name, row, holder
+        "delete from provider_call_lease where flow = $1 and row_id = $2 and holder = $3 returning true",
+        name,
+        row,
+        holder,
     )
     return bool(released)
 
@@ -138,7 +141,9 @@ async def release_lease(tx: Tx, name: str, row: UUID, holder: UUID) -> bool:
 async def has_expired_leases(tx: Tx, _scope: Everyone, name: str) -> bool:
     """Whether there are calls that were never recorded and whose lease has run out: somebody crashed."""
     return bool(
-        await tx.fetchval("select exists (select from flow_call where flow = $1 and leased_until <= $2)", name, tx.wall)
+        await tx.fetchval(
+            "select exists (select from provider_call_lease where flow = $1 and leased_until <= $2)", name, tx.wall
+        )
     )
 
 
@@ -146,8 +151,8 @@ async def take_over_expired_leases(tx: Tx, _scope: Everyone, name: str, limit: i
     """Take over the rows of such calls: their leases are gone with this transaction, so it must see to their end."""
     rows = await tx.fetch(
         """
-        delete from flow_call where (flow, row_id) in (
-            select flow, row_id from flow_call where flow = $1 and leased_until <= $2
+        delete from provider_call_lease where (flow, row_id) in (
+            select flow, row_id from provider_call_lease where flow = $1 and leased_until <= $2
             order by leased_until limit $3 for update skip locked
         ) returning row_id
         """,

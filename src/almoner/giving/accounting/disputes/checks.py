@@ -17,11 +17,12 @@ checks: Final = (
             from dispute d cross join lateral (values
                 ('dispute_drawn', amount_minor),
                 ('dispute_returned', case
-                    when status = 'won' or (status = 'lost' and held_payment_id is not null and borne_minor = 0)
+                    when status = 'won' or (status = 'lost' and unallocated_payment_id is not null
+                    and absorbed_minor = 0)
                     then amount_minor end),
                 ('dispute_lost', case
-                    when status = 'lost' and donation_id is not null then amount_minor - borne_minor end),
-                ('dispute_borne', borne_minor)
+                    when status = 'lost' and donation_id is not null then amount_minor - absorbed_minor end),
+                ('dispute_borne', absorbed_minor)
             ) as move (kind, minor)
             where move.minor > 0
         ) d full join (
@@ -80,7 +81,7 @@ checks: Final = (
                        case status when 'refused' then 0 else amount_minor end as withdrawn from refund
                 union all
                 select donation_id, amount_minor,
-                       case when paid_out and recovered_minor is null then 0 else amount_minor end
+                       case when disbursed and recovered_minor is null then 0 else amount_minor end
                 from dispute where status = 'lost'
             ) parts group by 1
         ) p on p.donation_id = d.id
@@ -104,7 +105,7 @@ checks: Final = (
         "See that a worker runs, and look for dead disputes.look jobs: its provider cannot be reached",
         """
         select id from dispute
-        where status = 'open' and looked_at < (select at from moment) - interval '1 day 15 min'
+        where status = 'open' and checked_at < (select at from moment) - interval '1 day 15 min'
         """,
         "dispute",
     ),

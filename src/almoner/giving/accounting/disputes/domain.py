@@ -29,12 +29,12 @@ class Dispute:
     provider_payment: str
     provider_dispute: str
     donation_id: UUID | None
-    held_payment_id: UUID | None
+    unallocated_payment_id: UUID | None
     money: Money
     status: DisputeStatus
     reason: str
     opened_at: datetime
-    learnt_at: datetime
+    received_at: datetime
     decided_at: datetime | None
     decided_by: str | None
     note: str | None
@@ -43,13 +43,13 @@ class Dispute:
 
 @dataclass(frozen=True, slots=True)
 class Loss:
-    """What of a lost dispute no gift bore, and we do. ``paid_out``: a payout had been sent with the gift.
+    """What of a lost dispute no gift bore, and we do. ``disbursed``: a payout had been sent with the gift.
 
     ``recovered``: what of it that payout has brought back; None while it has not come back.
     """
 
     borne: Money
-    paid_out: bool = False
+    disbursed: bool = False
     recovered: Money | None = None
 
 

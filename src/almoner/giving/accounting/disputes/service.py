@@ -247,12 +247,12 @@ async def _open(
         provider_payment=payment,
         provider_dispute=found.id,
         donation_id=donation_id,
-        held_payment_id=held_id,
+        unallocated_payment_id=held_id,
         money=found.money,
         status=DisputeStatus.OPEN,
         reason=found.reason,
         opened_at=found.opened_at,
-        learnt_at=tx.now,
+        received_at=tx.now,
         decided_at=None,
         decided_by=None,
         note=None,
@@ -284,7 +284,7 @@ async def _lose(tx: Tx, gift: _Gift, dispute: Dispute, decided: Decision) -> lis
         raise NotNow  # the provider sends it, or refuses it: then we know how much is left
     owed = donation.owed if gift.loose else Money(0, dispute.money.currency)
     of_gift, borne = domain.shares(dispute.money, owed)
-    await store.decide(tx, EVERYONE, dispute.id, decided, Loss(borne, paid_out=not gift.loose))
+    await store.decide(tx, EVERYONE, dispute.id, decided, Loss(borne, disbursed=not gift.loose))
     refunded = await _free(tx, gift)
     await donations.tell(tx, REFUNDED, refunded)
     return books.dispute_lost(dispute.id, dispute.provider, donation.organisation_id, of_gift, borne)

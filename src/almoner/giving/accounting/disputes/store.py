@@ -13,13 +13,14 @@ from almoner.kit.money import Money
 from almoner.platform.database.transactions import Everyone, Tx
 
 _COLUMNS: Final = (
-    "id, provider, provider_payment, provider_dispute, donation_id, held_payment_id, amount_minor, currency, status, "
-    "reason, opened_at, learnt_at, decided_at, decided_by, note, borne_minor, paid_out, recovered_minor"
+    "id, provider, provider_payment, provider_dispute, donation_id, unallocated_payment_id, amount_minor, currency, "
+    "status, "
+    "reason, opened_at, received_at, decided_at, decided_by, note, absorbed_minor, disbursed, recovered_minor"
 )
 
 
 def _dispute(row: Record) -> Dispute:
-    borne, recovered, currency = row["borne_minor"], row["recovered_minor"], row["currency"]
+    borne, recovered, currency = row["absorbed_minor"], row["recovered_minor"], row["currency"]
     brought = None if recovered is None else Money(recovered, currency)
     return Dispute(
         row["id"],
@@ -27,16 +28,16 @@ def _dispute(row: Record) -> Dispute:
         row["provider_payment"],
         row["provider_dispute"],
         row["donation_id"],
-        row["held_payment_id"],
+        row["unallocated_payment_id"],
         Money(row["amount_minor"], currency),
         DisputeStatus(row["status"]),
         row["reason"],
         row["opened_at"],
-        row["learnt_at"],
+        row["received_at"],
         row["decided_at"],
         row["decided_by"],
         row["note"],
-        None if borne is None else Loss(Money(borne, currency), row["paid_out"], brought),
+        None if borne is None else Loss(Money(borne, currency), row["disbursed"], brought),
     )
 
 
@@ -45,8 +46,8 @@ async def insert(tx: Tx, _scope: Everyone, new: Dispute) -> bool:
     return bool(
         await tx.fetchval(
             """
-            insert into dispute (id, provider, provider_payment, provider_dispute, donation_id, held_payment_id,
-                                 amount_minor, currency, status, reason, opened_at, learnt_at, looked_at,
+            insert into dispute (id, provider, provider_payment, provider_dispute, donation_id, unallocated_payment_id,
+                                 amount_minor, currency, status, reason, opened_at, received_at, checked_at,
                                  status_changed_at)
             values ($1, $2, $3, $4, $5, $6, $7, $8, 'open', $9, $10, $11, $11, $11)
             on conflict on constraint dispute_once do nothing returning true
@@ -56,12 +57,12 @@ async def insert(tx: Tx, _scope: Everyone, new: Dispute) -> bool:
             new.provider_payment,
             new.provider_dispute,
             new.donation_id,
-            new.held_payment_id,
+            new.unallocated_payment_id,
             new.money.minor,
             new.money.currency,
             new.reason,
             new.opened_at,
-            new.learnt_at,
+            new.received_at,
         )
     )
 
@@ -110,8 +111,8 @@ async def decide(tx: Tx, _scope: Everyone, dispute_id: UUID, decided: Decision, 
         await tx.fetchval(
             """
             update dispute
-            set status = $2, status_changed_at = $4, decided_at = $4, decided_by = $5, note = $6, borne_minor = $7,
-                paid_out = $8
+            set status = $2, status_changed_at = $4, decided_at = $4, decided_by = $5, note = $6, absorbed_minor = $7,
+                disbursed = $8
             where id = $1 and status = any($3) returning true
             """,
             dispute_id,
@@ -121,13 +122,13 @@ async def decide(tx: Tx, _scope: Everyone, dispute_id: UUID, decided: Decision, 
             decided.by,
             decided.note,
             loss.borne.minor if loss else None,
-            loss is not None and loss.paid_out,
+            loss is not None and loss.disbursed,
         )
     )
 
 
 UNRECOVERED: Final = f"""
-select {_COLUMNS} from dispute where donation_id = $1 and paid_out and recovered_minor is null order by id
+select {_COLUMNS} from dispute where donation_id = $1 and disbursed and recovered_minor is null order by id
 """
 
 
@@ -142,8 +143,8 @@ async def recover(tx: Tx, _scope: Everyone, dispute_id: UUID, money: Money) -> N
 
 
 TAKE: Final = """
-update dispute set looked_at = $3 where id in (
-    select id from dispute where status = 'open' and looked_at <= $1 order by looked_at limit $2
+update dispute set checked_at = $3 where id in (
+    select id from dispute where status = 'open' and checked_at <= $1 order by checked_at limit $2
     for update skip locked
 ) returning provider_payment
 """
@@ -154,7 +155,7 @@ async def take_waiting(tx: Tx, _scope: Everyone, looked_before: datetime, limit:
     return [row["provider_payment"] for row in await tx.fetch(TAKE, looked_before, limit, tx.now)]
 
 
-OLDEST: Final = "select min(looked_at) from dispute where status = 'open'"
+OLDEST: Final = "select min(checked_at) from dispute where status = 'open'"
 
 
 async def longest_ago(tx: Tx, _scope: Everyone) -> datetime | None:

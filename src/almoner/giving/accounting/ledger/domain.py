@@ -74,7 +74,7 @@ class TransferKind(StrEnum):
     """What moved. The owner of a transfer is the row of the table that is named beside it."""
 
     PAYMENT_RECEIVED = "payment_received"  # payment
-    PAYMENT_HELD = "payment_held"  # held_payment
+    PAYMENT_HELD = "payment_held"  # unallocated_payment
     SETTLED = "settled"  # settlement_line
     PROVIDER_FEE = "provider_fee"  # settlement_line
     FEE_CHARGED = "fee_charged"  # settlement_line
@@ -83,11 +83,11 @@ class TransferKind(StrEnum):
     PAYOUT_RETURNED = "payout_returned"  # disbursement
     PAYOUT_UNDONE = "payout_undone"  # disbursement
     REASSIGNED = "reassigned"  # reassignment
-    REFUND_BEGUN = "refund_begun"  # held_payment
-    REFUND_PAID = "refund_paid"  # held_payment
+    REFUND_BEGUN = "refund_begun"  # unallocated_payment
+    REFUND_PAID = "refund_paid"  # unallocated_payment
     REFUND_SETTLED = "refund_settled"  # settlement_line
-    HELD_DISMISSED = "held_dismissed"  # held_payment
-    HELD_ACCEPTED = "held_accepted"  # held_payment
+    HELD_DISMISSED = "held_dismissed"  # unallocated_payment
+    HELD_ACCEPTED = "held_accepted"  # unallocated_payment
     REQUEST_PAID = "request_paid"  # request_payment
     REQUEST_OVER = "request_over"  # request_payment
     REQUEST_COVERED = "request_covered"  # donation

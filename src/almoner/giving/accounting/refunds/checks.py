@@ -18,11 +18,11 @@ checks: Final = (
         select coalesce(r.id || ' ' || r.kind, 'posting of ' || t.owner_id || ' ' || t.kind) from (
             select refund.id, move.kind, move.minor, refund.currency || ':' || refund.provider as whose
             from refund cross join lateral (values
-                ('gift_refund_begun', borne_minor),
-                ('gift_refund_topped_up', amount_minor - borne_minor),
+                ('gift_refund_begun', deducted_minor),
+                ('gift_refund_topped_up', amount_minor - deducted_minor),
                 ('gift_refund_sent', case status when 'sent' then amount_minor end),
-                ('gift_refund_undone', given_back_minor),
-                ('gift_refund_untopped', amount_minor - given_back_minor)
+                ('gift_refund_undone', restored_minor),
+                ('gift_refund_untopped', amount_minor - restored_minor)
             ) as move (kind, minor)
             where move.minor > 0
         ) r full join (
@@ -64,7 +64,7 @@ checks: Final = (
         "What a provider refused to send back, or what came back, is begun anew, or let rest, within a week",
         "See `almoner refunds refused` and docs/runbooks/refunds.md",
         f"select r.id {UNSENT} and r.ended_at < (select at from moment) - interval '7 days' union all "
-        f"select r.id {CAME_BACK} and f.heard_at < (select at from moment) - interval '7 days'",
+        f"select r.id {CAME_BACK} and f.reported_at < (select at from moment) - interval '7 days'",
         "refund",
     ),
 )

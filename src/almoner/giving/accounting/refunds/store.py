@@ -11,7 +11,8 @@ from almoner.kit.money import Money
 from almoner.platform.database.transactions import Everyone, Tx
 
 _COLUMNS: Final = (
-    "id, donation_id, payment_id, provider, amount_minor, borne_minor, currency, status, started_at, begun_by, note, "
+    "id, donation_id, payment_id, provider, amount_minor, deducted_minor, currency, status, started_at, begun_by, "
+    "note, "
     "ended_at, ended_by, ended_note, provider_refund"
 )
 
@@ -28,7 +29,7 @@ async def insert(tx: Tx, _scope: Everyone, refund: Refund) -> None:
     """
     await tx.execute(
         """
-        insert into refund (id, donation_id, payment_id, provider, amount_minor, borne_minor, currency, status,
+        insert into refund (id, donation_id, payment_id, provider, amount_minor, deducted_minor, currency, status,
                             started_at, begun_by, note, status_changed_at)
         values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $9)
         """,
@@ -107,7 +108,7 @@ async def advance_refused(
     return bool(
         await tx.fetchval(
             """
-            update refund set status = 'refused', status_changed_at = $6, ended_at = $6, given_back_minor = $2,
+            update refund set status = 'refused', status_changed_at = $6, ended_at = $6, restored_minor = $2,
                               ended_by = $3, ended_note = $4
             where id = $1 and status = any($5) returning true
             """,
@@ -140,7 +141,7 @@ async def sent_of_payments(
 UNSENT: Final = """
 from refund r join donation d on d.id = r.donation_id
 where r.status = 'refused' and r.ended_by is null and d.refunded_minor < d.amount_minor
-  and not exists (select from refund_rest where refund_id = r.id)
+  and not exists (select from refund_closure where refund_id = r.id)
   and not exists (
     select from refund l where l.donation_id = r.donation_id and l.id <> r.id and l.started_at >= r.ended_at
   )
@@ -149,14 +150,14 @@ where r.status = 'refused' and r.ended_by is null and d.refunded_minor < d.amoun
 OLDEST_UNSENT: Final = f"select r.* {UNSENT} order by r.ended_at, r.id limit $1"
 CAME_BACK: Final = """
 from refund_failure f join refund r on r.id = f.refund_id
-where not exists (select from refund_rest where refund_id = f.refund_id)
+where not exists (select from refund_closure where refund_id = f.refund_id)
 """
 """They failed after they were sent, and nobody has let them rest."""
 _FAILED: Final = ", ".join(
-    {"ended_at": "f.heard_at as ended_at", "ended_note": "f.why as ended_note"}.get(column, f"r.{column}")
+    {"ended_at": "f.reported_at as ended_at", "ended_note": "f.reason as ended_note"}.get(column, f"r.{column}")
     for column in _COLUMNS.split(", ")
 )
-OLDEST_FAILED: Final = f"select {_FAILED} {CAME_BACK} order by f.heard_at, f.refund_id limit $1"
+OLDEST_FAILED: Final = f"select {_FAILED} {CAME_BACK} order by f.reported_at, f.refund_id limit $1"
 
 
 async def unsent(tx: Tx, _scope: Everyone, limit: int) -> list[Refund]:
@@ -202,7 +203,7 @@ async def insert_failure(tx: Tx, _scope: Everyone, refund_id: UUID, why: str) ->
     return bool(
         await tx.fetchval(
             """
-            insert into refund_failure (refund_id, why, heard_at) values ($1, $2, $3)
+            insert into refund_failure (refund_id, reason, reported_at) values ($1, $2, $3)
             on conflict do nothing returning true
             """,
             refund_id,
@@ -222,7 +223,7 @@ async def let_rest(tx: Tx, _scope: Everyone, refund_id: UUID, note: str, by: str
     return bool(
         await tx.fetchval(
             """
-            insert into refund_rest (refund_id, note, decided_by, decided_at) values ($1, $2, $3, $4)
+            insert into refund_closure (refund_id, note, decided_by, decided_at) values ($1, $2, $3, $4)
             on conflict do nothing returning true
             """,
             refund_id,

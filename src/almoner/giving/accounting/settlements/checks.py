@@ -21,7 +21,7 @@ checks: Final = (
                 ('dispute_settled', case line.kind when 'dispute' then -net_minor end),
                 ('dispute_won_settled', case line.kind when 'dispute_won' then net_minor end),
                 ('provider_fee', fee_minor),
-                ('fee_charged', case when payment_id is not null then fee_minor - spared_minor end)
+                ('fee_charged', case when payment_id is not null then fee_minor - waived_fee_minor end)
             ) as move (kind, minor)
             where line.status = 'matched' and move.minor > 0
         ) l full join (
@@ -44,7 +44,7 @@ checks: Final = (
         from (
             select payment_id, settled_minor, settled_currency from donation
             where settled_at is not null and type = 'hosted'
-              and not exists (select from held_payment where accepted_as = donation.payment_id)
+              and not exists (select from unallocated_payment where applied_payment_id = donation.payment_id)
         ) d
         full join (
             select payment_id, net_minor, currency from settlement_line
@@ -62,7 +62,7 @@ checks: Final = (
             select provider, currency, sum(minor) as minor from (
                 select provider, currency, amount_minor as minor from payment where status = 'succeeded'
                 union all
-                select provider, currency, amount_minor from held_payment
+                select provider, currency, amount_minor from unallocated_payment
                 where reason not in ('other_mode', 'other_account') and status in ('held', 'refunding')
                 union all
                 select provider, currency, -amount_minor from refund where status = 'sent'
@@ -70,7 +70,7 @@ checks: Final = (
                 select provider, currency, -gross_minor from settlement_line where status = 'matched'
                 union all
                 select provider, currency, -amount_minor from dispute
-                where status = 'open' or (status = 'lost' and (donation_id is not null or borne_minor > 0))
+                where status = 'open' or (status = 'lost' and (donation_id is not null or absorbed_minor > 0))
             ) moves group by provider, currency
         ) m using (provider, currency)
         where a.kind = 'provider_clearing' and a.debits_minor - a.credits_minor <> coalesce(m.minor, 0)
@@ -83,9 +83,10 @@ checks: Final = (
         f"""
         select provider || ' ' || provider_payment from (
             select provider, provider_payment, status_changed_at as since from payment
-            where status = 'succeeded' and not exists (select from held_payment where accepted_as = payment.id)
+            where status = 'succeeded' and not exists (select from unallocated_payment
+            where applied_payment_id = payment.id)
             union all
-            select provider, provider_payment, held_at from held_payment
+            select provider, provider_payment, received_at from unallocated_payment
             where status = 'held' and reason not in ('other_mode', 'other_account')
         ) paid
         where since < (select at from moment) - interval '{DAYS_TO_ARRIVE} days'

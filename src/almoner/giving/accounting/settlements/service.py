@@ -67,7 +67,9 @@ class _ReconciledLine:
             return store.Owner(held_id=held.id)
         if refund is not None:
             return store.Owner(refund_id=refund.id)
-        return store.Owner(payment.id if payment else None, spared_minor=(self.stored.line.fee - self.charged).minor)
+        return store.Owner(
+            payment.id if payment else None, waived_fee_minor=(self.stored.line.fee - self.charged).minor
+        )
 
     @property
     def refund(self) -> Refund | None:
@@ -137,7 +139,7 @@ async def next_fetch(tx: Tx, provider: str) -> datetime | None:
     """When a provider is next asked what it has paid out; None while there is no payment at it."""
     if not await store.is_provider(tx, EVERYONE, provider):
         return None
-    looked = await store.looked_at(tx, EVERYONE, provider)
+    looked = await store.checked_at(tx, EVERYONE, provider)
     return tx.now if looked is None else looked + FETCHED_EVERY
 
 

@@ -32,14 +32,14 @@ _LINE: Final = (
 class Owner:
     """The payment, the held payment, the refund of a gift or the dispute that a booked line belongs to.
 
-    ``spared_minor``: what of the fee a gift does not bear, since it has gone back.
+    ``waived_fee_minor``: what of the fee a gift does not bear, since it has gone back.
     """
 
     payment_id: UUID | None = None
     held_id: UUID | None = None
     refund_id: UUID | None = None
     dispute_id: UUID | None = None
-    spared_minor: int = 0
+    waived_fee_minor: int = 0
 
 
 _BOOKED: Final = """
@@ -63,7 +63,7 @@ async def is_provider(tx: Tx, _scope: Everyone, provider: str) -> bool:
         await tx.fetchval(
             """
             select exists (select from payment where provider = $1)
-                or exists (select from held_payment where provider = $1)
+                or exists (select from unallocated_payment where provider = $1)
             """,
             provider,
         )
@@ -72,7 +72,7 @@ async def is_provider(tx: Tx, _scope: Everyone, provider: str) -> bool:
 
 async def providers(tx: Tx, _scope: Everyone) -> list[str]:
     """All that ``is_provider`` is true of; reads every payment."""
-    rows = await tx.fetch("select provider from payment union select provider from held_payment order by 1")
+    rows = await tx.fetch("select provider from payment union select provider from unallocated_payment order by 1")
     return [row["provider"] for row in rows]
 
 
@@ -107,9 +107,11 @@ async def taken(tx: Tx, _scope: Everyone, provider: str, references: Sequence[st
     return {row["reference"] for row in rows}
 
 
-async def looked_at(tx: Tx, _scope: Everyone, provider: str) -> datetime | None:
+async def checked_at(tx: Tx, _scope: Everyone, provider: str) -> datetime | None:
     """When a provider was last asked what it has paid out."""
-    found: datetime | None = await tx.fetchval("select looked_at from settlement_look where provider = $1", provider)
+    found: datetime | None = await tx.fetchval(
+        "select checked_at from settlement_report_check where provider = $1", provider
+    )
     return found
 
 
@@ -118,8 +120,8 @@ async def note_look(tx: Tx, _scope: Everyone, provider: str, before: datetime) -
     return bool(
         await tx.fetchval(
             """
-            insert into settlement_look as last (provider, looked_at) values ($1, $2)
-            on conflict (provider) do update set looked_at = excluded.looked_at where last.looked_at <= $3
+            insert into settlement_report_check as last (provider, checked_at) values ($1, $2)
+            on conflict (provider) do update set checked_at = excluded.checked_at where last.checked_at <= $3
             returning true
             """,
             provider,
@@ -185,8 +187,9 @@ async def insert_lines(tx: Tx, _scope: Everyone, lines: Sequence[StoredLine], ow
     status = await tx.execute(
         """
         insert into settlement_line (id, settlement_id, provider, currency, kind, provider_payment, gross_minor,
-                                     fee_minor, net_minor, status, reason, payment_id, held_payment_id, refund_id,
-                                     spared_minor, provider_refund, dispute_id, created_at, looked_at,
+                                     fee_minor, net_minor, status, reason, payment_id, unallocated_payment_id,
+                                         refund_id,
+                                     waived_fee_minor, provider_refund, dispute_id, created_at, checked_at,
                                      status_changed_at)
         select id, settlement_id, provider, currency, kind, payment, gross, fee, net,
                case when reason is null then 'matched' else 'exception' end, reason, payment_id, held_id, refund_id,
@@ -213,7 +216,7 @@ async def insert_lines(tx: Tx, _scope: Everyone, lines: Sequence[StoredLine], ow
         [owners.get(one.id, _NOBODY).held_id for one in lines],
         [owners.get(one.id, _NOBODY).refund_id for one in lines],
         [one.line.refund for one in lines],
-        [owners.get(one.id, _NOBODY).spared_minor for one in lines],
+        [owners.get(one.id, _NOBODY).waived_fee_minor for one in lines],
         [owners.get(one.id, _NOBODY).dispute_id for one in lines],
     )
     return int(status.rpartition(" ")[2])
@@ -225,8 +228,8 @@ async def look_again(tx: Tx, _scope: Everyone, lines: Sequence[StoredLine], owne
         """
         update settlement_line l
         set status = case when given.reason is null then 'matched' else 'exception' end, reason = given.reason,
-            payment_id = given.payment_id, held_payment_id = given.held_id, refund_id = given.refund_id,
-            spared_minor = given.spared, dispute_id = given.dispute_id, looked_at = $5,
+            payment_id = given.payment_id, unallocated_payment_id = given.held_id, refund_id = given.refund_id,
+            waived_fee_minor = given.spared, dispute_id = given.dispute_id, checked_at = $5,
             status_changed_at = case when given.reason is null then $5 else l.status_changed_at end
         from unnest($1::uuid[], $2::text[], $3::uuid[], $4::uuid[], $6::uuid[], $7::bigint[],
                     $8::uuid[])
@@ -239,15 +242,15 @@ async def look_again(tx: Tx, _scope: Everyone, lines: Sequence[StoredLine], owne
         [owners.get(one.id, _NOBODY).held_id for one in lines],
         tx.now,
         [owners.get(one.id, _NOBODY).refund_id for one in lines],
-        [owners.get(one.id, _NOBODY).spared_minor for one in lines],
+        [owners.get(one.id, _NOBODY).waived_fee_minor for one in lines],
         [owners.get(one.id, _NOBODY).dispute_id for one in lines],
     )
 
 
 EXCEPTIONS: Final = f"""
-select {_LINE} from settlement_line where status = 'exception' and looked_at < $1 order by looked_at, id limit $2
+select {_LINE} from settlement_line where status = 'exception' and checked_at < $1 order by checked_at, id limit $2
 """
-OLDEST: Final = "select min(looked_at) from settlement_line where status = 'exception'"
+OLDEST: Final = "select min(checked_at) from settlement_line where status = 'exception'"
 
 
 async def exceptions(tx: Tx, _scope: Everyone, looked_before: datetime, limit: int) -> list[StoredLine]:

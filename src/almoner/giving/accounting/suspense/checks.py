@@ -12,7 +12,7 @@ checks: Final = (
         """
         select coalesce(h.name, 'posting of ' || t.owner_id || ' ' || t.kind) from (
             select id, amount_minor, id || ' ' || kind as name, kind, currency || ':' || provider as whose
-            from held_payment join (values
+            from unallocated_payment join (values
                 ('payment_held', '{held,refunding,refunded,dismissed,accepted}'::text[]),
                 ('refund_begun', '{refunding,refunded}'),
                 ('refund_paid', '{refunded}'),
@@ -36,9 +36,9 @@ checks: Final = (
         select key from ledger_account a left join (
             select case status when 'held' then 'suspense' else 'refunds' end as kind, provider, currency,
                    sum(amount_minor) as minor
-            from held_payment
+            from unallocated_payment
             where reason not in ('other_mode', 'other_account') and status in ('held', 'refunding') group by 1, 2, 3
-            union all select 'suspense', 'partner_transfers', currency, sum(over_minor)
+            union all select 'suspense', 'partner_transfers', currency, sum(overpaid_minor)
             from request_payment where status = 'held' group by currency
         ) h using (kind, provider, currency) left join (
             select 'refunds' as kind, provider, currency, sum(amount_minor) as minor
@@ -53,8 +53,8 @@ checks: Final = (
         "What a provider has settled to our bank is never dismissed as none of ours",
         "The money is on our bank account and in no other: send it back, or book it by a person",
         """
-        select id from held_payment h where status = 'dismissed'
-            and exists (select from settlement_line where held_payment_id = h.id)
+        select id from unallocated_payment h where status = 'dismissed'
+            and exists (select from settlement_line where unallocated_payment_id = h.id)
         """,
         "heldpayment",
     ),
@@ -65,15 +65,16 @@ checks: Final = (
         """
         select key from ledger_account a left join (
             select provider, currency, sum(minor) as minor from (
-                select h.provider, h.currency, h.amount_minor as minor from held_payment h
-                join settlement_line paid on paid.held_payment_id = h.id and paid.kind = 'payment'
+                select h.provider, h.currency, h.amount_minor as minor from unallocated_payment h
+                join settlement_line paid on paid.unallocated_payment_id = h.id and paid.kind = 'payment'
                 where h.status = 'refunded' and not exists (
-                    select from settlement_line drawn where drawn.held_payment_id = h.id and drawn.kind = 'refund'
+                    select from settlement_line drawn where drawn.unallocated_payment_id = h.id
+                    and drawn.kind = 'refund'
                 )
                 union all
                 select r.provider, r.currency, r.amount_minor from refund r
-                join settlement_line paid on paid.payment_id = r.payment_id or paid.held_payment_id = (
-                    select id from held_payment where accepted_as = r.payment_id
+                join settlement_line paid on paid.payment_id = r.payment_id or paid.unallocated_payment_id = (
+                    select id from unallocated_payment where applied_payment_id = r.payment_id
                 )
                 where r.status = 'sent' and not exists (
                     select from settlement_line drawn where drawn.refund_id = r.id
@@ -95,7 +96,7 @@ checks: Final = (
         """
         select coalesce(p.id, h.payment_id)::text
         from (select id from payment where status = 'held') p
-        full join (select payment_id from held_payment where payment_id is not null) h on h.payment_id = p.id
+        full join (select payment_id from unallocated_payment where payment_id is not null) h on h.payment_id = p.id
         where p.id is null or h.payment_id is null
         """,
     ),
@@ -104,8 +105,8 @@ checks: Final = (
         "The rule decides over held money within 15 minutes after its moment",
         "See that a worker runs, and look for sweep_failed in the log",
         """
-        select id from held_payment
-        where status = 'held' and acts_at < (select at from moment) - interval '15 min'
+        select id from unallocated_payment
+        where status = 'held' and auto_decide_at < (select at from moment) - interval '15 min'
         """,
         "heldpayment",
     ),
@@ -114,7 +115,7 @@ checks: Final = (
         "A refund that was begun is made within a day",
         "See why by docs/runbooks/held-money.md: the provider refuses it, or cannot be reached",
         """
-        select id from held_payment
+        select id from unallocated_payment
         where status = 'refunding' and status_changed_at < (select at from moment) - interval '1 day'
         """,
         "heldpayment",

@@ -12,13 +12,13 @@ from almoner.kit.money import Money
 from almoner.kit.states import Lifecycle
 
 HELD: Final = Lifecycle(
-    "held_payment",
+    "unallocated_payment",
     {
         "held": frozenset({"refunding", "dismissed", "accepted"}),
         "refunding": frozenset({"refunded"}),
     },
 )
-REFUNDED: Final = "internal.held_payment_refunded"
+REFUNDED: Final = "internal.unallocated_payment_refunded"
 """Told within giving when money is back with its donor, with a ``Refunded`` in it."""
 NOTE_LENGTH: Final = 500
 RULE: Final = "rule"
@@ -67,13 +67,13 @@ class Decision:
     at: datetime
 
 
-def decide(reason: HoldReason, held_at: datetime, provider: str = "") -> Decision:
-    """What becomes of money that is held for this reason since ``held_at``, if no person decides before.
+def decide(reason: HoldReason, received_at: datetime, provider: str = "") -> Decision:
+    """What becomes of money that is held for this reason since ``received_at``, if no person decides before.
 
     A bank transfer waits for a person, whatever the reason: it may be accepted, and no provider can send it back.
     """
     rule = RULES[reason]
-    return Decision(rule.action, held_at + (_WAITS_FOR_A_PERSON if provider == BANK else rule.waits))
+    return Decision(rule.action, received_at + (_WAITS_FOR_A_PERSON if provider == BANK else rule.waits))
 
 
 def posted(reason: HoldReason) -> bool:
@@ -85,7 +85,7 @@ def posted(reason: HoldReason) -> bool:
 class Held:
     """Money kept apart. ``payment_id`` and ``donation_id`` are None when nothing of ours matches.
 
-    ``acts_at``: when the rule decides. ``decided_by``: ``RULE`` or who. ``note``: why a person decided.
+    ``auto_decide_at``: when the rule decides. ``decided_by``: ``RULE`` or who. ``note``: why a person decided.
     ``provider_refund``: what the provider calls the refund, once it is made.
     """
 
@@ -98,8 +98,8 @@ class Held:
     money: Money
     reference: str
     status: str
-    held_at: datetime
-    acts_at: datetime
+    received_at: datetime
+    auto_decide_at: datetime
     decided_by: str | None
     note: str | None
     provider_refund: str | None

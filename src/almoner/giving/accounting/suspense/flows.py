@@ -1,7 +1,7 @@
 """Sending held money back: the call to the payment provider, between two transactions (architecture 3).
 
-The recovery point is the ``held_payment`` row in ``refunding``, committed with its posting before the provider is
-asked; the key of the call is made from its id. A crash anywhere is repaired by asking the same again (I5, I6).
+The recovery point is the ``unallocated_payment`` row in ``refunding``, committed with its posting before the provider
+is asked; the key of the call is made from its id. A crash anywhere is repaired by asking the same again (I5, I6).
 """
 
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ from almoner.platform.database.transactions import Database, Tx
 from almoner.platform.jobs import leases
 from almoner.platform.jobs.leases import Done
 
-LEASED: Final = "held_payment"
+LEASED: Final = "unallocated_payment"
 
 
 @dataclass(frozen=True, slots=True)

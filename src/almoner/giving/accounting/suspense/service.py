@@ -31,9 +31,9 @@ from almoner.platform.jobs.queue import NewJob
 
 REFUND: Final = "suspense.refund"
 BATCH: Final = 100
-SETTLED: Final = "held_payment_settled"
+SETTLED: Final = "unallocated_payment_settled"
 """The constraint that keeps money in our books which has reached our bank account."""
-REFUNDED_ONCE: Final = "held_payment_refund_once"
+REFUNDED_ONCE: Final = "unallocated_payment_refund_once"
 """The constraint that lets one refund of a provider end one held payment."""
 _log: Final = structlog.get_logger("almoner.giving")
 
@@ -192,9 +192,9 @@ async def with_reference(tx: Tx, reference: str) -> list[Held]:
     return await store.lock_with_reference(tx, EVERYONE, reference)
 
 
-async def accepted_as(tx: Tx, reference: str) -> list[UUID]:
+async def applied_payment_id(tx: Tx, reference: str) -> list[UUID]:
     """The payments of the gifts that people made of transfers under a reference."""
-    return await store.accepted_as(tx, EVERYONE, reference)
+    return await store.applied_payment_id(tx, EVERYONE, reference)
 
 
 async def record_refund(tx: Tx, held_id: UUID, provider_refund: str) -> None:

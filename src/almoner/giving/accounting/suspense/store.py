@@ -14,7 +14,7 @@ from almoner.platform.database.transactions import Everyone, Tx
 
 _COLUMNS: Final = (
     "id, provider, provider_payment, payment_id, donation_id, reason, amount_minor, currency, reference, status, "
-    "held_at, acts_at, decided_by, note, provider_refund"
+    "received_at, auto_decide_at, decided_by, note, provider_refund"
 )
 
 
@@ -29,8 +29,8 @@ def _held(row: Record) -> Held:
         Money(row["amount_minor"], row["currency"]),
         row["reference"],
         row["status"],
-        row["held_at"],
-        row["acts_at"],
+        row["received_at"],
+        row["auto_decide_at"],
         row["decided_by"],
         row["note"],
         row["provider_refund"],
@@ -42,10 +42,11 @@ async def insert(tx: Tx, _scope: Everyone, held: Held) -> bool:
     return bool(
         await tx.fetchval(
             """
-            insert into held_payment (id, provider, provider_payment, payment_id, donation_id, reason, amount_minor,
-                                      currency, reference, status, held_at, status_changed_at, acts_at)
+            insert into unallocated_payment (id, provider, provider_payment, payment_id, donation_id, reason,
+                                      amount_minor,
+                                      currency, reference, status, received_at, status_changed_at, auto_decide_at)
             values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $11, $12)
-            on conflict on constraint held_payment_once do nothing returning true
+            on conflict on constraint unallocated_payment_once do nothing returning true
             """,
             held.id,
             held.provider,
@@ -57,21 +58,21 @@ async def insert(tx: Tx, _scope: Everyone, held: Held) -> bool:
             held.money.currency,
             held.reference,
             held.status,
-            held.held_at,
-            held.acts_at,
+            held.received_at,
+            held.auto_decide_at,
         )
     )
 
 
 async def find(tx: Tx, _scope: Everyone, held_id: UUID) -> Held | None:
     """One of them."""
-    row = await tx.fetchrow(f"select {_COLUMNS} from held_payment where id = $1", held_id)
+    row = await tx.fetchrow(f"select {_COLUMNS} from unallocated_payment where id = $1", held_id)
     return _held(row) if row else None
 
 
 async def lock(tx: Tx, _scope: Everyone, held_id: UUID) -> Held | None:
     """One of them, held until the transaction ends."""
-    row = await tx.fetchrow(f"select {_COLUMNS} from held_payment where id = $1 for no key update", held_id)
+    row = await tx.fetchrow(f"select {_COLUMNS} from unallocated_payment where id = $1 for no key update", held_id)
     return _held(row) if row else None
 
 
@@ -79,7 +80,7 @@ async def lock_at_provider(tx: Tx, _scope: Everyone, provider: str, provider_pay
     """What is held of these payments of a provider, in one order, until the transaction ends."""
     rows = await tx.fetch(
         f"""
-        select {_COLUMNS} from held_payment where provider = $1 and provider_payment = any($2)
+        select {_COLUMNS} from unallocated_payment where provider = $1 and provider_payment = any($2)
         order by id for no key update
         """,
         provider,
@@ -92,8 +93,8 @@ async def lock_due(tx: Tx, _scope: Everyone, limit: int) -> list[Held]:
     """Those that the rule decides now, held until the transaction ends."""
     rows = await tx.fetch(
         f"""
-        select {_COLUMNS} from held_payment where status = 'held' and acts_at <= $1
-        order by acts_at, id limit $2 for no key update skip locked
+        select {_COLUMNS} from unallocated_payment where status = 'held' and auto_decide_at <= $1
+        order by auto_decide_at, id limit $2 for no key update skip locked
         """,
         tx.now,
         limit,
@@ -103,14 +104,17 @@ async def lock_due(tx: Tx, _scope: Everyone, limit: int) -> list[Held]:
 
 async def next_due(tx: Tx, _scope: Everyone) -> datetime | None:
     """When the rule decides next; None when nothing waits for it."""
-    due: datetime | None = await tx.fetchval("select min(acts_at) from held_payment where status = 'held'")
+    due: datetime | None = await tx.fetchval(
+        "select min(auto_decide_at) from unallocated_payment where status = 'held'"
+    )
     return due
 
 
 async def page(tx: Tx, _scope: Everyone, statuses: Sequence[str], limit: int) -> list[Held]:
     """Those in one of these states, the newest first."""
     rows = await tx.fetch(
-        f"select {_COLUMNS} from held_payment where status = any($1) order by held_at desc, id desc limit $2",
+        f"select {_COLUMNS} from unallocated_payment where status = any($1) "
+        f"order by received_at desc, id desc limit $2",
         statuses,
         limit,
     )
@@ -123,7 +127,7 @@ async def advance_decided(
     """Decide over those that are held still; how many were."""
     status = await tx.execute(
         """
-        update held_payment set status = $2, status_changed_at = $4, decided_at = $4, decided_by = $5, note = $6
+        update unallocated_payment set status = $2, status_changed_at = $4, decided_at = $4, decided_by = $5, note = $6
         where id = any($1) and status = any($3)
         """,
         held_ids,
@@ -140,8 +144,9 @@ async def advance_accepted(tx: Tx, _scope: Everyone, held_id: UUID, payment_id: 
     """A person has made it a gift, with this payment."""
     await tx.execute(
         """
-        update held_payment
-        set status = 'accepted', status_changed_at = $5, decided_at = $5, decided_by = $3, note = $4, accepted_as = $2
+        update unallocated_payment
+        set status = 'accepted', status_changed_at = $5, decided_at = $5, decided_by = $3, note = $4,
+            applied_payment_id = $2
         where id = $1 and status = 'held'
         """,
         held_id,
@@ -153,21 +158,21 @@ async def advance_accepted(tx: Tx, _scope: Everyone, held_id: UUID, payment_id: 
 
 
 ACCEPTED: Final = """
-select accepted_as from held_payment
-where provider = 'bank_transfer' and split_part(provider_payment, '/', 1) = $1 and accepted_as is not null
+select applied_payment_id from unallocated_payment
+where provider = 'bank_transfer' and split_part(provider_payment, '/', 1) = $1 and applied_payment_id is not null
 """
 
 
-async def accepted_as(tx: Tx, _scope: Everyone, reference: str) -> list[UUID]:
+async def applied_payment_id(tx: Tx, _scope: Everyone, reference: str) -> list[UUID]:
     """The payments of the gifts that people made of transfers under a reference."""
-    return [row["accepted_as"] for row in await tx.fetch(ACCEPTED, reference)]
+    return [row["applied_payment_id"] for row in await tx.fetch(ACCEPTED, reference)]
 
 
 async def lock_with_reference(tx: Tx, _scope: Everyone, reference: str) -> list[Held]:
     """Held bank transfers under a reference, held: the first bears it, later ones also the name of their line."""
     rows = await tx.fetch(
         f"""
-        select {_COLUMNS} from held_payment
+        select {_COLUMNS} from unallocated_payment
         where provider = 'bank_transfer' and split_part(provider_payment, '/', 1) = $1 order by id for no key update
         """,
         reference,
@@ -180,7 +185,7 @@ async def advance_refunded(tx: Tx, _scope: Everyone, held_id: UUID, provider_ref
     return bool(
         await tx.fetchval(
             """
-            update held_payment set status = 'refunded', status_changed_at = $4, provider_refund = $2
+            update unallocated_payment set status = 'refunded', status_changed_at = $4, provider_refund = $2
             where id = $1 and status = any($3) returning true
             """,
             held_id,
@@ -195,7 +200,8 @@ async def insert_decision(tx: Tx, _scope: Everyone, decided: Decided) -> None:
     """Keep what a person decided, and why."""
     await tx.execute(
         """
-        insert into held_payment_decision (id, held_payment_id, decision, note, decided_by, decided_at, provider_refund)
+        insert into unallocated_payment_decision (id, unallocated_payment_id, decision, note, decided_by, decided_at,
+            provider_refund)
         values ($1, $2, $3, $4, $5, $6, $7)
         """,
         tx.new_id(),
@@ -212,8 +218,9 @@ async def decisions(tx: Tx, _scope: Everyone, held_ids: Sequence[UUID]) -> list[
     """What people decided over these, oldest first."""
     rows = await tx.fetch(
         """
-        select held_payment_id, decision, note, decided_by, decided_at, provider_refund from held_payment_decision
-        where held_payment_id = any($1) order by id
+        select unallocated_payment_id, decision, note, decided_by, decided_at, provider_refund
+        from unallocated_payment_decision
+        where unallocated_payment_id = any($1) order by id
         """,
         held_ids,
     )

@@ -76,5 +76,9 @@ def _single(moved: Movement, one: Ordered, rank: int) -> Movement:
     sign = 1 if moved.minor > 0 else -1
     reference = f"{moved.reference[: domain.MAX_REFERENCE - 8]}/{rank}"
     return replace(
-        moved, minor=sign * one.money.minor, reference=reference, end_to_end_id=one.end_to_end_id, words=None
+        moved,
+        minor=sign * one.money.minor,
+        reference=reference,
+        end_to_end_id=one.end_to_end_id,
+        remittance_information=None,
     )

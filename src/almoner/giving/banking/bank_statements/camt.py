@@ -105,7 +105,7 @@ def _movements(statement: str, entry: Any, position: int, found: list[str]) -> I
             reference=f"{own}/{rank}" if split and not _reference(part) else own,
             end_to_end_id=_end_to_end(part),
             counterparty=_counterparty(part, came=sign > 0),
-            words=_words(part, entry, batch),
+            remittance_information=_words(part, entry, batch),
             return_reason=_returned(part),
             reversal=reversal,
         )

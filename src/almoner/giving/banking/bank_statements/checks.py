@@ -9,7 +9,8 @@ checks: Final = (
         "bank_lines.are_young",
         "No line of a bank statement waits for a person for more than five days",
         "Look at them with `almoner bank-lines list`: assign each, or dismiss it with a note",
-        "select id from bank_line where status = 'open' and created_at < (select at from moment) - interval '5 days'",
+        "select id from bank_statement_line where status = 'open' and created_at < (select at "
+        "from moment) - interval '5 days'",
         "bankline",
     ),
     Check(
@@ -17,7 +18,7 @@ checks: Final = (
         "What a provider says that it paid out to us has come to our account, where its statements are imported",
         "Compare the provider's report with the bank's statement: `almoner bank-lines reports` says why each waits",
         """
-        select s.id from settlement_unbanked s where exists (
+        select s.id from unreconciled_settlement s where exists (
             select from bank_statement b
             where b.currency = s.currency and b.imported_at > s.imported_at + interval '10 days'
         )
@@ -35,10 +36,10 @@ checks: Final = (
         "A payout whose transfer the bank has booked is paid, or came back by a line of the bank",
         "The import was interrupted: import the statement again",
         """
-        select l.id from bank_line l join disbursement d on d.id = l.disbursement_id
+        select l.id from bank_statement_line l join disbursement d on d.id = l.disbursement_id
         where (l.matched_as, d.status) not in (('payout', 'PAID'), ('payout_return', 'RETURNED'))
           and not (l.matched_as = 'payout' and d.status = 'RETURNED' and exists (
-              select from bank_line r where r.disbursement_id = d.id and r.matched_as = 'payout_return'
+              select from bank_statement_line r where r.disbursement_id = d.id and r.matched_as = 'payout_return'
           ))
         """,
         "bankline",
@@ -49,7 +50,8 @@ checks: Final = (
         "Compare the line with the bank's statement, and put the difference right by a person",
         """
         select coalesce(l.settlement_id, s.id)::text from (
-            select settlement_id, amount_minor, currency from bank_line where matched_as in ('gift', 'gift_refund')
+            select settlement_id, amount_minor, currency from bank_statement_line where matched_as in ('gift',
+                'gift_refund')
         ) l full join (
             select s.id, line.net_minor, s.currency from settlement s
             left join settlement_line line on line.settlement_id = s.id and line.status = 'matched'

@@ -17,7 +17,7 @@ from almoner.kit import rf
 from almoner.kit.money import MAX_MINOR, Money
 from almoner.kit.states import Lifecycle
 
-BANK_LINE: Final = Lifecycle("bank_line", {"open": frozenset({"matched", "dismissed"})})
+BANK_LINE: Final = Lifecycle("bank_statement_line", {"open": frozenset({"matched", "dismissed"})})
 LineStatus = Literal["open", "matched", "dismissed"]
 MatchedAs = Literal["request", "settlement", "payout", "payout_return", "gift", "gift_refund"]
 MAX_NOTE: Final = 2000
@@ -76,8 +76,8 @@ _SENTENCES: Final = {
 class Movement:
     """One movement as a statement tells it. ``minor``: in minor units, below zero when it left.
 
-    ``reference``: the bank's own name of it. ``words``: what the payer wrote. ``return_reason``: why it came back.
-    ``reversal``: the bank undoes a movement, mostly under the same name.
+    ``reference``: the bank's own name of it. ``remittance_information``: what the payer wrote. ``return_reason``: why
+    it came back. ``reversal``: the bank undoes a movement, mostly under the same name.
     """
 
     booked_on: date
@@ -86,7 +86,7 @@ class Movement:
     reference: str
     end_to_end_id: str | None
     counterparty: str | None
-    words: str | None
+    remittance_information: str | None
     return_reason: str | None
     reversal: bool = False
 
@@ -98,7 +98,7 @@ class Movement:
     @property
     def text(self) -> str:
         """All that it may name something by."""
-        return " ".join(part for part in (self.end_to_end_id, self.words) if part)
+        return " ".join(part for part in (self.end_to_end_id, self.remittance_information) if part)
 
     @property
     def fact(self) -> tuple[date, int, str, str, str | None, str | None]:
@@ -128,7 +128,7 @@ class Statement:
 class BankLine:
     """A movement as it is kept. ``reason``: why it is open; ``since``: when it was imported.
 
-    ``refusal``: what spoke against booking it, of a refused one.
+    ``booking_error``: what spoke against booking it, of a refused one.
     """
 
     id: UUID
@@ -138,7 +138,7 @@ class BankLine:
     reason: Open | None
     matched_as: MatchedAs | None
     since: datetime
-    refusal: str | None = None
+    booking_error: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,7 +177,7 @@ class Waiting:
     ``since``: when it was imported. ``name``: of the line or the report. ``minor``: below zero when it left.
     """
 
-    what: Literal["provider_line", "bank_line", "provider_payout", "bank_statement"]
+    what: Literal["provider_line", "bank_statement_line", "provider_payout", "bank_statement"]
     since: datetime
     whose: str
     name: str
@@ -364,7 +364,7 @@ def _match(movement: Movement, thing: Thing) -> tuple[MatchedAs, Thing] | Open:
     if movement.currency != (thing.currency if isinstance(thing, PaidOut) else thing.money.currency):
         return Open.OTHER_CURRENCY
     if isinstance(thing, DonationRequest):
-        ready = came and thing.status != "PAID" and not thing.gathering
+        ready = came and thing.status != "PAID" and not thing.collecting
         return ("request", thing) if ready else Open.OTHER_STATE
     if isinstance(thing, PaidOut):
         return ("settlement", thing) if movement.minor == thing.net_minor else Open.OTHER_AMOUNT

@@ -99,5 +99,5 @@ async def _look(db: Database, line_id: UUID) -> bool:
                 break
     async with db.write() as tx:
         if await service.refuse(tx, line_id, why):
-            _log.error("bank_line_refused", line=tx.ids.text("bankline", line_id), why=why)
+            _log.error("bank_statement_line_refused", line=tx.ids.text("bankline", line_id), why=why)
     return False

@@ -98,7 +98,7 @@ async def hold_back(tx: Tx, line: BankLine, taken: Sequence[Payment]) -> None:
 
 async def _gifts(tx: Tx, payment: Payment, reference: str) -> list[UUID]:
     """The gift that a reference was given for, and those that people made of what came under it."""
-    accepted = [await payments.find(tx, one) for one in await suspense.accepted_as(tx, reference)]
+    accepted = [await payments.find(tx, one) for one in await suspense.applied_payment_id(tx, reference)]
     return list(dict.fromkeys([payment.donation_id, *(one.donation_id for one in accepted if one)]))
 
 

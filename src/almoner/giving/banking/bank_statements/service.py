@@ -164,7 +164,7 @@ def _unbooked(one: Unbooked) -> Waiting:
 def _open(tx: Tx, line: BankLine) -> Waiting:
     why = line.reason.sentence if line.reason else ""
     money = line.movement.minor, line.movement.currency
-    return Waiting("bank_line", line.since, line.account, tx.ids.text("bankline", line.id), *money, why)
+    return Waiting("bank_statement_line", line.since, line.account, tx.ids.text("bankline", line.id), *money, why)
 
 
 def _unbanked(one: Unbanked) -> Waiting:
@@ -186,7 +186,7 @@ async def measure(tx: Tx, telemetry: Telemetry) -> None:
     telemetry.bank_reports_open.set(reports)
     oldest = {
         "provider_line": [_unbooked(one) for one in await settlements.exceptions(tx, 1)],
-        "bank_line": [_open(tx, one) for one in await newest(tx, 1, every=False)],
+        "bank_statement_line": [_open(tx, one) for one in await newest(tx, 1, every=False)],
         "provider_payout": [_unbanked(one) for one in await unbanked(tx, 1)],
         "bank_statement": [_missing(tx, one) for one in missing[:1]],
     }
@@ -257,7 +257,7 @@ def said(refused: Exception) -> str:
 async def refuse(tx: Tx, line_id: UUID, why: str) -> bool:
     """Note what spoke against booking a line that waits, and whether that is new; the next import looks again."""
     line, refusal = await _lock(tx, line_id), why[: domain.MAX_WORDS] or "without a reason"
-    if line.status != "open" or line.refusal == refusal:
+    if line.status != "open" or line.booking_error == refusal:
         return False
     await store.wait(tx, EVERYONE, line.id, Open.REFUSED, refusal)
     return True
@@ -288,7 +288,7 @@ async def _do(tx: Tx, line: BankLine, matched_as: MatchedAs, thing: Thing, by: s
     """What follows from a match, or why it does not hold; a worker lets a payout's donations follow beyond a batch."""
     if isinstance(thing, DonationRequest):
         moved = line.movement
-        made = await requests.receive(tx, EVERYONE, thing.id, moved.money, moved.reference, noted_by=by)
+        made = await requests.receive(tx, EVERYONE, thing.id, moved.money, moved.reference, recorded_by=by)
         await store.match(tx, EVERYONE, line.id, "request", made.id, by)
         return None
     if isinstance(thing, Payment):
@@ -308,7 +308,7 @@ async def _follow(tx: Tx, line: BankLine, matched_as: MatchedAs, payout: Disburs
         await payouts.confirm(tx, payout.id)
     elif matched_as == "payout_return" and payout.status != "RETURNED":
         reason = line.movement.return_reason or f"the bank returned it on {line.movement.booked_on}"
-        await payouts.mark_returned(tx, payout.id, reason, noted_by=by)
+        await payouts.mark_returned(tx, payout.id, reason, recorded_by=by)
 
 
 async def assign(tx: Tx, line_id: UUID, request_id: UUID, *, by: str) -> None:

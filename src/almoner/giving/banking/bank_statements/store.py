@@ -19,11 +19,13 @@ from almoner.giving.banking.bank_statements.domain import (
 from almoner.platform.database.transactions import Everyone, Tx
 
 _COLUMNS: Final = (
-    "id, account, booked_on, amount_minor, currency, bank_reference, end_to_end_id, counterparty, words, "
-    "return_reason, reversal, status, reason, matched_as, created_at, refusal"
+    "id, account, booked_on, amount_minor, currency, bank_reference, end_to_end_id, counterparty, "
+    "remittance_information, "
+    "return_reason, reversal, status, reason, matched_as, created_at, booking_error"
 )
 _MOVEMENT: Final = (
-    "booked_on, amount_minor, currency, bank_reference, end_to_end_id, counterparty, words, return_reason, reversal"
+    "booked_on, amount_minor, currency, bank_reference, end_to_end_id, counterparty, "
+    "remittance_information, return_reason, reversal"
 )
 _THING: Final = {
     "request": "request_payment_id",
@@ -38,11 +40,6 @@ _THING: Final = {
 def _line(row: Record) -> BankLine:
     reason = Open(row["reason"]) if row["reason"] else None
     return BankLine(row[0], row[1], Movement(*row[2:11]), row["status"], reason, *row[13:16])
-
-
-_ACCOUNT: Final = "upper(regexp_replace(account, '[[:space:]./-]+', '', 'g'))"
-_GIVEN: Final = "upper(regexp_replace($1, '[[:space:]./-]+', '', 'g'))"
-"""One account however it was written: rows of earlier versions have it as the file had."""
 
 
 async def wait_for_account(tx: Tx, _scope: Everyone, account: str) -> None:
@@ -63,7 +60,7 @@ async def parts(tx: Tx, _scope: Everyone, account: str, reference: str) -> int:
     """How many files have brought lines of a statement."""
     return int(
         await tx.fetchval(
-            f"select count(*) from bank_statement where {_ACCOUNT} = {_GIVEN} and reference = $2",
+            f"select count(*) from bank_statement where account = $1 and reference = $2",
             account,
             reference,
         )
@@ -74,8 +71,8 @@ async def movements(tx: Tx, _scope: Everyone, account: str, reference: str) -> l
     """What a statement has told."""
     rows = await tx.fetch(
         f"""
-        select {_MOVEMENT} from bank_line
-        where statement_id in (select id from bank_statement where {_ACCOUNT} = {_GIVEN} and reference = $2)
+        select {_MOVEMENT} from bank_statement_line
+        where statement_id in (select id from bank_statement where account = $1 and reference = $2)
         """,
         account,
         reference,
@@ -87,8 +84,8 @@ async def exported(tx: Tx, _scope: Everyone, account: str, currency: str, first:
     """What the exports of an account have told of some days."""
     rows = await tx.fetch(
         f"""
-        select {_MOVEMENT} from bank_line where booked_on between $3 and $4 and statement_id in (
-            select id from bank_statement where {_ACCOUNT} = {_GIVEN} and currency = $2 and export
+        select {_MOVEMENT} from bank_statement_line where booked_on between $3 and $4 and statement_id in (
+            select id from bank_statement where account = $1 and currency = $2 and export
         )
         """,
         account,
@@ -126,14 +123,18 @@ async def insert(
     )
     await tx.execute(
         """
-        insert into bank_line (id, statement_id, position, account, booked_on, amount_minor, currency, bank_reference,
-                               end_to_end_id, counterparty, words, return_reason, reversal, status, reason, created_at,
+        insert into bank_statement_line (id, statement_id, position, account, booked_on, amount_minor, currency,
+                               bank_reference,
+                               end_to_end_id, counterparty, remittance_information, return_reason, reversal, status,
+                                   reason, created_at,
                                status_changed_at)
-        select given.id, $1, position, $2, booked_on, minor, $3, reference, end_to_end_id, counterparty, words,
+        select given.id, $1, position, $2, booked_on, minor, $3, reference, end_to_end_id, counterparty,
+               remittance_information,
                returned, reversal, 'open', 'unknown', $4, $4
         from unnest($5::uuid[], $6::date[], $7::bigint[], $8::text[], $9::text[], $10::text[], $11::text[], $12::text[],
                     $13::int[], $14::bool[])
-            as given (id, booked_on, minor, reference, end_to_end_id, counterparty, words, returned, position, reversal)
+            as given (id, booked_on, minor, reference, end_to_end_id, counterparty, remittance_information, returned,
+                position, reversal)
         """,
         statement_id,
         new.account,
@@ -145,14 +146,16 @@ async def insert(
         [one.reference for one in moved],
         [one.end_to_end_id for one in moved],
         [one.counterparty for one in moved],
-        [one.words for one in moved],
+        [one.remittance_information for one in moved],
         [one.return_reason for one in moved],
         [position for position, _ in lines],
         [one.reversal for one in moved],
     )
 
 
-OPEN: Final = "select id from bank_line where status = 'open' and ($1::uuid is null or id > $1) order by id limit $2"
+OPEN: Final = (
+    "select id from bank_statement_line where status = 'open' and ($1::uuid is null or id > $1) order by id limit $2"
+)
 
 
 async def open_lines(tx: Tx, _scope: Everyone, after: UUID | None, limit: int) -> list[UUID]:
@@ -163,20 +166,20 @@ async def open_lines(tx: Tx, _scope: Everyone, after: UUID | None, limit: int) -
 async def newest(tx: Tx, _scope: Everyone, limit: int, *, every: bool) -> list[BankLine]:
     """The oldest lines that wait; or the newest of all."""
     where, order = ("", "desc") if every else ("where status = 'open'", "asc")
-    rows = await tx.fetch(f"select {_COLUMNS} from bank_line {where} order by id {order} limit $1", limit)
+    rows = await tx.fetch(f"select {_COLUMNS} from bank_statement_line {where} order by id {order} limit $1", limit)
     return [_line(row) for row in rows]
 
 
 async def lock(tx: Tx, _scope: Everyone, line_id: UUID) -> BankLine | None:
     """One line, held until the transaction ends."""
-    row = await tx.fetchrow(f"select {_COLUMNS} from bank_line where id = $1 for no key update", line_id)
+    row = await tx.fetchrow(f"select {_COLUMNS} from bank_statement_line where id = $1 for no key update", line_id)
     return _line(row) if row else None
 
 
 SEEN: Final = f"""
 select exists (
-    select from bank_line
-    where {_ACCOUNT} = {_GIVEN} and bank_reference = $2 and reversal = $4
+    select from bank_statement_line
+    where account = $1 and bank_reference = $2 and reversal = $4
       and id <> $3 and (id < $3 or status = 'matched')
 )
 """
@@ -195,8 +198,8 @@ async def undone(tx: Tx, _scope: Everyone, line: BankLine) -> list[UUID]:
     rows = await tx.fetch(
         f"""
         select distinct payment_id from settlement_line where payment_id is not null and settlement_id in (
-            select settlement_id from bank_line
-            where {_ACCOUNT} = {_GIVEN} and bank_reference = $2 and matched_as = 'gift'
+            select settlement_id from bank_statement_line
+            where account = $1 and bank_reference = $2 and matched_as = 'gift'
         )
         """,
         line.account,
@@ -238,7 +241,7 @@ async def reports_named(tx: Tx, _scope: Everyone, movement: Movement, days: int,
 
 
 _UNBANKED: Final = """
-from settlement_unbanked s where exists (select from bank_statement b where b.currency = s.currency)
+from unreconciled_settlement s where exists (select from bank_statement b where b.currency = s.currency)
 """
 """Of a currency whose statements are imported: elsewhere nothing can be told."""
 
@@ -248,8 +251,9 @@ async def unbanked(tx: Tx, _scope: Everyone, limit: int) -> list[Unbanked]:
     rows = await tx.fetch(
         f"""
         select s.provider, s.settled_on, s.id, s.reference, s.currency, s.net_minor, s.imported_at,
-               (select count(*)::int from bank_line l where l.status = 'open' and length(s.reference) >= 6
-                    and position(upper(s.reference) in upper(concat_ws(' ', l.end_to_end_id, l.words))) > 0)
+               (select count(*)::int from bank_statement_line l where l.status = 'open' and length(s.reference) >= 6
+                    and position(upper(s.reference) in upper(concat_ws(' ', l.end_to_end_id,
+                        l.remittance_information))) > 0)
         {_UNBANKED} order by s.imported_at, s.id limit $1
         """,
         limit,
@@ -260,7 +264,8 @@ async def unbanked(tx: Tx, _scope: Everyone, limit: int) -> list[Unbanked]:
 async def count_open(tx: Tx, _scope: Everyone) -> tuple[int, int]:
     """How many lines wait for a person, and how many reports for a line."""
     row = await tx.fetchrow(
-        f"select (select count(*)::int from bank_line where status = 'open'), (select count(*)::int {_UNBANKED})"
+        f"select (select count(*)::int from bank_statement_line "
+        f"where status = 'open'), (select count(*)::int {_UNBANKED})"
     )
     return (row[0], row[1]) if row else (0, 0)
 
@@ -269,7 +274,7 @@ async def lines_of(tx: Tx, _scope: Everyone, account: str, statement: str) -> li
     """The lines of a statement, in its order."""
     rows = await tx.fetch(
         """
-        select l.id from bank_line l join bank_statement s on s.id = l.statement_id
+        select l.id from bank_statement_line l join bank_statement s on s.id = l.statement_id
         where s.account = $1 and s.reference = $2 order by l.position
         """,
         account,
@@ -290,7 +295,7 @@ async def noted_by_hand(tx: Tx, _scope: Everyone, line: BankLine) -> UUID | None
         """
         select id from request_payment p
         where bank_reference = $1 and amount_minor = $2 and currency = $3 and applied_from is null
-          and not exists (select from bank_line where request_payment_id = p.id)
+          and not exists (select from bank_statement_line where request_payment_id = p.id)
         """,
         line.movement.reference,
         line.movement.minor,
@@ -303,7 +308,7 @@ async def taken(tx: Tx, _scope: Everyone, things: Sequence[UUID]) -> set[tuple[M
     """What lines are the movements of, among these."""
     rows = await tx.fetch(
         """
-        select matched_as, coalesce(settlement_id, disbursement_id) as thing from bank_line
+        select matched_as, coalesce(settlement_id, disbursement_id) as thing from bank_statement_line
         where settlement_id = any($1::uuid[]) or disbursement_id = any($1::uuid[])
         """,
         things,
@@ -312,11 +317,11 @@ async def taken(tx: Tx, _scope: Everyone, things: Sequence[UUID]) -> set[tuple[M
 
 
 async def wait(tx: Tx, _scope: Everyone, line_id: UUID, reason: Open, refusal: str | None = None) -> None:
-    """Note why a held line waits; ``refusal``: what spoke against booking it."""
+    """Note why a held line waits; ``booking_error``: what spoke against booking it."""
     await tx.execute(
         """
-        update bank_line set reason = $2, refusal = $3
-        where id = $1 and (reason, refusal) is distinct from ($2::text, $3::text)
+        update bank_statement_line set reason = $2, booking_error = $3
+        where id = $1 and (reason, booking_error) is distinct from ($2::text, $3::text)
         """,
         line_id,
         reason,
@@ -328,8 +333,8 @@ async def match(tx: Tx, _scope: Everyone, line_id: UUID, matched_as: MatchedAs, 
     """Note what a held line is the movement of."""
     await tx.execute(
         f"""
-        update bank_line
-        set status = 'matched', reason = null, refusal = null, matched_as = $2, {_THING[matched_as]} = $3,
+        update bank_statement_line
+        set status = 'matched', reason = null, booking_error = null, matched_as = $2, {_THING[matched_as]} = $3,
             decided_by = $4, status_changed_at = $5
         where id = $1
         """,
@@ -345,8 +350,9 @@ async def dismiss(tx: Tx, _scope: Everyone, line_id: UUID, by: str, note: str) -
     """Note that a held line is the movement of nothing here."""
     await tx.execute(
         """
-        update bank_line
-        set status = 'dismissed', reason = null, refusal = null, decided_by = $2, note = $3, status_changed_at = $4
+        update bank_statement_line
+        set status = 'dismissed', reason = null, booking_error = null, decided_by = $2, note = $3,
+            status_changed_at = $4
         where id = $1
         """,
         line_id,

@@ -23,7 +23,7 @@ async def find(tx: Tx, _scope: Everyone, statement_id: UUID) -> Gap | None:
 async def explain(tx: Tx, _scope: Everyone, statement_id: UUID, note: str, by: str) -> bool:
     """Note why no statement leads to one; whether nobody had."""
     done = await tx.execute(
-        "insert into bank_statement_explained (statement_id, note, explained_by, explained_at) "
+        "insert into bank_statement_gap_explanation (statement_id, note, explained_by, explained_at) "
         "values ($1, $2, $3, $4) on conflict do nothing",
         statement_id,
         note,
@@ -37,8 +37,8 @@ async def explain_report(tx: Tx, _scope: Everyone, provider: str, reference: str
     """Note why a provider's payout never came as told; whether it was waited for."""
     done = await tx.execute(
         """
-        insert into settlement_explained (settlement_id, note, explained_by, explained_at)
-        select id, $3, $4, $5 from settlement_unbanked where provider = $1 and reference = $2 on conflict do nothing
+        insert into settlement_explanation (settlement_id, note, explained_by, explained_at)
+        select id, $3, $4, $5 from unreconciled_settlement where provider = $1 and reference = $2 on conflict do nothing
         """,
         provider,
         reference,

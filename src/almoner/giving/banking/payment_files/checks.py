@@ -10,10 +10,10 @@ checks: Final = (
         "A file's count and control sum are those of its payments, and each was posted as sent for that amount",
         "Do not send the file; if it was sent, compare it with the bank's statement, payment by payment",
         """
-        select f.id from bank_file f left join (
+        select f.id from payment_file f left join (
             select p.file_id, count(*) as n, sum(p.amount_minor) as minor,
                    bool_and(t.amount_minor is not distinct from p.amount_minor) as posted
-            from bank_file_payment p
+            from payment_file_transaction p
             left join ledger_transfer t on t.owner_id = p.disbursement_id and t.kind = 'payout_sent'
             group by 1
         ) p on p.file_id = f.id
@@ -26,11 +26,11 @@ checks: Final = (
         "A payment goes to an account of its own nonprofit and currency, that was approved when the file was made",
         "Have the bank stop the payment, and find out who changed the table",
         """
-        select p.file_id from bank_file_payment p
-        join bank_file f on f.id = p.file_id join disbursement d on d.id = p.disbursement_id
-        join payee_account a on a.id = p.payee_account_id
+        select p.file_id from payment_file_transaction p
+        join payment_file f on f.id = p.file_id join disbursement d on d.id = p.disbursement_id
+        join payee_bank_account a on a.id = p.payee_bank_account_id
         where (a.organisation_id, a.currency) is distinct from (d.organisation_id, d.currency)
-           or a.status not in ('approved', 'replaced') or greatest(a.first_at, a.second_at) > f.made_at
+           or a.status not in ('approved', 'replaced') or greatest(a.first_at, a.second_at) > f.created_at
         """,
         "bankfile",
     ),

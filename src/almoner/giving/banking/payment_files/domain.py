@@ -14,7 +14,7 @@ from almoner.kit.ids import encode
 from almoner.kit.money import Money, exponent
 from almoner.kit.states import Lifecycle
 
-BANK_FILE: Final = Lifecycle("bank_file", {"made": frozenset({"released", "withdrawn"})})
+BANK_FILE: Final = Lifecycle("payment_file", {"made": frozenset({"released", "withdrawn"})})
 FileStatus = Literal["made", "released", "withdrawn"]
 MOST_PAYMENTS: Final = 10_000
 MAX_NOTE: Final = 2000
@@ -69,7 +69,7 @@ class Order:
     message_id: str
     own: OwnAccount
     created_at: datetime
-    execute_on: date
+    execution_date: date
     payments: Sequence[Payment]
 
     @property
@@ -80,19 +80,19 @@ class Order:
 
 @dataclass(frozen=True, slots=True)
 class BankFile:
-    """A file as it is kept. ``sealed``: its bytes, packed and encrypted; ``sha256`` is that of the bytes themselves."""
+    """A file as it is kept. ``content_encrypted``: its bytes, packed and encrypted; ``sha256``: of the bytes."""
 
     id: UUID
     message_id: str
     total: Money
     payments: int
     alone: Money
-    execute_on: date
+    execution_date: date
     sha256: str
-    sealed: bytes
+    content_encrypted: bytes
     status: FileStatus
-    made_by: str
-    made_at: datetime
+    created_by: str
+    created_at: datetime
     released_by: str | None
     released_at: datetime | None
     withdrawn_by: str | None

@@ -68,7 +68,7 @@ async def _obey(db: Database, told: Told, payout: UUID, verdict: Verdict, words:
                 if verdict is Verdict.PAID:
                     await payouts.confirm(tx, payout)
                 else:
-                    await payouts.mark_returned(tx, payout, words[:500], noted_by=by)
+                    await payouts.mark_returned(tx, payout, words[:500], recorded_by=by)
         except (DeadlockDetectedError, SerializationError):
             continue
         except PayoutRefused:

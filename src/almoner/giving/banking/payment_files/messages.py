@@ -83,7 +83,7 @@ def _batch(order: Order, sepa: bool, payments: list[Payment]) -> Any:
         nb_of_txs=str(len(payments)),
         ctrl_sum=_decimal(total),
         pmt_tp_inf=level,
-        reqd_exctn_dt=pain.DateAndDateTime2Choice(dt=_day(order.execute_on)),
+        reqd_exctn_dt=pain.DateAndDateTime2Choice(dt=_day(order.execution_date)),
         dbtr=_party(own.name, own.address),
         dbtr_acct=_account(own.numbers),
         dbtr_agt=_bank(own.numbers),

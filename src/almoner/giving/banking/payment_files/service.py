@@ -32,17 +32,19 @@ from almoner.kit.errors import NotFound
 from almoner.kit.money import MAX_MINOR, Money
 from almoner.platform.database.transactions import EVERYONE, Tx
 
-_CONTEXT: Final = "bank_file"
+_CONTEXT: Final = "payment_file"
 _PAGE: Final = 1000
 _DAYS_AHEAD: Final = 60
 _NOT_RELEASED: Final = {
-    "bank_file_two_people": "You made this file yourself: of such a sum somebody else has to release it.",
+    "payment_file_two_people": "You made this file yourself: of such a sum somebody else has to release it.",
     "approvers_independent": "Whoever made the file let you in, or in again, within 7 days, or you them: "
     "somebody else must release it.",
-    "bank_file_sum": "Some payout of the file was confirmed or returned meanwhile: withdraw it and make another one.",
-    "bank_file_payees": "The account of some nonprofit of the file was changed since it was made, or payouts to it "
+    "payment_file_sum": (
+        "Some payout of the file was confirmed or returned meanwhile: withdraw it and make another one."
+    ),
+    "payment_file_payees": "The account of some nonprofit of the file was changed since it was made, or payouts to it "
     "wait now: withdraw it and make another one.",
-    "bank_file_in_time": "The day of the file is over, and the bank would pay it on another one, or not at all: "
+    "payment_file_in_time": "The day of the file is over, and the bank would pay it on another one, or not at all: "
     "withdraw it and make another one.",
 }
 """By the constraint that refuses it."""
@@ -60,13 +62,13 @@ class Made:
     held: list[Disbursement]
 
 
-async def make(tx: Tx, own: OwnAccount, execute_on: date, *, by: str) -> Made:
+async def make(tx: Tx, own: OwnAccount, execution_date: date, *, by: str) -> Made:
     """A file of all payouts of the account's currency that are SENT and in no file, 10,000 at most.
 
     ``file`` is None when there is none to pay. Raises BankFileRefused.
     """
     tx.deployment.identity.ensure_active()
-    if not tx.now.date() <= execute_on <= tx.now.date() + timedelta(days=_DAYS_AHEAD):
+    if not tx.now.date() <= execution_date <= tx.now.date() + timedelta(days=_DAYS_AHEAD):
         raise BankFileRefused(f"The day must be from today on, and at most {_DAYS_AHEAD} days ahead.")
     sent = await _waiting(tx, own.alone.currency)
     stopped = await store.held(tx, EVERYONE, [one.id for one in sent])
@@ -79,7 +81,7 @@ async def make(tx: Tx, own: OwnAccount, execute_on: date, *, by: str) -> Made:
     if not payments:
         return Made(None, homeless, held)
     file_id = tx.new_id()
-    order = Order(domain.message_id(file_id), own, tx.now, execute_on, payments)
+    order = Order(domain.message_id(file_id), own, tx.now, execution_date, payments)
     file = _sealed(tx, file_id, order, _written(order), by)
     try:
         await store.insert(tx, EVERYONE, file, payments)
@@ -133,12 +135,12 @@ def _sealed(tx: Tx, file_id: UUID, order: Order, content: bytes, by: str) -> Ban
         total=order.total,
         payments=len(order.payments),
         alone=order.own.alone,
-        execute_on=order.execute_on,
+        execution_date=order.execution_date,
         sha256=sha256(content).hexdigest(),
-        sealed=tx.vault.seal(zlib.compress(content), context=_CONTEXT, binding=file_id.bytes),
+        content_encrypted=tx.vault.seal(zlib.compress(content), context=_CONTEXT, binding=file_id.bytes),
         status="made",
-        made_by=by,
-        made_at=tx.now,
+        created_by=by,
+        created_at=tx.now,
         released_by=None,
         released_at=None,
         withdrawn_by=None,
@@ -197,7 +199,7 @@ def content(tx: Tx, file: BankFile) -> bytes:
     tx.deployment.identity.ensure_active()
     if file.status != "released":
         raise BankFileRefused(f"The file is {file.status}: only one that was released is written.")
-    opened = zlib.decompress(tx.vault.open(file.sealed, context=_CONTEXT, binding=file.id.bytes))
+    opened = zlib.decompress(tx.vault.open(file.content_encrypted, context=_CONTEXT, binding=file.id.bytes))
     if sha256(opened).hexdigest() != file.sha256:
         raise BankFileRefused("The file is not as it was made: do not send it; run `almoner selfcheck`.")
     return opened

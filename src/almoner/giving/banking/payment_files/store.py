@@ -12,8 +12,9 @@ from almoner.kit.money import Money
 from almoner.platform.database.transactions import Everyone, Tx
 
 _COLUMNS: Final = (
-    "id, message_id, currency, amount_minor, payments, alone_minor, execute_on, sha256, sealed, status, made_by, "
-    "made_at, released_by, released_at, withdrawn_by, note"
+    "id, message_id, currency, amount_minor, payments, single_approval_limit_minor, execution_date, sha256, "
+    "content_encrypted, status, created_by, "
+    "created_at, released_by, released_at, withdrawn_by, note"
 )
 
 
@@ -25,7 +26,7 @@ def _file(row: Record) -> BankFile:
 async def insert(tx: Tx, _scope: Everyone, new: BankFile, payments: Sequence[Payment]) -> None:
     """Store a new file with its payments. Raises UniqueViolationError when one of them is in another file."""
     await tx.execute(
-        f"insert into bank_file ({_COLUMNS}, status_changed_at) "
+        f"insert into payment_file ({_COLUMNS}, status_changed_at) "
         "values ($1, $2, $3, $4, $5, $6, $7, $8, $9, 'made', $10, $11, null, null, null, null, $11)",
         new.id,
         new.message_id,
@@ -33,15 +34,15 @@ async def insert(tx: Tx, _scope: Everyone, new: BankFile, payments: Sequence[Pay
         new.total.minor,
         new.payments,
         new.alone.minor,
-        new.execute_on,
+        new.execution_date,
         new.sha256,
-        new.sealed,
-        new.made_by,
-        new.made_at,
+        new.content_encrypted,
+        new.created_by,
+        new.created_at,
     )
     await tx.execute(
         """
-        insert into bank_file_payment (file_id, disbursement_id, payee_account_id, amount_minor)
+        insert into payment_file_transaction (file_id, disbursement_id, payee_bank_account_id, amount_minor)
         select $1, * from unnest($2::uuid[], $3::uuid[], $4::bigint[])
         """,
         new.id,
@@ -53,28 +54,32 @@ async def insert(tx: Tx, _scope: Everyone, new: BankFile, payments: Sequence[Pay
 
 async def find(tx: Tx, _scope: Everyone, file_id: UUID) -> BankFile | None:
     """One file."""
-    row = await tx.fetchrow(f"select {_COLUMNS} from bank_file where id = $1", file_id)
+    row = await tx.fetchrow(f"select {_COLUMNS} from payment_file where id = $1", file_id)
     return _file(row) if row else None
 
 
 async def find_by_message(tx: Tx, _scope: Everyone, message: str) -> BankFile | None:
     """The file that a bank answers."""
-    row = await tx.fetchrow(f"select {_COLUMNS} from bank_file where message_id = $1", message)
+    row = await tx.fetchrow(f"select {_COLUMNS} from payment_file where message_id = $1", message)
     return _file(row) if row else None
 
 
 async def lock(tx: Tx, _scope: Everyone, file_id: UUID) -> BankFile | None:
     """One file, held until the transaction ends."""
-    row = await tx.fetchrow(f"select {_COLUMNS} from bank_file where id = $1 for no key update", file_id)
+    row = await tx.fetchrow(f"select {_COLUMNS} from payment_file where id = $1 for no key update", file_id)
     return _file(row) if row else None
 
 
 async def newest(tx: Tx, _scope: Everyone, limit: int) -> list[BankFile]:
     """The newest files."""
-    return [_file(row) for row in await tx.fetch(f"select {_COLUMNS} from bank_file order by id desc limit $1", limit)]
+    return [
+        _file(row) for row in await tx.fetch(f"select {_COLUMNS} from payment_file order by id desc limit $1", limit)
+    ]
 
 
-IN_A_FILE: Final = "select disbursement_id from bank_file_payment where live and disbursement_id = any($1::uuid[])"
+IN_A_FILE: Final = (
+    "select disbursement_id from payment_file_transaction where active and disbursement_id = any($1::uuid[])"
+)
 
 
 async def in_a_file(tx: Tx, _scope: Everyone, disbursement_ids: Sequence[UUID]) -> set[UUID]:
@@ -83,7 +88,7 @@ async def in_a_file(tx: Tx, _scope: Everyone, disbursement_ids: Sequence[UUID]) 
 
 
 HELD: Final = """
-select d.id from disbursement d where d.id = any($1::uuid[]) and payout_is_held(d.partner_id, d.organisation_id)
+select d.id from disbursement d where d.id = any($1::uuid[]) and disbursement_is_held(d.partner_id, d.organisation_id)
 """
 
 
@@ -98,8 +103,8 @@ async def is_released(tx: Tx, _scope: Everyone, disbursement_id: UUID) -> bool:
         await tx.fetchval(
             """
             select exists (
-                select from bank_file_payment p join bank_file f on f.id = p.file_id
-                where p.disbursement_id = $1 and p.live and f.status = 'released'
+                select from payment_file_transaction p join payment_file f on f.id = p.file_id
+                where p.disbursement_id = $1 and p.active and f.status = 'released'
             )
             """,
             disbursement_id,
@@ -110,7 +115,7 @@ async def is_released(tx: Tx, _scope: Everyone, disbursement_id: UUID) -> bool:
 async def release(tx: Tx, _scope: Everyone, file_id: UUID, by: str) -> None:
     """A held file goes to the bank. Raises CheckViolationError when the database does not allow it."""
     await tx.execute(
-        "update bank_file set status = 'released', released_by = $2, released_at = $3, status_changed_at = $3 "
+        "update payment_file set status = 'released', released_by = $2, released_at = $3, status_changed_at = $3 "
         "where id = $1",
         file_id,
         by,
@@ -121,22 +126,23 @@ async def release(tx: Tx, _scope: Everyone, file_id: UUID, by: str) -> None:
 async def withdraw(tx: Tx, _scope: Everyone, file_id: UUID, by: str, note: str) -> None:
     """A held file never goes to the bank: its payouts may go into another one."""
     await tx.execute(
-        "update bank_file set status = 'withdrawn', withdrawn_by = $2, note = $3, status_changed_at = $4 where id = $1",
+        "update payment_file set status = 'withdrawn', withdrawn_by = $2, note = $3, status_changed_at = $4 "
+        "where id = $1",
         file_id,
         by,
         note,
         tx.now,
     )
-    await tx.execute("update bank_file_payment set live = false where file_id = $1", file_id)
+    await tx.execute("update payment_file_transaction set active = false where file_id = $1", file_id)
 
 
 async def payments(tx: Tx, _scope: Everyone, file_id: UUID) -> list[tuple[UUID, str, Scheme, str, Money]]:
     """The payouts of a file: their end-to-end ids, the kinds of account that they go to, how these begin, and sums."""
     rows = await tx.fetch(
         """
-        select p.disbursement_id, d.end_to_end_id, a.scheme, a.shown, p.amount_minor, d.currency
-        from bank_file_payment p
-        join disbursement d on d.id = p.disbursement_id join payee_account a on a.id = p.payee_account_id
+        select p.disbursement_id, d.end_to_end_id, a.scheme, a.masked_number, p.amount_minor, d.currency
+        from payment_file_transaction p
+        join disbursement d on d.id = p.disbursement_id join payee_bank_account a on a.id = p.payee_bank_account_id
         where p.file_id = $1 order by 1
         """,
         file_id,
@@ -151,9 +157,10 @@ async def ordered(tx: Tx, _scope: Everyone, messages: Sequence[str]) -> list[tup
     """
     rows = await tx.fetch(
         """
-        select f.message_id, d.end_to_end_id, a.scheme, a.shown, d.status = 'RETURNED', p.amount_minor, d.currency
-        from bank_file f join bank_file_payment p on p.file_id = f.id
-        join disbursement d on d.id = p.disbursement_id join payee_account a on a.id = p.payee_account_id
+        select f.message_id, d.end_to_end_id, a.scheme, a.masked_number, d.status = 'RETURNED', p.amount_minor,
+            d.currency
+        from payment_file f join payment_file_transaction p on p.file_id = f.id
+        join disbursement d on d.id = p.disbursement_id join payee_bank_account a on a.id = p.payee_bank_account_id
         where f.message_id = any($1) and f.status = 'released' order by 2
         """,
         messages,
@@ -163,7 +170,7 @@ async def ordered(tx: Tx, _scope: Everyone, messages: Sequence[str]) -> list[tup
 
 async def answered(tx: Tx, _scope: Everyone, sha256: str) -> bool:
     """Whether this very answer was noted before."""
-    return bool(await tx.fetchval("select exists (select from bank_answer where sha256 = $1)", sha256))
+    return bool(await tx.fetchval("select exists (select from payment_status_report where sha256 = $1)", sha256))
 
 
 async def insert_answer(
@@ -172,7 +179,8 @@ async def insert_answer(
     """Note what a bank said; once."""
     await tx.execute(
         """
-        insert into bank_answer (id, file_id, message_id, sha256, accepted, paid, rejected, noted_by, noted_at)
+        insert into payment_status_report (id, file_id, message_id, sha256, accepted, paid, rejected, recorded_by,
+            recorded_at)
         values ($1, $2, $3, $4, $5, $6, $7, $8, $9) on conflict (sha256) do nothing
         """,
         tx.new_id(),

@@ -89,7 +89,7 @@ class Seen:
 
     declines: tuple[datetime, ...]
     left_open: int
-    paused_until: datetime | None
+    blocked_until: datetime | None
     open_since: datetime | None = None
 
     @property
@@ -168,12 +168,12 @@ class Code:
     email: bytes
     recipient: bytes
     expires_at: datetime
-    wrong: int
+    failed_attempts: int
     spent: bool
 
     def works(self, at: datetime) -> bool:
         """Whether it may still be given."""
-        return not self.spent and self.wrong < CODE_TRIES and at < self.expires_at
+        return not self.spent and self.failed_attempts < CODE_TRIES and at < self.expires_at
 
     def judge(self, typed: str, right: str, at: datetime) -> Answer:
         """What becomes of ``typed``; a code that is over is never told right or wrong (H11)."""
@@ -225,7 +225,7 @@ def allowance(sight: Sight, figures: CardTestingLimits, at: datetime) -> int:
     _ensure_slow(sight.begun, MINUTE, figures.per_minute, at)
     _ensure_slow(sight.begun, HOUR, figures.per_hour, at)
     _ensure_slow(sight.device_begun, DAY, figures.per_day, at)
-    pauses = [seen.paused_until for seen in sight.sources if seen.paused_until and seen.paused_until > at]
+    pauses = [seen.blocked_until for seen in sight.sources if seen.blocked_until and seen.blocked_until > at]
     if pauses:
         raise TooSoon(max(pauses), Why.DECLINED)
     full = [_full(seen, figures, at) for seen in sight.sources if seen.weight >= figures.budget]

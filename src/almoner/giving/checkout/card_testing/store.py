@@ -36,19 +36,19 @@ select
      where address = $1 and declined_at > $6) as declines,
     (select array_agg(declined_at order by declined_at) from card_decline
      where device = $2 and declined_at > $6) as device_declines,
-    (select sum(greatest(allowed - declined, 0)) from card_attempt
+    (select sum(greatest(max_attempts - declined, 0)) from card_attempt
      where address = $1 and started_at > $7 and ended_at is null) as left_open,
-    (select sum(greatest(allowed - declined, 0)) from card_attempt
+    (select sum(greatest(max_attempts - declined, 0)) from card_attempt
      where device = $2 and started_at > $7 and ended_at is null) as device_left_open,
     (select min(started_at) from card_attempt
-     where address = $1 and started_at > $7 and ended_at is null and allowed > declined) as open_since,
+     where address = $1 and started_at > $7 and ended_at is null and max_attempts > declined) as open_since,
     (select min(started_at) from card_attempt
-     where device = $2 and started_at > $7 and ended_at is null and allowed > declined) as device_open_since,
-    (select paused_until from card_pause where source = $1) as paused_until,
-    (select paused_until from card_pause where source = $2) as device_paused_until,
-    exists (select from card_alert where partner_id = $3 and forced_until > $5) as forced,
-    (select id from gift_code
-     where session_id = $4 and email = $10 and passed_at is not null and spent_at is null and expires_at > $5
+     where device = $2 and started_at > $7 and ended_at is null and max_attempts > declined) as device_open_since,
+    (select blocked_until from card_source_block where source = $1) as blocked_until,
+    (select blocked_until from card_source_block where source = $2) as device_paused_until,
+    exists (select from card_testing_alert where partner_id = $3 and code_required_until > $5) as forced,
+    (select id from donation_email_code
+     where session_id = $4 and email = $10 and verified_at is not null and used_at is null and expires_at > $5
      order by sent_at desc limit 1) as passed
 """
 """What one decision needs, in one statement: $1 address, $2 device, $3 partner, $4 session, $5 now, $6 an hour ago,
@@ -95,14 +95,14 @@ async def look(
 def _seen(row: Record, prefix: str) -> Seen:
     declines = tuple(row[f"{prefix}declines"] or ())
     left_open = int(row[f"{prefix}left_open"] or 0)
-    return Seen(declines, left_open, row[f"{prefix}paused_until"], row[f"{prefix}open_since"])
+    return Seen(declines, left_open, row[f"{prefix}blocked_until"], row[f"{prefix}open_since"])
 
 
 async def insert_attempt(tx: Tx, partner: Partner, payment_id: UUID, visitor: Visitor, allowed: int) -> None:
     """Remember whose browser begins a payment."""
     await tx.execute(
         """
-        insert into card_attempt (payment_id, partner_id, address, device, allowed, started_at)
+        insert into card_attempt (payment_id, partner_id, address, device, max_attempts, started_at)
         values ($2, $1, $3, $4, $5, $6)
         """,
         partner.id,
@@ -164,9 +164,9 @@ async def pause(tx: Tx, _scope: Everyone, sources: Sequence[bytes]) -> None:
     """Let nothing begin from these sources for a while (H6)."""
     await tx.execute(
         """
-        insert into card_pause as paused (source, paused_until)
+        insert into card_source_block as paused (source, blocked_until)
         select source, $2 from unnest($1::bytea[]) as source order by source
-        on conflict (source) do update set paused_until = greatest(paused.paused_until, excluded.paused_until)
+        on conflict (source) do update set blocked_until = greatest(paused.blocked_until, excluded.blocked_until)
         """,
         sources,
         tx.wall + PAUSE,
@@ -178,11 +178,11 @@ async def alert(tx: Tx, partner: Partner, declines: int, tries: int) -> bool:
     return bool(
         await tx.fetchval(
             """
-            insert into card_alert as known (partner_id, raised_at, forced_until, declines, tries)
+            insert into card_testing_alert as known (partner_id, raised_at, code_required_until, declines, tries)
             values ($1, $2, $3, $4, $5)
             on conflict (partner_id) do update set
-                raised_at = case when known.forced_until > $2 then known.raised_at else $2 end,
-                forced_until = $3, declines = $4, tries = $5
+                raised_at = case when known.code_required_until > $2 then known.raised_at else $2 end,
+                code_required_until = $3, declines = $4, tries = $5
             returning raised_at = $2
             """,
             partner.id,
@@ -196,16 +196,20 @@ async def alert(tx: Tx, partner: Partner, declines: int, tries: int) -> bool:
 
 async def alerts(tx: Tx, _scope: Everyone) -> dict[UUID, datetime]:
     """The partners whose donors are asked for a code now, and until when at least."""
-    rows = await tx.fetch("select partner_id, forced_until from card_alert where forced_until > $1", tx.wall)
-    return {row["partner_id"]: row["forced_until"] for row in rows}
+    rows = await tx.fetch(
+        "select partner_id, code_required_until from card_testing_alert where code_required_until > $1", tx.wall
+    )
+    return {row["partner_id"]: row["code_required_until"] for row in rows}
 
 
 async def codes_sent(tx: Tx, _scope: Everyone, address: bytes, email: bytes) -> tuple[list[datetime], list[datetime]]:
     """When codes were sent in the last hour for an address, and to an e-mail address; oldest first."""
     row = await tx.fetchrow(
         """
-        select (select array_agg(sent_at order by sent_at) from gift_code where address = $1 and sent_at > $3) as ours,
-               (select array_agg(sent_at order by sent_at) from gift_code where email = $2 and sent_at > $3) as theirs
+        select (select array_agg(sent_at order by sent_at) from donation_email_code where address = $1
+               and sent_at > $3) as ours,
+               (select array_agg(sent_at order by sent_at) from donation_email_code where email = $2
+               and sent_at > $3) as theirs
         """,
         address,
         email,
@@ -219,7 +223,7 @@ async def insert_code(tx: Tx, _scope: Everyone, code: Code, address: bytes) -> N
     """Store a code that is to be sent; the newest of a session is the one that counts."""
     await tx.execute(
         """
-        insert into gift_code (id, session_id, address, email, recipient, sent_at, expires_at)
+        insert into donation_email_code (id, session_id, address, email, recipient, sent_at, expires_at)
         values ($1, $2, $3, $4, $5, $6, $7)
         """,
         code.id,
@@ -232,7 +236,7 @@ async def insert_code(tx: Tx, _scope: Everyone, code: Code, address: bytes) -> N
     )
 
 
-_CODE: Final = "id, session_id, email, recipient, expires_at, wrong, spent_at is not null as spent"
+_CODE: Final = "id, session_id, email, recipient, expires_at, failed_attempts, used_at is not null as spent"
 
 
 def _code(row: Record | None) -> Code | None:
@@ -243,7 +247,8 @@ async def newest_code(tx: Tx, _scope: Everyone, session_id: UUID) -> Code | None
     """The code of a session that counts."""
     return _code(
         await tx.fetchrow(
-            f"select {_CODE} from gift_code where session_id = $1 order by sent_at desc, id desc limit 1", session_id
+            f"select {_CODE} from donation_email_code where session_id = $1 order by sent_at desc, id desc limit 1",
+            session_id,
         )
     )
 
@@ -253,7 +258,7 @@ async def lock_newest_code(tx: Tx, _scope: Everyone, session_id: UUID) -> Code |
     return _code(
         await tx.fetchrow(
             f"""
-            select {_CODE} from gift_code where session_id = $1 order by sent_at desc, id desc limit 1
+            select {_CODE} from donation_email_code where session_id = $1 order by sent_at desc, id desc limit 1
             for no key update
             """,
             session_id,
@@ -265,7 +270,7 @@ async def find_code(tx: Tx, _scope: Everyone, code_id: UUID) -> Sent | None:
     """A code to be mailed, with whose session it is for."""
     row = await tx.fetchrow(
         f"""
-        select {_CODE}, partner_id from gift_code
+        select {_CODE}, partner_id from donation_email_code
         join (select id as session_id, partner_id from donation_session) opened using (session_id) where id = $1
         """,
         code_id,
@@ -277,7 +282,8 @@ async def record_code_attempt(tx: Tx, _scope: Everyone, code_id: UUID, *, right:
     """Note a guess of a locked code."""
     await tx.execute(
         """
-        update gift_code set wrong = wrong + (not $2)::int, passed_at = case when $2 then $3 else passed_at end
+        update donation_email_code set failed_attempts = failed_attempts + (not $2)::int, verified_at = case
+        when $2 then $3 else verified_at end
         where id = $1
         """,
         code_id,
@@ -288,15 +294,16 @@ async def record_code_attempt(tx: Tx, _scope: Everyone, code_id: UUID, *, right:
 
 async def spend(tx: Tx, _scope: Everyone, code_id: UUID) -> None:
     """A code opens one payment, no more."""
-    await tx.execute("update gift_code set spent_at = $2 where id = $1", code_id, tx.wall)
+    await tx.execute("update donation_email_code set used_at = $2 where id = $1", code_id, tx.wall)
 
 
 async def oldest(tx: Tx, _scope: Everyone) -> datetime | None:
     """The moment of the oldest thing that is kept."""
     found: datetime | None = await tx.fetchval(
         """
-        select least((select min(started_at) from card_attempt), (select min(sent_at) from gift_code),
-                     (select min(paused_until) from card_pause), (select min(forced_until) from card_alert))
+        select least((select min(started_at) from card_attempt), (select min(sent_at) from donation_email_code),
+                     (select min(blocked_until) from card_source_block), (select min(code_required_until)
+                     from card_testing_alert))
         """
     )
     return found
@@ -320,22 +327,23 @@ _FORGET: Final = (
     """,
     """
     with gone as (
-        delete from gift_code where id in (
-            select id from gift_code where sent_at <= $1 order by sent_at limit $2
+        delete from donation_email_code where id in (
+            select id from donation_email_code where sent_at <= $1 order by sent_at limit $2
         ) returning 1
     ) select count(*) from gone
     """,
     """
     with gone as (
-        delete from card_pause where source in (
-            select source from card_pause where paused_until <= $1 order by paused_until limit $2
+        delete from card_source_block where source in (
+            select source from card_source_block where blocked_until <= $1 order by blocked_until limit $2
         ) returning 1
     ) select count(*) from gone
     """,
     """
     with gone as (
-        delete from card_alert where partner_id in (
-            select partner_id from card_alert where forced_until <= $1 order by forced_until limit $2
+        delete from card_testing_alert where partner_id in (
+            select partner_id from card_testing_alert where code_required_until <= $1
+            order by code_required_until limit $2
         ) returning 1
     ) select count(*) from gone
     """,

@@ -17,7 +17,7 @@ checks: Final = (
                    coalesce(sum(amount_minor) filter (where status <> 'REQUESTED_PAYMENT'), 0) as received
             from donation where request_id is not null group by 1
         ) d on d.request_id = r.id
-        where (r.donations, r.amount_minor, r.covered_minor) is distinct from
+        where (r.donations, r.amount_minor, r.allocated_minor) is distinct from
               (coalesce(d.n, 0), coalesce(d.minor, 0), coalesce(d.received, 0))
         """,
         "donationrequest",
@@ -44,8 +44,8 @@ checks: Final = (
             from request_payment p cross join lateral (values
                 ('request_paid', p.applied_minor, p.applied_from is null),
                 ('over_applied', p.applied_minor, p.applied_from is not null),
-                ('request_over', p.over_minor, p.applied_from is null),
-                ('over_returned', p.over_minor, p.status = 'returned')
+                ('request_over', p.overpaid_minor, p.applied_from is null),
+                ('over_returned', p.overpaid_minor, p.status = 'returned')
             ) as part (kind, minor, happened)
             where part.happened and part.minor > 0
         ) p full join (
@@ -57,7 +57,7 @@ checks: Final = (
         select p.id || ' is not what was over' from request_payment p
         full join (select * from request_payment where status = 'applied') f on f.id = p.applied_from
         where num_nonnulls(p.applied_from, f.id) > 0
-          and (p.amount_minor, p.currency) is distinct from (f.over_minor, f.currency)
+          and (p.amount_minor, p.currency) is distinct from (f.overpaid_minor, f.currency)
         """,
     ),
     Check(
@@ -81,7 +81,7 @@ checks: Final = (
         _ADVICE,
         """
         select key from ledger_account a left join (
-            select currency, sum(paid_minor - covered_minor) as minor from donation_request group by 1
+            select currency, sum(paid_minor - allocated_minor) as minor from donation_request group by 1
         ) r using (currency)
         where a.kind = 'request_clearing' and credits_minor - debits_minor <> coalesce(r.minor, 0)
         """,
@@ -92,8 +92,8 @@ checks: Final = (
         "See that a worker runs, and look for sweep_failed and dead requests.run jobs; `almoner requests run` fills",
         """
         select id from donation_request
-        where gathering and created_at < (select at from moment) - interval '15 min'
-           or covering and (select max(received_at) from request_payment where request_id = donation_request.id)
+        where collecting and created_at < (select at from moment) - interval '15 min'
+           or allocating and (select max(received_at) from request_payment where request_id = donation_request.id)
                            < (select at from moment) - interval '15 min'
         """,
         "donationrequest",

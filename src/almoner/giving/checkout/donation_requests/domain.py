@@ -51,10 +51,10 @@ class Unasked:
 
 @dataclass(frozen=True, slots=True)
 class DonationRequest:
-    """What a partner is asked for. ``made_before``: donations made before then are in it.
+    """What a partner is asked for. ``cutoff_at``: donations made before then are in it.
 
-    ``gathering``: donations still come in. ``covering``: some that its money covers have yet to be received;
-    ``covered_minor`` is the sum of those that were.
+    ``collecting``: donations still come in. ``allocating``: some that its money covers have yet to be received;
+    ``allocated_minor`` is the sum of those that were.
     """
 
     id: UUID
@@ -62,12 +62,12 @@ class DonationRequest:
     money: Money
     donations: int
     paid_minor: int
-    covered_minor: int
+    allocated_minor: int
     status: Status
     reference: str
-    made_before: datetime
-    gathering: bool
-    covering: bool
+    cutoff_at: datetime
+    collecting: bool
+    allocating: bool
     created_at: datetime
     due_at: datetime
 
@@ -91,11 +91,11 @@ class RequestPayment:
     bank_reference: str
     status: PaymentStatus
     received_at: datetime
-    noted_by: str
+    recorded_by: str
     applied_from: UUID | None = None
 
     @property
-    def over_minor(self) -> int:
+    def overpaid_minor(self) -> int:
         """What no request takes."""
         return self.money.minor - self.applied_minor
 
@@ -124,7 +124,7 @@ def least(account: PartnerAccount, currency: str) -> int:
     return max(1, account.request_minimum_multiple * amounts(currency).least)
 
 
-def opened(request_id: UUID, of: Unasked, made_before: datetime, due_days: int, now: datetime) -> DonationRequest:
+def opened(request_id: UUID, of: Unasked, cutoff_at: datetime, due_days: int, now: datetime) -> DonationRequest:
     """A new request, with nothing in it yet."""
     return DonationRequest(
         id=request_id,
@@ -132,12 +132,12 @@ def opened(request_id: UUID, of: Unasked, made_before: datetime, due_days: int, 
         money=Money(0, of.currency),
         donations=0,
         paid_minor=0,
-        covered_minor=0,
+        allocated_minor=0,
         status="OPEN",
         reference=reference(request_id),
-        made_before=made_before,
-        gathering=True,
-        covering=False,
+        cutoff_at=cutoff_at,
+        collecting=True,
+        allocating=False,
         created_at=now,
         due_at=now + due_days * _DAY,
     )

@@ -66,7 +66,7 @@ async def invoice_partner(db: Database, of: Unasked, *, now_asked: bool = False)
                 made, more = await service.gather(tx, of, now_asked=now_asked)
         except NothingToAsk:
             break
-        if made is not None and not made.gathering:
+        if made is not None and not made.collecting:
             finished.append(made)
     return finished
 
@@ -78,7 +78,7 @@ async def receive(
     money: Money,
     bank_reference: str,
     *,
-    noted_by: str,
+    recorded_by: str,
     record: Callable[[Tx, RequestPayment], Awaitable[None]] | None = None,
 ) -> RequestPayment:
     """A partner's transfer came; all donations that it covers are received. Raises NotFound, RequestRefused.
@@ -86,7 +86,7 @@ async def receive(
     ``record`` is called in the transaction that books the transfer.
     """
     async with db.write() as tx:
-        made = await service.receive(tx, scope, request_id, money, bank_reference, noted_by=noted_by)
+        made = await service.receive(tx, scope, request_id, money, bank_reference, recorded_by=recorded_by)
         if record is not None:
             await record(tx, made)
     await follow(db, made.request_id)
@@ -116,7 +116,7 @@ async def apply_over(
 async def follow(db: Database, request_id: UUID) -> None:
     """Receive what a request's money covers, a batch in each transaction."""
     async with db.read() as tx:
-        more = (await service.get(tx, EVERYONE, request_id)).covering
+        more = (await service.get(tx, EVERYONE, request_id)).allocating
     while more:
         async with db.write() as tx:
             more = await service.allocate_payment(tx, request_id)

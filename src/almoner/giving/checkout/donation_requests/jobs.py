@@ -24,11 +24,11 @@ handlers: Final[Mapping[str, Handler]] = {RUN: run}
 
 
 async def _left_behind(tx: Tx) -> datetime | None:
-    return tx.now if await service.covering(tx, 1) else None
+    return tx.now if await service.allocating(tx, 1) else None
 
 
 async def _cover(tx: Tx) -> int:
-    for request_id in await service.covering(tx, 1):
+    for request_id in await service.allocating(tx, 1):
         await service.allocate_payment(tx, request_id)
         return 1
     return 0

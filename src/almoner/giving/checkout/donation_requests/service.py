@@ -1,8 +1,8 @@
 """What can be done with donation requests.
 
 A request is held first, then its donations, then the accounts of the books. What holds more donations than one
-transaction should is filled, and received, a batch in each; the row says that there is more (``gathering``,
-``covering``), so that a crash leaves nothing that the next run does not finish.
+transaction should is filled, and received, a batch in each; the row says that there is more (``collecting``,
+``allocating``), so that a crash leaves nothing that the next run does not finish.
 """
 
 from dataclasses import replace
@@ -72,7 +72,7 @@ async def named(tx: Tx, reference: str) -> UUID | None:
 async def uninvoiced(tx: Tx) -> list[Unasked]:
     """Whose donations nobody was asked for, and whose requests a dead process left half filled."""
     found = [Unasked(*one) for one in await donations.uninvoiced(tx)]
-    return list(dict.fromkeys([*await store.gathering(tx, EVERYONE), *found]))
+    return list(dict.fromkeys([*await store.collecting(tx, EVERYONE), *found]))
 
 
 async def gather(
@@ -98,16 +98,16 @@ async def gather(
         if (held := await store.lock_gathering(tx, partner, of.currency)) is None:
             return None, True  # another run has just finished it
     room = MAX_MINOR - held.money.minor
-    count, money, full = await donations.ask(tx, partner, of.currency, held.made_before, held.id, limit, room)
+    count, money, full = await donations.ask(tx, partner, of.currency, held.cutoff_at, held.id, limit, room)
     if not count and not held.donations:
         raise NothingToAsk
     more = full or count == limit
-    gathering = more and not full
-    filled = replace(held, money=held.money + money, donations=held.donations + count, gathering=gathering)
-    if not filled.gathering:
+    collecting = more and not full
+    filled = replace(held, money=held.money + money, donations=held.donations + count, collecting=collecting)
+    if not filled.collecting:
         filled = replace(filled, due_at=tx.now + account.request_due_days * _DAY)
     await store.refill(tx, filled)
-    if not filled.gathering:
+    if not filled.collecting:
         await _ask(tx, account, filled)
     return filled, more
 
@@ -126,7 +126,7 @@ async def _ask(tx: Tx, account: PartnerAccount, request: DonationRequest) -> Non
 
 
 async def receive(
-    tx: Tx, scope: Partner | Everyone, request_id: UUID, money: Money, bank_reference: str, *, noted_by: str
+    tx: Tx, scope: Partner | Everyone, request_id: UUID, money: Money, bank_reference: str, *, recorded_by: str
 ) -> RequestPayment:
     """A partner's transfer is on our bank account: donations that it covers are received, ``COVERED`` of them now.
 
@@ -138,12 +138,12 @@ async def receive(
     if not money:
         raise RequestRefused("the amount must be more than nothing")
     held = await _lock(tx, scope, request_id)
-    if held.gathering:
+    if held.collecting:
         raise RequestRefused("donations still come into the request: it has no amount yet; try again in a moment")
     applied = domain.taken(held, money)
     over = Money(money.minor - applied, money.currency)
     status: PaymentStatus = "held" if over else "booked"
-    made = RequestPayment(tx.new_id(), held.id, money, applied, bank_reference, status, tx.now, noted_by)
+    made = RequestPayment(tx.new_id(), held.id, money, applied, bank_reference, status, tx.now, recorded_by)
     if not await store.insert_payment(tx, EVERYONE, made):
         raise RequestRefused(f"the transfer {bank_reference} was noted before")
     transfers = books.request_paid(made.id, Money(applied, money.currency), over)
@@ -158,23 +158,23 @@ async def receive(
 async def allocate_payment(tx: Tx, request_id: UUID) -> bool:
     """Receive more donations that a request's money covers; whether there may be more of them."""
     held = await _lock(tx, EVERYONE, request_id)
-    if held.covering:
+    if held.allocating:
         ledger.post(tx, await _cover(tx, held))
-    return (await get(tx, EVERYONE, request_id)).covering
+    return (await get(tx, EVERYONE, request_id)).allocating
 
 
 async def _cover(tx: Tx, held: DonationRequest) -> list[Transfer]:
     waiting = await donations.lock_waiting(tx, held.id, COVERED)
-    count = domain.covered(held.paid_minor - held.covered_minor, [minor for _, minor in waiting])
+    count = domain.covered(held.paid_minor - held.allocated_minor, [minor for _, minor in waiting])
     received = await donations.receive_direct(tx, [donation_id for donation_id, _ in waiting[:count]]) if count else []
     covered = sum(one.money.minor for one in received)
-    await store.allocate_payment(tx, held, held.covered_minor + covered, more=count == COVERED)
+    await store.allocate_payment(tx, held, held.allocated_minor + covered, more=count == COVERED)
     return [move for one in received for move in books.request_covered(one.id, one.organisation_id, one.money)]
 
 
-async def covering(tx: Tx, limit: int) -> list[UUID]:
+async def allocating(tx: Tx, limit: int) -> list[UUID]:
     """Requests whose money covers donations that were not received yet."""
-    return await store.covering(tx, EVERYONE, limit)
+    return await store.allocating(tx, EVERYONE, limit)
 
 
 async def held_payments(tx: Tx, limit: int) -> list[RequestPayment]:
@@ -191,7 +191,7 @@ async def return_over(tx: Tx, payment_id: UUID, *, note: str, decided_by: str) -
     if held.status != "held":
         raise RequestRefused(f"nothing of this transfer is held: it is {held.status}")
     await store.decide(tx, held, "returned", decided_by, note)
-    ledger.post(tx, books.over_returned(held.id, Money(held.over_minor, held.money.currency)))
+    ledger.post(tx, books.over_returned(held.id, Money(held.overpaid_minor, held.money.currency)))
     return replace(held, status="returned")
 
 
@@ -212,9 +212,9 @@ async def apply_over(
         raise RequestRefused(f"nothing of this transfer is held: it is {held.status}")
     if (await get(tx, EVERYONE, held.request_id)).partner_id != whose:
         raise RequestRefused("the request is another partner's")
-    if target.gathering:
+    if target.collecting:
         raise RequestRefused("donations still come into the request: it has no amount yet; try again in a moment")
-    over = Money(held.over_minor, held.money.currency)
+    over = Money(held.overpaid_minor, held.money.currency)
     if not (applied := domain.taken(target, over)):
         raise RequestRefused("nothing is open on the request in this currency")
     status: PaymentStatus = "booked" if applied == over.minor else "held"

@@ -21,11 +21,12 @@ from almoner.platform.http.paging import Page
 
 LIST: Final = "donation_request"
 _COLUMNS: Final = (
-    "id, partner_id, amount_minor, currency, donations, paid_minor, covered_minor, status, reference, made_before, "
-    "gathering, covering, created_at, due_at"
+    "id, partner_id, amount_minor, currency, donations, paid_minor, allocated_minor, status, reference, cutoff_at, "
+    "collecting, allocating, created_at, due_at"
 )
 _PAYMENT: Final = (
-    "id, request_id, amount_minor, currency, applied_minor, bank_reference, status, received_at, noted_by, applied_from"
+    "id, request_id, amount_minor, currency, applied_minor, bank_reference, status, received_at, "
+    "recorded_by, applied_from"
 )
 
 
@@ -43,11 +44,11 @@ async def insert(tx: Tx, partner: Partner, new: DonationRequest) -> bool:
     """Store a new request; False when another gathers the same donations already."""
     made = await tx.execute(
         """
-        insert into donation_request (id, partner_id, currency, amount_minor, donations, paid_minor, covered_minor,
-                                      status, reference, made_before, gathering, covering, created_at, due_at,
+        insert into donation_request (id, partner_id, currency, amount_minor, donations, paid_minor, allocated_minor,
+                                      status, reference, cutoff_at, collecting, allocating, created_at, due_at,
                                       status_changed_at)
         values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $13)
-        on conflict (partner_id, currency) where gathering do nothing
+        on conflict (partner_id, currency) where collecting do nothing
         """,
         new.id,
         partner.id,
@@ -55,12 +56,12 @@ async def insert(tx: Tx, partner: Partner, new: DonationRequest) -> bool:
         new.money.minor,
         new.donations,
         new.paid_minor,
-        new.covered_minor,
+        new.allocated_minor,
         new.status,
         new.reference,
-        new.made_before,
-        new.gathering,
-        new.covering,
+        new.cutoff_at,
+        new.collecting,
+        new.allocating,
         new.created_at,
         new.due_at,
     )
@@ -74,7 +75,7 @@ async def lock_gathering(tx: Tx, partner: Partner, currency: str) -> DonationReq
     """The request that donations come into now, held until the transaction ends."""
     row = await tx.fetchrow(
         f"""
-        select {_COLUMNS} from donation_request where partner_id = $1 and currency = $2 and gathering
+        select {_COLUMNS} from donation_request where partner_id = $1 and currency = $2 and collecting
         for no key update
         """,
         partner.id,
@@ -83,9 +84,9 @@ async def lock_gathering(tx: Tx, partner: Partner, currency: str) -> DonationReq
     return _request(row) if row else None
 
 
-async def gathering(tx: Tx, _scope: Everyone) -> list[Unasked]:
+async def collecting(tx: Tx, _scope: Everyone) -> list[Unasked]:
     """Whose requests donations come into now, or did when a process died."""
-    rows = await tx.fetch("select partner_id, currency::text from donation_request where gathering order by 1, 2")
+    rows = await tx.fetch("select partner_id, currency::text from donation_request where collecting order by 1, 2")
     return [Unasked(*row) for row in rows]
 
 
@@ -93,12 +94,12 @@ async def refill(tx: Tx, held: DonationRequest) -> None:
     """Store what is in a held request, whether more comes in, and until when it is to be paid."""
     await tx.execute(
         """
-        update donation_request set amount_minor = $2, donations = $3, gathering = $4, due_at = $5 where id = $1
+        update donation_request set amount_minor = $2, donations = $3, collecting = $4, due_at = $5 where id = $1
         """,
         held.id,
         held.money.minor,
         held.donations,
-        held.gathering,
+        held.collecting,
         held.due_at,
     )
 
@@ -159,9 +160,9 @@ async def pay(tx: Tx, held: DonationRequest, paid_minor: int, status: Status) ->
     """
     done = await tx.execute(
         """
-        update donation_request set paid_minor = $2, status = $3, covering = true,
+        update donation_request set paid_minor = $2, status = $3, allocating = true,
             status_changed_at = case when status = $3 then status_changed_at else $5 end
-        where id = $1 and (status = $3 or status = any($4)) and not gathering
+        where id = $1 and (status = $3 or status = any($4)) and not collecting
         """,
         held.id,
         paid_minor,
@@ -173,16 +174,19 @@ async def pay(tx: Tx, held: DonationRequest, paid_minor: int, status: Status) ->
         raise LookupError(f"donation request {held.id} is {held.status}")
 
 
-async def allocate_payment(tx: Tx, held: DonationRequest, covered_minor: int, *, more: bool) -> None:
+async def allocate_payment(tx: Tx, held: DonationRequest, allocated_minor: int, *, more: bool) -> None:
     """Note which part of a held request was received as donations, and whether its money covers more of them."""
     await tx.execute(
-        "update donation_request set covered_minor = $2, covering = $3 where id = $1", held.id, covered_minor, more
+        "update donation_request set allocated_minor = $2, allocating = $3 where id = $1",
+        held.id,
+        allocated_minor,
+        more,
     )
 
 
-async def covering(tx: Tx, _scope: Everyone, limit: int) -> list[UUID]:
+async def allocating(tx: Tx, _scope: Everyone, limit: int) -> list[UUID]:
     """Requests whose money covers donations that were not received yet."""
-    rows = await tx.fetch("select id from donation_request where covering order by id limit $1", limit)
+    rows = await tx.fetch("select id from donation_request where allocating order by id limit $1", limit)
     return [row["id"] for row in rows]
 
 
@@ -190,8 +194,9 @@ async def insert_payment(tx: Tx, _scope: Everyone, new: RequestPayment) -> bool:
     """Store what a transfer brought; False when this one was noted before."""
     made = await tx.execute(
         """
-        insert into request_payment (id, request_id, currency, amount_minor, applied_minor, over_minor, bank_reference,
-                                     status, received_at, noted_by, status_changed_at, applied_from)
+        insert into request_payment (id, request_id, currency, amount_minor, applied_minor, overpaid_minor,
+                                     bank_reference,
+                                     status, received_at, recorded_by, status_changed_at, applied_from)
         values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $9, $11)
         on conflict (bank_reference) where applied_from is null do nothing
         """,
@@ -200,11 +205,11 @@ async def insert_payment(tx: Tx, _scope: Everyone, new: RequestPayment) -> bool:
         new.money.currency,
         new.money.minor,
         new.applied_minor,
-        new.over_minor,
+        new.overpaid_minor,
         new.bank_reference,
         new.status,
         new.received_at,
-        new.noted_by,
+        new.recorded_by,
         new.applied_from,
     )
     return made == "INSERT 0 1"

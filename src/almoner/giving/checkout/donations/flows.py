@@ -81,7 +81,7 @@ class _Asking:
     def create(self, tx: Tx, payment: Payment, session_id: UUID) -> ProviderCall:
         """Ask for the page of an attempt: all of it from stored rows, so that asking twice is asking once."""
         page = f"{payment.pages_url}/give/{tx.ids.text('donationsession', session_id)}"
-        token = f"?token={tx.vault.page_token(RETURN, payment.id)}" if payment.tokened else ""
+        token = f"?token={tx.vault.page_token(RETURN, payment.id)}"
         order = Order(
             key=payments.key(tx, payment.id),
             money=payment.money,
@@ -91,7 +91,7 @@ class _Asking:
             cancel_url=f"{page}{token}",
             callback_url=f"{payment.api_url}/callbacks/{payment.provider}",
             language=payment.language,
-            tries=payment.allowed,
+            tries=payment.max_attempts,
         )
         return ProviderCall(payment.id, lambda: self._provider.create(order))
 

@@ -351,16 +351,16 @@ async def oldest_unasked(tx: Tx) -> datetime | None:
     return await store_requests.oldest_unasked(tx, EVERYONE)
 
 
-async def sum_unasked(tx: Tx, partner: Partner, currency: str, made_before: datetime) -> int:
+async def sum_unasked(tx: Tx, partner: Partner, currency: str, cutoff_at: datetime) -> int:
     """What a partner's donations in a currency come to that were made before then and not asked for, in minor units."""
-    return await store_requests.sum_unasked(tx, partner, currency, made_before)
+    return await store_requests.sum_unasked(tx, partner, currency, cutoff_at)
 
 
 async def ask(
-    tx: Tx, partner: Partner, currency: str, made_before: datetime, request_id: UUID, limit: int, room: int
+    tx: Tx, partner: Partner, currency: str, cutoff_at: datetime, request_id: UUID, limit: int, room: int
 ) -> tuple[int, Money, bool]:
     """Put direct donations into a request that the caller holds: how many, what they come to, whether it is full."""
-    count, minor, is_full = await store_requests.ask(tx, partner, currency, made_before, request_id, limit, room)
+    count, minor, is_full = await store_requests.ask(tx, partner, currency, cutoff_at, request_id, limit, room)
     return count, Money(minor, currency), is_full
 
 

@@ -240,7 +240,7 @@ async def confirm(tx: Tx, _scope: Everyone, donation_id: UUID) -> Donation | Non
 
 _FORGOTTEN: Final = """
 status = 'CANCELLED' and email is not null
-    and not exists (select from held_payment where donation_id = donation.id)
+    and not exists (select from unallocated_payment where donation_id = donation.id)
 """
 """Cancelled and never paid: not even money that had to be held, whose donor may have to be found."""
 

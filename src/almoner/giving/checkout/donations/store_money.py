@@ -131,7 +131,8 @@ with chosen as materialized (
     select id, {OWED} as minor from donation where disbursement_id = $1
     order by status, id limit $3 for no key update
 ), kept as (
-    insert into returned_gift (disbursement_id, donation_id, amount_minor) select $1, id, minor from chosen
+    insert into returned_disbursement_donation (disbursement_id, donation_id, amount_minor) select $1, id, minor
+    from chosen
 )
 update donation d
 set status = 'RECEIVED_PAYMENT', disbursed_at = null, disbursement_id = null, status_changed_at = $2
@@ -149,7 +150,7 @@ IN_PAYOUT: Final = f"""
 select {COLUMNS} from donation
 where id in (
     select id from donation where disbursement_id = $1
-    union all select donation_id from returned_gift where disbursement_id = $1
+    union all select donation_id from returned_disbursement_donation where disbursement_id = $1
 ) and ($2::uuid is null or id > $2)
 order by id limit $3
 """

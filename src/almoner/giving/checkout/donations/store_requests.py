@@ -43,9 +43,9 @@ where partner_id = $1 and currency = $2 and status = 'ACTIVE' and created_at < $
 """
 
 
-async def sum_unasked(tx: Tx, partner: Partner, currency: str, made_before: datetime) -> int:
+async def sum_unasked(tx: Tx, partner: Partner, currency: str, cutoff_at: datetime) -> int:
     """What the partner's donations of a currency come to that were made before then, in minor units."""
-    return int(await tx.fetchval(SUM, partner.id, currency, made_before))
+    return int(await tx.fetchval(SUM, partner.id, currency, cutoff_at))
 
 
 ASK: Final = """
@@ -66,13 +66,13 @@ from asked
 
 
 async def ask(
-    tx: Tx, partner: Partner, currency: str, made_before: datetime, request_id: UUID, limit: int, room: int
+    tx: Tx, partner: Partner, currency: str, cutoff_at: datetime, request_id: UUID, limit: int, room: int
 ) -> tuple[int, int, bool]:
     """Put the oldest donations into a request that the caller holds, as many as come to no more than ``room``.
 
     How many, their sum in minor units, and whether the next one is too much for this request.
     """
-    row = await tx.fetchrow(ASK, partner.id, currency, made_before, request_id, limit, tx.now, room)
+    row = await tx.fetchrow(ASK, partner.id, currency, cutoff_at, request_id, limit, tx.now, room)
     return (row["donations"], row["minor"], row["is_full"]) if row else (0, 0, False)
 
 

@@ -62,9 +62,8 @@ class HoldReason(StrEnum):
 class Payment:
     """One attempt. ``provider_payment`` and ``url`` are None until the provider has answered.
 
-    ``tries``: how many times a card was tried on it, as far as we know; ``allowed``: how many times at most (H6).
+    ``tries``: how many times a card was tried on it, as far as we know; ``max_attempts``: how many times at most (H6).
     ``pages_url``, ``api_url``: our own base addresses when it began, so that asking again asks for the same (I6).
-    ``tokened``: whether its return addresses name it by a token; those that an earlier version asked with do not.
     """
 
     id: UUID
@@ -78,10 +77,9 @@ class Payment:
     language: str
     tries: int
     created_at: datetime
-    allowed: int
+    max_attempts: int
     pages_url: str
     api_url: str
-    tokened: bool = True
 
     @property
     def live(self) -> bool:

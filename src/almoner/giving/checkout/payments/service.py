@@ -27,7 +27,7 @@ def key(tx: Tx, payment_id: UUID) -> str:
 async def begin(
     tx: Tx, provider: str, donation_id: UUID, money: Money, description: str, language: str, allowed: int
 ) -> Payment:
-    """A new attempt, of ``allowed`` cards at most; the provider is asked after this is committed."""
+    """A new attempt, of ``max_attempts`` cards at most; the provider is asked after this is committed."""
     described = description[:DESCRIPTION_LENGTH]
     payment = Payment(
         id=tx.new_id(),
@@ -41,7 +41,7 @@ async def begin(
         language=language,
         tries=0,
         created_at=tx.now,
-        allowed=allowed,
+        max_attempts=allowed,
         pages_url=tx.links.pages,
         api_url=tx.links.api,
     )

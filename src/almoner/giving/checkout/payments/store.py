@@ -11,7 +11,7 @@ from almoner.platform.database.transactions import Everyone, Tx
 
 _COLUMNS = (
     "id, donation_id, provider, provider_payment, url, status, amount_minor, currency, description, language, "
-    "tries, created_at, allowed, pages_url, api_url, tokened"
+    "tries, created_at, max_attempts, pages_url, api_url"
 )
 
 
@@ -28,10 +28,9 @@ def _payment(row: Record) -> Payment:
         row["language"],
         row["tries"],
         row["created_at"],
-        row["allowed"],
+        row["max_attempts"],
         row["pages_url"],
         row["api_url"],
-        tokened=row["tokened"],
     )
 
 
@@ -40,8 +39,8 @@ async def insert(tx: Tx, _scope: Everyone, payment: Payment) -> None:
     await tx.execute(
         """
         insert into payment (id, donation_id, provider, status, amount_minor, currency, description, language,
-                             tries, created_at, status_changed_at, allowed, pages_url, api_url, tokened)
-        values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $10, $11, $12, $13, $14)
+                             tries, created_at, status_changed_at, max_attempts, pages_url, api_url)
+        values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $10, $11, $12, $13)
         """,
         payment.id,
         payment.donation_id,
@@ -53,10 +52,9 @@ async def insert(tx: Tx, _scope: Everyone, payment: Payment) -> None:
         payment.language,
         payment.tries,
         payment.created_at,
-        payment.allowed,
+        payment.max_attempts,
         payment.pages_url,
         payment.api_url,
-        payment.tokened,
     )
 
 

@@ -69,7 +69,7 @@ checks: Final = (
                    bool_and(status = 'DISBURSED') as all_paid
             from donation where disbursement_id is not null group by 1
         ) g on g.disbursement_id = p.id
-        where not p.moving and case p.status
+        where not p.propagating and case p.status
             when 'RETURNED' then g.n is not null
             else (coalesce(g.n, 0), coalesce(g.minor, 0)) <> (p.donations, p.amount_minor)
                  or (p.status = 'PAID' and not coalesce(g.all_paid, true))
@@ -118,9 +118,10 @@ checks: Final = (
         _ADVICE,
         """
         select d.id from disbursement d left join (
-            select disbursement_id, count(*) as n, sum(amount_minor) as minor from returned_gift group by 1
+            select disbursement_id, count(*) as n, sum(amount_minor) as minor
+            from returned_disbursement_donation group by 1
         ) kept on kept.disbursement_id = d.id
-        where not d.moving and (coalesce(kept.n, 0), coalesce(kept.minor, 0)) is distinct from
+        where not d.propagating and (coalesce(kept.n, 0), coalesce(kept.minor, 0)) is distinct from
               case d.status when 'RETURNED' then (d.donations::bigint, d.amount_minor::numeric)
                             else (0::bigint, 0::numeric) end
         """,
@@ -147,7 +148,7 @@ checks: Final = (
         "See that a worker runs, and look for sweep_failed in the log",
         """
         select id from disbursement
-        where moving and status_changed_at < (select at from moment) - interval '15 min'
+        where propagating and status_changed_at < (select at from moment) - interval '15 min'
         """,
         "disbursement",
     ),
@@ -157,7 +158,7 @@ checks: Final = (
         "See why with `almoner payouts holds`, ask the bank, put it right, and release the organisation",
         """
         select organisation_id from (
-            select distinct on (organisation_id, partner_id) * from payout_hold
+            select distinct on (organisation_id, partner_id) * from disbursement_hold
             order by organisation_id, partner_id, n desc
         ) newest where held and decided_by = 'rule' and decided_at < (select at from moment) - interval '5 days'
         """,

@@ -86,7 +86,7 @@ class Rules:
 class Disbursement:
     """One payout. ``waiting_reason``: of a PENDING one that the next run does not send.
 
-    ``donations``: how many; ``moving``: some of them have yet to follow its status.
+    ``donations``: how many; ``propagating``: some of them have yet to follow its status.
     """
 
     id: UUID
@@ -103,7 +103,7 @@ class Disbursement:
     paid_at: datetime | None
     returned_at: datetime | None
     return_reason: str | None
-    moving: bool
+    propagating: bool
 
     @property
     def bucket(self) -> Bucket:
@@ -130,13 +130,13 @@ class Hold:
 
 @dataclass(frozen=True, slots=True)
 class Confirmation:
-    """People say that the bank has paid a payout. ``alone_minor``: up to this one of them may say so.
+    """People say that the bank has paid a payout. ``single_approval_limit_minor``: up to this one of them may say so.
 
     ``second``: who looked as well, and their note.
     """
 
     by: str
-    alone_minor: int = 0
+    single_approval_limit_minor: int = 0
     note: str | None = None
     second: tuple[str, str] | None = None
 
@@ -184,7 +184,7 @@ def opened(disbursement_id: UUID, bucket: Bucket, now: datetime) -> Disbursement
         paid_at=None,
         returned_at=None,
         return_reason=None,
-        moving=False,
+        propagating=False,
     )
 
 

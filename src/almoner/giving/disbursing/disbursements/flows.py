@@ -152,10 +152,10 @@ async def confirm(db: Database, disbursement_id: UUID) -> Disbursement:
     return confirmed
 
 
-async def mark_returned(db: Database, disbursement_id: UUID, reason: str, *, noted_by: str) -> Disbursement:
+async def mark_returned(db: Database, disbursement_id: UUID, reason: str, *, recorded_by: str) -> Disbursement:
     """The bank has returned it; payouts to its nonprofit are held. Raises NotFound, PayoutRefused."""
     async with db.write() as tx:
-        returned = await service.mark_returned(tx, disbursement_id, reason, noted_by=noted_by)
+        returned = await service.mark_returned(tx, disbursement_id, reason, recorded_by=recorded_by)
     await propagate_status(db, returned)
     return returned
 
@@ -215,7 +215,7 @@ async def write_advice(db: Database, disbursement_id: UUID, file: TextIO) -> int
 
 async def propagate_status(db: Database, payout: Disbursement) -> None:
     """Let the donations of a payout follow its status, a batch in each transaction."""
-    more = payout.moving
+    more = payout.propagating
     while more:
         async with db.write() as tx:
             more = await service.propagate_status(tx, payout.id)

@@ -91,11 +91,11 @@ def handlers(rules: Rules, telemetry: Telemetry) -> Mapping[str, Handler]:
 
 
 async def _left_behind(tx: Tx) -> datetime | None:
-    return tx.now if await service.moving(tx, 1) else None
+    return tx.now if await service.propagating(tx, 1) else None
 
 
 async def _follow(tx: Tx) -> int:
-    for disbursement_id in await service.moving(tx, 1):
+    for disbursement_id in await service.propagating(tx, 1):
         await service.propagate_status(tx, disbursement_id)
         return 1
     return 0

@@ -51,8 +51,8 @@ BATCH: Final = 1000
 REFUSALS: Final = (MoneyError, DataError, IntegrityConstraintViolationError)
 """What is wrong with one payout, and not with the database."""
 _DAY: Final = timedelta(days=1)
-_BY_TWO: Final = "payout_confirmation_two_people"
-_BY_ANOTHER: Final = "payout_hold_released_by_another"
+_BY_TWO: Final = "disbursement_confirmation_two_people"
+_BY_ANOTHER: Final = "disbursement_hold_released_by_another"
 
 
 async def get(tx: Tx, scope: Scope, disbursement_id: UUID) -> Disbursement:
@@ -237,7 +237,7 @@ async def confirm(
 
 
 async def mark_returned(
-    tx: Tx, disbursement_id: UUID, reason: str, *, noted_by: str, limit: int = BATCH
+    tx: Tx, disbursement_id: UUID, reason: str, *, recorded_by: str, limit: int = BATCH
 ) -> Disbursement:
     """The bank has returned it, or never sent it: its donations are RECEIVED_PAYMENT again, ``limit`` of them now.
 
@@ -253,7 +253,7 @@ async def mark_returned(
         raise PayoutRefused(f"the payout is {held.status}: only one that is SENT or PAID can be returned")
     await _move(tx, held.id, "RETURNED", limit)
     note = f"{tx.ids.text('disbursement', held.id)} came back: {reason}"
-    await _decide(tx, Hold(held.partner_id, held.organisation_id, True, note, noted_by, tx.now))
+    await _decide(tx, Hold(held.partner_id, held.organisation_id, True, note, recorded_by, tx.now))
     was_paid = held.status == "PAID"
     ledger.post(tx, books.payout_returned(held.id, held.organisation_id, held.money, was_paid=was_paid))
     return await get(tx, EVERYONE, held.id)
@@ -347,7 +347,7 @@ async def _look_again(tx: Tx, scope: Scope, organisation_id: UUID, rules: Rules)
 async def propagate_status(tx: Tx, disbursement_id: UUID) -> bool:
     """Let more donations follow their payout's status; whether there may be more of them."""
     held = await _lock(tx, disbursement_id)
-    return held.moving and await _move(tx, held.id, held.status, BATCH)
+    return held.propagating and await _move(tx, held.id, held.status, BATCH)
 
 
 async def _move(tx: Tx, disbursement_id: UUID, status: Status, limit: int) -> bool:
@@ -366,9 +366,9 @@ async def _lock(tx: Tx, disbursement_id: UUID) -> Disbursement:
     return held
 
 
-async def moving(tx: Tx, limit: int = BATCH) -> list[UUID]:
+async def propagating(tx: Tx, limit: int = BATCH) -> list[UUID]:
     """Payouts whose donations have yet to follow."""
-    return await store.moving(tx, EVERYONE, limit)
+    return await store.propagating(tx, EVERYONE, limit)
 
 
 async def with_status(tx: Tx, status: Status, after: UUID | None = None, limit: int = BATCH) -> list[UUID]:

@@ -22,7 +22,7 @@ from almoner.platform.http.paging import Page
 
 _COLUMNS: Final = (
     "id, partner_id, organisation_id, amount_minor, currency, donations, status, waiting_reason, end_to_end_id, "
-    "created_at, ready_at, sent_at, paid_at, returned_at, return_reason, moving"
+    "created_at, ready_at, sent_at, paid_at, returned_at, return_reason, propagating"
 )
 
 
@@ -131,7 +131,7 @@ async def advance(tx: Tx, held: Disbursement, target: Status, return_reason: str
         await tx.fetchval(
             """
             update disbursement
-            set status = $2, status_changed_at = $4, moving = $2 <> 'SENT', return_reason = $5,
+            set status = $2, status_changed_at = $4, propagating = $2 <> 'SENT', return_reason = $5,
                 sent_at = case $2 when 'SENT' then $4 else sent_at end,
                 paid_at = case $2 when 'PAID' then $4 else paid_at end,
                 returned_at = case $2 when 'RETURNED' then $4 else returned_at end
@@ -150,13 +150,14 @@ async def insert_confirmation(tx: Tx, _scope: Everyone, held: Disbursement, said
     """Keep who says that it was paid. Raises CheckViolationError when it takes two."""
     await tx.execute(
         """
-        insert into payout_confirmation (
-            disbursement_id, amount_minor, alone_minor, confirmed_by, note, second_by, second_note, confirmed_at
+        insert into disbursement_confirmation (
+            disbursement_id, amount_minor, single_approval_limit_minor, confirmed_by, note, second_by, second_note,
+                confirmed_at
         ) values ($1, $2, $3, $4, $5, $6, $7, $8)
         """,
         held.id,
         held.money.minor,
-        said.alone_minor,
+        said.single_approval_limit_minor,
         said.by,
         said.note,
         *(said.second or (None, None)),
@@ -166,7 +167,7 @@ async def insert_confirmation(tx: Tx, _scope: Everyone, held: Disbursement, said
 
 async def arrive(tx: Tx, _scope: Everyone, disbursement_id: UUID) -> None:
     """All donations of a payout have followed its status."""
-    await tx.execute("update disbursement set moving = false where id = $1", disbursement_id)
+    await tx.execute("update disbursement set propagating = false where id = $1", disbursement_id)
 
 
 WAITS_SINCE: Final = """
@@ -177,7 +178,7 @@ select greatest(waits.since, (select last_run_at from schedule where name = $1))
     ) as since
 ) waits where waits.since is not null
 """
-MOVING: Final = "select id from disbursement where moving order by id limit $1"
+MOVING: Final = "select id from disbursement where propagating order by id limit $1"
 WITH_STATUS: Final = """
 select id from disbursement where status = $1 and ($2::uuid is null or id > $2) order by id limit $3
 """
@@ -189,7 +190,7 @@ async def waits_since(tx: Tx, _scope: Everyone, schedule: str) -> datetime | Non
     return found
 
 
-async def moving(tx: Tx, _scope: Everyone, limit: int) -> list[UUID]:
+async def propagating(tx: Tx, _scope: Everyone, limit: int) -> list[UUID]:
     """Payouts whose donations have yet to follow."""
     return [row["id"] for row in await tx.fetch(MOVING, limit)]
 
@@ -246,7 +247,7 @@ async def returned_at(tx: Tx, partner: Partner, donation_id: UUID) -> datetime |
     """When the last payout that held a donation came back."""
     found: datetime | None = await tx.fetchval(
         """
-        select max(d.returned_at) from returned_gift g join disbursement d on d.id = g.disbursement_id
+        select max(d.returned_at) from returned_disbursement_donation g join disbursement d on d.id = g.disbursement_id
         where g.donation_id = $2 and d.partner_id = $1
         """,
         partner.id,
@@ -259,7 +260,7 @@ async def insert_hold(tx: Tx, _scope: Everyone, decided: Hold) -> None:
     """Keep who decided that a nonprofit is not paid, or is again, and why."""
     await tx.execute(
         """
-        insert into payout_hold (
+        insert into disbursement_hold (
             partner_id, organisation_id, held, note, decided_by, decided_at, second_by, second_note
         ) values ($1, $2, $3, $4, $5, $6, $7, $8)
         """,
@@ -278,7 +279,8 @@ async def was_held_for(tx: Tx, _scope: Everyone, organisation_id: UUID, name: st
     """Whether a rule has ever held a nonprofit for what is named so."""
     return bool(
         await tx.fetchval(
-            "select exists (select from payout_hold where organisation_id = $1 and held and position($2 in note) > 0)",
+            "select exists (select from disbursement_hold "
+            "where organisation_id = $1 and held and position($2 in note) > 0)",
             organisation_id,
             name,
         )
@@ -290,8 +292,9 @@ async def has_left(tx: Tx, _scope: Everyone, disbursement_id: UUID) -> bool:
     return bool(
         await tx.fetchval(
             """
-            select exists (select from bank_line where disbursement_id = $1 and matched_as = 'payout')
-               and not exists (select from bank_line where disbursement_id = $1 and matched_as = 'payout_return')
+            select exists (select from bank_statement_line where disbursement_id = $1 and matched_as = 'payout')
+               and not exists (select from bank_statement_line where disbursement_id = $1
+               and matched_as = 'payout_return')
             """,
             disbursement_id,
         )
@@ -301,7 +304,7 @@ async def has_left(tx: Tx, _scope: Everyone, disbursement_id: UUID) -> bool:
 async def lock_holds(tx: Tx, _scope: Everyone, organisation_id: UUID) -> None:
     """Let nobody else hold or release payouts to a nonprofit until the transaction ends."""
     await tx.execute(
-        "select pg_advisory_xact_lock(hashtextextended('payout_hold ' || $1::uuid::text, 0))", organisation_id
+        "select pg_advisory_xact_lock(hashtextextended('disbursement_hold ' || $1::uuid::text, 0))", organisation_id
     )
 
 
@@ -318,7 +321,7 @@ async def sent(tx: Tx, _scope: Everyone, currency: str, after: UUID | None, limi
 
 async def is_held(tx: Tx, partner: Partner, organisation_id: UUID) -> bool:
     """Whether payouts of a partner's gifts to a nonprofit are held back."""
-    return bool(await tx.fetchval("select payout_is_held($1, $2)", partner.id, organisation_id))
+    return bool(await tx.fetchval("select disbursement_is_held($1, $2)", partner.id, organisation_id))
 
 
 async def holds(tx: Tx, _scope: Everyone, organisation_id: UUID | None = None) -> list[Hold]:
@@ -327,7 +330,7 @@ async def holds(tx: Tx, _scope: Everyone, organisation_id: UUID | None = None) -
     rows = await tx.fetch(
         f"""
         select partner_id, organisation_id, held, note, decided_by, decided_at from (
-            select distinct on (organisation_id, partner_id) * from payout_hold
+            select distinct on (organisation_id, partner_id) * from disbursement_hold
             where {of} order by organisation_id, partner_id, n desc
         ) newest where held order by n
         """,

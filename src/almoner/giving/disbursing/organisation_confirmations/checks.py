@@ -14,7 +14,7 @@ checks: Final = (
         where c.answer is not null and not exists (
             select from monetary_donation_finding f
             where f.verification_id = c.verification_id and f.type = 'organisation_confirmation'
-              and f.seen_at = c.answered_at
+              and f.checked_at = c.answered_at
               and f.outcome = case c.answer when 'confirmed' then 'succeeded' else 'failed' end
         )
         """,

@@ -35,7 +35,7 @@ SEND: Final = "confirmations.send"
 ASK: Final = "confirmations.ask"
 FORGET: Final = "confirmations.forget_names"
 BATCH: Final = 1000  # S4
-_HASHED: Final = "monetary_donation_confirmation_mail"
+_HASHED: Final = "monetary_donation_confirmation_email"
 _OUTCOMES: Final[dict[Answer, Outcome]] = {"confirmed": "succeeded", "declined": "failed"}
 
 
@@ -97,7 +97,8 @@ async def _page(tx: Tx, found: Confirmation, verification: Verification) -> Page
     partner = await partners.get(tx, Partner(verification.partner_id))
     organisation = await organisations.get(tx, Partner(verification.partner_id), verification.organisation_id)
     accounts = [
-        Account(one.id, one.currency, one.holder, one.shown) for one in await payees.approved_of(tx, organisation.id)
+        Account(one.id, one.currency, one.holder, one.masked_number)
+        for one in await payees.approved_of(tx, organisation.id)
     ]
     shown = (found.id, partner.name, organisation.shown_name, [one.id for one in accounts])
     seen = digest(msgspec.json.encode(shown))

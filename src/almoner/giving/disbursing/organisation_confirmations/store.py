@@ -66,7 +66,7 @@ async def answer(
         await tx.fetchval(
             """
             update monetary_donation_confirmation
-            set answer = $2, name = $3, role = $4, shown = $5, answered_at = $6
+            set answer = $2, name = $3, role = $4, page_hash = $5, answered_at = $6
             where id = $1 and answer is null and not withdrawn returning true
             """,
             confirmation_id,
@@ -84,7 +84,7 @@ async def insert_mail(tx: Tx, _scope: Everyone, confirmation_id: UUID, email_has
     made = tx.new_id()
     await tx.execute(
         """
-        insert into monetary_donation_confirmation_mail (id, confirmation_id, email_hash, sent_at)
+        insert into monetary_donation_confirmation_email (id, confirmation_id, email_hash, sent_at)
         values ($1, $2, $3, $4)
         """,
         made,
@@ -98,13 +98,13 @@ async def insert_mail(tx: Tx, _scope: Everyone, confirmation_id: UUID, email_has
 async def sent(tx: Tx, _scope: Everyone, confirmation_id: UUID) -> list[datetime]:
     """When mails of a question were sent, in real time."""
     rows = await tx.fetch(
-        "select sent_at from monetary_donation_confirmation_mail where confirmation_id = $1", confirmation_id
+        "select sent_at from monetary_donation_confirmation_email where confirmation_id = $1", confirmation_id
     )
     return [row["sent_at"] for row in rows]
 
 
 REACHED: Final = """
-select count(*) from monetary_donation_confirmation_mail where email_hash = $1 and sent_at > $2
+select count(*) from monetary_donation_confirmation_email where email_hash = $1 and sent_at > $2
 """
 
 
@@ -118,7 +118,7 @@ async def reached(tx: Tx, _scope: Everyone, email_hash: bytes, since: datetime) 
 
 async def of_mail(tx: Tx, _scope: Everyone, mail_id: UUID) -> Confirmation | None:
     """What a mail asks."""
-    found = await tx.fetchval("select confirmation_id from monetary_donation_confirmation_mail where id = $1", mail_id)
+    found = await tx.fetchval("select confirmation_id from monetary_donation_confirmation_email where id = $1", mail_id)
     return await find(tx, _scope, found) if found else None
 
 

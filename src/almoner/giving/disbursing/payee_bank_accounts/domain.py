@@ -12,13 +12,13 @@ from almoner.kit.states import Lifecycle
 from almoner.nonprofits.countries.domain import COUNTRIES, OF_TWO_LETTERS
 
 PAYEE_ACCOUNT: Final = Lifecycle(
-    "payee_account",
+    "payee_bank_account",
     {"proposed": frozenset({"approved", "refused"}), "approved": frozenset({"replaced"})},
 )
 Scheme = Literal["iban", "gb", "us", "au", "nz", "ca"]
 PayeeStatus = Literal["proposed", "approved", "refused", "replaced"]
 STATUSES: Final[tuple[PayeeStatus, ...]] = ("proposed", "approved", "refused", "replaced")
-GIVEN: Final = "internal.payee_account_given"
+GIVEN: Final = "internal.payee_bank_account_given"
 """An account was proposed, or approved: the nonprofit may have to be told."""
 NONPROFIT: Final = "nonprofit"
 """Who refuses an account by saying that it is not its own."""
@@ -60,7 +60,7 @@ class Numbers:
     bic: str | None = None
 
     @property
-    def shown(self) -> str:
+    def masked_number(self) -> str:
         """For people: what tells accounts apart, and not enough to pay to them."""
         hidden = "•" * 4 + self.account[-4:]
         return f"{self.account[:4]} {hidden}" if self.scheme == "iban" else f"{self.bank or ''} {hidden}".strip()
@@ -104,7 +104,8 @@ class Look:
 
 @dataclass(frozen=True, slots=True)
 class PayeeAccount:
-    """An account as it is kept. ``shown``: its number as people may read it. ``sealed``: the numbers, encrypted.
+    """An account as it is kept. ``masked_number``: its number as people may read it. ``encrypted_number``: the numbers,
+    encrypted.
 
     ``denied_at``: when the nonprofit said that it is not its own.
     ``name_score``: how well the holder agrees with the register's name, in hundredths. ``is_change``: it takes two
@@ -116,8 +117,8 @@ class PayeeAccount:
     currency: str
     scheme: Scheme
     holder: str
-    sealed: bytes
-    shown: str
+    encrypted_number: bytes
+    masked_number: str
     address: Address
     name_score: int
     is_change: bool

@@ -29,7 +29,7 @@ from almoner.platform.events import outbox
 from almoner.platform.observability.telemetry import Telemetry
 from almoner.screening.matching.service import names_agree
 
-_CONTEXT: Final = "payee_account"
+_CONTEXT: Final = "payee_bank_account"
 _OTHER_NUMBER: Final = (
     "the number is not the one that was proposed: look at your evidence again, and refuse the account if you are right"
 )
@@ -89,8 +89,8 @@ async def propose(tx: Tx, proposal: Proposal, *, note: str, by: str) -> PayeeAcc
         currency=proposal.currency,
         scheme=read_.scheme,
         holder=proposal.holder,
-        sealed=tx.vault.seal(plain, context=_CONTEXT, binding=account_id.bytes),
-        shown=read_.shown,
+        encrypted_number=tx.vault.seal(plain, context=_CONTEXT, binding=account_id.bytes),
+        masked_number=read_.masked_number,
         address=proposal.address,
         name_score=_agreement(proposal.holder, organisation),
         is_change=await store.takes_two(tx, EVERYONE, organisation.id, proposal.currency),
@@ -252,7 +252,7 @@ async def approved_of(tx: Tx, organisation_id: UUID) -> list[PayeeAccount]:
 
 
 def _open(tx: Tx, account: PayeeAccount) -> Numbers:
-    plain = tx.vault.open(account.sealed, context=_CONTEXT, binding=account.id.bytes)
+    plain = tx.vault.open(account.encrypted_number, context=_CONTEXT, binding=account.id.bytes)
     return msgspec.json.decode(plain, type=Numbers)
 
 

@@ -11,19 +11,20 @@ from almoner.giving.disbursing.payee_bank_accounts.domain import Address, Look, 
 from almoner.platform.database.transactions import Everyone, Tx
 
 _COLUMNS: Final = (
-    "id, organisation_id, currency, scheme, holder, sealed, shown, town, country, street, building, postcode, "
+    "id, organisation_id, currency, scheme, holder, encrypted_number, masked_number, town, country, street, building, "
+    "postcode, "
     "name_score, is_change, status, proposed_by, proposed_note, proposed_at, first_by, first_note, first_at, "
     "second_by, second_note, second_at, refused_by, refused_note, denied_at"
 )
 
 
 def _account(row: Record) -> PayeeAccount:
-    id_, organisation_id, currency, scheme, holder, sealed, shown = row[:7]
+    id_, organisation_id, currency, scheme, holder, encrypted_number, masked_number = row[:7]
     score, is_change, status = row[12:15]
     first, second = (Look(*row[at : at + 3]) if row[at] else None for at in (18, 21))
     proposed, address = Look(*row[15:18]), Address(*row[7:12])
     looks = (proposed, first, second, *row[24:27])
-    whose = (id_, organisation_id, currency, scheme, holder, sealed, shown, address)
+    whose = (id_, organisation_id, currency, scheme, holder, encrypted_number, masked_number, address)
     return PayeeAccount(*whose, score, is_change, status, *looks)
 
 
@@ -32,7 +33,8 @@ async def insert(tx: Tx, _scope: Everyone, new: PayeeAccount, fingerprint: bytes
     return bool(
         await tx.fetchval(
             """
-            insert into payee_account (id, organisation_id, currency, scheme, holder, sealed, shown, fingerprint, town,
+            insert into payee_bank_account (id, organisation_id, currency, scheme, holder, encrypted_number,
+                                       masked_number, fingerprint, town,
                                        country, street, building, postcode, name_score, is_change, status, proposed_by,
                                        proposed_note, proposed_at, status_changed_at)
             values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, 'proposed', $16, $17, $18, $18)
@@ -43,8 +45,8 @@ async def insert(tx: Tx, _scope: Everyone, new: PayeeAccount, fingerprint: bytes
             new.currency,
             new.scheme,
             new.holder,
-            new.sealed,
-            new.shown,
+            new.encrypted_number,
+            new.masked_number,
             fingerprint,
             new.address.town,
             new.address.country,
@@ -67,12 +69,12 @@ async def hold(tx: Tx, _scope: Everyone, organisation_id: UUID) -> None:
 
 async def takes_two(tx: Tx, _scope: Everyone, organisation_id: UUID, currency: str) -> bool:
     """Whether one more account takes two people beside who proposed it; its nonprofit's accounts are held."""
-    return bool(await tx.fetchval("select payee_takes_two($1, $2)", organisation_id, currency))
+    return bool(await tx.fetchval("select payee_requires_second_approval($1, $2)", organisation_id, currency))
 
 
 async def find(tx: Tx, _scope: Everyone, account_id: UUID) -> PayeeAccount | None:
     """One account."""
-    row = await tx.fetchrow(f"select {_COLUMNS} from payee_account where id = $1", account_id)
+    row = await tx.fetchrow(f"select {_COLUMNS} from payee_bank_account where id = $1", account_id)
     return _account(row) if row else None
 
 
@@ -80,8 +82,8 @@ async def lock(tx: Tx, _scope: Everyone, account_id: UUID) -> PayeeAccount | Non
     """One account, held until the transaction ends, with all of its nonprofit and currency."""
     rows = await tx.fetch(
         f"""
-        select {_COLUMNS} from payee_account
-        where (organisation_id, currency) = (select organisation_id, currency from payee_account where id = $1)
+        select {_COLUMNS} from payee_bank_account
+        where (organisation_id, currency) = (select organisation_id, currency from payee_bank_account where id = $1)
           and (id = $1 or status in ('proposed', 'approved'))
         order by id for no key update
         """,
@@ -93,7 +95,7 @@ async def lock(tx: Tx, _scope: Everyone, account_id: UUID) -> PayeeAccount | Non
 async def newest(tx: Tx, _scope: Everyone, status: PayeeStatus | None, limit: int) -> list[PayeeAccount]:
     """The newest accounts, of one status or of all."""
     rows = await tx.fetch(
-        f"select {_COLUMNS} from payee_account where $1::text is null or status = $1 order by id desc limit $2",
+        f"select {_COLUMNS} from payee_bank_account where $1::text is null or status = $1 order by id desc limit $2",
         status,
         limit,
     )
@@ -104,7 +106,7 @@ async def look(tx: Tx, _scope: Everyone, account_id: UUID, seen: Look, *, first:
     """Note who looked at a held account."""
     which = "first" if first else "second"
     await tx.execute(
-        f"update payee_account set {which}_by = $2, {which}_note = $3, {which}_at = $4 where id = $1",
+        f"update payee_bank_account set {which}_by = $2, {which}_note = $3, {which}_at = $4 where id = $1",
         account_id,
         seen.by,
         seen.note,
@@ -116,15 +118,15 @@ async def approve(tx: Tx, _scope: Everyone, account_id: UUID) -> None:
     """A held account takes the place of the one before."""
     await tx.execute(
         """
-        update payee_account set status = 'replaced', status_changed_at = $2
+        update payee_bank_account set status = 'replaced', status_changed_at = $2
         where status = 'approved'
-          and (organisation_id, currency) = (select organisation_id, currency from payee_account where id = $1)
+          and (organisation_id, currency) = (select organisation_id, currency from payee_bank_account where id = $1)
         """,
         account_id,
         tx.now,
     )
     await tx.execute(
-        "update payee_account set status = 'approved', status_changed_at = $2 where id = $1", account_id, tx.now
+        "update payee_bank_account set status = 'approved', status_changed_at = $2 where id = $1", account_id, tx.now
     )
 
 
@@ -132,7 +134,7 @@ async def refuse(tx: Tx, _scope: Everyone, account_id: UUID, by: str, note: str)
     """Nobody is paid to a held account."""
     await tx.execute(
         """
-        update payee_account set status = 'refused', refused_by = $2, refused_note = $3, status_changed_at = $4
+        update payee_bank_account set status = 'refused', refused_by = $2, refused_note = $3, status_changed_at = $4
         where id = $1
         """,
         account_id,
@@ -144,20 +146,22 @@ async def refuse(tx: Tx, _scope: Everyone, account_id: UUID, by: str, note: str)
 
 async def deny(tx: Tx, _scope: Everyone, account_id: UUID) -> None:
     """Note that the nonprofit says of a held account that it is not its own."""
-    await tx.execute("update payee_account set denied_at = $2 where id = $1", account_id, tx.now)
+    await tx.execute("update payee_bank_account set denied_at = $2 where id = $1", account_id, tx.now)
 
 
 async def approved_of(tx: Tx, _scope: Everyone, organisation_id: UUID) -> list[PayeeAccount]:
     """The approved accounts of a nonprofit, by currency."""
     rows = await tx.fetch(
-        f"select {_COLUMNS} from payee_account where organisation_id = $1 and status = 'approved' order by currency",
+        f"select {_COLUMNS} from payee_bank_account where organisation_id = $1 and status = 'approved' "
+        f"order by currency",
         organisation_id,
     )
     return [_account(row) for row in rows]
 
 
 CURRENT: Final = f"""
-select {_COLUMNS} from payee_account where organisation_id = any($1::uuid[]) and currency = $2 and status = 'approved'
+select {_COLUMNS} from payee_bank_account where organisation_id = any($1::uuid[]) and currency = $2
+and status = 'approved'
 """
 
 
@@ -168,7 +172,7 @@ async def current(tx: Tx, _scope: Everyone, organisation_ids: Sequence[UUID], cu
 
 async def proposed(tx: Tx, _scope: Everyone) -> tuple[int, datetime | None]:
     """How many accounts wait to be looked at, and when the first was proposed."""
-    [row] = await tx.fetch("select count(*), min(proposed_at) from payee_account where status = 'proposed'")
+    [row] = await tx.fetch("select count(*), min(proposed_at) from payee_bank_account where status = 'proposed'")
     return row[0], row[1]
 
 
@@ -176,8 +180,8 @@ async def others_with(tx: Tx, _scope: Everyone, account_id: UUID) -> list[UUID]:
     """Other nonprofits that the same account was proposed for and not refused."""
     rows = await tx.fetch(
         """
-        select distinct other.organisation_id from payee_account one
-        join payee_account other on other.fingerprint = one.fingerprint and other.status <> 'refused'
+        select distinct other.organisation_id from payee_bank_account one
+        join payee_bank_account other on other.fingerprint = one.fingerprint and other.status <> 'refused'
         where one.id = $1 and other.organisation_id <> one.organisation_id order by 1
         """,
         account_id,

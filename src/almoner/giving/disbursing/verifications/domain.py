@@ -76,7 +76,7 @@ class Verification:
     """One verification, as a store read it. ``status`` may lag behind time until ``as_at`` has made it true (S3).
 
     ``expires_at``: when it stops being pending, None once it was decided; ``processed_at``: when it was decided or
-    expired. ``called``: the partner has asked for it; else it was begun when money came for the nonprofit.
+    expired. ``requested``: the partner has asked for it; else it was begun when money came for the nonprofit.
     """
 
     id: UUID
@@ -90,7 +90,7 @@ class Verification:
     updated_at: datetime
     expires_at: datetime | None
     processed_at: datetime | None
-    called: bool = True
+    requested: bool = True
 
     @property
     def live(self) -> bool:
@@ -234,7 +234,7 @@ def received(
     metadata: Mapping[str, str] | None,
     now: datetime,
     *,
-    called: bool = True,
+    requested: bool = True,
 ) -> Verification:
     """A new one: pending for its lifetime, with every check to be made."""
     return Verification(
@@ -249,5 +249,5 @@ def received(
         updated_at=now,
         expires_at=now + LIFETIME,
         processed_at=None,
-        called=called,
+        requested=requested,
     )

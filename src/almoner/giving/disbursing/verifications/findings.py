@@ -74,7 +74,7 @@ class Noted:
 
     id: UUID
     finding: Finding
-    seen_at: datetime
+    checked_at: datetime
 
 
 @dataclass(frozen=True, slots=True)

@@ -92,7 +92,7 @@ async def _adopt(
     tx: Tx, begun: Verification, metadata: Mapping[str, str] | None, action: triggers.Action | None
 ) -> Verification:
     """The partner asks for what was begun when money came: it is answered as a new one."""
-    adopted = replace(begun, called=True, metadata=metadata, updated_at=tx.now)
+    adopted = replace(begun, requested=True, metadata=metadata, updated_at=tx.now)
     await store.adopt(tx, adopted)
     await transitions.enqueue_check(tx, adopted.id, action)
     return adopted
@@ -102,7 +102,7 @@ async def begin(tx: Tx, partner: Partner, organisation_id: UUID) -> bool:
     """Money has come for a nonprofit that was never verified for the partner: begin; whether that was needed."""
     if await store.of_organisations(tx, partner, [organisation_id]):
         return False
-    made = domain.received(tx.new_id(), partner.id, organisation_id, None, tx.now, called=False)
+    made = domain.received(tx.new_id(), partner.id, organisation_id, None, tx.now, requested=False)
     if not await store.insert(tx, partner, made):
         return False  # somebody else has at the same time
     await outbox.emit(tx, partner.id, domain.RECEIVED, record(tx, made))
@@ -142,7 +142,7 @@ async def _make_room(tx: Tx, partner: Partner, organisation_id: UUID) -> Verific
     if live is None:
         return None
     held = await transitions.hold(tx, partner, live)
-    if held.status == "pending" and not held.called:
+    if held.status == "pending" and not held.requested:
         return held
     if held.live:
         named = tx.ids.text("monetarydonationverification", held.id)

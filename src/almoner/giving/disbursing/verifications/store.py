@@ -20,7 +20,7 @@ from almoner.platform.http.paging import Page
 
 _COLUMNS: Final = (
     "id, partner_id, organisation_id, status, checks, rejection_reason, metadata, created_at, updated_at, expires_at, "
-    "processed_at, called"
+    "processed_at, requested"
 )
 _FROM: Final = f"""
 select {_COLUMNS} from monetary_donation_verification v
@@ -48,7 +48,7 @@ async def insert(tx: Tx, partner: Partner, new: Verification) -> bool:
     made = await tx.fetchval(
         """
         insert into monetary_donation_verification (id, partner_id, organisation_id, status, metadata, created_at,
-                                                    updated_at, expires_at, status_changed_at, called)
+                                                    updated_at, expires_at, status_changed_at, requested)
         values ($1, $2, $3, $4, $5, $6, $6, $7, $6, $8)
         on conflict (partner_id, organisation_id) where status in ('pending', 'approved') do nothing returning true
         """,
@@ -59,7 +59,7 @@ async def insert(tx: Tx, partner: Partner, new: Verification) -> bool:
         new.metadata,
         new.created_at,
         new.expires_at,
-        new.called,
+        new.requested,
     )
     if made:
         await tx.execute(
@@ -148,7 +148,7 @@ async def live_of(tx: Tx, _scope: Everyone, organisation_ids: Sequence[UUID]) ->
 async def adopt(tx: Tx, verification: Verification) -> None:
     """The partner asks for a held one that was begun when money came."""
     await tx.execute(
-        "update monetary_donation_verification set called = true, metadata = $2, updated_at = $3 where id = $1",
+        "update monetary_donation_verification set requested = true, metadata = $2, updated_at = $3 where id = $1",
         verification.id,
         verification.metadata,
         verification.updated_at,

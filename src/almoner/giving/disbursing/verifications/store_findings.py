@@ -11,7 +11,7 @@ from almoner.giving.disbursing.verifications.domain import CheckType
 from almoner.giving.disbursing.verifications.findings import Finding, Flag, FlagKind, FlagStatus, Look, Noted
 from almoner.platform.database.transactions import Everyone, Tx
 
-_FINDING: Final = "f.id, f.type, f.outcome, f.source, f.reason, f.facts, f.data_as_of, f.expires_at, f.seen_at"
+_FINDING: Final = "f.id, f.type, f.outcome, f.source, f.reason, f.facts, f.data_as_of, f.expires_at, f.checked_at"
 
 
 def _noted(row: Record) -> Noted:
@@ -24,7 +24,7 @@ async def insert(tx: Tx, verification_id: UUID, finding: Finding) -> UUID:
     await tx.execute(
         """
         insert into monetary_donation_finding (
-            id, verification_id, type, outcome, source, reason, facts, data_as_of, expires_at, seen_at
+            id, verification_id, type, outcome, source, reason, facts, data_as_of, expires_at, checked_at
         ) values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
         """,
         made,
@@ -62,12 +62,12 @@ async def of(tx: Tx, _scope: Everyone, verification_id: UUID) -> list[Noted]:
 
 async def set_look(tx: Tx, _scope: Everyone, verification_id: UUID, at: datetime) -> None:
     """When registers and lists have to be asked again."""
-    await tx.execute("update monetary_donation_verification set look_again_at = $2 where id = $1", verification_id, at)
+    await tx.execute("update monetary_donation_verification set next_check_at = $2 where id = $1", verification_id, at)
 
 
 NEXT_CHECK: Final = """
-select min(look_again_at) from monetary_donation_verification
-where status in ('pending', 'approved') and look_again_at is not null
+select min(next_check_at) from monetary_donation_verification
+where status in ('pending', 'approved') and next_check_at is not null
 """
 
 
@@ -83,10 +83,10 @@ async def take_looks(tx: Tx, _scope: Everyone, until: datetime, limit: int) -> l
         """
         with due as (
             select id from monetary_donation_verification
-            where status in ('pending', 'approved') and look_again_at <= $1
-            order by look_again_at limit $2 for no key update skip locked
+            where status in ('pending', 'approved') and next_check_at <= $1
+            order by next_check_at limit $2 for no key update skip locked
         )
-        update monetary_donation_verification v set look_again_at = $3 from due where v.id = due.id returning v.id
+        update monetary_donation_verification v set next_check_at = $3 from due where v.id = due.id returning v.id
         """,
         tx.now,
         limit,

@@ -16,7 +16,7 @@ checks: Final = (
         select q.id from gift_aid_claim q
         left join (
             select claim_id, count(*) as donations, max(line) as lines, sum(amount_minor) as minor
-            from gift_aid_claimed group by 1
+            from gift_aid_claim_donation group by 1
         ) c on c.claim_id = q.id
         left join (select claim_id, sum(amount_minor) as minor from gift_aid_deduction group by 1) d
             on d.claim_id = q.id
@@ -30,8 +30,8 @@ checks: Final = (
         "A gift is claimed for while its claim stands and something of it is left, and then alone",
         _ADVICE,
         """
-        select c.donation_id from gift_aid_claimed c join gift_aid_claim q on q.id = c.claim_id
-        where c.live <> (q.status in ('drafted', 'submitted', 'paid') and c.adjusted_minor < c.amount_minor)
+        select c.donation_id from gift_aid_claim_donation c join gift_aid_claim q on q.id = c.claim_id
+        where c.active <> (q.status in ('drafted', 'submitted', 'paid') and c.adjusted_minor < c.amount_minor)
         """,
         "donation",
     ),
@@ -40,7 +40,7 @@ checks: Final = (
         "What has to go back of a claimed gift is the sum of its adjustments",
         _ADVICE,
         """
-        select c.donation_id from gift_aid_claimed c
+        select c.donation_id from gift_aid_claim_donation c
         left join (
             select claim_id, donation_id, sum(amount_minor) as minor from gift_aid_adjustment group by 1, 2
         ) a using (claim_id, donation_id)
@@ -69,9 +69,10 @@ checks: Final = (
         "See that a worker runs and look for dead claims.adjust jobs; the next draft of the charity notes it as well",
         f"""
         select c.donation_id
-        from gift_aid_claimed c join gift_aid_claim q on q.id = c.claim_id join donation d on d.id = c.donation_id
+        from gift_aid_claim_donation c join gift_aid_claim q on q.id = c.claim_id
+        join donation d on d.id = c.donation_id
         left join gift_aid_declaration g on g.id = c.declaration_id
-        where c.live and q.status in ('submitted', 'paid') and c.amount_minor - c.adjusted_minor > {STANDING}
+        where c.active and q.status in ('submitted', 'paid') and c.amount_minor - c.adjusted_minor > {STANDING}
           and greatest(q.status_changed_at, d.refunded_at, d.reassigned_at, g.deleted_at)
               < (select at from moment) - interval '15 min'
         """,

@@ -85,14 +85,14 @@ class Gift:
 
     donation_id: UUID
     declaration_id: UUID
-    made_at: datetime
+    created_at: datetime
     minor: int
     declarer: Declarer
 
     @property
     def day(self) -> date:
         """When it was made, as HMRC reckons."""
-        return london_day(self.made_at)
+        return london_day(self.created_at)
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +101,7 @@ class Claim:
 
     id: UUID
     organisation_id: UUID
-    made_before: datetime
+    cutoff_at: datetime
     status: Status
     donations: int
     lines: int
@@ -174,7 +174,7 @@ class Adjustment:
     minor: int
     left_minor: int
     reason: Reason
-    made_at: datetime
+    created_at: datetime
 
 
 @dataclass(frozen=True, slots=True)

@@ -44,7 +44,7 @@ async def adjustments(tx: Tx, organisation_id: UUID | None, limit: int) -> list[
 
 
 async def draft(
-    tx: Tx, organisation_id: UUID, made_before: datetime, *, year: YearEnd, together: bool, by: str
+    tx: Tx, organisation_id: UUID, cutoff_at: datetime, *, year: YearEnd, together: bool, by: str
 ) -> Drafted:
     """A draft of what a charity can claim for gifts made before a moment, the oldest first.
 
@@ -52,14 +52,14 @@ async def draft(
     the next draft. ``together``: gifts of at most 20 pounds share lines without names. Raises NotFound, ClaimRefused.
     """
     await _charity(tx, organisation_id)
-    if made_before > tx.now:
+    if cutoff_at > tx.now:
         raise ClaimRefused("gifts can be claimed for once they are made: --before is still to come")
     for donation_id in await store.over_of(tx, EVERYONE, organisation_id):
         await adjust(tx, donation_id)
     today = domain.london_day(tx.now)
     since = year.first_claimable(today)
     expired = await store.count_expired(tx, EVERYONE, organisation_id, since)
-    gifts, more = await _gifts(tx, organisation_id, since, made_before)
+    gifts, more = await _gifts(tx, organisation_id, since, cutoff_at)
     made = schedule.make(gifts, today, year, together=together)
     drafted = Drafted(None, made.left_out, made.waiting + more, expired)
     if not made.listed:
@@ -70,7 +70,7 @@ async def draft(
     claim = Claim(
         id=tx.new_id(),
         organisation_id=organisation_id,
-        made_before=made_before,
+        cutoff_at=cutoff_at,
         status="drafted",
         donations=len(made.listed),
         lines=made.lines,
@@ -93,20 +93,20 @@ async def draft(
     return replace(drafted, claim=claim)
 
 
-async def _gifts(tx: Tx, organisation_id: UUID, since: datetime, made_before: datetime) -> tuple[list[Gift], int]:
+async def _gifts(tx: Tx, organisation_id: UUID, since: datetime, cutoff_at: datetime) -> tuple[list[Gift], int]:
     """The oldest gifts that fit into a claim, with those before them that HMRC would not take; and how many follow.
 
     However many it would not take, there is a way past them.
     """
     found: list[Gift] = []
     fit, after = 0, (since, UUID(int=0))
-    while batch := await store.claimable(tx, EVERYONE, organisation_id, after, made_before, BATCH):
+    while batch := await store.claimable(tx, EVERYONE, organisation_id, after, cutoff_at, BATCH):
         for place, gift in enumerate(batch):
             if fit == domain.MAX_GIFTS:
                 return found, len(batch) - place
             fit += schedule.taken(gift.declarer)[0] is not None
             found.append(gift)
-        after = (batch[-1].made_at, batch[-1].donation_id)
+        after = (batch[-1].created_at, batch[-1].donation_id)
     return found, 0
 
 

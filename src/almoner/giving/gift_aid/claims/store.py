@@ -12,7 +12,7 @@ from almoner.giving.gift_aid.declarations.domain import Declarer
 from almoner.platform.database.transactions import Everyone, Tx
 
 _COLUMNS: Final = (
-    "id, organisation_id, made_before, status, donations, lines, amount_minor, deducted_minor, drafted_at, drafted_by, "
+    "id, organisation_id, cutoff_at, status, donations, lines, amount_minor, deducted_minor, drafted_at, drafted_by, "
     "reference, paid_minor, note"
 )
 _DECLARER: Final = (
@@ -29,14 +29,14 @@ async def insert(tx: Tx, new: Claim) -> bool:
     return bool(
         await tx.fetchval(
             """
-            insert into gift_aid_claim (id, organisation_id, made_before, status, donations, lines, amount_minor,
+            insert into gift_aid_claim (id, organisation_id, cutoff_at, status, donations, lines, amount_minor,
                                         deducted_minor, drafted_at, drafted_by, status_changed_at)
             values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $9)
             on conflict (organisation_id) where status = 'drafted' do nothing returning true
             """,
             new.id,
             new.organisation_id,
-            new.made_before,
+            new.cutoff_at,
             new.status,
             new.donations,
             new.lines,
@@ -52,7 +52,7 @@ async def insert_entries(tx: Tx, claim_id: UUID, entries: Sequence[Entry]) -> No
     """The gifts of a new draft. Raises UniqueViolationError for one that is claimed for."""
     await tx.execute(
         """
-        insert into gift_aid_claimed (claim_id, donation_id, declaration_id, line, amount_minor)
+        insert into gift_aid_claim_donation (claim_id, donation_id, declaration_id, line, amount_minor)
         select $1, * from unnest($2::uuid[], $3::uuid[], $4::int[], $5::bigint[])
         """,
         claim_id,
@@ -77,16 +77,16 @@ select d.id, d.gift_aid_id, d.created_at, {_LEFT} as minor, {_DECLARER}
 from donation d join gift_aid_declaration g on g.id = d.gift_aid_id
 where d.organisation_id = $1 and (d.created_at, d.id) > ($2, $3) and d.created_at < $4
   and d.status in ('RECEIVED_PAYMENT', 'DISBURSED') and {_LEFT} > 0 and {_RESTS} and {_HOLDS}
-  and not exists (select from gift_aid_claimed c where c.donation_id = d.id and c.live)
+  and not exists (select from gift_aid_claim_donation c where c.donation_id = d.id and c.active)
 order by d.created_at, d.id limit $5
 """
 
 
 async def claimable(
-    tx: Tx, _scope: Everyone, organisation_id: UUID, after: tuple[datetime, UUID], made_before: datetime, limit: int
+    tx: Tx, _scope: Everyone, organisation_id: UUID, after: tuple[datetime, UUID], cutoff_at: datetime, limit: int
 ) -> list[Gift]:
     """Gifts of a charity that nothing is claimed for, the oldest first after one, but those that may go back."""
-    rows = await tx.fetch(CLAIMABLE, organisation_id, *after, made_before, limit)
+    rows = await tx.fetch(CLAIMABLE, organisation_id, *after, cutoff_at, limit)
     return [Gift(row[0], row[1], row[2], row["minor"], Declarer(*list(row)[4:])) for row in rows]
 
 
@@ -94,13 +94,13 @@ EXPIRED: Final = f"""
 select count(*) from donation d join gift_aid_declaration g on g.id = d.gift_aid_id
 where d.organisation_id = $1 and d.created_at < $2 and d.gift_aid_id is not null
   and d.status in ('RECEIVED_PAYMENT', 'DISBURSED') and {_LEFT} > 0 and {_HOLDS}
-  and not exists (select from gift_aid_claimed c where c.donation_id = d.id and c.live)
+  and not exists (select from gift_aid_claim_donation c where c.donation_id = d.id and c.active)
 """
 
 
-async def count_expired(tx: Tx, _scope: Everyone, organisation_id: UUID, made_before: datetime) -> int:
+async def count_expired(tx: Tx, _scope: Everyone, organisation_id: UUID, cutoff_at: datetime) -> int:
     """How many gifts of a charity were never claimed for in time."""
-    return int(await tx.fetchval(EXPIRED, organisation_id, made_before))
+    return int(await tx.fetchval(EXPIRED, organisation_id, cutoff_at))
 
 
 async def find(tx: Tx, _scope: Everyone, claim_id: UUID) -> Claim | None:
@@ -161,7 +161,7 @@ async def advance(
 
 async def let_go(tx: Tx, claim: Claim) -> None:
     """Its gifts can be claimed for anew, and what it took off is still to be taken off."""
-    await tx.execute("update gift_aid_claimed set live = false where claim_id = $1 and live", claim.id)
+    await tx.execute("update gift_aid_claim_donation set active = false where claim_id = $1 and active", claim.id)
     await tx.execute(
         """
         update gift_aid_adjustment a set deducted_minor = a.deducted_minor - d.amount_minor
@@ -173,7 +173,8 @@ async def let_go(tx: Tx, claim: Claim) -> None:
 
 LISTED: Final = f"""
 select c.line, d.id, c.declaration_id, d.created_at, c.amount_minor as minor, {_DECLARER}
-from gift_aid_claimed c join donation d on d.id = c.donation_id join gift_aid_declaration g on g.id = c.declaration_id
+from gift_aid_claim_donation c join donation d on d.id = c.donation_id
+join gift_aid_declaration g on g.id = c.declaration_id
 where c.claim_id = $1 order by c.line, d.created_at, d.id
 """
 
@@ -198,13 +199,13 @@ _CLAIMED: Final = (
     f"c.claim_id, c.donation_id, c.amount_minor, c.adjusted_minor, {STANDING} as standing, {_REASON} as reason"
 )
 _GIFTS: Final = """
-gift_aid_claimed c join gift_aid_claim q on q.id = c.claim_id join donation d on d.id = c.donation_id
+gift_aid_claim_donation c join gift_aid_claim q on q.id = c.claim_id join donation d on d.id = c.donation_id
 left join gift_aid_declaration g on g.id = d.gift_aid_id
 """
 
 LOCK_CLAIM_OF: Final = f"""
 select {_COLUMNS} from gift_aid_claim
-where id = (select claim_id from gift_aid_claimed where donation_id = $1 and live) for no key update
+where id = (select claim_id from gift_aid_claim_donation where donation_id = $1 and active) for no key update
 """
 
 
@@ -214,7 +215,7 @@ async def lock_claim_of(tx: Tx, _scope: Everyone, donation_id: UUID) -> Claim | 
     return _claim(row) if row else None
 
 
-CLAIMED: Final = f"select {_CLAIMED} from {_GIFTS} where c.claim_id = $1 and c.donation_id = $2 and c.live"
+CLAIMED: Final = f"select {_CLAIMED} from {_GIFTS} where c.claim_id = $1 and c.donation_id = $2 and c.active"
 
 
 async def find_claimed(tx: Tx, _scope: Everyone, claim_id: UUID, donation_id: UUID) -> Claimed | None:
@@ -225,7 +226,7 @@ async def find_claimed(tx: Tx, _scope: Everyone, claim_id: UUID, donation_id: UU
 
 OVER: Final = f"""
 select c.donation_id from {_GIFTS}
-where c.claim_id = $1 and c.live and c.amount_minor - c.adjusted_minor > {STANDING} order by c.donation_id
+where c.claim_id = $1 and c.active and c.amount_minor - c.adjusted_minor > {STANDING} order by c.donation_id
 """
 
 
@@ -236,7 +237,7 @@ async def over(tx: Tx, _scope: Everyone, claim_id: UUID) -> list[UUID]:
 
 OVER_OF: Final = f"""
 select c.donation_id from {_GIFTS}
-where q.organisation_id = $1 and q.status in ('submitted', 'paid') and c.live
+where q.organisation_id = $1 and q.status in ('submitted', 'paid') and c.active
   and c.amount_minor - c.adjusted_minor > {STANDING} order by c.donation_id
 """
 
@@ -247,7 +248,7 @@ async def over_of(tx: Tx, _scope: Everyone, organisation_id: UUID) -> list[UUID]
 
 
 CLAIMED_BY: Final = """
-select donation_id from gift_aid_claimed where declaration_id = $1 and live order by donation_id
+select donation_id from gift_aid_claim_donation where declaration_id = $1 and active order by donation_id
 """
 
 
@@ -260,7 +261,7 @@ async def adjust(tx: Tx, new: Adjustment) -> None:
     """Note what has to go back of a gift that the caller holds; with nothing of it left, it is claimed for no more."""
     await tx.execute(
         """
-        insert into gift_aid_adjustment (id, claim_id, donation_id, amount_minor, reason, made_at)
+        insert into gift_aid_adjustment (id, claim_id, donation_id, amount_minor, reason, created_at)
         values ($1, $2, $3, $4, $5, $6)
         """,
         new.id,
@@ -268,12 +269,12 @@ async def adjust(tx: Tx, new: Adjustment) -> None:
         new.donation_id,
         new.minor,
         new.reason,
-        new.made_at,
+        new.created_at,
     )
     await tx.execute(
         """
-        update gift_aid_claimed
-        set adjusted_minor = adjusted_minor + $3, live = adjusted_minor + $3 < amount_minor
+        update gift_aid_claim_donation
+        set adjusted_minor = adjusted_minor + $3, active = adjusted_minor + $3 < amount_minor
         where claim_id = $1 and donation_id = $2
         """,
         new.claim_id,
@@ -283,7 +284,7 @@ async def adjust(tx: Tx, new: Adjustment) -> None:
 
 
 _ADJUSTMENT: Final = (
-    "a.id, a.claim_id, a.donation_id, a.amount_minor, a.amount_minor - a.deducted_minor, a.reason, a.made_at"
+    "a.id, a.claim_id, a.donation_id, a.amount_minor, a.amount_minor - a.deducted_minor, a.reason, a.created_at"
 )
 
 LOCK_LEFT: Final = f"""
