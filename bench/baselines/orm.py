@@ -90,7 +90,7 @@ class IdempotencyAnswer(Model):
     key_hash: Mapped[bytes] = mapped_column(primary_key=True)
     route: Mapped[str]
     fingerprint: Mapped[bytes]
-    answer: Mapped[bytes]
+    response: Mapped[bytes]
     created_at: Mapped[datetime]
     expires_at: Mapped[datetime]
 
@@ -224,7 +224,7 @@ async def create_session(body: SessionIn, db: Db, who: PartnerId, idempotency_ke
     """Create a donation session."""
     key = hashlib.sha256(idempotency_key.encode()).digest()
     if stored := await db.get(IdempotencyAnswer, (who, key)):
-        return One.model_validate_json(stored.answer)
+        return One.model_validate_json(stored.response)
     organisation = await db.get(Organisation, parse(body.organisation_id))
     if organisation is None or organisation.partner_id not in (None, who):
         raise HTTPException(400)

@@ -63,7 +63,7 @@ async def test_a_batch_that_is_booked_at_once_pays_each_of_its_payouts(
     looked = await bank.stated(alone, content)
     assert (looked.lines, looked.matched) == (4, 4)
     assert await statuses(partner) == {"PAID"}
-    expected = [("B1", "dismissed", None), *((f"B1/{rank}", "matched", "payout") for rank in (1, 2, 3))]
+    expected = [("B1", "dismissed", None), *((f"B1/{rank}", "matched", "disbursement") for rank in (1, 2, 3))]
     assert await kept(alone) == expected
     assert (await bank.stated(alone, content)).lines == 0, "told again it is known"
     back = camt.entry("R1", minor // 3, end_to_end=ends[0], returned="AC04", currency="USD")

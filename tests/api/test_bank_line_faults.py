@@ -124,7 +124,7 @@ async def test_m7_of_two_alike_that_go_back_the_one_that_was_noted_may_be_told_l
     for name in ("OUT2", "OUT1", "OUT3"):
         await heard(alone, came(name, -2500, named), name=f"S-{name}")
     found = await lines(alone)
-    assert [found[name].matched_as for name in ("OUT2", "OUT1", "OUT3")] == ["gift_refund", "gift_refund", None]
+    assert [found[name].matched_as for name in ("OUT2", "OUT1", "OUT3")] == ["donation_refund", "donation_refund", None]
     assert await books.balanced(alone)
 
 
@@ -164,8 +164,8 @@ async def test_people_assign_payouts_and_what_came_back_of_them(alone: Service, 
         await assign("B1")
     assert await assign("B2") == "RETURNED"
     assert {name: one.matched_as for name, one in (await lines(alone)).items()} == {
-        "B1": "payout",
-        "B2": "payout_return",
+        "B1": "disbursement",
+        "B2": "disbursement_return",
         "B3": None,
     }
     await consistent(alone)
@@ -267,7 +267,7 @@ async def test_m6_a_gift_that_was_accepted_goes_back_by_bank_under_its_reference
     gift = alone.db.deployment.ids.text("donation", made.id)
     data(await partner.post(f"/v1/donations/{gift}/refund", {}))
     await heard(alone, came("B2", -held.money.minor, f"back {named}"), name="S2", opening=held.money.minor)
-    assert (await lines(alone))["B2"].matched_as == "gift_refund"
+    assert (await lines(alone))["B2"].matched_as == "donation_refund"
     now = data(await partner.get(f"/v1/donations/{gift}"))
     assert (now["refundedAmount"], now["refundedAt"] is None) == (held.money.minor, False)
     await consistent(alone)

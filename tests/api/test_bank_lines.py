@@ -111,8 +111,8 @@ async def test_a_return_that_is_told_before_its_payout_leaves_no_line_open(alone
     back = moved("B2", 2437, end_to_end=payout, returned="AC04")
     await heard(alone, back, moved("B1", -2437, end_to_end=payout))
     assert {name: one.matched_as for name, one in (await lines(alone)).items()} == {
-        "B1": "payout",
-        "B2": "payout_return",
+        "B1": "disbursement",
+        "B2": "disbursement_return",
     }
     assert [one["status"] for one in await payouts(partner)] == ["RETURNED"]
 
@@ -149,7 +149,7 @@ async def test_m12_an_imported_line_confirms_no_payout_that_one_person_could_hav
         two = Confirmation("operator_a", 0, "telephone", ("operator_b", "the bank's own page"))
         await holding.confirm(tx, named, two)
     await heard(alone, moved("B3", 1), reference="S2")
-    assert (await lines(alone))["B1"].matched_as == "payout"
+    assert (await lines(alone))["B1"].matched_as == "disbursement"
 
 
 async def test_m7_what_a_provider_paid_out_is_found_by_its_name_and_sum(alone: Service, partner: Client) -> None:

@@ -129,7 +129,7 @@ async def test_m7_one_account_in_two_spellings_is_one(alone: Service, partner: C
         moved = came("B1", 2500, named)
         await bank.stated(alone, camt.statement(moved, currency="USD", reference=f"S{rank}", account=account))
     assert [(one.account, one.matched_as, one.reason) for one in await lines(alone)] == [
-        (camt.ACCOUNT, "gift", None),
+        (camt.ACCOUNT, "donation", None),
         (camt.ACCOUNT, None, Open.SEEN_BEFORE),
     ]
     assert await books.in_bank(alone, "USD") == 2500
@@ -158,7 +158,7 @@ async def test_m7_a_credit_that_is_taken_back_is_no_double_and_holds_payouts_bac
     named = await reference(giving)
     await taken_back(alone, named, named if worded else "")
     first, second = await lines(alone)
-    assert (first.matched_as, second.status, second.reason) == ("gift", "open", Open.TAKEN_BACK)
+    assert (first.matched_as, second.status, second.reason) == ("donation", "open", Open.TAKEN_BACK)
     async with alone.db.read() as tx:
         [hold] = await holding.holds(tx)
         gift = await tx.fetchrow("select id, partner_id, organisation_id from donation")
@@ -188,7 +188,7 @@ async def test_m7_a_credit_that_is_taken_back_is_the_transfer_of_a_refund_that_p
     await alone.drain()
     async with alone.db.write() as tx:
         await service.assign_gift(tx, line.id, donation, by="officer")
-    assert [one.matched_as for one in await lines(alone)] == ["gift", "gift_refund"]
+    assert [one.matched_as for one in await lines(alone)] == ["donation", "donation_refund"]
     assert await books.in_bank(alone, "USD") == 0
     assert await books.balanced(alone)
 
@@ -203,7 +203,7 @@ async def test_m7_a_debit_that_is_taken_back_is_the_return_of_its_payout(alone: 
     for rank, minor in enumerate((-2437, 2437), 1):
         moved = camt.entry("B1", minor, end_to_end=sent["endToEndId"], currency="USD", reversal=minor > 0)
         await bank.stated(alone, camt.statement(moved, currency="USD", reference=f"S{rank}"))
-    assert [one.matched_as for one in await lines(alone)] == ["payout", "payout_return"]
+    assert [one.matched_as for one in await lines(alone)] == ["disbursement", "disbursement_return"]
     assert [one["status"] for one in await payouts(partner)] == ["RETURNED"]
 
 
@@ -275,7 +275,7 @@ async def test_m7_a_credit_that_is_taken_back_and_booked_again_leaves_the_gift_a
     await alone.drain()
     async with alone.db.write() as tx:
         await service.assign_gift(tx, (await lines(alone))[1].id, donation, by="officer")
-    assert [one.matched_as for one in await lines(alone)] == ["gift", "gift_refund", "gift"]
+    assert [one.matched_as for one in await lines(alone)] == ["donation", "donation_refund", "donation"]
     assert await books.in_bank(alone, "USD") == 2500
     assert await payment(alone) == "succeeded"
     assert await books.balanced(alone)

@@ -63,7 +63,7 @@ async def test_a_transfer_is_confirmed_arrives_and_is_settled_at_once(giving: Gi
     words = f"gift rf{named[2:4]} {named[4:8].lower()}-{named[8:].lower()} thank you"
     looked = await stated(giving, came(name, 2500, words), reference=f"S1-{named}")
     assert looked.matched == 1
-    assert (await line(giving, name)).matched_as == "gift"
+    assert (await line(giving, name)).matched_as == "donation"
     now = await donation(giving)
     assert (now["status"], now["amount"], now["settledAmount"]["amount"]) == ("RECEIVED_PAYMENT", 2500, 2500)
     assert await giving.events() == SETTLED
@@ -178,7 +178,7 @@ async def test_m6_another_currency_is_held_and_only_goes_back(giving: Giving) ->
     back = came(f"T6-{named}", -2500, named, "EUR")
     await stated(giving, back, reference=f"S6-{named}", currency="EUR")
     assert [one.status for one in await held(giving)] == ["refunded"]
-    assert (await line(giving, f"T6-{named}")).matched_as == "gift_refund"
+    assert (await line(giving, f"T6-{named}")).matched_as == "donation_refund"
 
 
 async def test_m6_late_money_in_another_currency_only_goes_back(giving: Giving) -> None:
@@ -210,7 +210,7 @@ async def test_m6_a_standing_order_goes_back_transfer_by_transfer(giving: Giving
     assert [one.status for one in await held(giving)] == ["refunding", "refunding", "refunded"]
     await stated(giving, *back[1:], reference=f"SG1-{named}")
     assert {one.status for one in await held(giving)} == {"refunded"}
-    assert {(await line(giving, f"TG{rank}-{named}")).matched_as for rank in range(3)} == {"gift_refund"}
+    assert {(await line(giving, f"TG{rank}-{named}")).matched_as for rank in range(3)} == {"donation_refund"}
     await stated(giving, came(f"TG3-{named}", -2500, named), reference=f"SG2-{named}")
     assert (await line(giving, f"TG3-{named}")).reason == "matched_before"  # sent back once too often
 
@@ -256,7 +256,7 @@ async def test_a_refund_goes_back_by_bank(giving: Giving) -> None:
     data(await giving.api.post(f"/v1/donations/{paid['id']}/refund", {"amount": 1000}))
     back = came(f"TB-{named}", -1000, f"refund {named}")
     await stated(giving, back, reference=f"SB-{named}")
-    assert (await line(giving, f"TB-{named}")).matched_as == "gift_refund"
+    assert (await line(giving, f"TB-{named}")).matched_as == "donation_refund"
     assert (await donation(giving))["refundedAmount"] == 1000
 
 
@@ -315,7 +315,7 @@ async def test_an_officer_assigns_a_transfer_without_its_reference(giving: Givin
         assert donation_id is not None
         await bank_lines.assign_gift(tx, waiting.id, donation_id, by="officer")
     assert await giving.events() == SETTLED
-    assert (await line(giving, f"TC-{named}")).matched_as == "gift"
+    assert (await line(giving, f"TC-{named}")).matched_as == "donation"
 
 
 async def test_a_line_is_not_assigned_to_a_gift_by_card(giving: Giving) -> None:

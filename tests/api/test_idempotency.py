@@ -143,7 +143,7 @@ async def test_i8_other_keys_are_refused(api: Client, key: str) -> None:
 async def test_i8_answers_and_keys_are_not_readable_in_the_database(service: Service, api: Client) -> None:
     await api.post("/v1/categories", {"name": "Readable-name"}, idempotency_key="readable-key")
     async with service.db.read() as tx:
-        rows = await tx.fetch("select a::text as row, encode(answer, 'escape') as answer from idempotency_response a")
+        rows = await tx.fetch("select a::text as row, encode(response, 'escape') as answer from idempotency_response a")
     assert rows
     for row in rows:
         assert "Readable-name" not in row["answer"]

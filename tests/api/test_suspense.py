@@ -78,7 +78,7 @@ async def test_m6_every_row_of_the_rules_holds_in_the_running_service(giving: Gi
     await work(giving)
     await work(giving)
     ended = await held(giving)
-    assert ended.status == {Action.REFUND: "refunded", Action.DISMISS: "dismissed"}[row.action]
+    assert ended.status == {Action.REFUND: "refunded", Action.DISMISS: "written_off"}[row.action]
     assert ended.decided_by == "rule"
     money = found.money
     assert await postings(giving, found.id) == [(kind, money.minor, money.currency) for kind in row.postings]
@@ -97,7 +97,7 @@ async def test_m5_what_never_reached_us_is_neither_posted_nor_sent_back_whatever
     assert found.reason == reason
     giving.service.clock.advance(DAY * 31)
     await work(giving)
-    assert (await held(giving)).status == "dismissed"
+    assert (await held(giving)).status == "written_off"
     assert (await postings(giving, found.id), giving.provider.refunds) == ([], {})
 
 
@@ -115,8 +115,11 @@ async def test_m6_a_person_decides_before_the_rule(giving: Giving, reason: str, 
     ended = await held(giving)
     assert ended.decided_by == "ada"
     assert ended.note is not None
-    assert ended.status == {"refund": "refunded", "dismiss": "dismissed"}[answer]
-    kinds = {"refund": ["payment_held", "refund_begun", "refund_paid"], "dismiss": ["payment_held", "held_dismissed"]}
+    assert ended.status == {"refund": "refunded", "dismiss": "written_off"}[answer]
+    kinds = {
+        "refund": ["payment_unallocated", "unallocated_refund_started", "unallocated_refund_sent"],
+        "dismiss": ["payment_unallocated", "unallocated_written_off"],
+    }
     assert [kind for kind, *_ in await postings(giving, found.id)] == kinds[answer]
     assert len(giving.provider.refunds) == (answer == "refund")
 
@@ -180,7 +183,11 @@ async def test_i6_a_lost_answer_is_asked_for_again_and_money_goes_back_once(givi
     assert (await held(giving)).status == "refunded"
     assert len(giving.provider.refunds) == 1
     assert giving.provider.calls.count("refund") == 2
-    assert [kind for kind, *_ in await postings(giving, found.id)] == ["payment_held", "refund_begun", "refund_paid"]
+    assert [kind for kind, *_ in await postings(giving, found.id)] == [
+        "payment_unallocated",
+        "unallocated_refund_started",
+        "unallocated_refund_sent",
+    ]
 
 
 async def test_i5_many_workers_send_it_back_once(giving: Giving) -> None:
@@ -257,7 +264,7 @@ async def test_the_mail_says_how_much_for_whom_and_why_in_the_donors_language(ow
         ("status = 'refunding'", "unallocated_payment_decided"),
         ("status = 'refunding', decided_at = received_at, decided_by = 'ada'", "unallocated_payment_decided"),
         (
-            "status = 'dismissed', decided_at = received_at, decided_by = '', note = 'x'",
+            "status = 'written_off', decided_at = received_at, decided_by = '', note = 'x'",
             "unallocated_payment_decided_by_check",
         ),
         ("provider_refund = 'x'", "unallocated_payment_refunded"),

@@ -26,11 +26,11 @@ from tests.support.transfers import begun, came, reference
 
 ROOT = Path(__file__).parents[2]
 KINDS = {
-    "A": ("gift", 2500),
-    "B": ("gift", 2500),
+    "A": ("donation", 2500),
+    "B": ("donation", 2500),
     "C": ("request", 700),
-    "D": ("payout", -2437),
-    "E": ("gift_refund", -2400),
+    "D": ("disbursement", -2437),
+    "E": ("donation_refund", -2400),
 }
 """Lines of each statement by the end of their names: what they are the movement of, and of how much."""
 

@@ -85,7 +85,11 @@ async def test_m6_i6_a_process_killed_while_sending_money_back_sends_it_once(own
             assert await tx.fetchval("select count(*) from provider_call_lease") == 0
             assert await tx.fetchval("select count(*) from sandbox_mail") == 1
         assert [tuple(row) for row in sent] == [(payment, 2500)]
-        assert [row["kind"] for row in kinds] == ["payment_held", "refund_begun", "refund_paid"]
+        assert [row["kind"] for row in kinds] == [
+            "payment_unallocated",
+            "unallocated_refund_started",
+            "unallocated_refund_sent",
+        ]
         await own.drain()  # signs the heads of the audit log, which nobody did while time moved
         assert (await selfcheck.run(own.db, CHECKS)).findings == ()
     await api.close()
@@ -113,7 +117,7 @@ async def test_i6_a_process_killed_while_sending_a_gift_back_sends_it_once(own: 
             kinds = await tx.fetch("select kind from ledger_transfer order by id")
             assert await tx.fetchval("select count(*) from provider_call_lease") == 0
         assert [tuple(row) for row in sent] == [(payment, 1000)]
-        assert [row["kind"] for row in kinds] == ["payment_received", "gift_refund_begun", "gift_refund_sent"]
+        assert [row["kind"] for row in kinds] == ["payment_received", "donation_refund_started", "donation_refund_sent"]
         assert (await giving.events()).count("donation.refunded") == 1
         await own.drain()
         async with own.db.read() as tx:

@@ -213,8 +213,8 @@ async def test_i8_stored_answers_cannot_be_read_from_the_database(api: Client, s
     name = unique("canary-category")
     data(await api.post("/v1/categories", {"name": name}, idempotency_key=unique("canary-key")))
     async with service.db.read() as tx:
-        rows = await tx.fetch("select key_hash, fingerprint, answer, route from idempotency_response")
-    stored = b"".join(row["key_hash"] + row["fingerprint"] + row["answer"] + row["route"].encode() for row in rows)
+        rows = await tx.fetch("select key_hash, fingerprint, response, route from idempotency_response")
+    stored = b"".join(row["key_hash"] + row["fingerprint"] + row["response"] + row["route"].encode() for row in rows)
     assert rows
     assert b"canary" not in stored
 

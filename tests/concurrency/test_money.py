@@ -77,10 +77,10 @@ async def check(world: World) -> None:
         moves = await tx.fetchval("select count(*) from reassignment where amount_minor > 0")
     assert paid_out is not None
     posted.update(
-        payout_sent=paid_out["sent"],
-        payout_paid=paid_out["paid"],
-        payout_undone=paid_out["returned"],
-        payout_returned=paid_out["came_back"],
+        disbursement_sent=paid_out["sent"],
+        disbursement_paid=paid_out["paid"],
+        disbursement_reversed=paid_out["returned"],
+        disbursement_returned=paid_out["came_back"],
         reassigned=moves,
     )
     assert {row["key"]: row["minor"] for row in rows if row["minor"]} == balances

@@ -86,7 +86,7 @@ async def told(service: Service, statement: str, name: str = "r") -> None:
         await tx.execute(statement, line_id)
 
 
-@pytest.mark.parametrize("matched_as", ["gift", "gift_refund", "other"])
+@pytest.mark.parametrize("matched_as", ["donation", "donation_refund", "other"])
 async def test_a_line_of_a_gift_names_its_settlement(service: Service, matched_as: str) -> None:
     matched = f"matched_as = '{matched_as}', status = 'matched', reason = null, decided_by = 'x'"
     with pytest.raises(CheckViolationError):

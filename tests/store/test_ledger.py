@@ -179,7 +179,7 @@ async def test_m1_a_kind_of_account_has_the_owner_of_its_kind(service: Service, 
 async def test_m1_a_movement_is_posted_once(service: Service, provider: str, cause: UUID) -> None:
     moved = books.payment_received(uuid4(), provider, cause, Money(700, "USD"))
     await post(service, moved)
-    for again in (moved, [*moved, *books.payment_held(uuid4(), provider, Money(1, "USD"))]):
+    for again in (moved, [*moved, *books.payment_unallocated(uuid4(), provider, Money(1, "USD"))]):
         with pytest.raises(asyncpg.UniqueViolationError) as refused:
             await post(service, again)
         assert refused.value.constraint_name == "ledger_transfer_once"
@@ -190,13 +190,13 @@ async def test_m1_no_more_leaves_an_account_than_came_to_it(service: Service, pr
     money = Money(10_001, "USD")
     other, half = uuid4(), Money(5_001, "USD")
     for transfers in (
-        books.payout_sent(uuid4(), cause, money),
-        books.payout_paid(uuid4(), cause, Money(1, "USD")),
+        books.disbursement_sent(uuid4(), cause, money),
+        books.disbursement_paid(uuid4(), cause, Money(1, "USD")),
         books.reassigned(uuid4(), cause, other, money),
-        books.refund_begun(uuid4(), provider, Money(1, "USD")),
-        books.refund_paid(uuid4(), provider, Money(1, "USD")),
-        books.held_dismissed(uuid4(), provider, Money(1, "USD")),
-        [*books.payout_sent(uuid4(), cause, half), *books.payout_sent(uuid4(), cause, half)],
+        books.unallocated_refund_started(uuid4(), provider, Money(1, "USD")),
+        books.unallocated_refund_sent(uuid4(), provider, Money(1, "USD")),
+        books.unallocated_written_off(uuid4(), provider, Money(1, "USD")),
+        [*books.disbursement_sent(uuid4(), cause, half), *books.disbursement_sent(uuid4(), cause, half)],
     ):
         with pytest.raises((asyncpg.CheckViolationError, asyncpg.ForeignKeyViolationError)) as refused:
             await post(service, transfers)
@@ -211,8 +211,8 @@ async def test_m1_of_several_transfers_all_are_posted_or_none(service: Service, 
     assert await sides(service, books.liability(cause, "USD")) == (300, 10_000)
     assert await sides(service, books.fees(provider, "USD")) == (300, 300)
     held, paid = (
-        books.payment_held(uuid4(), provider, Money(5, "USD")),
-        books.refund_paid(uuid4(), provider, Money(9, "USD")),
+        books.payment_unallocated(uuid4(), provider, Money(5, "USD")),
+        books.unallocated_refund_sent(uuid4(), provider, Money(9, "USD")),
     )
     with pytest.raises(asyncpg.CheckViolationError):
         await post(service, [*held, *paid])
@@ -281,14 +281,17 @@ class _Writer:
         moves: list[Callable[[], list[Transfer]]] = [
             lambda: books.payment_received(owner, provider, cause, money),
             lambda: books.payment_received(owner, provider, cause, money),
-            lambda: books.payment_held(owner, provider, money),
+            lambda: books.payment_unallocated(owner, provider, money),
             lambda: books.settled(owner, provider, money, fee, cause),
-            lambda: books.payout_sent(owner, cause, money),
-            lambda: books.payout_paid(owner, cause, money),
-            lambda: books.payout_returned(owner, cause, money, was_paid=chance.random() < 0.5),
+            lambda: books.disbursement_sent(owner, cause, money),
+            lambda: books.disbursement_paid(owner, cause, money),
+            lambda: books.disbursement_returned(owner, cause, money, was_paid=chance.random() < 0.5),
             lambda: books.reassigned(owner, cause, other, money),
-            lambda: [*books.payment_held(owner, provider, money), *books.refund_begun(owner, provider, money)],
-            lambda: books.refund_paid(owner, provider, money),
+            lambda: [
+                *books.payment_unallocated(owner, provider, money),
+                *books.unallocated_refund_started(owner, provider, money),
+            ],
+            lambda: books.unallocated_refund_sent(owner, provider, money),
         ]
         return chance.choice(moves)()
 
@@ -303,7 +306,10 @@ async def test_m2_writers_who_open_the_same_new_accounts_at_once_wait_for_each_o
         money = Money(100, "GBP")
         # Each opens two accounts and uses one that all of them lock.
         both = [
-            [*books.payment_received(uuid4(), provider, cause, money), *books.payment_held(uuid4(), provider, money)]
+            [
+                *books.payment_received(uuid4(), provider, cause, money),
+                *books.payment_unallocated(uuid4(), provider, money),
+            ]
             for _ in range(8)
         ]
         await asyncio.gather(*(post(service, transfers) for transfers in both))
@@ -313,7 +319,7 @@ async def test_m2_writers_who_open_the_same_new_accounts_at_once_wait_for_each_o
 async def test_m2_transactions_that_post_in_steps_never_wait_for_each_other(service: Service) -> None:
     """Each has posted to accounts that the other posts to next."""
     first, second = [
-        books.payment_held(uuid4(), f"p{uuid4().hex[:12]}", Money(100, currency)) for currency in ("USD", "EUR")
+        books.payment_unallocated(uuid4(), f"p{uuid4().hex[:12]}", Money(100, currency)) for currency in ("USD", "EUR")
     ]
     await post(service, first + second)  # the accounts are open
     both = asyncio.Barrier(2)
@@ -322,7 +328,7 @@ async def test_m2_transactions_that_post_in_steps_never_wait_for_each_other(serv
         async with service.db.write() as tx:
             for currency in currencies:
                 provider = first[0].debit.provider if currency == "USD" else second[0].debit.provider
-                ledger.post(tx, books.payment_held(uuid4(), str(provider), Money(100, currency)))
+                ledger.post(tx, books.payment_unallocated(uuid4(), str(provider), Money(100, currency)))
                 await both.wait()
 
     await asyncio.gather(steps("USD", "EUR"), steps("EUR", "USD"))
@@ -335,9 +341,9 @@ async def test_m1_what_is_posted_in_a_savepoint_goes_with_it(service: Service, p
         ledger.post(tx, books.payment_received(uuid4(), provider, cause, Money(100, "USD")))
         with pytest.raises(asyncpg.CheckViolationError):
             async with tx.savepoint():
-                ledger.post(tx, books.payout_sent(uuid4(), cause, Money(10_001, "USD")))
+                ledger.post(tx, books.disbursement_sent(uuid4(), cause, Money(10_001, "USD")))
         async with tx.savepoint():
-            ledger.post(tx, books.payout_sent(uuid4(), cause, Money(10_000, "USD")))
+            ledger.post(tx, books.disbursement_sent(uuid4(), cause, Money(10_000, "USD")))
     assert await sides(service, liability) == (10_000, 10_100)
 
 

@@ -110,9 +110,9 @@ def faults() -> Iterator[Fault]:
     """
     for check, kinds in {
         "payments.received_are_posted": ("payment_received",),
-        "suspense.states_are_posted": ("payment_held", "refund_begun", "refund_paid"),
+        "suspense.states_are_posted": ("payment_unallocated", "unallocated_refund_started", "unallocated_refund_sent"),
         "settlements.lines_are_posted": ("settled", "provider_fee", "fee_charged"),
-        "payouts.states_are_posted": ("payout_sent", "payout_paid"),
+        "payouts.states_are_posted": ("disbursement_sent", "disbursement_paid"),
         "reassignments.are_posted": ("reassigned",),
     }.items():
         for kind in kinds:
@@ -173,7 +173,7 @@ def faults() -> Iterator[Fault]:
         "suspense.dismissed_was_never_ours",
         """
         update settlement_line set payment_id = null,
-            unallocated_payment_id = (select id from unallocated_payment where status = 'dismissed' limit 1)
+            unallocated_payment_id = (select id from unallocated_payment where status = 'written_off' limit 1)
         where id = (select id from settlement_line where payment_id is not null limit 1)
         """,
     )
@@ -426,12 +426,12 @@ async def test_nothing_is_found_after_the_usual_journeys(lived: Service) -> None
         kinds = {row["kind"] for row in await tx.fetch("select distinct kind from ledger_transfer")}
     assert kinds >= {
         "payment_received",
-        "payment_held",
-        "refund_paid",
+        "payment_unallocated",
+        "unallocated_refund_sent",
         "settled",
-        "payout_paid",
+        "disbursement_paid",
         "reassigned",
-        "request_covered",
+        "request_allocated",
     }
 
 

@@ -56,11 +56,11 @@ def of_bank_files() -> Iterator[Fault]:
     )
     yield Fault(
         "bank_lines.gifts_are_settled",
-        "update bank_statement_line set amount_minor = amount_minor + 1 where matched_as = 'gift'",
+        "update bank_statement_line set amount_minor = amount_minor + 1 where matched_as = 'donation'",
     )
     yield Fault(
         "bank_lines.gifts_are_settled",
-        "update bank_statement_line set matched_as = 'settlement' where matched_as = 'gift'",
+        "update bank_statement_line set matched_as = 'settlement' where matched_as = 'donation'",
     )
     yield Fault(
         "bank_lines.gifts_are_settled",
@@ -81,6 +81,6 @@ def of_bank_files() -> Iterator[Fault]:
         "bank_lines.payouts_follow",
         """
         update disbursement set status = 'SENT', paid_at = null
-        where id = (select disbursement_id from bank_statement_line where matched_as = 'payout' limit 1)
+        where id = (select disbursement_id from bank_statement_line where matched_as = 'disbursement' limit 1)
         """,
     )

@@ -34,7 +34,7 @@ OPEN = "(select id from dispute where status = 'open' limit 1)"
 
 def of_disputes() -> Iterator[Fault]:
     """One of each kind, and more where a check can be broken from two sides."""
-    for kind in ("dispute_drawn", "dispute_returned", "dispute_lost", "dispute_borne", "dispute_recovered"):
+    for kind in ("dispute_debited", "dispute_returned", "dispute_lost", "dispute_absorbed", "dispute_recovered"):
         check = "disputes.recovered_is_posted" if kind == "dispute_recovered" else "disputes.states_are_posted"
         one = f"(select id from ledger_transfer where kind = '{kind}' limit 1)"
         yield Fault(check, f"delete from ledger_transfer where id = {one}")

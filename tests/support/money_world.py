@@ -325,7 +325,7 @@ class World(Directly, Back, Claiming, Transferring):
             )
         for payment in self._succeeded():
             currency, minor = payment.money.currency, payment.money.minor
-            posted["payment_held" if payment.id in held else "payment_received"] += 1
+            posted["payment_unallocated" if payment.id in held else "payment_received"] += 1
             posted.update(("settled", "provider_fee"))
             balances[f"bank:{currency}"] -= minor - FEE
             if payment.id in held:

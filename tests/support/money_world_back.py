@@ -164,11 +164,11 @@ class Back:
             posted["refund_settled"] += 1
             assert (":giftrefund:" in key) is (of not in held)
             if of in held:
-                posted.update(("refund_begun", "refund_paid"))
+                posted.update(("unallocated_refund_started", "unallocated_refund_sent"))
         for of, disputes in self.provider.disputed.items():
             for one in disputes:
                 currency, won = one.money.currency, one.status is DisputeStatus.WON
-                posted.update(("dispute_drawn", "dispute_settled", "provider_fee"))
+                posted.update(("dispute_debited", "dispute_settled", "provider_fee"))
                 balances[f"bank:{currency}"] += DISPUTE_FEE
                 balances[f"fees:{currency}:{PROVIDER}"] -= DISPUTE_FEE
                 if won:
@@ -176,7 +176,7 @@ class Back:
                 else:
                     balances[f"bank:{currency}"] += one.money.minor
                     if of in held:
-                        posted.update(("dispute_returned", "refund_begun", "refund_paid"))
+                        posted.update(("dispute_returned", "unallocated_refund_started", "unallocated_refund_sent"))
         for minor in self.by_bank.values():
             balances[f"bank:{CURRENCY}"] += minor
         await self._expect_rows(balances, posted)
@@ -188,14 +188,14 @@ class Back:
         assert not [dict(row) for row in refunds if row["status"] == "begun"], "every refund has ended"
         for row in refunds:
             amount, borne, back = row["amount_minor"], row["deducted_minor"], row["restored_minor"]
-            posted["gift_refund_begun"] += borne > 0
-            posted["gift_refund_topped_up"] += amount > borne
-            posted["gift_refund_sent"] += row["status"] == "sent"
-            posted["gift_refund_undone"] += bool(back)
-            posted["gift_refund_untopped"] += back is not None and back < amount
+            posted["donation_refund_started"] += borne > 0
+            posted["donation_refund_fee_covered"] += amount > borne
+            posted["donation_refund_sent"] += row["status"] == "sent"
+            posted["donation_refund_reversed"] += bool(back)
+            posted["donation_refund_fee_restored"] += back is not None and back < amount
         for row in lost:
             posted["dispute_lost"] += row["amount_minor"] > row["absorbed_minor"]
-            posted["dispute_borne"] += row["absorbed_minor"] > 0
+            posted["dispute_absorbed"] += row["absorbed_minor"] > 0
             posted["dispute_recovered"] += bool(row["recovered_minor"])
             if row["disbursed"] and row["recovered_minor"] is None:
                 balances[f"fees:{CURRENCY}:{PROVIDER}"] -= row["amount_minor"]

@@ -96,7 +96,7 @@ class Directly:
             balances[f"suspense:{money.currency}:{PARTNERS}"] += money.minor
         for of, minor in await self._applied():
             taken[self.service.db.deployment.ids.text("donationrequest", of)] += minor
-            posted["over_applied"] += 1
+            posted["overpayment_applied"] += 1
         for request in set(taken) | {one["donationRequestId"] for one in donations if one["donationRequestId"]}:
             inside = [one for one in donations[::-1] if one["donationRequestId"] == request]
             left = min(taken[request], sum(one["amount"] for one in inside))
@@ -107,14 +107,14 @@ class Directly:
                     break
                 assert one["status"] in ("RECEIVED_PAYMENT", "DISBURSED")
                 left -= one["amount"]
-                posted["request_covered"] += 1
+                posted["request_allocated"] += 1
             balances[f"request_clearing:{CURRENCY}"] += left
         async with self.db.read() as tx:
             for row in await tx.fetch("select * from request_payment"):
                 posted["request_paid"] += row["applied_minor"] > 0 and row["applied_from"] is None
-                posted["request_over"] += row["overpaid_minor"] > 0 and row["applied_from"] is None
+                posted["request_overpaid"] += row["overpaid_minor"] > 0 and row["applied_from"] is None
                 if row["status"] == "returned":
-                    posted["over_returned"] += 1
+                    posted["overpayment_returned"] += 1
                     balances[f"bank:{row['currency']}"] += row["overpaid_minor"]
                     balances[f"suspense:{row['currency']}:{PARTNERS}"] -= row["overpaid_minor"]
 

@@ -205,18 +205,22 @@ class Transferring:
                 "select remittance_information, amount_minor, reason from bank_statement_line where status = 'open'"
             )
         assert not [dict(row) for row in waiting]
-        assert not [dict(row) for row in held if row["status"] not in ("refunded", "accepted")]
+        assert not [dict(row) for row in held if row["status"] not in ("refunded", "applied")]
         back, gone = await self._going_back(), self._gone()
         decided, left = Counter(one[1:4] for one in back), Counter(one[:3] for one in gone)
         assert decided == left, (decided - left, left - decided)
         came = len(self.moved) - len(gone)
         posted["settled"] += came
-        posted["payment_held"] += len(held)
+        posted["payment_unallocated"] += len(held)
         posted["payment_received"] += came - len(held)
         posted["refund_settled"] += len(gone)
         for row in held:
             sent = row["status"] == "refunded"
-            posted.update(("refund_begun", "refund_paid") if sent else ("held_accepted", "payment_received"))
+            posted.update(
+                ("unallocated_refund_started", "unallocated_refund_sent")
+                if sent
+                else ("unallocated_applied", "payment_received")
+            )
         for moved in self.moved.values():
             balances[f"bank:{moved.currency}"] -= moved.minor
         for one in back:

@@ -27,8 +27,8 @@ PART = "(select id from donation_request where status = 'PARTLY_PAID' limit 1)"
 def of_requests() -> Iterator[Fault]:
     """One of each kind, and more where a check can be broken from two sides."""
     for check, kinds in {
-        "donation_requests.transfers_are_posted": ("request_paid", "request_over"),
-        "donation_requests.received_are_posted": ("request_covered",),
+        "donation_requests.transfers_are_posted": ("request_paid", "request_overpaid"),
+        "donation_requests.received_are_posted": ("request_allocated",),
     }.items():
         for kind in kinds:
             yield Fault(check, f"delete from ledger_transfer where kind = '{kind}'")

@@ -28,17 +28,23 @@ def _refunds_of_gifts() -> list[tuple[list[Transfer], list[tuple[str, str, str, 
     owed, back, by_bank = f"donation_liability:USD:{CAUSE}", "refunds:USD:test", "refunds:USD:partner_transfers"
     none, net = Money(0, "USD"), GIFT - FEE
     return [
-        (books.gift_refund_begun(OWNER, "test", CAUSE, GIFT, GIFT), [("gift_refund_begun", owed, back, 2500)]),
         (
-            books.gift_refund_begun(OWNER, "test", CAUSE, GIFT, net),
-            [("gift_refund_begun", owed, back, 2425), ("gift_refund_topped_up", fees, back, 75)],
+            books.donation_refund_started(OWNER, "test", CAUSE, GIFT, GIFT),
+            [("donation_refund_started", owed, back, 2500)],
         ),
-        (books.gift_refund_begun(OWNER, "test", CAUSE, GIFT, none), [("gift_refund_topped_up", fees, back, 2500)]),
-        (books.gift_refund_sent(OWNER, "test", GIFT), [("gift_refund_sent", back, clearing, 2500)]),
-        (books.gift_refund_sent(OWNER, books.PARTNERS, GIFT), [("gift_refund_sent", by_bank, bank, 2500)]),
         (
-            books.gift_refund_undone(OWNER, "test", CAUSE, GIFT, net),
-            [("gift_refund_undone", back, owed, 2425), ("gift_refund_untopped", back, fees, 75)],
+            books.donation_refund_started(OWNER, "test", CAUSE, GIFT, net),
+            [("donation_refund_started", owed, back, 2425), ("donation_refund_fee_covered", fees, back, 75)],
+        ),
+        (
+            books.donation_refund_started(OWNER, "test", CAUSE, GIFT, none),
+            [("donation_refund_fee_covered", fees, back, 2500)],
+        ),
+        (books.donation_refund_sent(OWNER, "test", GIFT), [("donation_refund_sent", back, clearing, 2500)]),
+        (books.donation_refund_sent(OWNER, books.PARTNERS, GIFT), [("donation_refund_sent", by_bank, bank, 2500)]),
+        (
+            books.donation_refund_reversed(OWNER, "test", CAUSE, GIFT, net),
+            [("donation_refund_reversed", back, owed, 2425), ("donation_refund_fee_restored", back, fees, 75)],
         ),
         (
             books.settled(OWNER, "test", GIFT, FEE, CAUSE, charged=Money(50, "USD")),
@@ -56,15 +62,15 @@ def _disputes() -> list[tuple[list[Transfer], list[tuple[str, str, str, int]]]]:
     drawn, owed, none = "disputed:USD:test", f"donation_liability:USD:{CAUSE}", Money(0, "USD")
     fee = ("provider_fee", fees, clearing, 75)
     return [
-        (books.dispute_drawn(OWNER, "test", GIFT), [("dispute_drawn", drawn, clearing, 2500)]),
+        (books.dispute_debited(OWNER, "test", GIFT), [("dispute_debited", drawn, clearing, 2500)]),
         (books.dispute_returned(OWNER, "test", GIFT), [("dispute_returned", clearing, drawn, 2500)]),
         (
             books.dispute_lost(OWNER, "test", CAUSE, GIFT - FEE, FEE),
-            [("dispute_lost", owed, drawn, 2425), ("dispute_borne", fees, drawn, 75)],
+            [("dispute_lost", owed, drawn, 2425), ("dispute_absorbed", fees, drawn, 75)],
         ),
         (books.dispute_lost(OWNER, "test", CAUSE, GIFT, none), [("dispute_lost", owed, drawn, 2500)]),
-        (books.dispute_lost(OWNER, "test", CAUSE, none, GIFT), [("dispute_borne", fees, drawn, 2500)]),
-        (books.dispute_lost(OWNER, "test", None, none, GIFT), [("dispute_borne", fees, drawn, 2500)]),
+        (books.dispute_lost(OWNER, "test", CAUSE, none, GIFT), [("dispute_absorbed", fees, drawn, 2500)]),
+        (books.dispute_lost(OWNER, "test", None, none, GIFT), [("dispute_absorbed", fees, drawn, 2500)]),
         (books.dispute_recovered(OWNER, "test", CAUSE, GIFT), [("dispute_recovered", owed, fees, 2500)]),
         (books.dispute_settled(OWNER, "test", GIFT, FEE), [("dispute_settled", clearing, bank, 2575), fee]),
         (books.dispute_settled(OWNER, "test", GIFT, none), [("dispute_settled", clearing, bank, 2500)]),
@@ -75,7 +81,7 @@ def _disputes() -> list[tuple[list[Transfer], list[tuple[str, str, str, int]]]]:
 def test_m3_movements_stand_in_the_books_under_these_names() -> None:
     clearing, fees, bank = "provider_clearing:USD:test", "fees:USD:test", "bank:USD"
     suspense, refunds = "suspense:USD:test", "refunds:USD:test"
-    owed, transit = f"donation_liability:USD:{CAUSE}", f"payout_in_transit:USD:{CAUSE}"
+    owed, transit = f"donation_liability:USD:{CAUSE}", f"disbursement_in_transit:USD:{CAUSE}"
     other = f"donation_liability:USD:{OTHER}"
     asked, partners = "request_clearing:USD", "suspense:USD:partner_transfers"
     fee = ("provider_fee", fees, clearing, 75)
@@ -83,34 +89,40 @@ def test_m3_movements_stand_in_the_books_under_these_names() -> None:
     sides: set[AccountKind] = set()
     for made, told in (
         (books.payment_received(OWNER, "test", CAUSE, GIFT), [("payment_received", clearing, owed, 2500)]),
-        (books.payment_held(OWNER, "test", GIFT), [("payment_held", clearing, suspense, 2500)]),
+        (books.payment_unallocated(OWNER, "test", GIFT), [("payment_unallocated", clearing, suspense, 2500)]),
         (
             books.settled(OWNER, "test", GIFT, FEE, CAUSE),
             [("settled", bank, clearing, 2425), fee, ("fee_charged", owed, fees, 75)],
         ),
         (books.settled(OWNER, "test", GIFT, FEE, None), [("settled", bank, clearing, 2425), fee]),
         (books.refund_settled(OWNER, "test", GIFT, FEE), [("refund_settled", clearing, bank, 2575), fee]),
-        (books.payout_sent(OWNER, CAUSE, GIFT), [("payout_sent", owed, transit, 2500)]),
-        (books.payout_paid(OWNER, CAUSE, GIFT), [("payout_paid", transit, bank, 2500)]),
+        (books.disbursement_sent(OWNER, CAUSE, GIFT), [("disbursement_sent", owed, transit, 2500)]),
+        (books.disbursement_paid(OWNER, CAUSE, GIFT), [("disbursement_paid", transit, bank, 2500)]),
         (
-            books.payout_returned(OWNER, CAUSE, GIFT, was_paid=True),
-            [("payout_returned", bank, transit, 2500), ("payout_undone", transit, owed, 2500)],
+            books.disbursement_returned(OWNER, CAUSE, GIFT, was_paid=True),
+            [("disbursement_returned", bank, transit, 2500), ("disbursement_reversed", transit, owed, 2500)],
         ),
-        (books.payout_returned(OWNER, CAUSE, GIFT, was_paid=False), [("payout_undone", transit, owed, 2500)]),
+        (
+            books.disbursement_returned(OWNER, CAUSE, GIFT, was_paid=False),
+            [("disbursement_reversed", transit, owed, 2500)],
+        ),
         (books.reassigned(OWNER, CAUSE, OTHER, GIFT), [("reassigned", owed, other, 2500)]),
-        (books.refund_begun(OWNER, "test", GIFT), [("refund_begun", suspense, refunds, 2500)]),
-        (books.refund_paid(OWNER, "test", GIFT), [("refund_paid", refunds, clearing, 2500)]),
-        (books.held_dismissed(OWNER, "test", GIFT), [("held_dismissed", suspense, clearing, 2500)]),
-        (books.held_accepted(OWNER, "test", GIFT), [("held_accepted", suspense, clearing, 2500)]),
+        (
+            books.unallocated_refund_started(OWNER, "test", GIFT),
+            [("unallocated_refund_started", suspense, refunds, 2500)],
+        ),
+        (books.unallocated_refund_sent(OWNER, "test", GIFT), [("unallocated_refund_sent", refunds, clearing, 2500)]),
+        (books.unallocated_written_off(OWNER, "test", GIFT), [("unallocated_written_off", suspense, clearing, 2500)]),
+        (books.unallocated_applied(OWNER, "test", GIFT), [("unallocated_applied", suspense, clearing, 2500)]),
         (
             books.request_paid(OWNER, GIFT, FEE),
-            [("request_paid", bank, asked, 2500), ("request_over", bank, partners, 75)],
+            [("request_paid", bank, asked, 2500), ("request_overpaid", bank, partners, 75)],
         ),
         (books.request_paid(OWNER, GIFT, Money(0, "USD")), [("request_paid", bank, asked, 2500)]),
-        (books.request_paid(OWNER, Money(0, "EUR"), FEE), [("request_over", bank, partners, 75)]),
-        (books.request_covered(OWNER, CAUSE, GIFT), [("request_covered", asked, owed, 2500)]),
-        (books.over_returned(OWNER, FEE), [("over_returned", partners, bank, 75)]),
-        (books.over_applied(OWNER, FEE), [("over_applied", partners, asked, 75)]),
+        (books.request_paid(OWNER, Money(0, "EUR"), FEE), [("request_overpaid", bank, partners, 75)]),
+        (books.request_allocated(OWNER, CAUSE, GIFT), [("request_allocated", asked, owed, 2500)]),
+        (books.overpayment_returned(OWNER, FEE), [("overpayment_returned", partners, bank, 75)]),
+        (books.overpayment_applied(OWNER, FEE), [("overpayment_applied", partners, asked, 75)]),
         *_refunds_of_gifts(),
         *_disputes(),
     ):
@@ -154,22 +166,24 @@ def test_accounts_of_different_owners_have_different_names() -> None:
 Move = Callable[[int, str, int], list[Transfer]]
 ANY_MOVES: list[Move] = [
     lambda n, currency, minor: books.payment_received(UUID(int=n), "test", CAUSE, Money(minor, currency)),
-    lambda n, currency, minor: books.payment_held(UUID(int=n), "test", Money(minor, currency)),
+    lambda n, currency, minor: books.payment_unallocated(UUID(int=n), "test", Money(minor, currency)),
     lambda n, currency, minor: books.settled(
         UUID(int=n), "test", Money(minor, currency), Money(minor // 30, currency), CAUSE if n % 2 else None
     ),
     lambda n, currency, minor: books.refund_settled(
         UUID(int=n), "test", Money(minor // 2 + 1, currency), Money(minor // 30, currency)
     ),
-    lambda n, currency, minor: books.payout_sent(UUID(int=n), CAUSE, Money(minor, currency)),
-    lambda n, currency, minor: books.payout_paid(UUID(int=n), CAUSE, Money(minor, currency)),
-    lambda n, currency, minor: books.payout_returned(UUID(int=n), CAUSE, Money(minor, currency), was_paid=n % 2 == 0),
+    lambda n, currency, minor: books.disbursement_sent(UUID(int=n), CAUSE, Money(minor, currency)),
+    lambda n, currency, minor: books.disbursement_paid(UUID(int=n), CAUSE, Money(minor, currency)),
+    lambda n, currency, minor: books.disbursement_returned(
+        UUID(int=n), CAUSE, Money(minor, currency), was_paid=n % 2 == 0
+    ),
     lambda n, currency, minor: books.reassigned(UUID(int=n), CAUSE, OTHER, Money(minor, currency)),
-    lambda n, currency, minor: books.refund_begun(UUID(int=n), "test", Money(minor, currency)),
-    lambda n, currency, minor: books.refund_paid(UUID(int=n), "test", Money(minor, currency)),
-    lambda n, currency, minor: books.held_dismissed(UUID(int=n), "test", Money(minor, currency)),
-    lambda n, currency, minor: books.held_accepted(UUID(int=n), "test", Money(minor, currency)),
-    lambda n, currency, minor: books.dispute_drawn(UUID(int=n), "test", Money(minor, currency)),
+    lambda n, currency, minor: books.unallocated_refund_started(UUID(int=n), "test", Money(minor, currency)),
+    lambda n, currency, minor: books.unallocated_refund_sent(UUID(int=n), "test", Money(minor, currency)),
+    lambda n, currency, minor: books.unallocated_written_off(UUID(int=n), "test", Money(minor, currency)),
+    lambda n, currency, minor: books.unallocated_applied(UUID(int=n), "test", Money(minor, currency)),
+    lambda n, currency, minor: books.dispute_debited(UUID(int=n), "test", Money(minor, currency)),
     lambda n, currency, minor: books.dispute_lost(
         UUID(int=n), "test", CAUSE, Money(minor - minor // 30, currency), Money(minor // 30, currency)
     ),
@@ -204,10 +218,10 @@ def test_m3_a_gift_that_was_paid_out_leaves_clearing_transit_and_liability_empty
     flow = [
         *books.payment_received(OWNER, "test", CAUSE, Money(gross, "USD")),
         *books.settled(OWNER, "test", Money(gross, "USD"), Money(fee, "USD"), CAUSE),
-        *books.payout_sent(OWNER, CAUSE, net),
-        *books.payout_returned(OWNER, CAUSE, net, was_paid=False),
-        *books.payout_sent(OWNER, CAUSE, net),
-        *books.payout_paid(OWNER, CAUSE, net),
+        *books.disbursement_sent(OWNER, CAUSE, net),
+        *books.disbursement_returned(OWNER, CAUSE, net, was_paid=False),
+        *books.disbursement_sent(OWNER, CAUSE, net),
+        *books.disbursement_paid(OWNER, CAUSE, net),
     ]
     assert set(_left(flow).values()) == {0}
 
@@ -221,9 +235,9 @@ def test_m3_a_disputed_gift_leaves_nothing_but_our_loss(gross: int, share: int, 
         *books.payment_received(OWNER, "test", CAUSE, whole),
         *books.settled(OWNER, "test", whole, Money(fee, "USD"), CAUSE),
     ]
-    payout = [*books.payout_sent(OWNER, CAUSE, net), *books.payout_paid(OWNER, CAUSE, net)]
+    payout = [*books.disbursement_sent(OWNER, CAUSE, net), *books.disbursement_paid(OWNER, CAUSE, net)]
     flow += payout if paid_out else []
-    flow += [*books.dispute_drawn(OWNER, "test", whole), *books.dispute_settled(OWNER, "test", whole, none)]
+    flow += [*books.dispute_debited(OWNER, "test", whole), *books.dispute_settled(OWNER, "test", whole, none)]
     if won:
         flow += books.dispute_returned(OWNER, "test", whole)
         flow += books.dispute_won_settled(OWNER, "test", whole, none)
@@ -242,10 +256,14 @@ def test_m3_a_disputed_gift_leaves_nothing_but_our_loss(gross: int, share: int, 
 @given(st.integers(1, MAX_MINOR))
 def test_m3_held_money_that_went_back_or_was_dismissed_leaves_nothing(minor: int) -> None:
     money = Money(minor, "USD")
-    held = books.payment_held(OWNER, "test", money)
-    refunded = [*held, *books.refund_begun(OWNER, "test", money), *books.refund_paid(OWNER, "test", money)]
+    held = books.payment_unallocated(OWNER, "test", money)
+    refunded = [
+        *held,
+        *books.unallocated_refund_started(OWNER, "test", money),
+        *books.unallocated_refund_sent(OWNER, "test", money),
+    ]
     assert set(_left(refunded).values()) == {0}
-    assert set(_left([*held, *books.held_dismissed(OWNER, "test", money)]).values()) == {0}
+    assert set(_left([*held, *books.unallocated_written_off(OWNER, "test", money)]).values()) == {0}
 
 
 def _left(flow: list[Transfer]) -> Counter[str]:

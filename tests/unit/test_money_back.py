@@ -77,7 +77,7 @@ class Gift:
             except InvalidState:
                 return
             borne = refunds.borne(self.donation, money)
-            self.post(books.gift_refund_begun(ROW, "test", CAUSE, money, borne))
+            self.post(books.donation_refund_started(ROW, "test", CAUSE, money, borne))
             self.change(withdrawn=money.minor)
             self.begun.append((money, borne))
 
@@ -86,21 +86,21 @@ class Gift:
             self.refused()  # its provider sends nothing back of what a bank has drawn
         elif self.begun:
             money, _ = self.begun.pop()
-            self.post(books.gift_refund_sent(ROW, "test", money))
+            self.post(books.donation_refund_sent(ROW, "test", money))
             self.change(refunded=money.minor)
 
     def refused(self) -> None:
         if self.begun:
             money, _ = self.begun.pop()
             again = refunds.given_back(self.donation, money)
-            self.post(books.gift_refund_undone(ROW, "test", CAUSE, money, again))
+            self.post(books.donation_refund_reversed(ROW, "test", CAUSE, money, again))
             self.change(withdrawn=-money.minor)
 
     def dispute(self, minor: int) -> None:
         left = self.donation.money.minor - self.back
         if self.open is None and left:
             self.open = usd(min(minor, left))
-            self.post(books.dispute_drawn(ROW, "test", self.open))
+            self.post(books.dispute_debited(ROW, "test", self.open))
 
     def won(self) -> None:
         if self.open is not None:
@@ -121,13 +121,13 @@ class Gift:
     def pay_out(self) -> None:
         standing = self.donation.withdrawn_minor == self.refunded.minor and self.open is None
         if self.paid_out is None and self.donation.settlement and standing and self.donation.owed:
-            self.post(books.payout_sent(ROW, CAUSE, self.donation.owed))
-            self.post(books.payout_paid(ROW, CAUSE, self.donation.owed))
+            self.post(books.disbursement_sent(ROW, CAUSE, self.donation.owed))
+            self.post(books.disbursement_paid(ROW, CAUSE, self.donation.owed))
             self.paid_out = self.donation.owed.minor
 
     def come_back(self) -> None:
         if self.paid_out is not None:
-            self.post(books.payout_returned(ROW, CAUSE, usd(self.paid_out), was_paid=True))
+            self.post(books.disbursement_returned(ROW, CAUSE, usd(self.paid_out), was_paid=True))
             self.paid_out = None
 
     def recover(self) -> None:
@@ -154,7 +154,7 @@ class Gift:
         assert self.balances[f"donation_liability:USD:{CAUSE}"] == owed
         assert self.balances["refunds:USD:test"] == sum(money.minor for money, _ in self.begun)
         assert -self.balances["disputed:USD:test"] == (self.open.minor if self.open else 0)
-        assert self.balances[f"payout_in_transit:USD:{CAUSE}"] == 0
+        assert self.balances[f"disbursement_in_transit:USD:{CAUSE}"] == 0
         assert sum(self.balances.values()) == 0
         assert 0 <= self.refunded.minor <= self.donation.money.minor
         assert 0 <= self.donation.withdrawn_minor <= self.donation.money.minor

@@ -153,7 +153,7 @@ def apply_over(
         async def record(tx: Tx, part: RequestPayment) -> None:
             whose = (await service.get(tx, EVERYONE, part.request_id)).partner_id
             paid = {"request": tx.ids.text("donationrequest", part.request_id), "amount": amount(_applied(part))}
-            await officer.record(tx, whose, "request.over_applied", transfer, **paid)
+            await officer.record(tx, whose, "request.overpayment_applied", transfer, **paid)
 
         try:
             return await flows.apply_over(
@@ -189,7 +189,7 @@ def return_over(
         except NotFound:
             raise RequestRefused(f"there is no transfer {transfer}: see `almoner requests over`") from None
         whose = (await service.get(tx, EVERYONE, returned.request_id)).partner_id
-        await officer.record(tx, whose, "request.over_returned", transfer)
+        await officer.record(tx, whose, "request.overpayment_returned", transfer)
         return returned
 
     returned = decide("finance", use)

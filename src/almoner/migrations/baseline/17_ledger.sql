@@ -7,7 +7,7 @@
 create table ledger_account (
     id bigint generated always as identity primary key,
     kind text not null check (kind in (
-        'provider_clearing', 'donation_liability', 'fees', 'payout_in_transit', 'bank', 'suspense', 'refunds',
+        'provider_clearing', 'donation_liability', 'fees', 'disbursement_in_transit', 'bank', 'suspense', 'refunds',
         'request_clearing', 'disputed'
     )),
     currency char(3) not null check (currency ~ '^[A-Z]{3}$'),
@@ -21,7 +21,7 @@ create table ledger_account (
     unique (id, currency),
     constraint ledger_account_owner check (
         (kind in ('provider_clearing', 'fees', 'suspense', 'refunds', 'disputed')) = (provider is not null)
-        and (kind in ('donation_liability', 'payout_in_transit')) = (organisation_id is not null)
+        and (kind in ('donation_liability', 'disbursement_in_transit')) = (organisation_id is not null)
     ),
     constraint ledger_account_covered check (case
         when kind in ('provider_clearing', 'bank', 'fees') then true
@@ -38,13 +38,13 @@ grant select, insert (kind, currency, provider, organisation_id), update (key) o
 create table ledger_transfer (
     id bigint generated always as identity primary key,
     kind text not null check (kind in (
-        'payment_received', 'payment_held', 'settled', 'provider_fee', 'fee_charged', 'payout_sent', 'payout_paid',
-        'payout_returned', 'payout_undone', 'reassigned', 'refund_begun', 'refund_paid', 'refund_settled',
-        'held_dismissed', 'held_accepted', 'request_paid', 'request_over', 'request_covered', 'over_returned',
-        'over_applied',
-        'gift_refund_begun', 'gift_refund_topped_up', 'gift_refund_sent', 'gift_refund_undone', 'gift_refund_untopped',
-        'dispute_drawn', 'dispute_returned', 'dispute_lost', 'dispute_borne', 'dispute_recovered', 'dispute_settled',
-        'dispute_won_settled'
+        'payment_received', 'payment_unallocated', 'settled', 'provider_fee', 'fee_charged', 'disbursement_sent',
+        'disbursement_paid', 'disbursement_returned', 'disbursement_reversed', 'reassigned',
+        'unallocated_refund_started', 'unallocated_refund_sent', 'refund_settled', 'unallocated_written_off',
+        'unallocated_applied', 'request_paid', 'request_overpaid', 'request_allocated', 'overpayment_returned',
+        'overpayment_applied', 'donation_refund_started', 'donation_refund_fee_covered', 'donation_refund_sent',
+        'donation_refund_reversed', 'donation_refund_fee_restored', 'dispute_debited', 'dispute_returned',
+        'dispute_lost', 'dispute_absorbed', 'dispute_recovered', 'dispute_settled', 'dispute_won_settled'
     )),
     owner_id uuid not null,
     debit_account bigint not null,

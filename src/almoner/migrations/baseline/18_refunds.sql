@@ -17,7 +17,7 @@ create table unallocated_payment (
     currency char(3) not null check (currency ~ '^[A-Z]{3}$'),
     reference text not null,
     received_at timestamptz not null,
-    status text not null check (status in ('held', 'refunding', 'refunded', 'dismissed', 'accepted')),
+    status text not null check (status in ('held', 'refunding', 'refunded', 'written_off', 'applied')),
     status_changed_at timestamptz not null,
     auto_decide_at timestamptz not null,
     decided_at timestamptz,
@@ -35,10 +35,10 @@ create table unallocated_payment (
     -- Test money in production, real money in a sandbox, or what came to another account is not in the books and never
     -- sent back by us (M5).
     constraint unallocated_payment_not_ours check (
-        reason not in ('other_mode', 'other_account') or status in ('held', 'dismissed')
+        reason not in ('other_mode', 'other_account') or status in ('held', 'written_off')
     ),
-    constraint unallocated_payment_accepted check ((status = 'accepted') = (applied_payment_id is not null)),
-    constraint unallocated_payment_accepted_once unique (applied_payment_id)
+    constraint unallocated_payment_applied check ((status = 'applied') = (applied_payment_id is not null)),
+    constraint unallocated_payment_applied_once unique (applied_payment_id)
 );
 create index unallocated_payment_of_donation on unallocated_payment (donation_id);
 create index unallocated_payment_due on unallocated_payment (auto_decide_at, id) where status = 'held';
@@ -46,9 +46,9 @@ create index unallocated_payment_of_transfer on unallocated_payment (split_part(
     where provider = 'bank_transfer';
 insert into lifecycle_transition (resource, from_status, to_status) values
     ('unallocated_payment', 'held', 'refunding'),
-    ('unallocated_payment', 'held', 'dismissed'),
+    ('unallocated_payment', 'held', 'written_off'),
     ('unallocated_payment', 'refunding', 'refunded'),
-    ('unallocated_payment', 'held', 'accepted');
+    ('unallocated_payment', 'held', 'applied');
 create trigger unallocated_payment_status before update of status on unallocated_payment for each row
     when (old.status is distinct from new.status) execute function guard_status('unallocated_payment');
 create trigger unallocated_payment_immutable before update on unallocated_payment for each row
@@ -61,7 +61,7 @@ create trigger unallocated_payment_immutable before update on unallocated_paymen
     execute function guard_immutable();
 
 -- What the provider has paid out to our bank cannot be said to be none of ours; it can be sent back.
-create function guard_dismissal() returns trigger language plpgsql as $$
+create function guard_write_off() returns trigger language plpgsql as $$
 begin
     if exists (select from settlement_line where unallocated_payment_id = new.id) then
         raise exception 'held payment % was settled', new.id
@@ -69,8 +69,8 @@ begin
     end if;
     return new;
 end $$;
-create trigger unallocated_payment_dismissal before update of status on unallocated_payment for each row
-    when (new.status = 'dismissed') execute function guard_dismissal();
+create trigger unallocated_payment_write_off before update of status on unallocated_payment for each row
+    when (new.status = 'written_off') execute function guard_write_off();
 grant select, insert, update (
     status, status_changed_at, decided_at, decided_by, note, provider_refund, applied_payment_id
 ) on unallocated_payment to almoner_app;

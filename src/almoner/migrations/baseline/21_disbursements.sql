@@ -80,12 +80,12 @@ create trigger payee_bank_account_status before update of status on payee_bank_a
 -- What was proposed stays as it was proposed, and a look as it was taken.
 create trigger payee_bank_account_immutable before update on payee_bank_account for each row
     when ((old.id, old.organisation_id, old.currency, old.scheme, old.holder, old.encrypted_number, old.masked_number,
-           old.fingerprint, old.street, old.building, old.postcode, old.town, old.country, old.name_score, old.is_change,
-           old.proposed_by, old.proposed_note, old.proposed_at)
+           old.fingerprint, old.street, old.building, old.postcode, old.town, old.country, old.name_score,
+           old.is_change, old.proposed_by, old.proposed_note, old.proposed_at)
           is distinct from
           (new.id, new.organisation_id, new.currency, new.scheme, new.holder, new.encrypted_number, new.masked_number,
-           new.fingerprint, new.street, new.building, new.postcode, new.town, new.country, new.name_score, new.is_change,
-           new.proposed_by, new.proposed_note, new.proposed_at)
+           new.fingerprint, new.street, new.building, new.postcode, new.town, new.country, new.name_score,
+           new.is_change, new.proposed_by, new.proposed_note, new.proposed_at)
           or (old.first_by is not null and (old.first_by, old.first_note, old.first_at)
               is distinct from (new.first_by, new.first_note, new.first_at))
           or (old.second_by is not null and (old.second_by, old.second_note, old.second_at)
@@ -292,9 +292,9 @@ create trigger disbursement_confirmed before update of status on disbursement fo
 -- What left by a line of our bank comes back by a line of our bank.
 create function guard_disbursement_returned() returns trigger language plpgsql as $$
 begin
-    if exists (select from bank_statement_line where disbursement_id = new.id and matched_as = 'payout')
+    if exists (select from bank_statement_line where disbursement_id = new.id and matched_as = 'disbursement')
        and not exists (
-           select from bank_statement_line where disbursement_id = new.id and matched_as = 'payout_return'
+           select from bank_statement_line where disbursement_id = new.id and matched_as = 'disbursement_return'
        ) then
         raise exception 'payout % has left by a line of our bank, and no line tells of its return', new.id
             using errcode = 'check_violation', constraint = 'disbursement_return_on_statement';

@@ -12,7 +12,7 @@ create table payment_file (
     execution_date date not null,
     sha256 text not null check (sha256 ~ '^[0-9a-f]{64}$'),
     content_encrypted bytea not null,
-    status text not null check (status in ('made', 'released', 'withdrawn')),
+    status text not null check (status in ('created', 'released', 'withdrawn')),
     created_by text not null check (length(created_by) between 1 and 255),
     created_at timestamptz not null,
     released_by text check (length(released_by) between 1 and 255),
@@ -34,8 +34,8 @@ create table payment_file (
 );
 create index payment_file_by_status on payment_file (status, id);
 insert into lifecycle_transition (resource, from_status, to_status) values
-    ('payment_file', 'made', 'released'),
-    ('payment_file', 'made', 'withdrawn');
+    ('payment_file', 'created', 'released'),
+    ('payment_file', 'created', 'withdrawn');
 create trigger payment_file_status before update of status on payment_file for each row
     when (old.status is distinct from new.status) execute function guard_status('payment_file');
 create trigger payment_file_immutable before update on payment_file for each row
@@ -61,7 +61,7 @@ begin
     return new;
 end $$;
 create trigger payment_file_released before update of status on payment_file for each row
-    when (old.status = 'made' and new.status = 'released') execute function guard_payment_file();
+    when (old.status = 'created' and new.status = 'released') execute function guard_payment_file();
 
 -- A file that is released pays approved accounts alone, and nobody whose payouts wait by then.
 create function guard_payment_file_payees() returns trigger language plpgsql as $$
@@ -78,9 +78,9 @@ begin
     return new;
 end $$;
 create trigger payment_file_payees before update of status on payment_file for each row
-    when (old.status = 'made' and new.status = 'released') execute function guard_payment_file_payees();
+    when (old.status = 'created' and new.status = 'released') execute function guard_payment_file_payees();
 create trigger payment_file_independent before update on payment_file for each row
-    when (old.status = 'made' and new.status = 'released' and new.amount_minor > new.single_approval_limit_minor)
+    when (old.status = 'created' and new.status = 'released' and new.amount_minor > new.single_approval_limit_minor)
     execute function guard_independent_approvers();
 
 -- Whoever returns a payout of the file, or confirms it by hand, comes before the release or after it. Triggers go by
@@ -92,7 +92,7 @@ begin
     return new;
 end $$;
 create trigger payment_file_disbursements_locked before update of status on payment_file for each row
-    when (old.status = 'made' and new.status = 'released') execute function lock_payment_file_disbursements();
+    when (old.status = 'created' and new.status = 'released') execute function lock_payment_file_disbursements();
 grant select, insert, update on payment_file to almoner_app;
 
 create table payment_file_transaction (
@@ -168,7 +168,9 @@ create table bank_statement_line (
         'unknown', 'seen_before', 'other_amount', 'other_currency', 'other_state', 'ambiguous', 'matched_before',
         'refused', 'unconfirmed', 'taken_back'
     )),
-    matched_as text check (matched_as in ('request', 'settlement', 'payout', 'payout_return', 'gift', 'gift_refund')),
+    matched_as text check (matched_as in (
+        'request', 'settlement', 'disbursement', 'disbursement_return', 'donation', 'donation_refund'
+    )),
     request_payment_id uuid references request_payment (id),
     settlement_id uuid references settlement (id),
     disbursement_id uuid references disbursement (id),
@@ -185,8 +187,8 @@ create table bank_statement_line (
     ),
     constraint bank_statement_line_matched check (
         (matched_as is not distinct from 'request') = (request_payment_id is not null)
-        and coalesce(matched_as in ('settlement', 'gift', 'gift_refund'), false) = (settlement_id is not null)
-        and coalesce(matched_as in ('payout', 'payout_return'), false) = (disbursement_id is not null)
+        and coalesce(matched_as in ('settlement', 'donation', 'donation_refund'), false) = (settlement_id is not null)
+        and coalesce(matched_as in ('disbursement', 'disbursement_return'), false) = (disbursement_id is not null)
     )
 );
 create index bank_statement_line_open on bank_statement_line (id) where status = 'open';

@@ -15,21 +15,21 @@ checks: Final = (
         select coalesce(d.id || ' ' || d.kind, 'posting of ' || t.owner_id || ' ' || t.kind) from (
             select d.id, move.kind, move.minor, d.currency || ':' || d.provider as whose
             from dispute d cross join lateral (values
-                ('dispute_drawn', amount_minor),
+                ('dispute_debited', amount_minor),
                 ('dispute_returned', case
                     when status = 'won' or (status = 'lost' and unallocated_payment_id is not null
                     and absorbed_minor = 0)
                     then amount_minor end),
                 ('dispute_lost', case
                     when status = 'lost' and donation_id is not null then amount_minor - absorbed_minor end),
-                ('dispute_borne', absorbed_minor)
+                ('dispute_absorbed', absorbed_minor)
             ) as move (kind, minor)
             where move.minor > 0
         ) d full join (
             select t.owner_id, t.kind, t.amount_minor, a.currency || ':' || a.provider as whose
             from ledger_transfer t join ledger_account a
-                on a.id = case t.kind when 'dispute_drawn' then t.debit_account else t.credit_account end
-            where t.kind in ('dispute_drawn', 'dispute_returned', 'dispute_lost', 'dispute_borne')
+                on a.id = case t.kind when 'dispute_debited' then t.debit_account else t.credit_account end
+            where t.kind in ('dispute_debited', 'dispute_returned', 'dispute_lost', 'dispute_absorbed')
         ) t on t.owner_id = d.id and t.kind = d.kind
         where (d.minor, d.whose) is distinct from (t.amount_minor, t.whose)
         """,

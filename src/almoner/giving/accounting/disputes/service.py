@@ -100,7 +100,7 @@ async def apply_provider_state(
             if (dispute := await _open(tx, provider, payment, subject, one, drawn)) is None:
                 continue
             known[dispute.provider_dispute] = dispute
-            transfers += books.dispute_drawn(dispute.id, provider, dispute.money)
+            transfers += books.dispute_debited(dispute.id, provider, dispute.money)
         if dispute.status is DisputeStatus.OPEN and (decided := domain.decision(one)) is not None:
             known.pop(dispute.provider_dispute)
             transfers += await _end(tx, subject, dispute, decided)

@@ -33,7 +33,7 @@ checks: Final = (
         _ADVICE,
         """
         select key from ledger_account
-        where kind in ('donation_liability', 'payout_in_transit', 'suspense', 'refunds', 'request_clearing')
+        where kind in ('donation_liability', 'disbursement_in_transit', 'suspense', 'refunds', 'request_clearing')
           and debits_minor > credits_minor
         """,
     ),

@@ -3,41 +3,41 @@
 Each transfer debits one account and credits another. Read ``debit`` as where the money is now or what it was spent on,
 ``credit`` as whom it is owed to or where it came from::
 
-    payment_received   provider clearing -> donation liability     the donor paid
-    payment_held       provider clearing -> suspense               money came that pays no donation (M6)
-    settled            bank -> provider clearing                   the provider paid out to us
-    provider_fee       fees -> provider clearing                   what it kept
-    fee_charged        donation liability -> fees                  the gift bears the fee
-    payout_sent        donation liability -> payout in transit     on its way to the nonprofit
-    payout_paid        payout in transit -> bank                   it left our bank
-    payout_returned    bank -> payout in transit                   it came back
-    payout_undone      payout in transit -> donation liability     and is owed to the nonprofit again
-    reassigned         donation liability -> donation liability    to another nonprofit
-    refund_begun       suspense -> refunds                         held money goes back to the donor
-    refund_paid        refunds -> provider clearing                the provider took it from what it holds
-    refund_settled     provider clearing -> bank                   the provider drew it from us
-    held_dismissed     suspense -> provider clearing               held money that is none of ours
-    held_accepted      suspense -> provider clearing               held money that is a gift, received after it
-    request_paid       bank -> request clearing                    a partner paid what it was asked for
-    request_over       bank -> suspense                            and more than that
-    request_covered    request clearing -> donation liability      a whole direct donation is paid
-    over_returned      suspense -> bank                            what was over went back to the partner
-    over_applied       suspense -> request clearing                or pays another of its requests
-    gift_refund_begun       donation liability -> refunds          a gift goes back to who gave it
-    gift_refund_topped_up   fees -> refunds                        and what its provider's fee makes missing of it
-    gift_refund_sent        refunds -> provider clearing, or bank  the provider, or we by bank, sent it
-    gift_refund_undone      refunds -> donation liability          the provider refused it: it is owed again
-    gift_refund_untopped    refunds -> fees                        and what was ours of it is ours again
-    dispute_drawn      disputed -> provider clearing               a donor's bank took a payment back
-    dispute_returned   provider clearing -> disputed               and gave it back
-    dispute_lost       donation liability -> disputed              it keeps it: the gift bears it
-    dispute_borne      fees -> disputed                            what no gift bears, we do
-    dispute_recovered  donation liability -> fees                  a payout came back: the gift bears it after all
-    dispute_settled    provider clearing -> bank                   the provider drew it from us
-    dispute_won_settled  bank -> provider clearing                 and paid it out to us again
+    payment_received              provider clearing -> donation liability      the donor paid
+    payment_unallocated           provider clearing -> suspense                money came that pays no donation (M6)
+    settled                       bank -> provider clearing                    the provider paid out to us
+    provider_fee                  fees -> provider clearing                    what it kept
+    fee_charged                   donation liability -> fees                   the donation bears the fee
+    disbursement_sent             donation liability -> disbursement in transit  on its way to the nonprofit
+    disbursement_paid             disbursement in transit -> bank              it left our bank
+    disbursement_returned         bank -> disbursement in transit              it came back
+    disbursement_reversed         disbursement in transit -> donation liability  and is owed to the nonprofit again
+    reassigned                    donation liability -> donation liability     to another nonprofit
+    unallocated_refund_started    suspense -> refunds                          held money goes back to the donor
+    unallocated_refund_sent       refunds -> provider clearing                 the provider took it from its balance
+    refund_settled                provider clearing -> bank                    the provider drew it from us
+    unallocated_written_off       suspense -> provider clearing                held money that is none of ours
+    unallocated_applied           suspense -> provider clearing                held money that is a donation after all
+    request_paid                  bank -> request clearing                     a partner paid a payment request
+    request_overpaid              bank -> suspense                             and more than that
+    request_allocated             request clearing -> donation liability       a whole direct donation is paid
+    overpayment_returned          suspense -> bank                             the excess went back to the partner
+    overpayment_applied           suspense -> request clearing                 or pays another of its requests
+    donation_refund_started       donation liability -> refunds                a donation goes back to the donor
+    donation_refund_fee_covered   fees -> refunds                              with the fee that its provider kept
+    donation_refund_sent          refunds -> provider clearing, or bank        the provider, or we by bank, sent it
+    donation_refund_reversed      refunds -> donation liability                the provider refused: it is owed again
+    donation_refund_fee_restored  refunds -> fees                              and our part of it is ours again
+    dispute_debited               disputed -> provider clearing                a donor's bank took a payment back
+    dispute_returned              provider clearing -> disputed                and gave it back
+    dispute_lost                  donation liability -> disputed               it keeps it: the donation bears it
+    dispute_absorbed              fees -> disputed                             what no donation bears, we do
+    dispute_recovered             donation liability -> fees                   a disbursement came back to pay for it
+    dispute_settled               provider clearing -> bank                    the provider drew it from us
+    dispute_won_settled           bank -> provider clearing                    and paid it out to us again
 
-Provider clearing, payout in transit, refunds and disputed return to zero when their flow ends. Request clearing holds
-what partners have paid and covers no whole donation yet.
+Provider clearing, disbursement in transit, refunds and disputed return to zero when their flow ends. Request clearing
+holds what partners have paid and covers no whole donation yet.
 """
 
 from dataclasses import dataclass
@@ -57,7 +57,7 @@ class AccountKind(StrEnum):
     """What we owe to a nonprofit."""
     FEES = "fees"
     """What providers kept and no gift bore."""
-    PAYOUT_IN_TRANSIT = "payout_in_transit"
+    DISBURSEMENT_IN_TRANSIT = "disbursement_in_transit"
     """What is on its way to a nonprofit."""
     BANK = "bank"
     SUSPENSE = "suspense"
@@ -74,34 +74,34 @@ class TransferKind(StrEnum):
     """What moved. The owner of a transfer is the row of the table that is named beside it."""
 
     PAYMENT_RECEIVED = "payment_received"  # payment
-    PAYMENT_HELD = "payment_held"  # unallocated_payment
+    PAYMENT_UNALLOCATED = "payment_unallocated"  # unallocated_payment
     SETTLED = "settled"  # settlement_line
     PROVIDER_FEE = "provider_fee"  # settlement_line
     FEE_CHARGED = "fee_charged"  # settlement_line
-    PAYOUT_SENT = "payout_sent"  # disbursement
-    PAYOUT_PAID = "payout_paid"  # disbursement
-    PAYOUT_RETURNED = "payout_returned"  # disbursement
-    PAYOUT_UNDONE = "payout_undone"  # disbursement
+    DISBURSEMENT_SENT = "disbursement_sent"  # disbursement
+    DISBURSEMENT_PAID = "disbursement_paid"  # disbursement
+    DISBURSEMENT_RETURNED = "disbursement_returned"  # disbursement
+    DISBURSEMENT_REVERSED = "disbursement_reversed"  # disbursement
     REASSIGNED = "reassigned"  # reassignment
-    REFUND_BEGUN = "refund_begun"  # unallocated_payment
-    REFUND_PAID = "refund_paid"  # unallocated_payment
+    UNALLOCATED_REFUND_STARTED = "unallocated_refund_started"  # unallocated_payment
+    UNALLOCATED_REFUND_SENT = "unallocated_refund_sent"  # unallocated_payment
     REFUND_SETTLED = "refund_settled"  # settlement_line
-    HELD_DISMISSED = "held_dismissed"  # unallocated_payment
-    HELD_ACCEPTED = "held_accepted"  # unallocated_payment
+    UNALLOCATED_WRITTEN_OFF = "unallocated_written_off"  # unallocated_payment
+    UNALLOCATED_APPLIED = "unallocated_applied"  # unallocated_payment
     REQUEST_PAID = "request_paid"  # request_payment
-    REQUEST_OVER = "request_over"  # request_payment
-    REQUEST_COVERED = "request_covered"  # donation
-    OVER_RETURNED = "over_returned"  # request_payment
-    OVER_APPLIED = "over_applied"  # request_payment
-    GIFT_REFUND_BEGUN = "gift_refund_begun"  # refund
-    GIFT_REFUND_TOPPED_UP = "gift_refund_topped_up"  # refund
-    GIFT_REFUND_SENT = "gift_refund_sent"  # refund
-    GIFT_REFUND_UNDONE = "gift_refund_undone"  # refund
-    GIFT_REFUND_UNTOPPED = "gift_refund_untopped"  # refund
-    DISPUTE_DRAWN = "dispute_drawn"  # dispute
+    REQUEST_OVERPAID = "request_overpaid"  # request_payment
+    REQUEST_ALLOCATED = "request_allocated"  # donation
+    OVERPAYMENT_RETURNED = "overpayment_returned"  # request_payment
+    OVERPAYMENT_APPLIED = "overpayment_applied"  # request_payment
+    DONATION_REFUND_STARTED = "donation_refund_started"  # refund
+    DONATION_REFUND_FEE_COVERED = "donation_refund_fee_covered"  # refund
+    DONATION_REFUND_SENT = "donation_refund_sent"  # refund
+    DONATION_REFUND_REVERSED = "donation_refund_reversed"  # refund
+    DONATION_REFUND_FEE_RESTORED = "donation_refund_fee_restored"  # refund
+    DISPUTE_DEBITED = "dispute_debited"  # dispute
     DISPUTE_RETURNED = "dispute_returned"  # dispute
     DISPUTE_LOST = "dispute_lost"  # dispute
-    DISPUTE_BORNE = "dispute_borne"  # dispute
+    DISPUTE_ABSORBED = "dispute_absorbed"  # dispute
     DISPUTE_RECOVERED = "dispute_recovered"  # dispute
     DISPUTE_SETTLED = "dispute_settled"  # settlement_line
     DISPUTE_WON_SETTLED = "dispute_won_settled"  # settlement_line
@@ -187,7 +187,7 @@ def disputed(provider: str, currency: str) -> Account:
 
 def in_transit(organisation_id: UUID, currency: str) -> Account:
     """What is on its way to a nonprofit."""
-    return Account(AccountKind.PAYOUT_IN_TRANSIT, currency, organisation_id=organisation_id)
+    return Account(AccountKind.DISBURSEMENT_IN_TRANSIT, currency, organisation_id=organisation_id)
 
 
 def bank(currency: str) -> Account:
@@ -206,10 +206,10 @@ def payment_received(payment_id: UUID, provider: str, organisation_id: UUID, mon
     return [Transfer(TransferKind.PAYMENT_RECEIVED, payment_id, debit, credit, money.minor)]
 
 
-def payment_held(held_id: UUID, provider: str, money: Money) -> list[Transfer]:
+def payment_unallocated(held_id: UUID, provider: str, money: Money) -> list[Transfer]:
     """Money came that pays no donation."""
     debit, credit = clearing(provider, money.currency), suspense(provider, money.currency)
-    return [Transfer(TransferKind.PAYMENT_HELD, held_id, debit, credit, money.minor)]
+    return [Transfer(TransferKind.PAYMENT_UNALLOCATED, held_id, debit, credit, money.minor)]
 
 
 def settled(
@@ -237,23 +237,25 @@ def refund_settled(line_id: UUID, provider: str, money: Money, fee: Money) -> li
     return [Transfer(kind, line_id, debit, credit, minor) for kind, debit, credit, minor in moves if minor]
 
 
-def payout_sent(disbursement_id: UUID, organisation_id: UUID, money: Money) -> list[Transfer]:
+def disbursement_sent(disbursement_id: UUID, organisation_id: UUID, money: Money) -> list[Transfer]:
     """What we owe is on its way."""
     debit, credit = liability(organisation_id, money.currency), in_transit(organisation_id, money.currency)
-    return [Transfer(TransferKind.PAYOUT_SENT, disbursement_id, debit, credit, money.minor)]
+    return [Transfer(TransferKind.DISBURSEMENT_SENT, disbursement_id, debit, credit, money.minor)]
 
 
-def payout_paid(disbursement_id: UUID, organisation_id: UUID, money: Money) -> list[Transfer]:
+def disbursement_paid(disbursement_id: UUID, organisation_id: UUID, money: Money) -> list[Transfer]:
     """It left our bank and arrived."""
     debit, credit = in_transit(organisation_id, money.currency), bank(money.currency)
-    return [Transfer(TransferKind.PAYOUT_PAID, disbursement_id, debit, credit, money.minor)]
+    return [Transfer(TransferKind.DISBURSEMENT_PAID, disbursement_id, debit, credit, money.minor)]
 
 
-def payout_returned(disbursement_id: UUID, organisation_id: UUID, money: Money, *, was_paid: bool) -> list[Transfer]:
+def disbursement_returned(
+    disbursement_id: UUID, organisation_id: UUID, money: Money, *, was_paid: bool
+) -> list[Transfer]:
     """It came back, or never left: the nonprofit is owed it again."""
     transit, owed = in_transit(organisation_id, money.currency), liability(organisation_id, money.currency)
-    back = Transfer(TransferKind.PAYOUT_RETURNED, disbursement_id, bank(money.currency), transit, money.minor)
-    undone = Transfer(TransferKind.PAYOUT_UNDONE, disbursement_id, transit, owed, money.minor)
+    back = Transfer(TransferKind.DISBURSEMENT_RETURNED, disbursement_id, bank(money.currency), transit, money.minor)
+    undone = Transfer(TransferKind.DISBURSEMENT_REVERSED, disbursement_id, transit, owed, money.minor)
     return [back, undone] if was_paid else [undone]
 
 
@@ -263,87 +265,87 @@ def reassigned(reassignment_id: UUID, source: UUID, target: UUID, money: Money) 
     return [Transfer(TransferKind.REASSIGNED, reassignment_id, debit, credit, money.minor)]
 
 
-def refund_begun(held_id: UUID, provider: str, money: Money) -> list[Transfer]:
+def unallocated_refund_started(held_id: UUID, provider: str, money: Money) -> list[Transfer]:
     """Held money is on its way back to the donor."""
     debit, credit = suspense(provider, money.currency), refunds(provider, money.currency)
-    return [Transfer(TransferKind.REFUND_BEGUN, held_id, debit, credit, money.minor)]
+    return [Transfer(TransferKind.UNALLOCATED_REFUND_STARTED, held_id, debit, credit, money.minor)]
 
 
-def refund_paid(held_id: UUID, provider: str, money: Money) -> list[Transfer]:
+def unallocated_refund_sent(held_id: UUID, provider: str, money: Money) -> list[Transfer]:
     """The provider has sent it back."""
     debit, credit = refunds(provider, money.currency), clearing(provider, money.currency)
-    return [Transfer(TransferKind.REFUND_PAID, held_id, debit, credit, money.minor)]
+    return [Transfer(TransferKind.UNALLOCATED_REFUND_SENT, held_id, debit, credit, money.minor)]
 
 
-def held_dismissed(held_id: UUID, provider: str, money: Money) -> list[Transfer]:
+def unallocated_written_off(held_id: UUID, provider: str, money: Money) -> list[Transfer]:
     """Held money turned out to be none of ours: it leaves the books the way it came."""
     debit, credit = suspense(provider, money.currency), clearing(provider, money.currency)
-    return [Transfer(TransferKind.HELD_DISMISSED, held_id, debit, credit, money.minor)]
+    return [Transfer(TransferKind.UNALLOCATED_WRITTEN_OFF, held_id, debit, credit, money.minor)]
 
 
-def held_accepted(held_id: UUID, provider: str, money: Money) -> list[Transfer]:
+def unallocated_applied(held_id: UUID, provider: str, money: Money) -> list[Transfer]:
     """Held money is a gift after all: it leaves suspense, and is received as a payment of its own."""
     debit, credit = suspense(provider, money.currency), clearing(provider, money.currency)
-    return [Transfer(TransferKind.HELD_ACCEPTED, held_id, debit, credit, money.minor)]
+    return [Transfer(TransferKind.UNALLOCATED_APPLIED, held_id, debit, credit, money.minor)]
 
 
 def request_paid(payment_id: UUID, applied: Money, over: Money) -> list[Transfer]:
     """A partner's transfer came: what its request takes of it, and what is over."""
     taken = (TransferKind.REQUEST_PAID, request_clearing(applied.currency), applied.minor)
-    left = (TransferKind.REQUEST_OVER, suspense(PARTNERS, over.currency), over.minor)
+    left = (TransferKind.REQUEST_OVERPAID, suspense(PARTNERS, over.currency), over.minor)
     moves = [move for move in (taken, left) if move[2]]
     return [Transfer(kind, payment_id, bank(account.currency), account, minor) for kind, account, minor in moves]
 
 
-def request_covered(donation_id: UUID, organisation_id: UUID, money: Money) -> list[Transfer]:
+def request_allocated(donation_id: UUID, organisation_id: UUID, money: Money) -> list[Transfer]:
     """What the partner paid is owed to the nonprofit of a donation."""
     debit, credit = request_clearing(money.currency), liability(organisation_id, money.currency)
-    return [Transfer(TransferKind.REQUEST_COVERED, donation_id, debit, credit, money.minor)]
+    return [Transfer(TransferKind.REQUEST_ALLOCATED, donation_id, debit, credit, money.minor)]
 
 
-def over_returned(payment_id: UUID, over: Money) -> list[Transfer]:
+def overpayment_returned(payment_id: UUID, over: Money) -> list[Transfer]:
     """What was over went back to the partner."""
     debit, credit = suspense(PARTNERS, over.currency), bank(over.currency)
-    return [Transfer(TransferKind.OVER_RETURNED, payment_id, debit, credit, over.minor)]
+    return [Transfer(TransferKind.OVERPAYMENT_RETURNED, payment_id, debit, credit, over.minor)]
 
 
-def over_applied(payment_id: UUID, money: Money) -> list[Transfer]:
+def overpayment_applied(payment_id: UUID, money: Money) -> list[Transfer]:
     """What was over of one transfer pays another request; ``payment_id`` is of the part that does."""
     debit, credit = suspense(PARTNERS, money.currency), request_clearing(money.currency)
-    return [Transfer(TransferKind.OVER_APPLIED, payment_id, debit, credit, money.minor)]
+    return [Transfer(TransferKind.OVERPAYMENT_APPLIED, payment_id, debit, credit, money.minor)]
 
 
-def gift_refund_begun(
+def donation_refund_started(
     refund_id: UUID, provider: str, organisation_id: UUID, money: Money, borne: Money
 ) -> list[Transfer]:
     """A gift is on its way back: ``borne`` of it by what is owed to its nonprofit, the rest by us."""
     currency, on_its_way = money.currency, refunds(provider, money.currency)
-    moves = [(TransferKind.GIFT_REFUND_BEGUN, liability(organisation_id, currency), borne.minor)]
-    moves.append((TransferKind.GIFT_REFUND_TOPPED_UP, fees(provider, currency), (money - borne).minor))
+    moves = [(TransferKind.DONATION_REFUND_STARTED, liability(organisation_id, currency), borne.minor)]
+    moves.append((TransferKind.DONATION_REFUND_FEE_COVERED, fees(provider, currency), (money - borne).minor))
     return [Transfer(kind, refund_id, debit, on_its_way, minor) for kind, debit, minor in moves if minor]
 
 
-def gift_refund_sent(refund_id: UUID, provider: str, money: Money) -> list[Transfer]:
+def donation_refund_sent(refund_id: UUID, provider: str, money: Money) -> list[Transfer]:
     """The provider has sent a gift back; what partners had paid for, we have sent by bank."""
     currency = money.currency
     source = bank(currency) if provider == PARTNERS else clearing(provider, currency)
-    return [Transfer(TransferKind.GIFT_REFUND_SENT, refund_id, refunds(provider, currency), source, money.minor)]
+    return [Transfer(TransferKind.DONATION_REFUND_SENT, refund_id, refunds(provider, currency), source, money.minor)]
 
 
-def gift_refund_undone(
+def donation_refund_reversed(
     refund_id: UUID, provider: str, organisation_id: UUID, money: Money, back: Money
 ) -> list[Transfer]:
     """A gift does not go back after all: ``back`` of it is owed to its nonprofit again, the rest is ours."""
     currency, on_its_way = money.currency, refunds(provider, money.currency)
-    moves = [(TransferKind.GIFT_REFUND_UNDONE, liability(organisation_id, currency), back.minor)]
-    moves.append((TransferKind.GIFT_REFUND_UNTOPPED, fees(provider, currency), (money - back).minor))
+    moves = [(TransferKind.DONATION_REFUND_REVERSED, liability(organisation_id, currency), back.minor)]
+    moves.append((TransferKind.DONATION_REFUND_FEE_RESTORED, fees(provider, currency), (money - back).minor))
     return [Transfer(kind, refund_id, on_its_way, credit, minor) for kind, credit, minor in moves if minor]
 
 
-def dispute_drawn(dispute_id: UUID, provider: str, money: Money) -> list[Transfer]:
+def dispute_debited(dispute_id: UUID, provider: str, money: Money) -> list[Transfer]:
     """A donor's bank has drawn a payment from its provider."""
     debit, credit = disputed(provider, money.currency), clearing(provider, money.currency)
-    return [Transfer(TransferKind.DISPUTE_DRAWN, dispute_id, debit, credit, money.minor)]
+    return [Transfer(TransferKind.DISPUTE_DEBITED, dispute_id, debit, credit, money.minor)]
 
 
 def dispute_returned(dispute_id: UUID, provider: str, money: Money) -> list[Transfer]:
@@ -359,7 +361,7 @@ def dispute_lost(
     currency, moves = borne.currency, list[tuple[TransferKind, Account, int]]()
     if organisation_id is not None:
         moves.append((TransferKind.DISPUTE_LOST, liability(organisation_id, currency), of_gift.minor))
-    moves.append((TransferKind.DISPUTE_BORNE, fees(provider, currency), borne.minor))
+    moves.append((TransferKind.DISPUTE_ABSORBED, fees(provider, currency), borne.minor))
     credit = disputed(provider, currency)
     return [Transfer(kind, dispute_id, debit, credit, minor) for kind, debit, minor in moves if minor]
 

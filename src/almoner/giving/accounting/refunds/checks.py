@@ -18,20 +18,22 @@ checks: Final = (
         select coalesce(r.id || ' ' || r.kind, 'posting of ' || t.owner_id || ' ' || t.kind) from (
             select refund.id, move.kind, move.minor, refund.currency || ':' || refund.provider as whose
             from refund cross join lateral (values
-                ('gift_refund_begun', deducted_minor),
-                ('gift_refund_topped_up', amount_minor - deducted_minor),
-                ('gift_refund_sent', case status when 'sent' then amount_minor end),
-                ('gift_refund_undone', restored_minor),
-                ('gift_refund_untopped', amount_minor - restored_minor)
+                ('donation_refund_started', deducted_minor),
+                ('donation_refund_fee_covered', amount_minor - deducted_minor),
+                ('donation_refund_sent', case status when 'sent' then amount_minor end),
+                ('donation_refund_reversed', restored_minor),
+                ('donation_refund_fee_restored', amount_minor - restored_minor)
             ) as move (kind, minor)
             where move.minor > 0
         ) r full join (
             select t.owner_id, t.kind, t.amount_minor, a.currency || ':' || a.provider as whose
             from ledger_transfer t join ledger_account a
-                on a.id = case when t.kind in ('gift_refund_begun', 'gift_refund_topped_up') then t.credit_account
+                on a.id = case when t.kind in ('donation_refund_started', 'donation_refund_fee_covered')
+                          then t.credit_account
                           else t.debit_account end
-            where t.kind in ('gift_refund_begun', 'gift_refund_topped_up', 'gift_refund_sent', 'gift_refund_undone',
-                             'gift_refund_untopped')
+            where t.kind in ('donation_refund_started', 'donation_refund_fee_covered', 'donation_refund_sent',
+                             'donation_refund_reversed',
+                             'donation_refund_fee_restored')
         ) t on t.owner_id = r.id and t.kind = r.kind
         where (r.minor, r.whose) is distinct from (t.amount_minor, t.whose)
         """,

@@ -73,7 +73,7 @@ async def begin(
     money = domain.asked(donation, minor)
     refund = _new(tx, donation, money, await _paid(tx, donation), begun_by, note)
     await store.insert(tx, EVERYONE, refund)
-    transfers = books.gift_refund_begun(refund.id, refund.provider, donation.organisation_id, money, refund.borne)
+    transfers = books.donation_refund_started(refund.id, refund.provider, donation.organisation_id, money, refund.borne)
     if called is not None:
         transfers += await _named(tx, donation, refund, called, begun_by, note)
     elif not refund.by_bank:
@@ -276,14 +276,14 @@ async def _finish(
     await store.advance_sent(tx, EVERYONE, refund.id, provider_refund, by, note)
     await donations.tell(tx, REFUNDED, await _freed(tx, donation, refund))
     await outbox.emit(tx, None, domain.SENT, Sent(donation.id, refund.id))
-    return books.gift_refund_sent(refund.id, refund.provider, refund.money)
+    return books.donation_refund_sent(refund.id, refund.provider, refund.money)
 
 
 async def _undo(tx: Tx, donation: Donation, refund: Refund, by: str | None, why: str) -> None:
     back = domain.given_back(donation, refund.money)
     await store.advance_refused(tx, EVERYONE, refund.id, back, by, why)
     await _freed(tx, donation, refund)
-    transfers = books.gift_refund_undone(refund.id, refund.provider, donation.organisation_id, refund.money, back)
+    transfers = books.donation_refund_reversed(refund.id, refund.provider, donation.organisation_id, refund.money, back)
     ledger.post(tx, transfers)
     if refund.begun_by is None:  # an officer who began it sees what becomes of it
         for person in await people.with_roles(tx, members_of(Partner(donation.partner_id)), "owner", "finance"):

@@ -243,7 +243,7 @@ def dispute_of(line: Line, known: Known) -> Dispute | Mismatch:
 
 
 def _mismatch_held(line: Line, held: Held, *, counted: bool) -> Mismatch | None:
-    if not held.posted or held.status == "dismissed":
+    if not held.posted or held.status == "written_off":
         return Mismatch.DISMISSED
     if line.kind is LineKind.REFUND and held.status != "refunded":
         return Mismatch.NOT_REFUNDED

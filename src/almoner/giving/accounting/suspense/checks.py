@@ -13,17 +13,18 @@ checks: Final = (
         select coalesce(h.name, 'posting of ' || t.owner_id || ' ' || t.kind) from (
             select id, amount_minor, id || ' ' || kind as name, kind, currency || ':' || provider as whose
             from unallocated_payment join (values
-                ('payment_held', '{held,refunding,refunded,dismissed,accepted}'::text[]),
-                ('refund_begun', '{refunding,refunded}'),
-                ('refund_paid', '{refunded}'),
-                ('held_dismissed', '{dismissed}'),
-                ('held_accepted', '{accepted}')
+                ('payment_unallocated', '{held,refunding,refunded,dismissed,accepted}'::text[]),
+                ('unallocated_refund_started', '{refunding,refunded}'),
+                ('unallocated_refund_sent', '{refunded}'),
+                ('unallocated_written_off', '{dismissed}'),
+                ('unallocated_applied', '{accepted}')
             ) as posting (kind, states) on status = any(states)
             where reason not in ('other_mode', 'other_account')
         ) h full join (
             select t.owner_id, t.kind, t.amount_minor, a.currency || ':' || a.provider as whose
             from ledger_transfer t join ledger_account a on a.id = t.debit_account
-            where t.kind in ('payment_held', 'refund_begun', 'refund_paid', 'held_dismissed', 'held_accepted')
+            where t.kind in ('payment_unallocated', 'unallocated_refund_started', 'unallocated_refund_sent',
+                'unallocated_written_off', 'unallocated_applied')
         ) t on t.owner_id = h.id and t.kind = h.kind
         where (h.amount_minor, h.whose) is distinct from (t.amount_minor, t.whose)
         """,
@@ -53,7 +54,7 @@ checks: Final = (
         "What a provider has settled to our bank is never dismissed as none of ours",
         "The money is on our bank account and in no other: send it back, or book it by a person",
         """
-        select id from unallocated_payment h where status = 'dismissed'
+        select id from unallocated_payment h where status = 'written_off'
             and exists (select from settlement_line where unallocated_payment_id = h.id)
         """,
         "heldpayment",

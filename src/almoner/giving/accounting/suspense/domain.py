@@ -14,7 +14,7 @@ from almoner.kit.states import Lifecycle
 HELD: Final = Lifecycle(
     "unallocated_payment",
     {
-        "held": frozenset({"refunding", "dismissed", "accepted"}),
+        "held": frozenset({"refunding", "written_off", "applied"}),
         "refunding": frozenset({"refunded"}),
     },
 )

@@ -64,9 +64,9 @@ async def hold(tx: Tx, provider: str, found: ProviderPayment, payment: Payment |
     if not await store.insert(tx, EVERYONE, held):
         return
     told = {"provider": provider, "payment": found.id, "reason": reason.value}
-    tx.after_commit(lambda: _log.error("payment_held", **told))
+    tx.after_commit(lambda: _log.error("payment_unallocated", **told))
     if held.posted:
-        ledger.post(tx, books.payment_held(held.id, provider, held.money))
+        ledger.post(tx, books.payment_unallocated(held.id, provider, held.money))
 
 
 async def get(tx: Tx, held_id: UUID) -> Held:
@@ -139,7 +139,7 @@ async def refunded_by_hand(tx: Tx, held_id: UUID, provider_refund: str, note: st
         _ensure_held(held)
         _ensure_posted(held)
         await store.advance_decided(tx, EVERYONE, [held_id], "refunding", by, note)
-        transfers += books.refund_begun(held.id, held.provider, held.money)
+        transfers += books.unallocated_refund_started(held.id, held.provider, held.money)
     decided = Decided(held_id, Choice.DONE_BY_HAND, note, by, tx.now, provider_refund)
     await store.insert_decision(tx, EVERYONE, decided)
     try:
@@ -184,7 +184,7 @@ async def apply_to_donation(tx: Tx, held: Held, payment: Payment, organisation_i
     """Held money, which the caller holds, has paid a gift with this payment; its postings, which are the last."""
     await store.advance_accepted(tx, EVERYONE, held.id, payment.id, by, note)
     received = books.payment_received(payment.id, payment.provider, organisation_id, payment.money)
-    ledger.post(tx, [*books.held_accepted(held.id, held.provider, held.money), *received])
+    ledger.post(tx, [*books.unallocated_applied(held.id, held.provider, held.money), *received])
 
 
 async def with_reference(tx: Tx, reference: str) -> list[Held]:
@@ -212,30 +212,32 @@ async def refund_by_dispute(tx: Tx, held: Held, provider_dispute: str) -> list[T
     transfers: list[Transfer] = []
     if held.status == "held":
         await store.advance_decided(tx, EVERYONE, [held.id], "refunding", RULE, None)
-        transfers += books.refund_begun(held.id, held.provider, held.money)
+        transfers += books.unallocated_refund_started(held.id, held.provider, held.money)
     await store.advance_refunded(tx, EVERYONE, held.id, provider_dispute)
     await queue.forget_dead(tx, REFUND, str(held.id))
-    return [*transfers, *books.refund_paid(held.id, held.provider, held.money)]
+    return [*transfers, *books.unallocated_refund_sent(held.id, held.provider, held.money)]
 
 
 async def _finish(tx: Tx, held: Held, provider_refund: str, before: list[Transfer]) -> None:
     await store.advance_refunded(tx, EVERYONE, held.id, provider_refund)
     await queue.forget_dead(tx, REFUND, str(held.id))
     await outbox.emit(tx, None, domain.REFUNDED, Refunded(held.id))
-    ledger.post(tx, [*before, *books.refund_paid(held.id, held.provider, held.money)])
+    ledger.post(tx, [*before, *books.unallocated_refund_sent(held.id, held.provider, held.money)])
 
 
 async def _begin_refunds(tx: Tx, due: list[Held], by: str, note: str | None) -> list[Transfer]:
     """The transfers are posted by the caller, with all others of its transaction."""
     await store.advance_decided(tx, EVERYONE, [held.id for held in due], "refunding", by, note)
     await queue.enqueue_all(tx, [_refunding(held) for held in due if not held.by_bank])
-    return [transfer for held in due for transfer in books.refund_begun(held.id, held.provider, held.money)]
+    return [
+        transfer for held in due for transfer in books.unallocated_refund_started(held.id, held.provider, held.money)
+    ]
 
 
 async def _dismiss(tx: Tx, due: list[Held], by: str, note: str | None) -> list[Transfer]:
-    await store.advance_decided(tx, EVERYONE, [held.id for held in due], "dismissed", by, note)
+    await store.advance_decided(tx, EVERYONE, [held.id for held in due], "written_off", by, note)
     ours = [held for held in due if held.posted]
-    return [transfer for held in ours for transfer in books.held_dismissed(held.id, held.provider, held.money)]
+    return [transfer for held in ours for transfer in books.unallocated_written_off(held.id, held.provider, held.money)]
 
 
 def _refunding(held: Held) -> NewJob:

@@ -145,7 +145,7 @@ async def advance_accepted(tx: Tx, _scope: Everyone, held_id: UUID, payment_id: 
     await tx.execute(
         """
         update unallocated_payment
-        set status = 'accepted', status_changed_at = $5, decided_at = $5, decided_by = $3, note = $4,
+        set status = 'applied', status_changed_at = $5, decided_at = $5, decided_by = $3, note = $4,
             applied_payment_id = $2
         where id = $1 and status = 'held'
         """,

@@ -37,9 +37,9 @@ checks: Final = (
         "The import was interrupted: import the statement again",
         """
         select l.id from bank_statement_line l join disbursement d on d.id = l.disbursement_id
-        where (l.matched_as, d.status) not in (('payout', 'PAID'), ('payout_return', 'RETURNED'))
-          and not (l.matched_as = 'payout' and d.status = 'RETURNED' and exists (
-              select from bank_statement_line r where r.disbursement_id = d.id and r.matched_as = 'payout_return'
+        where (l.matched_as, d.status) not in (('disbursement', 'PAID'), ('disbursement_return', 'RETURNED'))
+          and not (l.matched_as = 'disbursement' and d.status = 'RETURNED' and exists (
+              select from bank_statement_line r where r.disbursement_id = d.id and r.matched_as = 'disbursement_return'
           ))
         """,
         "bankline",
@@ -50,8 +50,8 @@ checks: Final = (
         "Compare the line with the bank's statement, and put the difference right by a person",
         """
         select coalesce(l.settlement_id, s.id)::text from (
-            select settlement_id, amount_minor, currency from bank_statement_line where matched_as in ('gift',
-                'gift_refund')
+            select settlement_id, amount_minor, currency from bank_statement_line where matched_as in ('donation',
+                'donation_refund')
         ) l full join (
             select s.id, line.net_minor, s.currency from settlement s
             left join settlement_line line on line.settlement_id = s.id and line.status = 'matched'

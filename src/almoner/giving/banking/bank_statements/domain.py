@@ -19,7 +19,7 @@ from almoner.kit.states import Lifecycle
 
 BANK_LINE: Final = Lifecycle("bank_statement_line", {"open": frozenset({"matched", "dismissed"})})
 LineStatus = Literal["open", "matched", "dismissed"]
-MatchedAs = Literal["request", "settlement", "payout", "payout_return", "gift", "gift_refund"]
+MatchedAs = Literal["request", "settlement", "disbursement", "disbursement_return", "donation", "donation_refund"]
 MAX_NOTE: Final = 2000
 MAX_WORDS: Final = 1000
 DAYS_AHEAD: Final = 3
@@ -344,7 +344,7 @@ def match(movement: Movement, named: Named) -> tuple[MatchedAs, Thing] | Open:
     matched_as, thing = found
     if (matched_as, thing.id) in named.taken:
         return Open.MATCHED_BEFORE
-    if matched_as == "payout" and isinstance(thing, Disbursement):
+    if matched_as == "disbursement" and isinstance(thing, Disbursement):
         return _left(thing, named) or found
     return found
 
@@ -353,14 +353,14 @@ def _left(payout: Disbursement, named: Named) -> Open | None:
     """Why money that left is not yet that of a payout. Its return may be told before it, never instead of it."""
     if payout.status == "SENT" and payout.id not in named.released:
         return Open.UNCONFIRMED
-    back = payout.status == "RETURNED" and ("payout_return", payout.id) not in named.taken
+    back = payout.status == "RETURNED" and ("disbursement_return", payout.id) not in named.taken
     return Open.OTHER_STATE if back else None
 
 
 def _match(movement: Movement, thing: Thing) -> tuple[MatchedAs, Thing] | Open:
     came = movement.minor > 0
     if isinstance(thing, Payment):
-        return ("gift", thing) if came else ("gift_refund", thing)
+        return ("donation", thing) if came else ("donation_refund", thing)
     if movement.currency != (thing.currency if isinstance(thing, PaidOut) else thing.money.currency):
         return Open.OTHER_CURRENCY
     if isinstance(thing, DonationRequest):
@@ -371,5 +371,5 @@ def _match(movement: Movement, thing: Thing) -> tuple[MatchedAs, Thing] | Open:
     if movement.money != thing.money:
         return Open.OTHER_AMOUNT
     if came:
-        return ("payout_return", thing) if thing.status in {"SENT", "PAID", "RETURNED"} else Open.OTHER_STATE
-    return ("payout", thing) if thing.status in {"SENT", "PAID", "RETURNED"} else Open.OTHER_STATE
+        return ("disbursement_return", thing) if thing.status in {"SENT", "PAID", "RETURNED"} else Open.OTHER_STATE
+    return ("disbursement", thing) if thing.status in {"SENT", "PAID", "RETURNED"} else Open.OTHER_STATE

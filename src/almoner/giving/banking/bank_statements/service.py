@@ -292,7 +292,7 @@ async def _do(tx: Tx, line: BankLine, matched_as: MatchedAs, thing: Thing, by: s
         await store.match(tx, EVERYONE, line.id, "request", made.id, by)
         return None
     if isinstance(thing, Payment):
-        taken = await (gifts.receive if matched_as == "gift" else gifts.give_back)(tx, line, thing)
+        taken = await (gifts.receive if matched_as == "donation" else gifts.give_back)(tx, line, thing)
         if not isinstance(taken, Open):
             await store.match(tx, EVERYONE, line.id, matched_as, taken, by)
         return taken if isinstance(taken, Open) else None
@@ -304,9 +304,9 @@ async def _do(tx: Tx, line: BankLine, matched_as: MatchedAs, thing: Thing, by: s
 
 async def _follow(tx: Tx, line: BankLine, matched_as: MatchedAs, payout: Disbursement, by: str) -> None:
     """A payout is paid, or came back, as the line says, unless that was known."""
-    if matched_as == "payout" and payout.status == "SENT":
+    if matched_as == "disbursement" and payout.status == "SENT":
         await payouts.confirm(tx, payout.id)
-    elif matched_as == "payout_return" and payout.status != "RETURNED":
+    elif matched_as == "disbursement_return" and payout.status != "RETURNED":
         reason = line.movement.return_reason or f"the bank returned it on {line.movement.booked_on}"
         await payouts.mark_returned(tx, payout.id, reason, recorded_by=by)
 
@@ -328,7 +328,7 @@ async def assign_gift(tx: Tx, line_id: UUID, donation_id: UUID, *, by: str) -> N
     payment = await transfers.named(tx, await donations.get(tx, EVERYONE, donation_id))
     if payment is None:
         raise StatementRefused("The donation is not one that its donor wanted to pay by bank transfer.")
-    await _assign(tx, line, "gift" if line.movement.minor > 0 else "gift_refund", payment, by)
+    await _assign(tx, line, "donation" if line.movement.minor > 0 else "donation_refund", payment, by)
 
 
 async def assign_report(tx: Tx, line_id: UUID, provider: str, reference: str, *, by: str) -> None:

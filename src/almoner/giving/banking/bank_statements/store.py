@@ -30,10 +30,10 @@ _MOVEMENT: Final = (
 _THING: Final = {
     "request": "request_payment_id",
     "settlement": "settlement_id",
-    "gift": "settlement_id",
-    "gift_refund": "settlement_id",
-    "payout": "disbursement_id",
-    "payout_return": "disbursement_id",
+    "donation": "settlement_id",
+    "donation_refund": "settlement_id",
+    "disbursement": "disbursement_id",
+    "disbursement_return": "disbursement_id",
 }
 
 
@@ -60,7 +60,7 @@ async def parts(tx: Tx, _scope: Everyone, account: str, reference: str) -> int:
     """How many files have brought lines of a statement."""
     return int(
         await tx.fetchval(
-            f"select count(*) from bank_statement where account = $1 and reference = $2",
+            "select count(*) from bank_statement where account = $1 and reference = $2",
             account,
             reference,
         )
@@ -176,7 +176,7 @@ async def lock(tx: Tx, _scope: Everyone, line_id: UUID) -> BankLine | None:
     return _line(row) if row else None
 
 
-SEEN: Final = f"""
+SEEN: Final = """
 select exists (
     select from bank_statement_line
     where account = $1 and bank_reference = $2 and reversal = $4
@@ -196,10 +196,10 @@ async def seen_before(tx: Tx, _scope: Everyone, line: BankLine) -> bool:
 async def undone(tx: Tx, _scope: Everyone, line: BankLine) -> list[UUID]:
     """The payments of the gifts that a line takes back, by the bank's name of what it had told."""
     rows = await tx.fetch(
-        f"""
+        """
         select distinct payment_id from settlement_line where payment_id is not null and settlement_id in (
             select settlement_id from bank_statement_line
-            where account = $1 and bank_reference = $2 and matched_as = 'gift'
+            where account = $1 and bank_reference = $2 and matched_as = 'donation'
         )
         """,
         line.account,

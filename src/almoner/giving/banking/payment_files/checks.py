@@ -14,7 +14,7 @@ checks: Final = (
             select p.file_id, count(*) as n, sum(p.amount_minor) as minor,
                    bool_and(t.amount_minor is not distinct from p.amount_minor) as posted
             from payment_file_transaction p
-            left join ledger_transfer t on t.owner_id = p.disbursement_id and t.kind = 'payout_sent'
+            left join ledger_transfer t on t.owner_id = p.disbursement_id and t.kind = 'disbursement_sent'
             group by 1
         ) p on p.file_id = f.id
         where (f.payments, f.amount_minor) is distinct from (p.n, p.minor) or p.posted is distinct from true

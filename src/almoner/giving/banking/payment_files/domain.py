@@ -14,8 +14,8 @@ from almoner.kit.ids import encode
 from almoner.kit.money import Money, exponent
 from almoner.kit.states import Lifecycle
 
-BANK_FILE: Final = Lifecycle("payment_file", {"made": frozenset({"released", "withdrawn"})})
-FileStatus = Literal["made", "released", "withdrawn"]
+BANK_FILE: Final = Lifecycle("payment_file", {"created": frozenset({"released", "withdrawn"})})
+FileStatus = Literal["created", "released", "withdrawn"]
 MOST_PAYMENTS: Final = 10_000
 MAX_NOTE: Final = 2000
 _FORM: Final = "pain.001"

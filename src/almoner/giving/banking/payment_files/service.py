@@ -138,7 +138,7 @@ def _sealed(tx: Tx, file_id: UUID, order: Order, content: bytes, by: str) -> Ban
         execution_date=order.execution_date,
         sha256=sha256(content).hexdigest(),
         content_encrypted=tx.vault.seal(zlib.compress(content), context=_CONTEXT, binding=file_id.bytes),
-        status="made",
+        status="created",
         created_by=by,
         created_at=tx.now,
         released_by=None,
@@ -167,7 +167,7 @@ async def release(tx: Tx, file_id: UUID, *, by: str) -> BankFile:
     """
     tx.deployment.identity.ensure_active()
     held = await _lock(tx, file_id)
-    if held.status != "made":
+    if held.status != "created":
         raise BankFileRefused(f"The file is {held.status}: only one that is made can be released.")
     try:
         await store.release(tx, EVERYONE, file_id, by)
@@ -181,7 +181,7 @@ async def release(tx: Tx, file_id: UUID, *, by: str) -> BankFile:
 async def withdraw(tx: Tx, file_id: UUID, *, note: str, by: str) -> BankFile:
     """It never goes to the bank. Raises NotFound, BankFileRefused."""
     held = await _lock(tx, file_id)
-    if held.status != "made":
+    if held.status != "created":
         raise BankFileRefused(f"The file is {held.status}: what went to the bank is stopped there.")
     if not 1 <= len(note) <= domain.MAX_NOTE:
         raise BankFileRefused(f"The note must have 1 to {domain.MAX_NOTE} characters.")

@@ -27,7 +27,7 @@ async def insert(tx: Tx, _scope: Everyone, new: BankFile, payments: Sequence[Pay
     """Store a new file with its payments. Raises UniqueViolationError when one of them is in another file."""
     await tx.execute(
         f"insert into payment_file ({_COLUMNS}, status_changed_at) "
-        "values ($1, $2, $3, $4, $5, $6, $7, $8, $9, 'made', $10, $11, null, null, null, null, $11)",
+        "values ($1, $2, $3, $4, $5, $6, $7, $8, $9, 'created', $10, $11, null, null, null, null, $11)",
         new.id,
         new.message_id,
         new.total.currency,

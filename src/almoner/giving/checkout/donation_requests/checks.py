@@ -43,14 +43,14 @@ checks: Final = (
             select p.id, part.kind, part.minor, p.currency::text as currency
             from request_payment p cross join lateral (values
                 ('request_paid', p.applied_minor, p.applied_from is null),
-                ('over_applied', p.applied_minor, p.applied_from is not null),
-                ('request_over', p.overpaid_minor, p.applied_from is null),
-                ('over_returned', p.overpaid_minor, p.status = 'returned')
+                ('overpayment_applied', p.applied_minor, p.applied_from is not null),
+                ('request_overpaid', p.overpaid_minor, p.applied_from is null),
+                ('overpayment_returned', p.overpaid_minor, p.status = 'returned')
             ) as part (kind, minor, happened)
             where part.happened and part.minor > 0
         ) p full join (
             select owner_id, kind, amount_minor as minor, currency::text as currency from ledger_transfer
-            where kind in ('request_paid', 'request_over', 'over_returned', 'over_applied')
+            where kind in ('request_paid', 'request_overpaid', 'overpayment_returned', 'overpayment_applied')
         ) t on t.owner_id = p.id and t.kind = p.kind
         where (p.minor, p.currency) is distinct from (t.minor, t.currency)
         union all
@@ -70,7 +70,7 @@ checks: Final = (
             where type = 'direct' and status in ('RECEIVED_PAYMENT', 'DISBURSED')
         ) d full join (
             select owner_id, amount_minor as minor, currency::text as currency from ledger_transfer
-            where kind = 'request_covered'
+            where kind = 'request_allocated'
         ) t on t.owner_id = d.id
         where (d.minor, d.currency) is distinct from (t.minor, t.currency)
         """,

@@ -169,7 +169,7 @@ async def _cover(tx: Tx, held: DonationRequest) -> list[Transfer]:
     received = await donations.receive_direct(tx, [donation_id for donation_id, _ in waiting[:count]]) if count else []
     covered = sum(one.money.minor for one in received)
     await store.allocate_payment(tx, held, held.allocated_minor + covered, more=count == COVERED)
-    return [move for one in received for move in books.request_covered(one.id, one.organisation_id, one.money)]
+    return [move for one in received for move in books.request_allocated(one.id, one.organisation_id, one.money)]
 
 
 async def allocating(tx: Tx, limit: int) -> list[UUID]:
@@ -191,7 +191,7 @@ async def return_over(tx: Tx, payment_id: UUID, *, note: str, decided_by: str) -
     if held.status != "held":
         raise RequestRefused(f"nothing of this transfer is held: it is {held.status}")
     await store.decide(tx, held, "returned", decided_by, note)
-    ledger.post(tx, books.over_returned(held.id, Money(held.overpaid_minor, held.money.currency)))
+    ledger.post(tx, books.overpayment_returned(held.id, Money(held.overpaid_minor, held.money.currency)))
     return replace(held, status="returned")
 
 
@@ -224,7 +224,7 @@ async def apply_over(
     await store.decide(tx, held, "applied", decided_by, note)
     if not await store.insert_payment(tx, EVERYONE, part):
         raise LookupError(f"what was over of {held.id} was applied before")
-    transfers = books.over_applied(part.id, Money(applied, over.currency))
+    transfers = books.overpayment_applied(part.id, Money(applied, over.currency))
     paid = target.paid_minor + applied
     await store.pay(tx, target, paid, domain.status_when(paid, target.money.minor))
     ledger.post(tx, transfers + await _cover(tx, replace(target, paid_minor=paid)))

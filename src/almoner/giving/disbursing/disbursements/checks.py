@@ -15,17 +15,17 @@ checks: Final = (
         select coalesce(p.id || ' ' || p.kind, 'posting of ' || t.owner_id || ' ' || t.kind) from (
             select d.id, move.kind, d.amount_minor, d.currency || ':' || d.organisation_id as whose
             from disbursement d cross join lateral (values
-                ('payout_sent', d.sent_at is not null),
-                ('payout_paid', d.paid_at is not null),
-                ('payout_returned', d.status = 'RETURNED' and d.paid_at is not null),
-                ('payout_undone', d.status = 'RETURNED')
+                ('disbursement_sent', d.sent_at is not null),
+                ('disbursement_paid', d.paid_at is not null),
+                ('disbursement_returned', d.status = 'RETURNED' and d.paid_at is not null),
+                ('disbursement_reversed', d.status = 'RETURNED')
             ) as move (kind, happened)
             where move.happened
         ) p full join (
             select t.owner_id, t.kind, t.amount_minor, a.currency || ':' || a.organisation_id as whose
             from ledger_transfer t join ledger_account a
-                on a.id = case t.kind when 'payout_returned' then t.credit_account else t.debit_account end
-            where t.kind in ('payout_sent', 'payout_paid', 'payout_returned', 'payout_undone')
+                on a.id = case t.kind when 'disbursement_returned' then t.credit_account else t.debit_account end
+            where t.kind in ('disbursement_sent', 'disbursement_paid', 'disbursement_returned', 'disbursement_reversed')
         ) t on t.owner_id = p.id and t.kind = p.kind
         where (p.amount_minor, p.whose) is distinct from (t.amount_minor, t.whose)
         """,
@@ -39,7 +39,7 @@ checks: Final = (
             select organisation_id, currency, sum(amount_minor) as minor
             from disbursement where status = 'SENT' group by 1, 2
         ) d using (organisation_id, currency)
-        where a.kind = 'payout_in_transit' and credits_minor - debits_minor <> coalesce(d.minor, 0)
+        where a.kind = 'disbursement_in_transit' and credits_minor - debits_minor <> coalesce(d.minor, 0)
         """,
     ),
     Check(

@@ -190,7 +190,7 @@ async def send(tx: Tx, disbursement_id: UUID, rules: Rules) -> Disbursement | No
         return held
     if not await store.advance(tx, held, "SENT"):
         raise LookupError(f"disbursement {held.id} is held and cannot be sent")
-    ledger.post(tx, books.payout_sent(held.id, held.organisation_id, held.money))
+    ledger.post(tx, books.disbursement_sent(held.id, held.organisation_id, held.money))
     if await donations.has_loose(tx, held.bucket):  # more than it could hold
         await look_at(tx, Partner(held.partner_id), held.organisation_id)
     return await get(tx, EVERYONE, held.id)
@@ -232,7 +232,7 @@ async def confirm(
     if not await store.advance(tx, held, "PAID"):
         raise LookupError(f"disbursement {held.id} is held and cannot be confirmed")
     await _move(tx, held.id, "PAID", limit)
-    ledger.post(tx, books.payout_paid(held.id, held.organisation_id, held.money))
+    ledger.post(tx, books.disbursement_paid(held.id, held.organisation_id, held.money))
     return await get(tx, EVERYONE, held.id)
 
 
@@ -255,7 +255,7 @@ async def mark_returned(
     note = f"{tx.ids.text('disbursement', held.id)} came back: {reason}"
     await _decide(tx, Hold(held.partner_id, held.organisation_id, True, note, recorded_by, tx.now))
     was_paid = held.status == "PAID"
-    ledger.post(tx, books.payout_returned(held.id, held.organisation_id, held.money, was_paid=was_paid))
+    ledger.post(tx, books.disbursement_returned(held.id, held.organisation_id, held.money, was_paid=was_paid))
     return await get(tx, EVERYONE, held.id)
 
 

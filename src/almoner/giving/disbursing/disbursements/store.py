@@ -292,9 +292,9 @@ async def has_left(tx: Tx, _scope: Everyone, disbursement_id: UUID) -> bool:
     return bool(
         await tx.fetchval(
             """
-            select exists (select from bank_statement_line where disbursement_id = $1 and matched_as = 'payout')
+            select exists (select from bank_statement_line where disbursement_id = $1 and matched_as = 'disbursement')
                and not exists (select from bank_statement_line where disbursement_id = $1
-               and matched_as = 'payout_return')
+               and matched_as = 'disbursement_return')
             """,
             disbursement_id,
         )

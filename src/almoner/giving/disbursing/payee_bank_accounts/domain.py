@@ -104,8 +104,7 @@ class Look:
 
 @dataclass(frozen=True, slots=True)
 class PayeeAccount:
-    """An account as it is kept. ``masked_number``: its number as people may read it. ``encrypted_number``: the numbers,
-    encrypted.
+    """An account as it is stored. ``masked_number``: its number as people may read it.
 
     ``denied_at``: when the nonprofit said that it is not its own.
     ``name_score``: how well the holder agrees with the register's name, in hundredths. ``is_change``: it takes two
