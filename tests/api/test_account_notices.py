@@ -110,7 +110,7 @@ async def test_a_proposed_account_that_is_denied_is_refused(service: Service, ap
     refused = await read(service, changed)
     assert (refused.status, refused.refused_by) == ("refused", "nonprofit")
     assert refused.denied_at is not None
-    assert [flag.status for flag in await flags(service, made)] == ["gone"]
+    assert [flag.status for flag in await flags(service, made)] == ["withdrawn"]
     assert (await read(service, first)).status == "approved", "and the account before stands"
     async with service.db.read() as tx:
         written = "select count(*) from audit_entry where action = 'payee.denied' and subject = $1"

@@ -184,7 +184,7 @@ async def test_m7_a_credit_that_is_taken_back_is_the_transfer_of_a_refund_that_p
     async with alone.db.read() as tx:
         donation = await tx.fetchval("select id from donation")
     async with alone.db.write() as tx:
-        await refunds.begin(tx, EVERYONE, donation, None, Rules(), begun_by="officer", note="the bank took it back")
+        await refunds.begin(tx, EVERYONE, donation, None, Rules(), started_by="officer", note="the bank took it back")
     await alone.drain()
     async with alone.db.write() as tx:
         await service.assign_gift(tx, line.id, donation, by="officer")

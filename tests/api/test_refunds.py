@@ -179,7 +179,7 @@ async def test_a_direct_gift_goes_back_to_the_partner_by_bank(service: Service, 
     await service.drain()
     assert (await gift(api, one))["refundedAt"] is None, "nobody has sent it"
     (refund,) = await back.of(service, one)
-    assert (refund.by_bank, refund.status) == (True, "begun")
+    assert (refund.by_bank, refund.status) == (True, "pending")
     await back.by_hand(service, refund.id, factories.unique("bank"))
     await service.drain()
     assert (await gift(api, one))["refundedAmount"] == 1500
@@ -205,7 +205,7 @@ async def test_what_an_officer_has_sent_is_noted_and_nobody_is_asked(service: Se
         with suppress(RefundNotPossible):  # one name ends one refund
             async with service.db.write() as tx:
                 donation = support.uuid_of(service, "donation", gift_["id"])
-                by = {"begun_by": "officer", "note": "in the dashboard", "called": called}
+                by = {"started_by": "officer", "note": "in the dashboard", "called": called}
                 await refunding.begin(tx, EVERYONE, donation, 100, Rules(), **by)
         assert [refund.status for refund in await back.of(service, gift_)] == ([expected] if expected else [])
     assert await asked_for(service) == before

@@ -170,7 +170,7 @@ async def test_a_register_whose_data_are_too_old_by_now_holds_payouts_until_ther
         service.clock.advance(days=2)
         await service.drain()
         [flag] = await flags(service, made)
-        assert (flag.status, flag.first and flag.first.by) == ("gone", "rule")
+        assert (flag.status, flag.first and flag.first.by) == ("withdrawn", "rule")
         assert await waits(service, api, organisation) is None
     finally:
         service.db.deployment = usual
@@ -210,7 +210,7 @@ async def test_another_account_holds_payouts_until_two_people_have_approved_it(s
                 await payees.approve(tx, account.id, number=bank.OTHER_IBAN, note="called them, too", by="three")
         assert await waits(service, api, nonprofit) is None
     gone, lifted = await flags(service, made)
-    assert (gone.kind, gone.status, lifted.status) == ("payee_changed", "gone", "lifted")
+    assert (gone.kind, gone.status, lifted.status) == ("payee_changed", "withdrawn", "lifted")
     assert lifted.first is not None
     assert lifted.second is not None
     assert (lifted.first.by, lifted.second.by) == ("two", "three")

@@ -51,7 +51,7 @@ async def test_an_officer_sends_a_gift_back_in_parts(
     (begun,) = await refunds.of(service, made)
     name = service.db.deployment.ids.text("refund", begun.id)
     assert (status, told) == (0, f"{name} of 10.00 USD is begun.\n")
-    assert begun.begun_by == olive.id
+    assert begun.started_by == olive.id
     status, listed = await almoner("refunds", "list")
     for fact in (name, made["id"], "10.00 USD", "test", "begun"):
         assert fact in listed

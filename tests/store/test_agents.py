@@ -91,7 +91,7 @@ async def test_s1_no_hand_makes_a_move_that_the_lifecycle_lacks(service: Service
         ("status = 'pending_review', expires_at = null", "agent_verification_confirmed"),
         ("confirmed_at = created_at", "agent_verification_unconfirmed"),
         ("metadata = '[]'", "agent_verification_metadata_check"),
-        ("first_name = null, last_name = null, email = null, title = null", "agent_verification_forgotten"),
+        ("first_name = null, last_name = null, email = null, title = null", "agent_verification_erased"),
         ("email = 'eve@other.example'", "agent_verification_immutable"),
         ("first_name = 'Eve'", "agent_verification_immutable"),
         ("language = 'de'", "agent_verification_immutable"),

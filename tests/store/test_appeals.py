@@ -189,4 +189,4 @@ async def test_what_an_appeal_says_is_forgotten_after_its_decision_and_not_chang
     with pytest.raises(asyncpg.IntegrityConstraintViolationError) as refused:
         async with service.db.write() as tx:
             await tx.execute(f"update appeal set {change} where id = $1", appeals.id_of(service, one))
-    assert refused.value.constraint_name in {"appeal_immutable", "appeal_says"}
+    assert refused.value.constraint_name in {"appeal_immutable", "appeal_has_text"}

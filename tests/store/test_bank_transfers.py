@@ -35,8 +35,8 @@ async def test_sweeps_and_lines_read_indexes(alone: Service) -> None:
         await donations.next_abandoned(cast("Tx", explaining), EVERYONE)
         await suspense.lock_with_reference(cast("Tx", explaining), EVERYONE, "RF737ZQ3K9MABC")
         used = {node.get("Index Name") for node in explaining.nodes()}
-        assert {"donation_unpaid", "donation_awaited", "unallocated_payment_of_transfer"} <= used
-        for awaited, index in ((False, "donation_unpaid"), (True, "donation_awaited")):
+        assert {"donation_unpaid", "donation_awaiting_transfer", "unallocated_payment_of_transfer"} <= used
+        for awaited, index in ((False, "donation_unpaid"), (True, "donation_awaiting_transfer")):
             explaining.plans.clear()
             await donations.cancel_abandoned(cast("Tx", explaining), EVERYONE, NEVER, 1, awaited=awaited)
             assert index in {node.get("Index Name") for node in explaining.nodes()}

@@ -125,7 +125,7 @@ async def test_a_disputed_gift_goes_nowhere(service: Service, api: Client, open_
     refund = """
         insert into refund (id, donation_id, payment_id, provider, amount_minor, currency, deducted_minor, status,
                             started_at, status_changed_at)
-        values (gen_random_uuid(), $1, $2, 'test', 1, 'USD', 0, 'begun', now(), now())
+        values (gen_random_uuid(), $1, $2, 'test', 1, 'USD', 0, 'pending', now(), now())
     """
     for sql, values, constraint in (
         ("update donation set organisation_id = $2 where id = $1", (gift["id"], other), "donation_disputed"),

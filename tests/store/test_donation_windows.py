@@ -101,7 +101,7 @@ CHANGES = (
     """
     insert into refund (id, donation_id, provider, amount_minor, currency, deducted_minor, status, started_at,
                         status_changed_at)
-    select gen_random_uuid(), id, 'test', 10, currency, 0, 'begun', created_at, created_at
+    select gen_random_uuid(), id, 'test', 10, currency, 0, 'pending', created_at, created_at
     from donation where id = $1 and status = 'RECEIVED_PAYMENT' and withdrawn_minor < 900
     """,
 )

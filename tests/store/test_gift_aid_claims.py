@@ -78,7 +78,7 @@ async def test_a_charity_has_one_draft_and_what_was_drafted_stays(service: Servi
     for change, constraint in {
         "status = 'paid', reference = 'x', paid_minor = 1, decided_by = 'x'": "lifecycle_gift_aid_claim",
         "status = 'submitted', decided_by = 'x'": "gift_aid_claim_submitted",
-        "status = 'withdrawn', decided_by = 'x'": "gift_aid_claim_why",
+        "status = 'withdrawn', decided_by = 'x'": "gift_aid_claim_has_note",
         "status = 'submitted', reference = 'x'": "gift_aid_claim_decided",
     }.items():
         sql = f"update gift_aid_claim set {change} where id = $1"

@@ -200,7 +200,7 @@ async def test_m1_no_more_leaves_an_account_than_came_to_it(service: Service, pr
     ):
         with pytest.raises((asyncpg.CheckViolationError, asyncpg.ForeignKeyViolationError)) as refused:
             await post(service, transfers)
-        assert refused.value.constraint_name in ("ledger_account_covered", "ledger_account_organisation_id_fkey")
+        assert refused.value.constraint_name in ("ledger_account_not_negative", "ledger_account_organisation_id_fkey")
     assert await sides(service, books.liability(cause, "USD")) == (0, 10_000)
 
 
@@ -236,12 +236,12 @@ async def test_m2_m3_sixteen_writers_leave_no_difference(service: Service, figur
         assert await tx.fetch(DIFFERENCES) == []
         assert await tx.fetch(UNEVEN) == []
         assert await tx.fetchval(COUNT) - before == seen["transfers"]
-    assert seen.keys() <= {"postings", "transfers", "ledger_account_covered", "undone by PostgreSQL"}
+    assert seen.keys() <= {"postings", "transfers", "ledger_account_not_negative", "undone by PostgreSQL"}
     figures.write(
         "ledger",
         f"Random transfers by {WRITERS} writers (M2, M3)",
         f"{seen['transfers']:,} transfers in {seen['postings']:,} postings",
-        f"{seen['ledger_account_covered']:,} postings refused, since nothing covered them",
+        f"{seen['ledger_account_not_negative']:,} postings refused, since nothing covered them",
         f"{seen['transfers'] / seconds:.0f} transfers/s while testing",
         "0 differences between balances and sums, debits equal credits in every currency, 0 deadlocks",
     )

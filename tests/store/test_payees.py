@@ -31,7 +31,7 @@ async def proposed(service: Service, cause: str) -> UUID:
 async def test_nobody_approves_what_they_proposed(service: Service) -> None:
     cause = await factories.nonprofit(service)
     made = await proposed(service, cause)
-    with pytest.raises(asyncpg.CheckViolationError, match="payee_bank_account_people"):
+    with pytest.raises(asyncpg.CheckViolationError, match="payee_bank_account_separation"):
         await written(
             service,
             "update payee_bank_account set first_by = 'one', first_note = 'x', first_at = now() where id = $1",

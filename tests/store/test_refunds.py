@@ -27,7 +27,7 @@ async def refuses(service: Service, sql: str, *args: object) -> str | None:
     return refused.value.constraint_name
 
 
-async def refuses_new(service: Service, gift: UUID, minor: int, currency: str = "USD", status: str = "begun") -> str:
+async def refuses_new(service: Service, gift: UUID, minor: int, currency: str = "USD", status: str = "pending") -> str:
     """The constraint that a new refund breaks."""
     return await refuses(service, NEW, uuid4(), gift, minor, currency, status) or ""
 
@@ -44,7 +44,7 @@ async def test_m2_no_more_goes_back_than_was_given(service: Service, api: Client
     gift = uuid_of(service, "donation", (await factories.donation(service, api, amount=1000))["id"])
     assert await refuses_new(service, gift, 1001) == "donation_withdrawn"
     async with service.db.write() as tx:
-        await tx.execute(NEW, uuid4(), gift, 600, "USD", "begun")
+        await tx.execute(NEW, uuid4(), gift, 600, "USD", "pending")
     assert await refuses_new(service, gift, 401) == "donation_withdrawn"
     assert await refuses_new(service, gift, 400, "EUR") == "refund_of_gift"
     assert await refuses_new(service, gift, 400, status="sent") == "refund_ended"
@@ -89,7 +89,7 @@ async def test_what_is_asked_of_refunds_is_read_from_indexes(service: Service) -
     async with service.db.write() as tx:
         await tx.execute("set local enable_seqscan = off")
         for sql, args, index in (
-            (store.NEWEST, (["begun"], 50), "Index Scan using refund_"),
+            (store.NEWEST, (["pending"], 50), "Index Scan using refund_"),
             (store.OF_PAYMENTS, ([uuid4()],), "refund_of_payment"),
             (store.OF_DONATION, (uuid4(),), "refund_of_donation"),
             # Of few rows PostgreSQL takes the index of their states for as good as that of those not sent.

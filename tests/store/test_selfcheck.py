@@ -125,7 +125,7 @@ def faults() -> Iterator[Fault]:
     yield Fault(
         "ledger.nothing_below_nothing",
         """
-        alter table ledger_account drop constraint ledger_account_covered;
+        alter table ledger_account drop constraint ledger_account_not_negative;
         update ledger_account set debits_minor = credits_minor + 1 where kind = 'suspense'
         """,
     )

@@ -218,7 +218,7 @@ async def test_agents_to_forget_are_found_by_indexes_however_many_applications_w
         )
     assert waiting == 0
     assert not asking.scans() & {RECORD, "agent_verification"}
-    assert asking.indexes() & {"agent_verification_ended", "agent_verification_to_forget"}
+    assert asking.indexes() & {"agent_verification_ended", "agent_verification_to_erase"}
     assert f"{RECORD}_of_agent" in asking.indexes()
 
 
@@ -277,4 +277,4 @@ async def test_appeals_and_questions_to_forget_are_found_by_an_index(world: Worl
         assert first is not None
         assert await questions.forget_questions(asking, EVERYONE, first, 10) == 1
     assert not asking.scans() & {"appeal", "agent_representation_request"}
-    assert {"appeal_to_forget", "agent_representation_request_to_forget"} <= asking.indexes()
+    assert {"appeal_to_erase", "agent_representation_request_to_erase"} <= asking.indexes()

@@ -43,7 +43,7 @@ async def test_a_flag_is_lifted_by_two_people_or_not_at_all(service: Service, ap
         f"{first}, {second}, status = 'lifted'",
         f"{second.replace('one', 'two')}, status = 'lifted'",
         f"{first}, {second.replace('one', 'two')}",
-        "status = 'gone'",
+        "status = 'withdrawn'",
     ):
         with pytest.raises(asyncpg.CheckViolationError, match="monetary_donation_flag_"):
             await written(service, f"update monetary_donation_flag set {sql} where id = $1", flag)
@@ -101,8 +101,8 @@ async def test_findings_and_answers_stay_as_they_are(service: Service, api: Clie
     ("sql", "values", "index"),
     [
         (store_findings.NEWEST, ("00000000-0000-0000-0000-000000000000", "compliance"), "monetary_donation_finding_of"),
-        (store_findings.NEXT_CHECK, (), "monetary_donation_verification_look"),
-        (confirmations.NEXT_FORGOTTEN, (), "monetary_donation_confirmation_kept"),
+        (store_findings.NEXT_CHECK, (), "monetary_donation_verification_next_check"),
+        (confirmations.NEXT_FORGOTTEN, (), "monetary_donation_confirmation_to_erase"),
     ],
 )
 async def test_what_is_asked_often_is_read_from_an_index(

@@ -179,7 +179,7 @@ class World:
         self.names += 1
         async with self.service.db.write() as tx:
             donation = uuid_of(self.service, "donation", chosen.id)
-            begun = await refunds.begin(tx, EVERYONE, donation, minor, Rules(), begun_by=BY, note="asked by mail")
+            begun = await refunds.begin(tx, EVERYONE, donation, minor, Rules(), started_by=BY, note="asked by mail")
             await refunds.sent_by_hand(tx, begun.id, f"{chosen.id} {self.names}", "sent", BY)
         chosen.refunded += minor
 

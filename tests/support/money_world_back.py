@@ -55,7 +55,7 @@ class Back:
 
     async def end_by_hand(self) -> None:
         """An officer sends a direct gift back by bank, or knows that it will not be sent; and notes it."""
-        if found := await self.ids("select id from refund where status = 'begun' and payment_id is null"):
+        if found := await self.ids("select id from refund where status = 'pending' and payment_id is null"):
             await self._end_by_hand(self.chance.choice(found))
 
     async def _end_by_hand(self, refund_id: UUID) -> None:
@@ -148,7 +148,7 @@ class Back:
             self.provider.decide(payment, self.chance.choice((DisputeStatus.WON, DisputeStatus.LOST)))
         for payment in self.provider.disputed:
             await self._tell_of_dispute(payment, 2)
-        for refund_id in await self.ids("select id from refund where status = 'begun' and payment_id is null"):
+        for refund_id in await self.ids("select id from refund where status = 'pending' and payment_id is null"):
             await self._end_by_hand(refund_id)
         for held_id in await self.ids(
             f"select id from unallocated_payment where status = 'refunding' and provider <> '{BANK}'"
@@ -185,7 +185,7 @@ class Back:
         async with self.db.read() as tx:
             refunds = await tx.fetch("select * from refund")
             lost = await tx.fetch("select * from dispute where status = 'lost' and donation_id is not null")
-        assert not [dict(row) for row in refunds if row["status"] == "begun"], "every refund has ended"
+        assert not [dict(row) for row in refunds if row["status"] == "pending"], "every refund has ended"
         for row in refunds:
             amount, borne, back = row["amount_minor"], row["deducted_minor"], row["restored_minor"]
             posted["donation_refund_started"] += borne > 0

@@ -148,7 +148,7 @@ class Transferring:
             )
             gifts = await tx.fetch(
                 "select r.id, split_part(coalesce(h.provider_payment, p.provider_payment), '/', 1), r.amount_minor, "
-                "r.currency, r.status = 'begun', true from refund r join payment p on p.id = r.payment_id "
+                "r.currency, r.status = 'pending', true from refund r join payment p on p.id = r.payment_id "
                 "left join unallocated_payment h on h.applied_payment_id = p.id where r.provider = $1",
                 BANK,
             )

@@ -39,13 +39,13 @@ async def _paid(service: Service, api: Client) -> dict[str, object]:
     return request
 
 
-BEGUN = "(select id from refund where status = 'begun' limit 1)"
+PENDING = "(select id from refund where status = 'pending' limit 1)"
 
 
 def of_refunds() -> Iterator[Fault]:
     """One of each kind, and more where a check can be broken from two sides."""
-    for kind in ("begun", "topped_up", "sent", "undone", "untopped"):
-        one = f"(select id from ledger_transfer where kind = 'gift_refund_{kind}' limit 1)"
+    for kind in ("started", "fee_covered", "sent", "reversed", "fee_restored"):
+        one = f"(select id from ledger_transfer where kind = 'donation_refund_{kind}' limit 1)"
         yield Fault("refunds.states_are_posted", f"delete from ledger_transfer where id = {one}")
         for change in ("amount_minor = amount_minor + 1", "owner_id = gen_random_uuid()"):
             yield Fault("refunds.states_are_posted", f"update ledger_transfer set {change} where id = {one}")
@@ -54,13 +54,13 @@ def of_refunds() -> Iterator[Fault]:
             "refunds.of_the_gifts_payment",
             f"update refund set {change} where id = (select id from refund where payment_id is not null limit 1)",
         )
-    yield Fault("refunds.arrive", f"update refund set status_changed_at = {OLD} where id = {BEGUN}")
+    yield Fault("refunds.arrive", f"update refund set status_changed_at = {OLD} where id = {PENDING}")
     yield Fault(
         "refunds.refused_are_seen_to",
         f"""
         update refund set started_at = {OLD} - interval '1 day'
-        where donation_id in (select donation_id from refund where status = 'begun');
-        update refund set status = 'refused', restored_minor = 0, ended_at = {OLD} where status = 'begun'
+        where donation_id in (select donation_id from refund where status = 'pending');
+        update refund set status = 'refused', restored_minor = 0, ended_at = {OLD} where status = 'pending'
         """,
     )
     yield Fault(
@@ -70,7 +70,7 @@ def of_refunds() -> Iterator[Fault]:
         select id, 'failed: the card is closed', {OLD} from refund where status = 'sent' limit 1
         """,
     )
-    yield Fault("suspense.clearing_closes", f"update refund set amount_minor = amount_minor + 1 where id = {BEGUN}")
+    yield Fault("suspense.clearing_closes", f"update refund set amount_minor = amount_minor + 1 where id = {PENDING}")
     yield Fault(
         "settlements.lines_are_posted",
         "update settlement_line set waived_fee_minor = waived_fee_minor - 1 where waived_fee_minor > 0",

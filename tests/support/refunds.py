@@ -33,7 +33,7 @@ async def begun(service: Service, record: dict[str, Any], minor: int | None = No
     """An officer has a donation sent back; no provider is asked yet."""
     async with service.db.write() as tx:
         gift = uuid_of(service, "donation", record["id"])
-        return await refunds.begin(tx, EVERYONE, gift, minor, Rules(), begun_by="officer", note="asked for by mail")
+        return await refunds.begin(tx, EVERYONE, gift, minor, Rules(), started_by="officer", note="asked for by mail")
 
 
 async def of(service: Service, record: dict[str, Any]) -> list[Refund]:

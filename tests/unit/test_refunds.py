@@ -34,8 +34,8 @@ def usd(minor: int) -> Money:
 
 
 def test_s1_a_refund_ends_once() -> None:
-    assert REFUND.states() == {"begun", "sent", "refused"}
-    assert REFUND.sources_of("sent") == REFUND.sources_of("refused") == ("begun",)
+    assert REFUND.states() == {"pending", "sent", "refused"}
+    assert REFUND.sources_of("sent") == REFUND.sources_of("refused") == ("pending",)
 
 
 def test_nothing_goes_back_while_a_lost_dispute_is_taken_back() -> None:

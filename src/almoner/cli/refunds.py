@@ -34,7 +34,7 @@ def list_refunds(
     """List refunds that are not sent yet, newest first: those by `partner_transfers` wait for a bank transfer."""
 
     async def use(tx: Tx) -> list[list[object]]:
-        found = await service.newest(tx, sorted(REFUND.states()) if every else ("begun",), limit)
+        found = await service.newest(tx, sorted(REFUND.states()) if every else ("pending",), limit)
         return [_row(tx, refund) for refund in found]
 
     table(("refund", "since", "donation", "amount", "by", "status", "called"), in_transaction(use))
@@ -72,10 +72,10 @@ def show(donation: DonationId) -> None:
         except NotFound:
             raise RefundNotPossible(f"there is no donation {donation}") from None
         found = await service.of_donation(tx, donation_id)
-        by = await named(tx, [who for one in found for who in (one.begun_by, one.ended_by) if who])
+        by = await named(tx, [who for one in found for who in (one.started_by, one.ended_by) if who])
         rows: list[list[object]] = []
         for one in found:
-            begun = [iso(one.started_at), by(one.begun_by) if one.begun_by else "the partner", one.note]
+            begun = [iso(one.started_at), by(one.started_by) if one.started_by else "the partner", one.note]
             ended = [iso(one.ended_at) if one.ended_at else None, by(one.ended_by) if one.ended_by else None]
             rows.append([*_row(tx, one), *begun, *ended, one.ended_note])
         return f"{donation} is {gift.status}; {amount(gift.left)} of {amount(gift.money)} is left.", rows
@@ -102,7 +102,7 @@ def begin(
 
     async def use(tx: Tx, officer: Officer) -> Refund:
         donation_id = read_id(tx, "donation", donation)
-        told = {"begun_by": officer.id, "note": note.strip(), "called": called.strip() if called else called}
+        told = {"started_by": officer.id, "note": note.strip(), "called": called.strip() if called else called}
         try:
             begun = await service.begin(tx, EVERYONE, donation_id, amount_minor, rules(), **told)
         except NotFound:

@@ -122,7 +122,7 @@ class _Money:
             donation = await donations.get(tx, partner, donation_id)
             called = f"simulated-{encode(tx.new_id())}" if donation.type == "direct" else None
             refund = await refunding.begin(
-                tx, partner, donation_id, body.amount, self._rules, begun_by="sandbox", note=_WHY, called=called
+                tx, partner, donation_id, body.amount, self._rules, started_by="sandbox", note=_WHY, called=called
             )
         await refunds.send(self._db, self._provider, refund.id)
         async with self._db.read() as tx:

@@ -161,7 +161,7 @@ create table person_role (
              else role in ('owner', 'developer', 'reviewer', 'finance', 'read_only') end
     )
 );
-create index person_role_given on person_role (realm, role);
+create index person_role_by_role on person_role (realm, role);
 create constraint trigger operator_administrator_removed after delete on person_role
     deferrable initially deferred for each row
     when (old.realm = '00000000-0000-0000-0000-000000000000' and old.role = 'administrator')
@@ -231,7 +231,7 @@ create table passkey_challenge (
     hash bytea primary key check (length(hash) = 32),
     expires_at timestamptz not null
 );
-create index passkey_challenge_over on passkey_challenge (expires_at);
+create index passkey_challenge_expiry on passkey_challenge (expires_at);
 grant select, insert, update, delete on passkey_challenge to almoner_app;
 
 -- A browser session. authenticated_at: when the person last authenticated; secrets and money need a recent
@@ -256,7 +256,7 @@ create table sign_in (
     constraint sign_in_ended check ((ended_at is null) = (end_reason is null))
 );
 create index sign_in_of_person on sign_in (person_id, id);
-create index sign_in_over on sign_in (least(ended_at, expires_at));
+create index sign_in_end on sign_in (least(ended_at, expires_at));
 create index sign_in_provided on sign_in (realm) where method = 'provider' and ended_at is null;
 create trigger sign_in_revokes_links after insert on sign_in for each row execute function revoke_links_of_row();
 grant select, insert, update, delete on sign_in to almoner_app;
@@ -273,7 +273,7 @@ create table login_attempt (
     audited_at timestamptz,
     primary key (realm, name_hash, network)
 );
-create index login_attempt_over on login_attempt (last_at);
+create index login_attempt_last on login_attempt (last_at);
 grant select, insert, update, delete on login_attempt to almoner_app;
 
 -- Emailed single-use links: an invitation or a password reset. The token is derived from the id; nothing else is
@@ -287,12 +287,12 @@ create table one_time_link (
     used_at timestamptz,
     replaced_at timestamptz,
     revoked boolean not null default false,
-    constraint one_time_link_end check (used_at is null or (replaced_at is null and not revoked))
+    constraint one_time_link_used_once check (used_at is null or (replaced_at is null and not revoked))
 );
 create index one_time_link_of_person on one_time_link (person_id, purpose, created_at);
 create unique index one_time_link_open on one_time_link (person_id, purpose)
     where used_at is null and replaced_at is null and not revoked;
-create index one_time_link_over on one_time_link (expires_at);
+create index one_time_link_expiry on one_time_link (expires_at);
 
 -- A link no longer works once its person has signed in otherwise, has another password or email address, or is
 -- deactivated.
@@ -389,5 +389,5 @@ create table oidc_used_state (
     expires_at timestamptz not null,
     primary key (partner_id, hash)
 );
-create index oidc_used_state_over on oidc_used_state (partner_id, expires_at);
+create index oidc_used_state_expiry on oidc_used_state (partner_id, expires_at);
 grant select, insert, update, delete on oidc_used_state to almoner_app;

@@ -120,7 +120,7 @@ create table approval (
     )
 );
 create unique index approval_open on approval (action, subject) where outcome is null;
-create index approval_waiting on approval (expires_at) where outcome is null;
+create index approval_expiry on approval (expires_at) where outcome is null;
 
 -- Operators of whom one recently gave the other access do not count as two for an account, a flag or a payment file.
 create function guard_independent_approvers() returns trigger language plpgsql as $$

@@ -42,7 +42,7 @@ create table organisation (
     same_as uuid references organisation (id),
     succeeded_by uuid references organisation (id),
     status_override text check (status_override in ('revoked', 'terminated', 'merged', 'reregistered')),
-    constraint organisation_is_not_its_own check (same_as <> id and succeeded_by <> id and branch_of <> id),
+    constraint organisation_not_self_referencing check (same_as <> id and succeeded_by <> id and branch_of <> id),
     constraint organisation_overridden_is_inactive check (status_override is null or not active),
     constraint organisation_succeeded_is_overridden check (succeeded_by is null or status_override is not null),
     constraint organisation_linked_is_published

@@ -34,7 +34,7 @@ create table agent_verification (
     requester_name text check (length(requester_name) between 1 and 255),
     unique (partner_id, id),
     foreign key (partner_id, validation_request_id) references validation_request (partner_id, id),
-    constraint agent_verification_for_somebody check (num_nonnulls(organisation_id, validation_request_id) > 0),
+    constraint agent_verification_has_subject check (num_nonnulls(organisation_id, validation_request_id) > 0),
     constraint agent_verification_rejected check ((status = 'rejected') = (rejection_code is not null)),
     constraint agent_verification_processed
         check ((status in ('approved', 'rejected')) = (processed_at is not null)),
@@ -52,7 +52,7 @@ create table agent_verification (
     constraint agent_verification_replaces_fkey
         foreign key (partner_id, replaces) references agent_verification (partner_id, id),
     -- Personal data may be erased once decided.
-    constraint agent_verification_forgotten check (
+    constraint agent_verification_erased check (
         num_nulls(first_name, last_name, email) = 0
         or num_nonnulls(first_name, last_name, email, title) = 0 and status in ('approved', 'rejected')
     )
@@ -63,7 +63,7 @@ create index agent_verification_by_day on agent_verification (partner_id, create
 create index agent_verification_due on agent_verification (expires_at) where expires_at is not null;
 create index agent_verification_of_organisation on agent_verification (organisation_id)
     where status = 'pending_review';
-create index agent_verification_to_forget on agent_verification (processed_at)
+create index agent_verification_to_erase on agent_verification (processed_at)
     where email is not null and rejection_code = 'user_verification_expired';
 create index agent_verification_address on agent_verification (lower(email)) where email is not null;
 create index agent_verification_replaced on agent_verification (processed_at)
@@ -176,7 +176,7 @@ create table agent_representation_request (
     constraint agent_representation_request_once unique (verification_id),
     constraint agent_representation_request_answered check ((answer is null) = (answered_at is null))
 );
-create index agent_representation_request_to_forget
+create index agent_representation_request_to_erase
     on agent_representation_request (coalesce(answered_at, expires_at)) where email is not null;
 create trigger agent_representation_request_immutable before update on agent_representation_request for each row
     when ((old.id, old.verification_id, old.asked_at, old.expires_at) is distinct from

@@ -63,11 +63,11 @@ create index validation_submission_configuration on validation_submission (partn
 create index validation_submission_country on validation_submission (partner_id, country_code, id);
 create index validation_submission_email on validation_submission (partner_id, lower(email)) where email is not null;
 create index validation_submission_words on validation_submission using gin (search_name gin_trgm_ops);
-create index validation_submission_waiting on validation_submission (created_at) where status = 'pending';
-create index validation_submission_to_forget on validation_submission (processed_at)
+create index validation_submission_pending on validation_submission (created_at) where status = 'pending';
+create index validation_submission_to_erase on validation_submission (processed_at)
     where num_nonnulls(first_name, last_name, email, partner_fields) > 0;
 -- Personal data is erased in time even where nothing could be decided.
-create index validation_submission_undecided_to_forget on validation_submission (processed_at)
+create index validation_submission_undecided_to_erase on validation_submission (processed_at)
     where processed_at is not null and status = 'processed'
         and num_nonnulls(first_name, last_name, email, partner_fields) > 0;
 comment on column validation_submission.checks is 'those of its configuration at submission';
@@ -179,13 +179,13 @@ create table appeal (
     -- Nobody decides an appeal against their own decision.
     constraint appeal_by_another check (decided_by <> all (first_decided_by)),
     constraint appeal_overridden_checks check (overridden_checks = '{}' or status = 'reversed'),
-    constraint appeal_says check (text is not null or status <> 'open'),
+    constraint appeal_has_text check (text is not null or status <> 'open'),
     constraint appeal_completed check (completed_at is null or status = 'reversed')
 );
 create unique index appeal_open on appeal (validation_submission_id) where status = 'open';
 create index appeal_of_submission on appeal (validation_submission_id, id);
 create index appeal_due on appeal (due_at) where status = 'open';
-create index appeal_to_forget on appeal (decided_at) where text is not null and decided_at is not null;
+create index appeal_to_erase on appeal (decided_at) where text is not null and decided_at is not null;
 comment on column appeal.first_decided_by is
     'operators who made the decisions appealed against, including earlier appeals';
 comment on column appeal.overridden_checks is

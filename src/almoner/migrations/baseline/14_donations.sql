@@ -8,11 +8,12 @@ create table giving_user (
     deleted_at timestamptz,
     unique (partner_id, id)
 );
-comment on column giving_user.organisation_id is 'default organisation of the user''s gifts';
+comment on column giving_user.organisation_id is 'default organisation of the user''s donations';
 grant select, insert, update on giving_user to almoner_app;
 
--- A period's direct donations of one partner in one currency. gathering: gifts still come in. covering: gifts that the
--- money covers have yet to be received. allocated_minor: what those that were come to.
+-- A request to a partner to pay a period's direct donations in one currency. collecting: donations are still added.
+-- allocating: money has come in that is yet to be allocated to donations. allocated_minor: total of the donations that
+-- are paid.
 create table donation_request (
     id uuid primary key,
     partner_id uuid not null references partner (id),
@@ -42,12 +43,12 @@ create table donation_request (
 );
 create unique index donation_request_collecting on donation_request (partner_id, currency) where collecting;
 create index donation_request_allocating on donation_request (id) where allocating;
-comment on column donation_request.cutoff_at is 'gifts made before then are in it';
+comment on column donation_request.cutoff_at is 'donations created before then are included';
 insert into lifecycle_transition (resource, from_status, to_status) values
     ('donation_request', 'OPEN', 'PARTLY_PAID'),
     ('donation_request', 'OPEN', 'PAID'),
     ('donation_request', 'PARTLY_PAID', 'PAID');
--- What a partner is asked for stays as it was asked for.
+-- What was requested does not change.
 create trigger donation_request_immutable before update on donation_request for each row
     when ((old.id, old.partner_id, old.currency, old.reference, old.cutoff_at, old.created_at) is distinct from
               (new.id, new.partner_id, new.currency, new.reference, new.cutoff_at, new.created_at)
@@ -59,7 +60,7 @@ create trigger donation_request_status before update of status on donation_reque
     when (old.status is distinct from new.status) execute function guard_status('donation_request');
 grant select, insert, update on donation_request to almoner_app;
 
--- Sessions and donations have no foreign key to partner: every writer of a partner would lock and dirty that one row.
+-- Sessions and donations have no foreign key to partner: every writer of a partner would lock and dirty that row.
 create table donation_session (
     id uuid primary key,
     partner_id uuid not null,
@@ -80,7 +81,7 @@ create table donation_session (
     constraint donation_session_completed check ((status = 'completed') = (donation_id is not null))
 );
 create index donation_session_due on donation_session (expires_at) where status = 'open';
--- Whether somebody with a publishable key may speak for a user: the user's donation session is open.
+-- Whether a publishable key may act for a user: the user has an open donation session.
 create index donation_session_open_of_user on donation_session (partner_id, user_id)
     where status = 'open' and user_id is not null;
 insert into lifecycle_transition (resource, from_status, to_status) values
@@ -91,7 +92,7 @@ create trigger donation_session_status before update of status on donation_sessi
     when (old.status is distinct from new.status) execute function guard_status('donation_session');
 grant select, insert, update on donation_session to almoner_app;
 
--- The code itself is not here: it is computed from the id with the master key (H11).
+-- Emailed verification codes. The code itself is derived from the id with the master key and not stored (H11).
 create table donation_email_code (
     id uuid primary key,
     session_id uuid not null references donation_session (id),
@@ -113,16 +114,15 @@ create index donation_email_code_email on donation_email_code (email, sent_at);
 create index donation_email_code_sent on donation_email_code (sent_at);
 grant select, insert, update, delete on donation_email_code to almoner_app;
 
--- An identifier begins with the millisecond of its donation, or a little later: those of a process never go backwards,
--- and a transaction may be older than the one before it. By how much the two differ, in milliseconds.
+-- Milliseconds between a donation's creation and the timestamp in its id. Ids of one process never go backwards, and a
+-- transaction may be older than the one before it.
 create function id_drift(id uuid, at timestamptz) returns bigint language sql immutable strict parallel safe
 return abs(
     ('x' || substr(replace(id::text, '-', ''), 1, 12))::bit(48)::bigint
     - floor(extract(epoch from at at time zone 'UTC') * 1000)::bigint
 );
 
--- What is before all identifiers of a millisecond and of later ones. Not parallel: workers take longer to start than a
--- list may take.
+-- The smallest id of a millisecond. Parallel unsafe: starting workers takes longer than a list may take.
 create function least_id(ms bigint) returns uuid language sql immutable parallel unsafe
 return case
     when ms <= 0 then '00000000-0000-0000-0000-000000000000'::uuid
@@ -130,13 +130,13 @@ return case
     else (lpad(to_hex(ms), 12, '0') || '00000000000000000000')::uuid
 end;
 
--- A gift, from its promise until it is paid out.
--- cover_minor: the part of the amount that the donor added for the fee.
--- withdrawn_minor: what goes back of it, of refunds begun and sent, and of what a dispute has drawn.
--- refunded_minor: what is back with whoever paid. disputed_at: since when its donor's bank wants it back.
--- Owed to the nonprofit is what was settled, else the amount, less what was withdrawn; never less than nothing.
--- confirmed_at: the donor said that a bank transfer was sent; such a gift waits 30 days and not 24 hours (settled 5).
--- Vacuumed early: an index alone answers only for pages that a vacuum has seen.
+-- cover_minor: the part of the amount that the donor added to cover the fee.
+-- withdrawn_minor: what goes back, by pending and sent refunds and by dispute debits.
+-- refunded_minor: what is back with the payer. disputed_at: since when the donor's bank claims it back.
+-- Owed to the nonprofit is the settled amount, or else the amount, less withdrawn_minor; never less than zero.
+-- confirmed_at: the donor said that a bank transfer was sent; the donation then waits 30 days instead of 24 hours
+-- (settled 5).
+-- Vacuumed early: index-only scans need the visibility map.
 create table donation (
     id uuid primary key,
     partner_id uuid not null,
@@ -215,16 +215,16 @@ create table donation (
     constraint donation_confirmed check (confirmed_at is null or type = 'hosted'),
     constraint donation_gift_aid_own check (gift_aid_id is null or reassigned_at is null)
 ) with (autovacuum_vacuum_insert_scale_factor = 0.02, autovacuum_vacuum_scale_factor = 0.05);
--- A session has at most one donation that is not cancelled.
+-- At most one donation of a session is not cancelled.
 create unique index donation_one_per_session on donation (session_id) where status <> 'CANCELLED';
 create index donation_of_disbursement on donation (disbursement_id, status, id) where disbursement_id is not null;
--- Donors of gifts that never came are forgotten, whoever named them (V6).
-create index donation_unforgotten on donation (cancelled_at) where status = 'CANCELLED' and email is not null;
+-- Personal data of donations that were never paid is erased (V6).
+create index donation_to_erase on donation (cancelled_at) where status = 'CANCELLED' and email is not null;
 create index donation_of_gift_aid on donation (gift_aid_id, id) where gift_aid_id is not null;
 create index donation_unrequested on donation (partner_id, currency, id) where status = 'ACTIVE';
 create index donation_active_since on donation (created_at) where status = 'ACTIVE';
--- A gift is paid out while none of it is on its way back, nobody disputes it, and something is left of it; what a fee
--- alone has eaten up is paid out with nothing.
+-- A donation is disbursed while no refund of it is pending, it is not disputed, and something is left of it. A donation
+-- that a fee alone has used up is disbursed with zero.
 create index donation_payable on donation (partner_id, organisation_id, settled_currency, id)
     where settled_at is not null and disbursement_id is null and disputed_at is null
       and withdrawn_minor = refunded_minor and (withdrawn_minor = 0 or withdrawn_minor < settled_minor);
@@ -232,12 +232,12 @@ create index donation_with_gift_aid on donation (organisation_id, created_at, id
     where gift_aid_id is not null and status in ('RECEIVED_PAYMENT', 'DISBURSED');
 create index donation_of_donor on donation (partner_id, lower(email), id)
     where email is not null and payment_id is not null;
--- The few that are off by more than a second: a range of identifiers is a range of moments but for these.
+-- The few ids off by more than a second; otherwise a range of ids is a range of creation times.
 create index donation_drift on donation (partner_id, id_drift(id, created_at)) where id_drift(id, created_at) > 1000;
--- Rows are picked and counted without a look at them. Each begins with another column: an index that begins as another
--- does looks half sorted for its lists, and is preferred to it where its order is that of the table.
+-- These serve index-only scans. Each begins with another column: of two indexes with the same leading column the
+-- planner would prefer the one that looks partly sorted.
 create index donation_with_status on donation (status, partner_id, id) include (created_at);
--- Who gave to an organisation, of all partners.
+-- Donations to an organisation from all partners.
 create index donation_to_organisation on donation (organisation_id, partner_id, status, id) include (created_at);
 create index donation_of_user on donation (user_id, partner_id, id)
     include (organisation_id, status, request_id, created_at) where user_id is not null;
@@ -245,7 +245,7 @@ create index donation_of_request on donation (request_id, status, id)
     include (partner_id, organisation_id, user_id, created_at) where request_id is not null;
 create index donation_unpaid on donation (created_at)
     where status = 'REQUESTED_PAYMENT' and type = 'hosted' and confirmed_at is null;
-create index donation_awaited on donation (confirmed_at)
+create index donation_awaiting_transfer on donation (confirmed_at)
     where status = 'REQUESTED_PAYMENT' and confirmed_at is not null;
 create index donation_of_session on donation (session_id, id) where session_id is not null;
 insert into lifecycle_transition (resource, from_status, to_status) values
@@ -257,7 +257,7 @@ insert into lifecycle_transition (resource, from_status, to_status) values
     ('donation', 'DISBURSED', 'RECEIVED_PAYMENT');
 create trigger donation_status before update of status on donation for each row
     when (old.status is distinct from new.status) execute function guard_status('donation');
--- What was promised may change until it is paid; whose it is and what it was, never.
+-- A donation may be changed until it is paid; its owner and type never.
 create trigger donation_immutable before update on donation for each row
     when ((old.id, old.partner_id, old.type, old.created_at) is distinct from
               (new.id, new.partner_id, new.type, new.created_at)
@@ -267,7 +267,7 @@ create trigger donation_immutable before update on donation for each row
                   (new.amount_minor, new.currency, new.payment_id)))
     execute function guard_immutable();
 
--- Gifts come into a bucket while it is open, leave it before it is sent or when it came back, and are paid out with it.
+-- Donations are added to a pending disbursement, removed before it is sent or after its return, and disbursed with it.
 create function guard_donation_disbursement() returns trigger language plpgsql as $$
 declare
     payout text;
@@ -288,8 +288,8 @@ create trigger donation_disbursement_state before update on donation for each ro
     when (old.disbursement_id is distinct from new.disbursement_id
           or (old.status = 'DISBURSED') <> (new.status = 'DISBURSED'))
     execute function guard_donation_disbursement();
--- What was settled stays as it is; a gift changes hands only while its money is here and in no payout, or while nobody
--- has been asked for it.
+-- Settlement is final. A donation is reassigned only while its money is here and in no disbursement, or before it is
+-- requested.
 create trigger donation_settlement before update on donation for each row
     when ((old.settled_at is not null and (old.settled_at, old.settled_minor, old.settled_currency) is distinct from
               (new.settled_at, new.settled_minor, new.settled_currency))
@@ -300,7 +300,7 @@ create trigger donation_settlement before update on donation for each row
               and (old.cover_minor, old.message) is distinct from (new.cover_minor, new.message)))
     execute function guard_immutable();
 
--- What a partner is asked for stays asked for, to the last minor unit: a direct donation is cancelled from ACTIVE only.
+-- A direct donation that has been requested is final: it is cancelled from ACTIVE only.
 create function guard_direct() returns trigger language plpgsql as $$
 begin
     raise exception 'direct donation % is asked for and may not be changed or cancelled', new.id
@@ -311,7 +311,7 @@ create trigger donation_direct before update on donation for each row
           or (old.status not in ('ACTIVE', 'CANCELLED') and new.status = 'CANCELLED')))
     execute function guard_direct();
 
--- Gifts come into a request while it gathers, and stay.
+-- Donations are added to a request while it is collecting, and stay in it.
 create function guard_requested() returns trigger language plpgsql as $$
 begin
     if old.request_id is not null
@@ -337,7 +337,7 @@ create trigger donation_withdrawal before update on donation for each row
                    or (new.withdrawn_minor > 0 and new.withdrawn_minor >= new.settled_minor))))
     execute function guard_withdrawn();
 
--- While its donor's bank wants it back, a gift goes to no other nonprofit; nor is a refund of it begun (count_refund).
+-- A disputed donation is not reassigned, and no refund of it is started (count_refund).
 create function guard_disputed() returns trigger language plpgsql as $$
 begin
     raise exception 'donation % is disputed and stays where it is', new.id
@@ -372,7 +372,7 @@ create trigger donation_tally_changed after update on donation
     referencing old table as before new table as after
     for each statement execute function tally_changed();
 
--- Whoever cancels a declaration holds it: one of the two waits for the other, and sees what it did.
+-- Locks the declaration, so that a concurrent cancellation is either seen or waits.
 create function guard_gift_aid() returns trigger language plpgsql as $$
 begin
     perform from gift_aid_declaration
@@ -392,19 +392,19 @@ create trigger donation_gift_aid_changes before update of gift_aid_id on donatio
     when (new.gift_aid_id is not null and new.gift_aid_id is distinct from old.gift_aid_id)
     execute function guard_gift_aid();
 
--- A declaration names its charity: whoever gives a gift to another nonprofit takes it off.
+-- A declaration names its charity: reassigning a donation removes it.
 create function drop_gift_aid() returns trigger language plpgsql as $$
 begin
     new.gift_aid_id := null;
     return new;
 end $$;
-create trigger donation_gift_aid_passed_on before update of organisation_id on donation for each row
+create trigger donation_gift_aid_reassigned before update of organisation_id on donation for each row
     when (new.reassigned_at is distinct from old.reassigned_at and new.gift_aid_id is not null)
     execute function drop_gift_aid();
 grant select, insert, update on donation to almoner_app;
 
--- One attempt to be paid by a provider. The provider's idempotency key is made from the id.
--- allowed: how many cards the provider may take on one attempt (H6); what was tried is in tries.
+-- One attempt at a payment provider. The provider's idempotency key is derived from the id.
+-- max_attempts: how many cards the provider may try (H6); tries counts them.
 create table payment (
     id uuid primary key,
     donation_id uuid not null references donation (id),
@@ -424,7 +424,7 @@ create table payment (
     max_attempts smallint not null check (max_attempts between 1 and 5),
     constraint payment_of_provider unique (provider, provider_payment),
     unique (id, donation_id, amount_minor, currency),
-    constraint payment_known check (status in ('starting', 'cancelled') or provider_payment is not null)
+    constraint payment_known_to_provider check (status in ('starting', 'cancelled') or provider_payment is not null)
 );
 create unique index payment_one_live on payment (donation_id) where status in ('starting', 'open');
 create unique index payment_one_counted on payment (donation_id) where status = 'succeeded';
@@ -453,7 +453,7 @@ create trigger payment_immutable before update on payment for each row
     execute function guard_immutable();
 grant select, insert, update on payment to almoner_app;
 
--- What a provider told us, each notice once.
+-- Provider webhooks, each recorded once.
 create table provider_event (
     provider text not null,
     provider_event text not null,
@@ -464,7 +464,7 @@ create table provider_event (
 );
 grant select, insert on provider_event to almoner_app;
 
--- Calls to the outside that are under way: a crash leaves the row, and its lease runs out by real time.
+-- Calls to external services in progress: after a crash the row remains until its lease expires in real time.
 create table provider_call_lease (
     flow text not null,
     row_id uuid not null,
@@ -472,11 +472,10 @@ create table provider_call_lease (
     leased_until timestamptz not null,
     primary key (flow, row_id)
 );
-create index provider_call_lease_lease on provider_call_lease (flow, leased_until);
+create index provider_call_lease_expiry on provider_call_lease (flow, leased_until);
 grant select, insert, update, delete on provider_call_lease to almoner_app;
 
--- How many donations of a partner were made on a day (UTC) for a nonprofit and have a status now. The nonprofit with
--- the zero id stands for all of them.
+-- Number of a partner's donations by day (UTC), nonprofit and status. The nil organisation id stands for all.
 create table donation_tally (
     partner_id uuid not null,
     organisation_id uuid not null,
@@ -487,7 +486,7 @@ create table donation_tally (
 );
 grant select, insert, update on donation_tally to almoner_app;
 
--- What has changed since and is not in the tallies yet: rows that nobody waits for. A reader adds both up.
+-- Changes not yet in donation_tally: rows that no writer waits for. Readers add both up.
 create table donation_tally_change (
     id bigint generated always as identity primary key,
     partner_id uuid not null,
@@ -499,9 +498,8 @@ create table donation_tally_change (
 create index donation_tally_change_of_partner on donation_tally_change (partner_id);
 grant select, insert, delete on donation_tally_change to almoner_app;
 
--- What a partner's bank transfer brought: the part that the request takes, and the part that is over and held.
--- What is over of a partner's transfer may pay another request: the part that goes on is a row of its own there
--- (applied_from).
+-- A partner's bank transfer for a request: the amount applied to it and the overpayment. An overpayment may be applied
+-- to another request: that part is a row of its own (applied_from).
 create table request_payment (
     id uuid primary key,
     request_id uuid not null references donation_request (id),
@@ -519,7 +517,7 @@ create table request_payment (
     status_changed_at timestamptz not null,
     applied_from uuid references request_payment (id),
     constraint request_payment_parts check (applied_minor + overpaid_minor = amount_minor),
-    constraint request_payment_over check ((status = 'booked') = (overpaid_minor = 0)),
+    constraint request_payment_overpaid check ((status = 'booked') = (overpaid_minor = 0)),
     constraint request_payment_decided check (
         (status in ('returned', 'applied')) = (decided_at is not null)
         and num_nonnulls(decided_at, decided_by, note) in (0, 3)
@@ -546,21 +544,21 @@ create trigger request_payment_applied before update of applied_from on request_
 grant select, insert, update (status, status_changed_at, decided_at, decided_by, note)
     on request_payment to almoner_app;
 
--- A link to a statement was mailed to the donor of a gift. Only ever added to.
+-- A statement link was emailed to a donor. Append-only.
 create table statement_email (
     id uuid primary key,
     partner_id uuid not null references partner (id),
     donation_id uuid not null references donation (id),
     sent_at timestamptz not null
 );
-create index statement_email_of_gift on statement_email (donation_id, sent_at);
-comment on column statement_email.sent_at is 'real time: limits go by it';
+create index statement_email_of_donation on statement_email (donation_id, sent_at);
+comment on column statement_email.sent_at is 'real time, for rate limits';
 grant select, insert on statement_email to almoner_app;
 
--- A session is completed by a donation of its own: the two tables name each other.
+-- A session is completed by a donation of its own: the two tables refer to each other.
 alter table donation_session add constraint donation_session_donation
     foreign key (donation_id, id) references donation (id, session_id);
 
--- A donation is paid by a payment of its own, to the last minor unit: the two tables name each other.
+-- A donation is paid in full by a payment of its own: the two tables refer to each other.
 alter table donation add constraint donation_payment foreign key (payment_id, id, amount_minor, currency)
     references payment (id, donation_id, amount_minor, currency);

@@ -1,6 +1,6 @@
 -- Card testing: what is tried from where. Moments are real time; addresses and devices are keyed hashes of 16 bytes.
 
--- One payment that a browser began. allowed - declined is what may still be tried on it until it has ended.
+-- A payment started by a browser. max_attempts - declined cards may still be tried until it ends.
 create table card_attempt (
     payment_id uuid primary key references payment (id),
     partner_id uuid not null,
@@ -15,7 +15,7 @@ create table card_attempt (
 );
 create index card_attempt_address on card_attempt (address, started_at);
 create index card_attempt_device on card_attempt (device, started_at);
-create index card_attempt_begun on card_attempt (started_at);
+create index card_attempt_started on card_attempt (started_at);
 create index card_attempt_paid on card_attempt (partner_id, ended_at) where paid;
 grant select, insert, update, delete on card_attempt to almoner_app;
 
@@ -38,10 +38,10 @@ create table card_source_block (
     blocked_until timestamptz not null
 );
 create index card_source_block_until on card_source_block (blocked_until);
-comment on column card_source_block.source is 'an address or a device';
+comment on column card_source_block.source is 'hashed IP address or device';
 grant select, insert, update, delete on card_source_block to almoner_app;
 
--- A partner whose donors are asked for a code until it is calm (H7).
+-- Donors of this partner have to enter an emailed code until the attack is over (H7).
 create table card_testing_alert (
     partner_id uuid primary key references partner (id),
     raised_at timestamptz not null,

@@ -1,6 +1,6 @@
 -- Receipts.
 
--- Who issues receipts: the partner that gifts are made through. Locked while a receipt is numbered.
+-- Issuers of receipts: the partner through which donations are made. Locked while a receipt is numbered.
 create table receipt_issuer (
     partner_id uuid primary key references partner (id),
     name text check (length(name) between 1 and 255),
@@ -10,7 +10,7 @@ create table receipt_issuer (
 comment on column receipt_issuer.name is 'null: the partner''s own name';
 grant select, insert, update on receipt_issuer to almoner_app;
 
--- What a receipt says is frozen here: it reads the same whenever it is made again.
+-- The content of a receipt is frozen, so that it can be reproduced at any time.
 create table receipt (
     donation_id uuid primary key,
     partner_id uuid not null references receipt_issuer (partner_id),
@@ -32,9 +32,9 @@ create table receipt (
     received_at timestamptz not null,
     issued_at timestamptz not null,
     constraint receipt_number unique (partner_id, number),
-    -- No number without the one before it, and none is ever taken away: no gap can come to be.
+    -- Each number requires the previous one, and receipts are never deleted: no gaps.
     constraint receipt_without_gaps foreign key (partner_id, previous) references receipt (partner_id, number),
-    -- A receipt is for money that came, to the last minor unit.
+    -- A receipt is for a payment received, in its exact amount.
     foreign key (payment_id, donation_id, amount_minor, currency)
         references payment (id, donation_id, amount_minor, currency),
     foreign key (partner_id, donation_id) references donation (partner_id, id)

@@ -1,9 +1,9 @@
 -- The ledger.
 
--- Double entry (M1-M3). key names an account in a text, so that it is found by one index; its balances are written by
--- the trigger below alone. What we owe and what is on its way can never fall below nothing.
--- request_clearing: what partners paid and no whole gift takes yet.
--- disputed: what banks have drawn from providers and may give back: an asset, never below nothing.
+-- Double entry (M1-M3). key identifies an account by a single index lookup; balances are written only by the trigger
+-- below. Liabilities and amounts in transit never become negative.
+-- request_clearing: paid by partners and not yet allocated to a whole donation.
+-- disputed: debited by banks and possibly returned; an asset, never negative.
 create table ledger_account (
     id bigint generated always as identity primary key,
     kind text not null check (kind in (
@@ -23,18 +23,18 @@ create table ledger_account (
         (kind in ('provider_clearing', 'fees', 'suspense', 'refunds', 'disputed')) = (provider is not null)
         and (kind in ('donation_liability', 'disbursement_in_transit')) = (organisation_id is not null)
     ),
-    constraint ledger_account_covered check (case
+    constraint ledger_account_not_negative check (case
         when kind in ('provider_clearing', 'bank', 'fees') then true
         when kind = 'disputed' then debits_minor >= credits_minor
         else credits_minor >= debits_minor end
     )
 ) with (fillfactor = 50);
-create trigger ledger_account_kept before delete or truncate on ledger_account
+create trigger ledger_account_no_delete before delete or truncate on ledger_account
     for each statement execute function guard_append_only();
--- key is generated and cannot be written: the grant only lets the service lock accounts in order.
+-- key is generated and cannot be written: the grant only allows locking accounts in order.
 grant select, insert (kind, currency, provider, organisation_id), update (key) on ledger_account to almoner_app;
 
--- owner_id is the row that moved (which table, the kind says); each of its moves is posted once.
+-- owner_id is the record that caused the transfer (its table follows from kind); each is posted once.
 create table ledger_transfer (
     id bigint generated always as identity primary key,
     kind text not null check (kind in (
@@ -60,7 +60,7 @@ create table ledger_transfer (
 create index ledger_transfer_debit on ledger_transfer (debit_account, id);
 create index ledger_transfer_credit on ledger_transfer (credit_account, id);
 
--- The lower id first, so that two postings between the same accounts wait for each other and never deadlock.
+-- Updates the lower id first, so that concurrent postings between the same accounts cannot deadlock.
 create function post_balances() returns trigger language plpgsql security definer set search_path = public as $$
 begin
     if new.debit_account < new.credit_account then
@@ -73,7 +73,7 @@ begin
     return null;
 end $$;
 create trigger ledger_transfer_balances after insert on ledger_transfer for each row execute function post_balances();
--- A mistake is put right by another transfer.
+-- Errors are corrected by a reversing transfer.
 create trigger ledger_transfer_append_only before update or delete or truncate on ledger_transfer
     for each statement execute function guard_append_only();
 grant select, insert on ledger_transfer to almoner_app;

@@ -1,8 +1,8 @@
 -- Money that goes back: held payments, refunds and disputes.
 
--- Money that a provider took and that pays no donation: kept with the reason until it is returned or placed by rule.
--- auto_decide_at: when the rule decides over it, unless a person has (docs/money-rules.md).
--- applied_payment_id: the payment of the gift that a person has made of held money.
+-- Money received by a provider that pays no donation, held in suspense until it is refunded, applied or written off.
+-- auto_decide_at: when the rule decides unless a person has (docs/money-rules.md).
+-- applied_payment_id: the payment that it became when a person applied it to its donation.
 create table unallocated_payment (
     id uuid primary key,
     provider text not null,
@@ -32,8 +32,8 @@ create table unallocated_payment (
     ),
     constraint unallocated_payment_refunded check ((status = 'refunded') = (provider_refund is not null)),
     constraint unallocated_payment_refund_once unique (provider, provider_refund),
-    -- Test money in production, real money in a sandbox, or what came to another account is not in the books and never
-    -- sent back by us (M5).
+    -- Test money in production, live money in a sandbox and money sent to another account is not in the ledger, and
+    -- never refunded by us (M5).
     constraint unallocated_payment_not_ours check (
         reason not in ('other_mode', 'other_account') or status in ('held', 'written_off')
     ),
@@ -60,7 +60,7 @@ create trigger unallocated_payment_immutable before update on unallocated_paymen
               (new.decided_at, new.decided_by, new.note)))
     execute function guard_immutable();
 
--- What the provider has paid out to our bank cannot be said to be none of ours; it can be sent back.
+-- Money that the provider has paid out to our bank is ours: it cannot be written off, only refunded.
 create function guard_write_off() returns trigger language plpgsql as $$
 begin
     if exists (select from settlement_line where unallocated_payment_id = new.id) then
@@ -75,7 +75,8 @@ grant select, insert, update (
     status, status_changed_at, decided_at, decided_by, note, provider_refund, applied_payment_id
 ) on unallocated_payment to almoner_app;
 
--- What people decided, and why; only ever added to. The row above has the first decision, which may be the rule's.
+-- Decisions by people, with their reasons; append-only. unallocated_payment has the first decision, which may be the
+-- rule's.
 create table unallocated_payment_decision (
     id uuid primary key,
     unallocated_payment_id uuid not null references unallocated_payment (id),
@@ -89,9 +90,10 @@ create table unallocated_payment_decision (
 create index unallocated_payment_decision_of on unallocated_payment_decision (unallocated_payment_id, id);
 grant select, insert on unallocated_payment_decision to almoner_app;
 
--- A refund of a gift: begun before anybody is asked for it, then sent or refused. payment_id null: a direct gift, which
--- goes back to the partner by bank. borne_minor: what of it the nonprofit no longer gets; the rest is the provider's
--- fee, which is ours. restored_minor: of a refused one, what the nonprofit gets again. begun_by null: the partner.
+-- A refund of a donation, recorded before the provider is asked. payment_id null: a direct donation, refunded to the
+-- partner by bank transfer. deducted_minor: the part that reduces what the nonprofit is owed; the rest is the
+-- provider's fee, which we bear. restored_minor: owed to the nonprofit again after the refund was refused. started_by
+-- null: the partner.
 create table refund (
     id uuid primary key,
     donation_id uuid not null references donation (id),
@@ -101,9 +103,9 @@ create table refund (
     currency char(3) not null check (currency ~ '^[A-Z]{3}$'),
     deducted_minor bigint not null check (deducted_minor >= 0),
     restored_minor bigint check (restored_minor >= 0),
-    status text not null check (status in ('begun', 'sent', 'refused')),
+    status text not null check (status in ('pending', 'sent', 'refused')),
     started_at timestamptz not null,
-    begun_by text check (length(begun_by) between 1 and 255),
+    started_by text check (length(started_by) between 1 and 255),
     note text check (length(note) between 1 and 500),
     ended_at timestamptz,
     ended_by text check (length(ended_by) between 1 and 255),
@@ -112,35 +114,35 @@ create table refund (
     status_changed_at timestamptz not null,
     constraint refund_once unique (provider, provider_refund),
     constraint refund_parts check (deducted_minor <= amount_minor and restored_minor <= amount_minor),
-    constraint refund_begun_by check ((begun_by is null) = (note is null)),
+    constraint refund_started_by check ((started_by is null) = (note is null)),
     constraint refund_ended check (
-        (status = 'begun') = (ended_at is null) and (status = 'sent') = (provider_refund is not null)
+        (status = 'pending') = (ended_at is null) and (status = 'sent') = (provider_refund is not null)
         and (status = 'refused') = (restored_minor is not null)
         and (ended_by is null or ended_at is not null) and (ended_by is null or ended_note is not null)
-        and (status <> 'begun' or ended_note is null)
+        and (status <> 'pending' or ended_note is null)
     )
 );
 create index refund_of_donation on refund (donation_id, id);
 create index refund_of_payment on refund (payment_id) where payment_id is not null;
 create index refund_with_status on refund (status, id);
-create index refund_under_way on refund (status_changed_at) where status = 'begun';
+create index refund_under_way on refund (status_changed_at) where status = 'pending';
 create index refund_not_sent on refund (ended_at, id) where status = 'refused' and ended_by is null;
-comment on column refund.ended_note is 'why it was refused, or what the officer noted who ended it by hand';
+comment on column refund.ended_note is 'why it was refused, or the note of the officer who ended it manually';
 insert into lifecycle_transition (resource, from_status, to_status) values
-    ('refund', 'begun', 'sent'),
-    ('refund', 'begun', 'refused');
+    ('refund', 'pending', 'sent'),
+    ('refund', 'pending', 'refused');
 create trigger refund_status before update of status on refund for each row
     when (old.status is distinct from new.status) execute function guard_status('refund');
 create trigger refund_immutable before update on refund for each row
-    when (old.status <> 'begun'
+    when (old.status <> 'pending'
           or (old.id, old.donation_id, old.provider, old.amount_minor, old.currency, old.deducted_minor, old.started_at)
               is distinct from
              (new.id, new.donation_id, new.provider, new.amount_minor, new.currency, new.deducted_minor, new.started_at)
-          or old.payment_id is distinct from new.payment_id or old.begun_by is distinct from new.begun_by
+          or old.payment_id is distinct from new.payment_id or old.started_by is distinct from new.started_by
           or old.note is distinct from new.note)
     execute function guard_immutable();
 
--- More than a gift can never go back: its refunds are added up on it, and the sum is held to its amount.
+-- Refunds are totalled on the donation, and the total never exceeds its amount.
 create function count_refund() returns trigger language plpgsql as $$
 begin
     update donation set
@@ -149,7 +151,7 @@ begin
         refunded_minor = refunded_minor + case new.status when 'sent' then new.amount_minor else 0 end,
         refunded_at = case new.status when 'sent' then new.ended_at else refunded_at end
     where id = new.donation_id and currency = new.currency and (tg_op = 'UPDATE' or disputed_at is null)
-      and (tg_op = 'UPDATE' or new.status = 'begun');
+      and (tg_op = 'UPDATE' or new.status = 'pending');
     if not found then
         raise exception 'refund % does not go with donation %', new.id, new.donation_id
             using errcode = 'check_violation', constraint = 'refund_of_gift';
@@ -163,7 +165,7 @@ grant select, insert, update (status, status_changed_at, ended_at, ended_by, end
     restored_minor)
     on refund to almoner_app;
 
--- A refund that the provider refused, and that a person lets rest: nobody sends it again. Only ever added to.
+-- A person decided not to retry a refused refund. Append-only.
 create table refund_closure (
     refund_id uuid primary key references refund (id),
     note text not null check (length(note) between 1 and 500),
@@ -174,7 +176,7 @@ create trigger refund_closure_append_only before update or delete or truncate on
     for each statement execute function guard_append_only();
 grant select, insert on refund_closure to almoner_app;
 
--- What was sent and came back: its donor does not have the money, and a person sees to it. Only ever added to.
+-- A sent refund that came back: the donor does not have the money, and a person takes over. Append-only.
 create table refund_failure (
     refund_id uuid primary key references refund (id),
     reason text not null check (length(reason) between 1 and 500),
@@ -184,8 +186,8 @@ create trigger refund_failure_append_only before update or delete or truncate on
     for each statement execute function guard_append_only();
 grant select, insert on refund_failure to almoner_app;
 
--- A dispute of a payment that paid a donation, or of held money. opened_at, reason: its provider's. decided_by null:
--- its provider told how it ended. borne_minor: what of a lost one no gift bore.
+-- A dispute of a donation's payment or of an unallocated payment. opened_at and reason are the provider's. decided_by
+-- null: the provider reported the outcome. absorbed_minor: the part of a lost dispute that no donation bears.
 create table dispute (
     id uuid primary key,
     provider text not null check (provider ~ '^[a-z0-9_]{1,40}$'),
@@ -221,8 +223,8 @@ create index dispute_of_payment on dispute (provider, provider_payment, id);
 create index dispute_of_donation on dispute (donation_id, id) where donation_id is not null;
 create index dispute_with_status on dispute (status, id);
 create index dispute_unchecked on dispute (checked_at) where status = 'open';
-comment on column dispute.disbursed is 'a payout had been sent with the gift when it was lost';
-comment on column dispute.recovered_minor is 'what a payout that came back has brought back to us';
+comment on column dispute.disbursed is 'the donation had been disbursed when the dispute was lost';
+comment on column dispute.recovered_minor is 'recovered from a returned disbursement';
 insert into lifecycle_transition (resource, from_status, to_status) values
     ('dispute', 'open', 'won'),
     ('dispute', 'open', 'lost');
@@ -240,8 +242,8 @@ create trigger dispute_immutable before update on dispute for each row
           or (old.recovered_minor is not null and old.recovered_minor is distinct from new.recovered_minor))
     execute function guard_immutable();
 
--- A gift is disputed while a dispute of it is open. A lost one counts as refunded, and is withdrawn from what is owed
--- unless a payout was sent with the gift: then it is once that came back.
+-- A donation is disputed while it has an open dispute. A lost one counts as refunded and reduces what is owed, unless
+-- the donation was disbursed: then it does once the disbursement is returned.
 create function count_dispute() returns trigger language plpgsql as $$
 begin
     update donation set

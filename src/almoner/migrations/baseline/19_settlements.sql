@@ -1,6 +1,6 @@
 -- Settlements: providers' reports of what they paid out to us.
 
--- A provider's report of what it paid out to our bank account.
+-- A provider's report of a payout to our bank account.
 create table settlement (
     id uuid primary key,
     provider text not null check (provider ~ '^[a-z0-9_]{1,40}$'),
@@ -16,10 +16,10 @@ create table settlement (
 create index settlement_of_providers on settlement (settled_on) where provider <> 'bank_transfer';
 grant select, insert on settlement to almoner_app;
 
--- gross and net are signed as in the report: a refund takes money away.
--- dispute, dispute_won: the lines that draw a disputed payment, and that give it back.
--- provider_refund: a refund's line may name it, so that several of one payment are told apart; '' where it does not.
--- waived_fee_minor: what of the fee the gift does not bear, since it has gone back.
+-- gross and net are signed as in the report: refunds are negative.
+-- dispute, dispute_won: lines that debit a disputed payment, and that return it.
+-- provider_refund: tells several refunds of one payment apart; '' where the line names none.
+-- waived_fee_minor: the part of the fee that the donation does not bear because it was refunded.
 create table settlement_line (
     id uuid primary key,
     settlement_id uuid not null,
@@ -71,19 +71,19 @@ create unique index settlement_line_payment on settlement_line (payment_id) wher
 create unique index settlement_line_of_unallocated on settlement_line (unallocated_payment_id, kind)
     where unallocated_payment_id is not null;
 create index settlement_line_exceptions on settlement_line (checked_at) where status = 'exception';
--- Whatever reports say, a payment is settled once and a refund drawn once.
+-- Whatever reports say, a payment is settled once and a refund debited once.
 create unique index settlement_line_of_refund on settlement_line (refund_id) where refund_id is not null;
 create unique index settlement_line_counted on settlement_line (provider, provider_payment, kind)
     where status = 'matched' and refund_id is null and dispute_id is null;
 create unique index settlement_line_of_dispute on settlement_line (dispute_id, kind) where dispute_id is not null;
-create index settlement_line_drawn on settlement_line (provider, provider_payment, kind)
+create index settlement_line_debited on settlement_line (provider, provider_payment, kind)
     where status = 'matched' and (refund_id is not null or dispute_id is not null);
 insert into lifecycle_transition (resource, from_status, to_status) values
     ('settlement_line', 'exception', 'matched'),
     ('settlement_line', 'exception', 'cleared');
 create trigger settlement_line_status before update of status on settlement_line for each row
     when (old.status is distinct from new.status) execute function guard_status('settlement_line');
--- What a report said stays as it was said.
+-- Reported values do not change.
 create trigger settlement_line_immutable before update on settlement_line for each row
     when (old.status <> 'exception'
           or (old.id, old.settlement_id, old.kind, old.provider_payment, old.gross_minor, old.fee_minor,
@@ -98,10 +98,10 @@ create table settlement_report_check (
     provider text primary key,
     checked_at timestamptz not null
 );
-comment on table settlement_report_check is 'when a provider that reports its payouts itself was last asked for them';
+comment on table settlement_report_check is 'when a provider with payout reports was last polled';
 grant select, insert, update on settlement_report_check to almoner_app;
 
--- Somebody found out why it never came as the provider told: taken back, or less a fee of a bank.
+-- An officer's explanation why a provider payout never arrived as reported, such as a reversal or a bank fee.
 create table settlement_explanation (
     settlement_id uuid primary key references settlement (id),
     note text not null check (length(note) between 1 and 2000),

@@ -1,7 +1,7 @@
 -- Monetary donation verifications: whether a nonprofit may be paid.
 
--- called: the partner asked for it; else it was begun when money came for the nonprofit. next_check_at: until then what
--- was seen of a pending or approved one is taken for true.
+-- requested: by the partner; otherwise started when money came in for the nonprofit. next_check_at: until then the
+-- findings of a pending or approved verification are taken as current.
 create table monetary_donation_verification (
     id uuid primary key,
     partner_id uuid not null references partner (id),
@@ -24,17 +24,17 @@ create table monetary_donation_verification (
     constraint monetary_donation_verification_expiry
         check ((status in ('pending', 'expired')) = (expires_at is not null))
 );
--- One that counts for each organisation: who pays out must never find two answers.
+-- At most one active verification per partner and organisation, so that a disbursement finds a single answer.
 create unique index monetary_donation_verification_live on monetary_donation_verification (partner_id, organisation_id)
     where status in ('pending', 'approved');
 create index monetary_donation_verification_of_organisation
     on monetary_donation_verification (partner_id, organisation_id, id);
 create index monetary_donation_verification_due on monetary_donation_verification (expires_at) where status = 'pending';
-create index monetary_donation_verification_look on monetary_donation_verification (next_check_at)
+create index monetary_donation_verification_next_check on monetary_donation_verification (next_check_at)
     where status in ('pending', 'approved') and next_check_at is not null;
-create index monetary_donation_verification_everybody on monetary_donation_verification (organisation_id)
+create index monetary_donation_verification_any_partner on monetary_donation_verification (organisation_id)
     where status in ('pending', 'approved');
-comment on column monetary_donation_verification.expires_at is 'pending until then; null once it was decided';
+comment on column monetary_donation_verification.expires_at is 'when a pending one expires; null once decided';
 insert into lifecycle_transition (resource, from_status, to_status) values
     ('monetary_donation_verification', 'pending', 'approved'),
     ('monetary_donation_verification', 'pending', 'rejected'),
@@ -45,7 +45,7 @@ create trigger monetary_donation_verification_status
     before update of status on monetary_donation_verification for each row
     when (old.status is distinct from new.status) execute function guard_status('monetary_donation_verification');
 
--- Nobody is approved whose checks have not all succeeded, and no check moves but those of one that is pending.
+-- Approval requires all checks to have succeeded, and checks change only while the verification is pending.
 create function guard_approval() returns trigger language plpgsql as $$
 begin
     if (select count(*) from monetary_donation_check where verification_id = new.id and status = 'succeeded') < 4 then
@@ -57,7 +57,7 @@ end $$;
 create trigger monetary_donation_verification_approval
     before insert or update of status on monetary_donation_verification for each row
     when (new.status = 'approved') execute function guard_approval();
--- Whose it is and for whom never changes; nor does what a check is of.
+-- Owner and subject never change; nor does the subject of a check.
 create trigger monetary_donation_verification_immutable before update on monetary_donation_verification for each row
     when ((old.id, old.partner_id, old.organisation_id, old.created_at) is distinct from
               (new.id, new.partner_id, new.organisation_id, new.created_at))
@@ -98,8 +98,8 @@ create trigger monetary_donation_check_immutable before update on monetary_donat
     execute function guard_immutable();
 grant select, insert, update on monetary_donation_check to almoner_app;
 
--- What people decided, on what evidence; only ever added to.
--- They bear both names, so that no way of storing them makes two of one person.
+-- Decisions by people, with their evidence; append-only. Both names are in one row, so that no sequence of inserts
+-- makes one person count twice.
 create table monetary_donation_decision (
     id uuid primary key,
     verification_id uuid not null references monetary_donation_verification (id),
@@ -119,12 +119,12 @@ create table monetary_donation_decision (
     )
 );
 create index monetary_donation_decision_of on monetary_donation_decision (verification_id, id);
-create trigger monetary_donation_decision_alone before insert on monetary_donation_decision for each row
+create trigger monetary_donation_decision_single_operator before insert on monetary_donation_decision for each row
     when (new.decision = 'approved' and new.second_by is null and new.decided_by ~ '^(sandbox_)?operator_')
     execute function guard_dual_control();
 grant select, insert on monetary_donation_decision to almoner_app;
 
--- What was seen of a check, by whom or what, and until when that counts; only ever added to.
+-- What a check found, its source, and until when it counts; append-only.
 create table monetary_donation_finding (
     id uuid primary key,
     verification_id uuid not null references monetary_donation_verification (id),
@@ -143,8 +143,8 @@ create trigger monetary_donation_finding_append_only before update or delete or 
     for each statement execute function guard_append_only();
 grant select, insert on monetary_donation_finding to almoner_app;
 
--- Something is other than it was when a check succeeded. While it is open the nonprofit is not paid; it takes two
--- people to lift it. gone: what raised it was taken back.
+-- Something has changed since a check succeeded. While a flag is open the nonprofit is not paid; two people have to
+-- lift it. withdrawn: the cause no longer exists.
 create table monetary_donation_flag (
     id uuid primary key,
     verification_id uuid not null,
@@ -155,7 +155,7 @@ create table monetary_donation_flag (
             'evidence_expired'
         )
     ),
-    status text not null check (status in ('open', 'lifted', 'gone')),
+    status text not null check (status in ('open', 'lifted', 'withdrawn')),
     raised_at timestamptz not null,
     first_by text check (length(first_by) between 1 and 255),
     first_note text check (length(first_note) between 1 and 2000),
@@ -173,14 +173,14 @@ create table monetary_donation_flag (
     constraint monetary_donation_flag_dual_control check (
         second_by <> first_by and (status = 'lifted') = (second_by is not null)
     ),
-    constraint monetary_donation_flag_gone check (status <> 'gone' or first_by is not null)
+    constraint monetary_donation_flag_withdrawn check (status <> 'withdrawn' or first_by is not null)
 );
 create index monetary_donation_flag_open on monetary_donation_flag (verification_id) where status = 'open';
 create index monetary_donation_flag_of on monetary_donation_flag (verification_id, id);
 create index monetary_donation_flag_by_status on monetary_donation_flag (status, id);
 insert into lifecycle_transition (resource, from_status, to_status) values
     ('monetary_donation_flag', 'open', 'lifted'),
-    ('monetary_donation_flag', 'open', 'gone');
+    ('monetary_donation_flag', 'open', 'withdrawn');
 
 create function is_flagged(of_partner uuid, to_organisation uuid) returns boolean language sql stable as $$
     select exists (
@@ -203,8 +203,8 @@ create trigger monetary_donation_flag_independent before update on monetary_dona
     when (new.status = 'lifted' and old.status = 'open') execute function guard_independent_approvers();
 grant select, insert, update on monetary_donation_flag to almoner_app;
 
--- The nonprofit is asked at its own address whether it wants the money. The link ends with the round of the
--- verification that it was asked in. email, name, role: null once forgotten.
+-- Asks the nonprofit, at its own email address, whether it accepts donations. The link expires with this round of the
+-- verification. email, name, role: null once erased.
 create table monetary_donation_confirmation (
     id uuid primary key,
     verification_id uuid not null references monetary_donation_verification (id),
@@ -230,9 +230,9 @@ create unique index monetary_donation_confirmation_open on monetary_donation_con
 create unique index monetary_donation_confirmation_once on monetary_donation_confirmation (verification_id, expires_at)
     where answer is not null;
 create index monetary_donation_confirmation_of on monetary_donation_confirmation (verification_id, id);
-create index monetary_donation_confirmation_kept
+create index monetary_donation_confirmation_to_erase
     on monetary_donation_confirmation ((coalesce(answered_at, expires_at))) where email is not null;
-comment on column monetary_donation_confirmation.page_hash is 'hash of what the page showed when it was answered';
+comment on column monetary_donation_confirmation.page_hash is 'hash of the page content that was answered';
 create trigger monetary_donation_confirmation_immutable before update on monetary_donation_confirmation for each row
     when ((old.id, old.verification_id, old.source, old.language, old.asked_by, old.asked_at, old.expires_at)
               is distinct from
@@ -254,5 +254,5 @@ create table monetary_donation_confirmation_email (
 );
 create index monetary_donation_confirmation_email_of on monetary_donation_confirmation_email (confirmation_id, sent_at);
 create index monetary_donation_confirmation_email_to on monetary_donation_confirmation_email (email_hash, sent_at);
-comment on column monetary_donation_confirmation_email.sent_at is 'real time';
+comment on column monetary_donation_confirmation_email.sent_at is 'real time, for rate limits';
 grant select, insert on monetary_donation_confirmation_email to almoner_app;

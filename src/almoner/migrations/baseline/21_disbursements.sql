@@ -1,7 +1,8 @@
 -- Disbursements: nonprofits' bank accounts, holds, payouts, and gifts that are given to another nonprofit.
 
--- Where a nonprofit is paid in a currency. sealed: the numbers, encrypted; shown: as people may read them; fingerprint:
--- a keyed hash, so that one account of several nonprofits is seen. is_change: it takes the place of another one.
+-- A nonprofit's bank account for a currency. encrypted_number: the account numbers, encrypted; masked_number: for
+-- display; fingerprint: a keyed hash that finds one account used by several nonprofits. is_change: it replaces another
+-- account.
 create table payee_bank_account (
     id uuid primary key,
     organisation_id uuid not null references organisation (id),
@@ -36,8 +37,8 @@ create table payee_bank_account (
         num_nonnulls(first_by, first_note, first_at) in (0, 3)
         and num_nonnulls(second_by, second_note, second_at) in (0, 3) and (second_by is null or first_by is not null)
     ),
-    -- Who proposed an account does not approve it; taking the place of another one takes two more people.
-    constraint payee_bank_account_people check (
+    -- Whoever proposed an account does not approve it; replacing another account takes two approvers.
+    constraint payee_bank_account_separation check (
         first_by <> proposed_by and second_by <> proposed_by and second_by <> first_by
     ),
     constraint payee_bank_account_approved check (
@@ -51,15 +52,15 @@ create unique index payee_bank_account_current on payee_bank_account (organisati
     where status = 'approved';
 create unique index payee_bank_account_open on payee_bank_account (organisation_id, currency) where status = 'proposed';
 create index payee_bank_account_by_status on payee_bank_account (status, id);
-create index payee_bank_account_same on payee_bank_account (fingerprint);
-comment on column payee_bank_account.denied_at is 'when the nonprofit said that the account is not its own';
+create index payee_bank_account_fingerprint on payee_bank_account (fingerprint);
+comment on column payee_bank_account.denied_at is 'when the nonprofit said that it is not its account';
 insert into lifecycle_transition (resource, from_status, to_status) values
     ('payee_bank_account', 'proposed', 'approved'),
     ('payee_bank_account', 'proposed', 'refused'),
     ('payee_bank_account', 'approved', 'replaced');
 
--- Whether an account takes two people beside who proposed it: it takes the place of another one, or is one more after
--- somebody's verification has relied on what there was.
+-- Whether an account takes two approvers: it replaces another one, or is added after a verification relied on the
+-- existing ones.
 create function payee_requires_second_approval(of_organisation uuid, in_currency text) returns boolean
 language sql stable as $$
     select exists (
@@ -77,7 +78,7 @@ language sql stable as $$
 $$;
 create trigger payee_bank_account_status before update of status on payee_bank_account for each row
     when (old.status is distinct from new.status) execute function guard_status('payee_bank_account');
--- What was proposed stays as it was proposed, and a look as it was taken.
+-- A proposal and its approvals do not change.
 create trigger payee_bank_account_immutable before update on payee_bank_account for each row
     when ((old.id, old.organisation_id, old.currency, old.scheme, old.holder, old.encrypted_number, old.masked_number,
            old.fingerprint, old.street, old.building, old.postcode, old.town, old.country, old.name_score,
@@ -119,8 +120,8 @@ create table payee_bank_account_notice (
 );
 grant select, insert on payee_bank_account_notice to almoner_app;
 
--- Who decided that a nonprofit is not paid, or is again, and why; without a partner: whosever gifts. The newest row
--- counts. Only ever added to.
+-- Holds and releases of a nonprofit's disbursements, with their reasons; without a partner they apply to all partners.
+-- The newest row counts. Append-only.
 create table disbursement_hold (
     n bigint generated always as identity primary key,
     partner_id uuid references partner (id),
@@ -138,8 +139,8 @@ create table disbursement_hold (
 );
 create index disbursement_hold_of_organisation on disbursement_hold (organisation_id, partner_id, n);
 
--- Whether payouts wait: somebody holds them back, an account is to take the place of another and two people have yet to
--- look at it, or they have to look at a flag.
+-- Whether disbursements are on hold: by a person's decision, by a pending change of the bank account, or by an open
+-- flag.
 create function disbursement_is_held(of_partner uuid, to_organisation uuid)
 returns boolean language sql stable as $$
     select exists (
@@ -154,11 +155,11 @@ returns boolean language sql stable as $$
 $$;
 create trigger disbursement_hold_append_only before update or delete or truncate on disbursement_hold
     for each statement execute function guard_append_only();
-create trigger disbursement_hold_alone before insert on disbursement_hold for each row
+create trigger disbursement_hold_single_operator before insert on disbursement_hold for each row
     when (not new.held and new.second_by is null and new.decided_by ~ '^(sandbox_)?operator_')
     execute function guard_dual_control();
 
--- An operator who stopped payouts to a nonprofit does not let them go again alone, whatever is set.
+-- An operator who placed a hold cannot release it alone, whatever the dual control setting.
 create function guard_release() returns trigger language plpgsql as $$
 begin
     if exists (
@@ -181,8 +182,8 @@ create trigger disbursement_hold_release before insert on disbursement_hold for 
     execute function guard_release();
 grant select, insert on disbursement_hold to almoner_app;
 
--- A payout: one bank transfer to one nonprofit. While PENDING it is the bucket that settled gifts come into.
--- moving: its donations have yet to follow its status.
+-- One bank transfer to one nonprofit. While PENDING it collects settled donations. propagating: its donations do not
+-- have its status yet.
 create table disbursement (
     id uuid primary key,
     partner_id uuid not null references partner (id),
@@ -231,7 +232,7 @@ insert into lifecycle_transition (resource, from_status, to_status) values
     ('disbursement', 'PAID', 'RETURNED');
 create trigger disbursement_status before update of status on disbursement for each row
     when (old.status is distinct from new.status) execute function guard_status('disbursement');
--- What was sent stays as it was sent.
+-- A sent disbursement does not change.
 create trigger disbursement_immutable before update on disbursement for each row
     when ((old.id, old.partner_id, old.organisation_id, old.currency, old.end_to_end_id, old.created_at)
               is distinct from
@@ -240,8 +241,8 @@ create trigger disbursement_immutable before update on disbursement for each row
                                           (new.amount_minor, new.donations)))
     execute function guard_immutable();
 
--- A payout begins as a bucket; it is sent for exactly what is owed of the gifts in it, to a nonprofit that was verified
--- (settled 5) and that nobody holds back.
+-- A disbursement starts as PENDING. It is sent for exactly what is owed of its donations, to a nonprofit that is
+-- verified (settled 5) and not on hold.
 create function guard_disbursement_sent() returns trigger language plpgsql as $$
 begin
     if tg_op = 'INSERT' then
@@ -271,8 +272,8 @@ create trigger disbursement_starts_pending before insert on disbursement for eac
 create trigger disbursement_sent before update of status on disbursement for each row
     when (old.status = 'PENDING' and new.status = 'SENT') execute function guard_disbursement_sent();
 
--- Nothing is PAID because one person says so, or imports a file that says so: it went in a file that was released, or
--- people confirmed this very amount.
+-- Nothing becomes PAID on one person's word or an imported file alone: it was in a released payment file, or its exact
+-- amount was confirmed.
 create function guard_disbursement_paid() returns trigger language plpgsql as $$
 begin
     if not exists (
@@ -289,7 +290,7 @@ end $$;
 create trigger disbursement_confirmed before update of status on disbursement for each row
     when (old.status = 'SENT' and new.status = 'PAID') execute function guard_disbursement_paid();
 
--- What left by a line of our bank comes back by a line of our bank.
+-- A transfer on our bank statement is only returned by a line of the bank statement.
 create function guard_disbursement_returned() returns trigger language plpgsql as $$
 begin
     if exists (select from bank_statement_line where disbursement_id = new.id and matched_as = 'disbursement')
@@ -305,8 +306,9 @@ create trigger disbursement_return_on_statement before update of status on disbu
     when (old.status <> 'RETURNED' and new.status = 'RETURNED') execute function guard_disbursement_returned();
 grant select, insert, update on disbursement to almoner_app;
 
--- Somebody says that our bank has paid a payout that no file of ours and no line of the bank tells of. single_approval_limit_minor: up
--- to this one person says so. In the sandbox the run itself does. Only ever added to.
+-- Confirms that our bank paid a disbursement that is in none of our payment files and on no bank statement.
+-- single_approval_limit_minor: up to this amount one person suffices. In the sandbox the simulated run confirms.
+-- Append-only.
 create table disbursement_confirmation (
     disbursement_id uuid primary key references disbursement (id),
     amount_minor bigint not null check (amount_minor between 1 and 9007199254740991),
@@ -326,8 +328,8 @@ create trigger disbursement_confirmation_append_only before update or delete or 
     for each statement execute function guard_append_only();
 grant select, insert on disbursement_confirmation to almoner_app;
 
--- What was in a payout that came back: its gifts go into other payouts. Only ever added to.
--- amount_minor: what each came to when it was sent; it may be refunded since.
+-- The donations of a returned disbursement, which are added to other disbursements. Append-only.
+-- amount_minor: what was owed of each when it was sent; it may have been refunded since.
 create table returned_disbursement_donation (
     disbursement_id uuid not null references disbursement (id),
     donation_id uuid not null references donation (id),
@@ -335,14 +337,14 @@ create table returned_disbursement_donation (
     primary key (disbursement_id, donation_id),
     constraint returned_disbursement_donation_amount check (amount_minor between 0 and 9007199254740991)
 );
--- The private page of a gift says when a payout of it came back.
+-- The donor's page shows when a disbursement of the donation was returned.
 create index returned_disbursement_donation_of_donation on returned_disbursement_donation (donation_id);
 create trigger returned_disbursement_donation_append_only
     before update or delete or truncate on returned_disbursement_donation
     for each statement execute function guard_append_only();
 grant select, insert on returned_disbursement_donation to almoner_app;
 
--- Whose gift was given to whom instead, and why; only ever added to.
+-- Donations that were reassigned to another nonprofit, and why; append-only.
 create table reassignment (
     id uuid primary key,
     donation_id uuid not null references donation (id),
@@ -357,12 +359,13 @@ create table reassignment (
     check (from_organisation <> to_organisation)
 );
 create index reassignment_of_donation on reassignment (donation_id, id);
-comment on column reassignment.ground is 'what the donor is told of the reason; none: before it was asked for';
+comment on column reassignment.ground is 'the reason given to the donor; null: not recorded';
 create trigger reassignment_append_only before update or delete or truncate on reassignment
     for each statement execute function guard_append_only();
 grant select, insert on reassignment to almoner_app;
 
--- A payout holds gifts of its own partner, nonprofit and currency alone; and is created after them.
+-- A disbursement contains donations of its own partner, nonprofit and currency only. Added here, as it is created after
+-- donation.
 alter table donation add constraint donation_disbursement
     foreign key (disbursement_id, partner_id, organisation_id, settled_currency)
     references disbursement (id, partner_id, organisation_id, currency);

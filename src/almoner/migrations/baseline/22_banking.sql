@@ -1,7 +1,8 @@
 -- Banking: files of payments for our bank, and its statements.
 
--- A file of payments for our bank. sealed: its bytes, packed and encrypted; single_approval_limit_minor: up to this one person releases
--- it. A payout is in one file at most that was not withdrawn: so it is never sent twice.
+-- A pain.001 payment file for our bank. content_encrypted: compressed and encrypted; single_approval_limit_minor: up to
+-- this amount its creator may release it alone. A disbursement is in at most one file that was not withdrawn, so it is
+-- never paid twice.
 create table payment_file (
     id uuid primary key,
     message_id text not null unique check (message_id ~ '^[0-9a-z]{1,35}$'),
@@ -46,7 +47,7 @@ create trigger payment_file_immutable before update on payment_file for each row
            new.execution_date, new.sha256, new.content_encrypted, new.created_by, new.created_at))
     execute function guard_immutable();
 
--- A file is what its payouts are when it is released: as many, of this sum, sent and not paid or returned before.
+-- On release a file has to match its disbursements: their number and total, all sent, none paid or returned.
 create function guard_payment_file() returns trigger language plpgsql as $$
 begin
     if (
@@ -63,7 +64,7 @@ end $$;
 create trigger payment_file_released before update of status on payment_file for each row
     when (old.status = 'created' and new.status = 'released') execute function guard_payment_file();
 
--- A file that is released pays approved accounts alone, and nobody whose payouts wait by then.
+-- A released file pays approved accounts only, and no nonprofit whose disbursements are on hold.
 create function guard_payment_file_payees() returns trigger language plpgsql as $$
 begin
     if exists (
@@ -83,8 +84,8 @@ create trigger payment_file_independent before update on payment_file for each r
     when (old.status = 'created' and new.status = 'released' and new.amount_minor > new.single_approval_limit_minor)
     execute function guard_independent_approvers();
 
--- Whoever returns a payout of the file, or confirms it by hand, comes before the release or after it. Triggers go by
--- their names: this one comes before those that look at the payouts.
+-- Serialises the release with returns and manual confirmations of its disbursements. Triggers fire in the order of
+-- their names: this one has to come before those that read the disbursements.
 create function lock_payment_file_disbursements() returns trigger language plpgsql as $$
 begin
     perform from disbursement d join payment_file_transaction p on p.disbursement_id = d.id
@@ -107,7 +108,7 @@ create unique index payment_file_transaction_once on payment_file_transaction (d
 create index payment_file_transaction_to on payment_file_transaction (payee_bank_account_id);
 grant select, insert, update on payment_file_transaction to almoner_app;
 
--- What a bank said of the payments of a file; a status file that comes again changes nothing.
+-- The bank's payment status reports (pain.002); importing one again changes nothing.
 create table payment_status_report (
     id uuid primary key,
     file_id uuid not null references payment_file (id),
@@ -122,9 +123,9 @@ create table payment_status_report (
 create index payment_status_report_of_file on payment_status_report (file_id, id);
 grant select, insert on payment_status_report to almoner_app;
 
--- A bank may give a statement again with more lines, or use its number anew: what is new in a file is a part.
--- ends_on: the day of the closing balance. export: lines of some days that somebody chose, as CSV; of no chain.
--- A long statement comes in pages, of which the first has the opening balance and the last the closing one.
+-- A bank may reissue a statement with more lines, or reuse its number: each file with new lines is a part.
+-- ends_on: date of the closing balance. export: lines exported as CSV for chosen days; part of no balance chain.
+-- A long statement has several pages: the first has the opening balance, the last the closing balance.
 create table bank_statement (
     id uuid primary key,
     account text not null check (length(account) between 1 and 60),
@@ -144,12 +145,12 @@ create table bank_statement (
 );
 grant select, insert on bank_statement to almoner_app;
 
--- One movement of an account; below zero it left. A matched line names exactly what it is the movement of.
--- gift, gift_refund: the transfer of a donor, or money that went back to one: both are settled by the line itself.
--- refusal: what spoke against booking a line that names something of ours.
--- unconfirmed: it is the transfer of a payout that people have yet to confirm.
--- reversal: the bank undoes a movement that it had told, mostly under the same name.
--- taken_back: it did so with money that had come.
+-- One movement on an account; negative amounts are outgoing. A matched line refers to the record that it settles.
+-- donation, donation_refund: a donor's transfer, or money returned to one; both are settled by the line itself.
+-- booking_error: why a recognised line could not be booked.
+-- unconfirmed: the transfer of a disbursement that is yet to be confirmed.
+-- reversal: the bank reverses an earlier movement, mostly under the same reference.
+-- reversed: it reversed money that had come in.
 create table bank_statement_line (
     id uuid primary key,
     statement_id uuid not null references bank_statement (id),
@@ -166,7 +167,7 @@ create table bank_statement_line (
     status text not null check (status in ('open', 'matched', 'dismissed')),
     reason text check (reason in (
         'unknown', 'seen_before', 'other_amount', 'other_currency', 'other_state', 'ambiguous', 'matched_before',
-        'refused', 'unconfirmed', 'taken_back'
+        'refused', 'unconfirmed', 'reversed'
     )),
     matched_as text check (matched_as in (
         'request', 'settlement', 'disbursement', 'disbursement_return', 'donation', 'donation_refund'
@@ -192,15 +193,15 @@ create table bank_statement_line (
     )
 );
 create index bank_statement_line_open on bank_statement_line (id) where status = 'open';
--- One movement of the bank for each of ours.
+-- Each of our records is matched by one line.
 create unique index bank_statement_line_of_settlement on bank_statement_line (settlement_id)
     where settlement_id is not null;
 create unique index bank_statement_line_of_payment on bank_statement_line (request_payment_id)
     where request_payment_id is not null;
 create unique index bank_statement_line_of_disbursement on bank_statement_line (disbursement_id, matched_as)
     where disbursement_id is not null;
--- What the bank has told twice, a person decides over: no rule books it a second time, however many imports there are.
--- What is undone is another movement than the one that undoes it.
+-- A movement that the bank reports twice is decided by a person: the rule books it once, however often it is imported.
+-- A reversal is a movement of its own.
 create unique index bank_statement_line_booked_once on bank_statement_line (account, bank_reference, reversal)
     where status = 'matched' and decided_by = 'rule';
 create index bank_statement_line_of_movement on bank_statement_line (account, bank_reference);
@@ -209,7 +210,7 @@ insert into lifecycle_transition (resource, from_status, to_status) values
     ('bank_statement_line', 'open', 'dismissed');
 create trigger bank_statement_line_status before update of status on bank_statement_line for each row
     when (old.status is distinct from new.status) execute function guard_status('bank_statement_line');
--- What the bank said stays as it was said.
+-- Reported values do not change.
 create trigger bank_statement_line_immutable before update on bank_statement_line for each row
     when (old.status <> 'open'
           or (old.id, old.statement_id, old.position, old.account, old.booked_on, old.amount_minor, old.currency,
@@ -222,7 +223,7 @@ create trigger bank_statement_line_reversal before update of reversal on bank_st
     when (old.reversal is distinct from new.reversal) execute function guard_immutable();
 grant select, insert, update on bank_statement_line to almoner_app;
 
--- Somebody found out why no statement leads to this one, and that none is missing.
+-- An officer's explanation why no statement precedes this one although none is missing.
 create table bank_statement_gap_explanation (
     statement_id uuid primary key references bank_statement (id),
     note text not null check (length(note) between 1 and 2000),
@@ -234,9 +235,9 @@ create trigger bank_statement_gap_explanation_append_only
     for each statement execute function guard_append_only();
 grant select, insert on bank_statement_gap_explanation to almoner_app;
 
--- Statements whose opening balance no other one ended with: what was between them was not imported. The first of an
--- account follows none: of one day it is the one whose balance opens more of them than it ends. Of equal balances as
--- many openings as closings belong together, whichever.
+-- Statements whose opening balance is no other statement's closing balance: statements in between were not imported. An
+-- account's first statement has no predecessor: of one day it is the one whose balance is opened more often than
+-- closed. Equal balances are paired in any order.
 create view bank_statement_gap with (security_invoker = true) as
 with latest as (
     select distinct on (account, currency, reference)
@@ -248,7 +249,7 @@ with latest as (
     select account, currency, minor, sum(one) as more from (
         select account, currency, opening_minor, 1 from latest
         union all select account, currency, closing_minor, -1 from latest
-    ) as told (account, currency, minor, one) group by 1, 2, 3
+    ) as reported (account, currency, minor, one) group by 1, 2, 3
 ), opened as (
     select l.*, row_number() over (partition by l.account, l.currency order by l.day, b.more <= 0, l.id) as rank
     from latest l join balance b on (b.account, b.currency, b.minor) = (l.account, l.currency, l.opening_minor)
@@ -272,14 +273,13 @@ where f.nth > coalesce(c.many, 0)
   and not exists (select from bank_statement_gap_explanation e where e.statement_id = f.id);
 grant select on bank_statement_gap to almoner_app;
 
--- Reports of providers whose payouts no line tells of. What is simulated reaches no bank, nor does what comes to
--- nothing.
+-- Provider payouts without a bank statement line, except for simulated ones and those that come to zero.
 create view unreconciled_settlement with (security_invoker = true) as
-select s.id, s.provider, s.reference, s.currency, s.settled_on, s.imported_at, told.net_minor
+select s.id, s.provider, s.reference, s.currency, s.settled_on, s.imported_at, reported.net_minor
 from settlement s, lateral (
     select sum(l.net_minor)::bigint as net_minor from settlement_line l where l.settlement_id = s.id
-) told
-where s.provider <> 'bank_transfer' and s.reference not like 'simulated-%' and told.net_minor <> 0
+) reported
+where s.provider <> 'bank_transfer' and s.reference not like 'simulated-%' and reported.net_minor <> 0
   and not exists (select from bank_statement_line l where l.settlement_id = s.id)
   and not exists (select from settlement_explanation e where e.settlement_id = s.id);
 grant select on unreconciled_settlement to almoner_app;

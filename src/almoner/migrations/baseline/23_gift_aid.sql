@@ -1,7 +1,7 @@
 -- Gift aid: declarations and claims.
 
--- A UK taxpayer's word that gifts made from covers_from on, up to covers_to if there is one, are to have gift aid.
--- cancelled_from: of gifts made from then on it holds no more. It is never changed otherwise: a change is a new one.
+-- A UK taxpayer's declaration for donations made from covers_from until covers_to, if set. cancelled_from: it no longer
+-- applies to donations made from then on. Otherwise immutable: a change is a new declaration.
 create table gift_aid_declaration (
     id uuid primary key,
     partner_id uuid not null references partner (id),
@@ -26,7 +26,7 @@ create table gift_aid_declaration (
     constraint gift_aid_declaration_cancelled check ((cancelled_from is null) = (deleted_at is null))
 );
 create index gift_aid_declaration_of_user on gift_aid_declaration (partner_id, user_id, id) where user_id is not null;
-comment on column gift_aid_declaration.deleted_at is 'when its cancellation was noted';
+comment on column gift_aid_declaration.deleted_at is 'when its cancellation was recorded';
 create trigger gift_aid_declaration_immutable before update on gift_aid_declaration for each row
     when ((old.id, old.partner_id, old.title, old.last_name, old.building_name_number, old.road_name, old.city,
            old.country, old.postcode, old.covers_from, old.created_at) is distinct from
@@ -37,11 +37,11 @@ create trigger gift_aid_declaration_immutable before update on gift_aid_declarat
           or (old.deleted_at is not null and (old.deleted_at, old.cancelled_from) is distinct from
                                              (new.deleted_at, new.cancelled_from)))
     execute function guard_immutable();
--- Deleted is only what was declared for a gift that never came (V6).
+-- Only declarations for donations that were never paid are deleted (V6).
 grant select, insert, update (cancelled_from, deleted_at), delete on gift_aid_declaration to almoner_app;
 
--- What one charity claims at once. amount_minor: the gifts of it. deducted_minor: gifts of earlier claims that were
--- paid for and are gifts no more; the tax on them is taken off this claim.
+-- One charity's claim. amount_minor: total of its donations. deducted_minor: donations of earlier claims that no longer
+-- qualify, whose tax is deducted from this claim.
 create table gift_aid_claim (
     id uuid primary key,
     organisation_id uuid not null references organisation (id),
@@ -61,12 +61,12 @@ create table gift_aid_claim (
     unique (id, organisation_id),
     constraint gift_aid_claim_submitted check ((reference is null) = (status in ('drafted', 'withdrawn'))),
     constraint gift_aid_claim_paid check ((paid_minor is null) = (status <> 'paid')),
-    constraint gift_aid_claim_why check (status not in ('rejected', 'withdrawn') or note is not null),
+    constraint gift_aid_claim_has_note check (status not in ('rejected', 'withdrawn') or note is not null),
     constraint gift_aid_claim_decided check ((decided_by is null) = (status = 'drafted'))
 );
 create unique index gift_aid_claim_drafted on gift_aid_claim (organisation_id) where status = 'drafted';
 create index gift_aid_claim_of_organisation on gift_aid_claim (organisation_id, id);
-comment on column gift_aid_claim.reference is 'what HMRC calls it';
+comment on column gift_aid_claim.reference is 'HMRC''s reference';
 insert into lifecycle_transition (resource, from_status, to_status) values
     ('gift_aid_claim', 'drafted', 'submitted'),
     ('gift_aid_claim', 'drafted', 'withdrawn'),
@@ -84,8 +84,8 @@ create trigger gift_aid_claim_status before update of status on gift_aid_claim f
 grant select, insert, update (status, status_changed_at, reference, paid_minor, note, decided_by)
     on gift_aid_claim to almoner_app;
 
--- A gift in a claim: as it was claimed, and by which declaration. live: it is claimed for now; not once the claim came
--- to nothing, or all of it was taken back. adjusted_minor: what was taken back.
+-- A claimed donation with its declaration. active: not once the claim failed or all of it was adjusted. adjusted_minor:
+-- no longer claimed.
 create table gift_aid_claim_donation (
     claim_id uuid not null references gift_aid_claim (id),
     donation_id uuid not null references donation (id),
@@ -98,7 +98,7 @@ create table gift_aid_claim_donation (
     constraint gift_aid_claim_donation_adjusted check (adjusted_minor between 0 and amount_minor),
     constraint gift_aid_claim_donation_ended check (not active or adjusted_minor < amount_minor)
 );
--- A gift is claimed for once.
+-- A donation is claimed once.
 create unique index gift_aid_claim_donation_once on gift_aid_claim_donation (donation_id) where active;
 create index gift_aid_claim_donation_of_declaration on gift_aid_claim_donation (declaration_id, donation_id);
 create trigger gift_aid_claim_donation_immutable before update on gift_aid_claim_donation for each row
@@ -108,7 +108,7 @@ create trigger gift_aid_claim_donation_immutable before update on gift_aid_claim
     execute function guard_immutable();
 grant select, insert, update (adjusted_minor, active) on gift_aid_claim_donation to almoner_app;
 
--- A gift of a claim that is no gift any more, or a smaller one, or another's.
+-- A claimed donation that no longer qualifies, in whole or in part, or was reassigned.
 create table gift_aid_adjustment (
     id uuid primary key,
     claim_id uuid not null,
@@ -120,7 +120,7 @@ create table gift_aid_adjustment (
     foreign key (claim_id, donation_id) references gift_aid_claim_donation (claim_id, donation_id),
     constraint gift_aid_adjustment_deducted check (deducted_minor between 0 and amount_minor)
 );
-create index gift_aid_adjustment_of_gift on gift_aid_adjustment (claim_id, donation_id, id);
+create index gift_aid_adjustment_of_donation on gift_aid_adjustment (claim_id, donation_id, id);
 create index gift_aid_adjustment_open on gift_aid_adjustment (claim_id, id) where deducted_minor < amount_minor;
 create trigger gift_aid_adjustment_immutable before update on gift_aid_adjustment for each row
     when ((old.id, old.claim_id, old.donation_id, old.amount_minor, old.reason, old.created_at) is distinct from
@@ -128,7 +128,7 @@ create trigger gift_aid_adjustment_immutable before update on gift_aid_adjustmen
     execute function guard_immutable();
 grant select, insert, update (deducted_minor) on gift_aid_adjustment to almoner_app;
 
--- How much of an adjustment a later claim takes off.
+-- How much of an adjustment a later claim deducts.
 create table gift_aid_deduction (
     claim_id uuid not null references gift_aid_claim (id),
     adjustment_id uuid not null references gift_aid_adjustment (id),
@@ -138,6 +138,6 @@ create table gift_aid_deduction (
 create index gift_aid_deduction_of_adjustment on gift_aid_deduction (adjustment_id);
 grant select, insert on gift_aid_deduction to almoner_app;
 
--- The declarations come after the donations that name them.
+-- Added here, as declarations are created after donations.
 alter table donation add constraint donation_gift_aid foreign key (partner_id, gift_aid_id)
     references gift_aid_declaration (partner_id, id);

@@ -15,8 +15,8 @@ create table webhook_subscription (
     unique (partner_id, id),
     check (cardinality(secrets_until) = cardinality(secrets) - 1)
 );
-comment on column webhook_subscription.secrets is 'sealed; the newest first, then those that it replaced';
-comment on column webhook_subscription.secrets_until is 'until when the replaced ones count, in the same order';
+comment on column webhook_subscription.secrets is 'encrypted; the newest first, then the previous ones';
+comment on column webhook_subscription.secrets_until is 'until when the previous ones are valid, in the same order';
 insert into lifecycle_transition (resource, from_status, to_status) values
     ('webhook_subscription', 'active', 'suspended'),
     ('webhook_subscription', 'suspended', 'active');
@@ -24,8 +24,8 @@ create trigger webhook_subscription_status before update of status on webhook_su
     for each row when (old.status is distinct from new.status) execute function guard_status('webhook_subscription');
 grant select, insert, update on webhook_subscription to almoner_app;
 
--- No guard_status here: the attempts are the history, and only the row of a pending delivery is ever updated.
--- Counted from its index alone, which answers for vacuumed pages.
+-- No guard_status here: the attempts are the history, and only pending deliveries are updated. Vacuumed early: lists
+-- are counted by index-only scans.
 create table webhook_delivery (
     id uuid primary key,
     partner_id uuid not null,
@@ -49,9 +49,9 @@ create table webhook_delivery (
     check ((sequence is null) = (reason = 'test'))
 ) with (fillfactor = 80, autovacuum_vacuum_scale_factor = 0.05, autovacuum_vacuum_insert_scale_factor = 0.05);
 create index webhook_delivery_subscription on webhook_delivery (subscription_id, id);
--- An event goes to a subscription once by itself, however often its fan-out runs.
+-- An event is delivered to a subscription once, however often its fan-out runs.
 create unique index webhook_delivery_fan_out on webhook_delivery (event_id, subscription_id) where reason = 'event';
-comment on column webhook_delivery.payload is 'the body of a test; other bodies are the frozen payload of the event';
+comment on column webhook_delivery.payload is 'body of a test; other bodies are the event''s payload';
 grant select, insert, update, delete on webhook_delivery to almoner_app;
 
 create table webhook_attempt (

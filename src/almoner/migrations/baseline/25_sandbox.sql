@@ -14,7 +14,7 @@ create table sandbox_mail (
 create index sandbox_mail_partner on sandbox_mail (partner_id, id);
 grant select, insert, delete on sandbox_mail to almoner_app;
 
--- What the mails of the sandbox's mailbox brought with them.
+-- Attachments of emails in the sandbox mailbox.
 create table sandbox_attachment (
     mail_id uuid not null references sandbox_mail (id) on delete cascade,
     name text not null check (length(name) between 1 and 255),

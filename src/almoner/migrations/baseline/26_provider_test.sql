@@ -3,8 +3,8 @@
 create schema provider_test;
 grant usage on schema provider_test to almoner_app;
 
--- max_attempts: it tells of each declined card, and takes no more cards than it was asked to.
--- refunded: the sum of its refunds; it never sends back more than was paid.
+-- max_attempts: it reports each declined card, and accepts no more cards than requested.
+-- refunded: total of its refunds, never more than was paid.
 create table provider_test.payment (
     id text primary key check (id ~ '^tp_[0-9a-f]{32}$'),
     idempotency_key text not null unique,
@@ -74,7 +74,7 @@ create trigger refund_counts after insert on provider_test.refund
     for each row execute function provider_test.add_refund();
 grant select, insert on provider_test.refund to almoner_app;
 
--- A payment is disputed once; what is still to open has its moment in the future.
+-- A payment is disputed once; a scheduled dispute has a future opened_at.
 create table provider_test.dispute (
     id text primary key check (id ~ '^tpd_[0-9a-f]{32}$'),
     payment_id text not null unique references provider_test.payment (id),

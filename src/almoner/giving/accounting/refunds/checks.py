@@ -56,7 +56,7 @@ checks: Final = (
         "See `almoner refunds list` and docs/runbooks/refunds.md",
         """
         select id from refund
-        where status = 'begun' and status_changed_at < (select at from moment)
+        where status = 'pending' and status_changed_at < (select at from moment)
             - case provider when 'partner_transfers' then interval '7 days' else interval '1 day' end
         """,
         "refund",

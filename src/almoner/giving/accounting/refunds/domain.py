@@ -12,8 +12,8 @@ from almoner.kit.errors import IncorrectParams
 from almoner.kit.money import Money
 from almoner.kit.states import Lifecycle
 
-REFUND: Final = Lifecycle("refund", {"begun": frozenset({"sent", "refused"})})
-Status = Literal["begun", "sent", "refused"]
+REFUND: Final = Lifecycle("refund", {"pending": frozenset({"sent", "refused"})})
+Status = Literal["pending", "sent", "refused"]
 SENT: Final = "internal.donation_refunded"
 """Told within giving when a refund was sent, with a ``Sent`` in it."""
 NOTE_LENGTH: Final = 500
@@ -25,7 +25,7 @@ NAME_LENGTH: Final = 255
 class Refund:
     """One refund. ``payment_id``: None for a direct gift, which goes back to the partner by bank.
 
-    ``borne``: what of it was owed to the nonprofit; the rest is the provider's fee, and ours. ``begun_by``, ``note``:
+    ``borne``: what of it was owed to the nonprofit; the rest is the provider's fee, and ours. ``started_by``, ``note``:
     who of us began it, and why; None for the partner. ``ended_by``: who ended it by hand; ``ended_note``: their note,
     or what the provider said when it refused. ``provider_refund``: what the provider or our bank calls it, once sent.
     """
@@ -38,7 +38,7 @@ class Refund:
     borne: Money
     status: Status
     started_at: datetime
-    begun_by: str | None
+    started_by: str | None
     note: str | None
     ended_at: datetime | None = None
     ended_by: str | None = None
@@ -132,7 +132,7 @@ def ensure_name(name: str) -> None:
         raise RefundNotPossible(f"the name of a refund has 1 to {NAME_LENGTH} characters")
 
 
-def ensure_begun(refund: Refund) -> None:
+def ensure_pending(refund: Refund) -> None:
     """It is still on its way. Raises RefundNotPossible."""
-    if refund.status != "begun":
-        raise RefundNotPossible(f"the refund is {refund.status}: only one that is begun can be ended or asked for")
+    if refund.status != "pending":
+        raise RefundNotPossible(f"the refund is {refund.status}: only a pending one can be ended or asked for")

@@ -51,9 +51,9 @@ class _Send:
         self._refund_id = refund_id
 
     async def prepare(self, tx: Tx) -> _Ask | Done[None]:
-        """Nothing to ask unless it is begun and a provider sends it."""
+        """Nothing to ask unless it is pending and a provider sends it."""
         _, refund = await service.lock(tx, self._refund_id)  # nobody asks again who prepared before it was recorded
-        if refund.status != "begun" or refund.payment_id is None:
+        if refund.status != "pending" or refund.payment_id is None:
             return Done(None)
         if refund.provider != self._provider.name:
             raise ProviderFailure(f"{refund.provider} is not the provider of this deployment any more")

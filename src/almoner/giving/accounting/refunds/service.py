@@ -51,14 +51,14 @@ async def begin(
     minor: int | None,
     rules: Rules,
     *,
-    begun_by: str | None = None,
+    started_by: str | None = None,
     note: str | None = None,
     called: str | None = None,
 ) -> Refund:
     """Have a received gift sent back to whoever paid: ``minor`` of it, or all that is left.
 
     It leaves its payout, if that was not sent; what is left goes into the next one once the refund has ended.
-    ``begun_by``, ``note``: the officer and why; None for the partner. ``called``: what it is called where the officer
+    ``started_by``, ``note``: the officer and why; None for the partner. ``called``: what it is called where the officer
     has sent it already: nobody is asked. Raises NotFound, InvalidState, IncorrectParams, RefundNotPossible.
     """
     if note is not None:
@@ -71,11 +71,11 @@ async def begin(
     except PayoutRefused as refused:
         raise InvalidState(str(refused)) from refused
     money = domain.asked(donation, minor)
-    refund = _new(tx, donation, money, await _paid(tx, donation), begun_by, note)
+    refund = _new(tx, donation, money, await _paid(tx, donation), started_by, note)
     await store.insert(tx, EVERYONE, refund)
     transfers = books.donation_refund_started(refund.id, refund.provider, donation.organisation_id, money, refund.borne)
     if called is not None:
-        transfers += await _named(tx, donation, refund, called, begun_by, note)
+        transfers += await _named(tx, donation, refund, called, started_by, note)
     elif not refund.by_bank:
         await queue.enqueue_all(tx, [_sending(refund)])
     ledger.post(tx, transfers)
@@ -83,7 +83,7 @@ async def begin(
 
 
 def _new(
-    tx: Tx, donation: Donation, money: Money, payment: Payment | None, begun_by: str | None, note: str | None
+    tx: Tx, donation: Donation, money: Money, payment: Payment | None, started_by: str | None, note: str | None
 ) -> Refund:
     return Refund(
         id=tx.new_id(),
@@ -92,9 +92,9 @@ def _new(
         provider=payment.provider if payment else books.PARTNERS,
         money=money,
         borne=domain.borne(donation, money),
-        status="begun",
+        status="pending",
         started_at=tx.now,
-        begun_by=begun_by,
+        started_by=started_by,
         note=note,
     )
 
@@ -137,14 +137,14 @@ async def lock(tx: Tx, refund_id: UUID) -> tuple[Donation, Refund]:
 async def record_sent(tx: Tx, refund_id: UUID, provider_refund: str) -> None:
     """The provider has sent it; told any number of times, it has one effect."""
     donation, refund = await lock(tx, refund_id)
-    if refund.status == "begun":
+    if refund.status == "pending":
         ledger.post(tx, await _finish(tx, donation, refund, provider_refund, None, None))
 
 
 async def record_refused(tx: Tx, refund_id: UUID, said: str) -> None:
     """The provider will not send it: its money is owed to the nonprofit again. Told twice, it has one effect."""
     donation, refund = await lock(tx, refund_id)
-    if refund.status == "begun":
+    if refund.status == "pending":
         told = {"refund": tx.ids.text("refund", refund.id), "why": said}
         tx.after_commit(lambda: _log.error("refund_refused", **told))
         why = said[: domain.NOTE_LENGTH] or "without a reason"
@@ -204,7 +204,7 @@ async def sent_by_hand(tx: Tx, refund_id: UUID, name: str, note: str, by: str) -
     domain.ensure_note(note)
     domain.ensure_name(name)
     donation, refund = await lock(tx, refund_id)
-    domain.ensure_begun(refund)
+    domain.ensure_pending(refund)
     ledger.post(tx, await _named(tx, donation, refund, name, by, note))
     return await get(tx, refund_id)
 
@@ -213,7 +213,7 @@ async def refuse(tx: Tx, refund_id: UUID, note: str, by: str) -> Refund:
     """An officer knows that it was not, and will not be sent. Raises NoSuchRefund, RefundNotPossible."""
     domain.ensure_note(note)
     donation, refund = await lock(tx, refund_id)
-    domain.ensure_begun(refund)
+    domain.ensure_pending(refund)
     await _undo(tx, donation, refund, by, note)
     return await get(tx, refund_id)
 
@@ -251,7 +251,7 @@ async def let_rest(tx: Tx, refund_id: UUID, note: str, by: str) -> Refund:
 async def ask_again(tx: Tx, refund_id: UUID) -> Refund:
     """Have the provider asked again, whom a worker gave up asking. Raises NoSuchRefund, RefundNotPossible."""
     _, refund = await lock(tx, refund_id)
-    domain.ensure_begun(refund)
+    domain.ensure_pending(refund)
     if refund.by_bank:
         raise RefundNotPossible("no provider is asked for it: it goes back by bank")
     await queue.enqueue_all(tx, [_sending(refund)])
@@ -285,7 +285,7 @@ async def _undo(tx: Tx, donation: Donation, refund: Refund, by: str | None, why:
     await _freed(tx, donation, refund)
     transfers = books.donation_refund_reversed(refund.id, refund.provider, donation.organisation_id, refund.money, back)
     ledger.post(tx, transfers)
-    if refund.begun_by is None:  # an officer who began it sees what becomes of it
+    if refund.started_by is None:  # an officer who began it sees what becomes of it
         for person in await people.with_roles(tx, members_of(Partner(donation.partner_id)), "owner", "finance"):
             await letters.send(tx, person, "refund_not_sent", values=_amount(refund), facts=_facts(tx, refund))
 

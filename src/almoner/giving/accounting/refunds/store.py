@@ -11,7 +11,7 @@ from almoner.kit.money import Money
 from almoner.platform.database.transactions import Everyone, Tx
 
 _COLUMNS: Final = (
-    "id, donation_id, payment_id, provider, amount_minor, deducted_minor, currency, status, started_at, begun_by, "
+    "id, donation_id, payment_id, provider, amount_minor, deducted_minor, currency, status, started_at, started_by, "
     "note, "
     "ended_at, ended_by, ended_note, provider_refund"
 )
@@ -30,7 +30,7 @@ async def insert(tx: Tx, _scope: Everyone, refund: Refund) -> None:
     await tx.execute(
         """
         insert into refund (id, donation_id, payment_id, provider, amount_minor, deducted_minor, currency, status,
-                            started_at, begun_by, note, status_changed_at)
+                            started_at, started_by, note, status_changed_at)
         values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $9)
         """,
         refund.id,
@@ -42,7 +42,7 @@ async def insert(tx: Tx, _scope: Everyone, refund: Refund) -> None:
         refund.money.currency,
         refund.status,
         refund.started_at,
-        refund.begun_by,
+        refund.started_by,
         refund.note,
     )
 
@@ -185,12 +185,12 @@ async def find_called(tx: Tx, _scope: Everyone, provider: str, name: str) -> UUI
 
 
 async def is_being_sent(tx: Tx, _scope: Everyone, provider: str, payment: str) -> bool:
-    """Whether a refund of the payment is begun, whose name at the provider we do not know yet."""
+    """Whether a refund of the payment is pending whose name at the provider we do not know yet."""
     return bool(
         await tx.fetchval(
             """
             select exists (select from refund r join payment p on p.id = r.payment_id
-                           where p.provider = $1 and p.provider_payment = $2 and r.status = 'begun')
+                           where p.provider = $1 and p.provider_payment = $2 and r.status = 'pending')
             """,
             provider,
             payment,

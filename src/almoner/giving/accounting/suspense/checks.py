@@ -43,7 +43,7 @@ checks: Final = (
             from request_payment where status = 'held' group by currency
         ) h using (kind, provider, currency) left join (
             select 'refunds' as kind, provider, currency, sum(amount_minor) as minor
-            from refund where status = 'begun' group by 2, 3
+            from refund where status = 'pending' group by 2, 3
         ) r using (kind, provider, currency)
         where a.kind in ('suspense', 'refunds')
           and credits_minor - debits_minor <> coalesce(h.minor, 0) + coalesce(r.minor, 0)

@@ -43,7 +43,7 @@ class Open(StrEnum):
 
     UNKNOWN = "unknown"
     SEEN_BEFORE = "seen_before"
-    TAKEN_BACK = "taken_back"
+    TAKEN_BACK = "reversed"
     OTHER_AMOUNT = "other_amount"
     OTHER_CURRENCY = "other_currency"
     OTHER_STATE = "other_state"

@@ -29,7 +29,7 @@ from almoner.platform.database.transactions import EVERYONE, Partner, Tx
 _CONTEXT: Final = "settlement"
 _RULE: Final = "rule"
 _BACK: Final = frozenset({"refunded", "sent"})
-_GOING: Final = frozenset({"refunding", "begun"}) | _BACK
+_GOING: Final = frozenset({"refunding", "pending"}) | _BACK
 
 
 async def receive(tx: Tx, line: BankLine, payment: Payment) -> UUID:

@@ -28,7 +28,7 @@ FlagKind = Literal[
     "account_denied",
     "evidence_expired",
 ]
-FlagStatus = Literal["open", "lifted", "gone"]
+FlagStatus = Literal["open", "lifted", "withdrawn"]
 
 RENEWED: Final = timedelta(days=90)
 """So long what registers and lists said counts; then they are asked again."""
@@ -39,7 +39,7 @@ NEEDED: Final[Category] = "sanction"
 
 _NO_EVIDENCE: Final = frozenset(("unverified_source", "stale_data", "no_list_loaded"))
 
-FLAG: Final = Lifecycle("monetary_donation_flag", {"open": frozenset({"lifted", "gone"})})
+FLAG: Final = Lifecycle("monetary_donation_flag", {"open": frozenset({"lifted", "withdrawn"})})
 SENTENCES: Final[Mapping[FlagKind, str]] = {
     "register_removed": "its register no longer lists it as active",
     "register_renamed": "its register has another name for it",

@@ -77,7 +77,7 @@ async def account_refused(tx: Tx, organisation_id: UUID, account: str, look: Loo
     """The account before stands: what was flagged is gone."""
     for held in await _live(tx, organisation_id):
         for flag in await _open_about(tx, held, account):
-            await _store(tx, held, replace(flag, first=flag.first or look, status="gone"))
+            await _store(tx, held, replace(flag, first=flag.first or look, status="withdrawn"))
 
 
 async def account_denied(tx: Tx, organisation_id: UUID, account: str, facts: Mapping[str, object]) -> None:

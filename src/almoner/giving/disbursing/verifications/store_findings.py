@@ -140,7 +140,7 @@ async def end_expired(tx: Tx, _scope: Everyone, verification_id: UUID, check: Ch
     ended = await tx.execute(
         """
         update monetary_donation_flag g
-        set status = 'gone', status_changed_at = $3, first_by = coalesce(first_by, 'rule'),
+        set status = 'withdrawn', status_changed_at = $3, first_by = coalesce(first_by, 'rule'),
             first_note = coalesce(first_note, 'there is evidence again'), first_at = coalesce(first_at, $3)
         from monetary_donation_finding f
         where f.id = g.finding_id and f.type = $2 and g.verification_id = $1 and g.kind = 'evidence_expired'
