@@ -194,7 +194,7 @@ async def test_u7_an_account_has_a_gigabyte_a_day(service: Service, api: Client)
             """
             insert into document (id, partner_id, media_type, size_bytes, sha256, storage_key, flags, status,
                                   status_changed_at, created_at, next_check_at)
-            select gen_random_uuid(), partner_id, media_type, 1073741000, sha256, substr(md5(partner_id::text), 1, 26),
+            select gen_random_uuid(), partner_id, media_type, 1073741000, sha256, lpad(md5(partner_id::text), 34, '0'),
                    flags, status, created_at, created_at, next_check_at
             from document where partner_id = (select partner_id from validation_request where id = $1)
             """,

@@ -148,7 +148,7 @@ async def many(tx: Any, invite: UUID) -> None:
         insert into document (id, partner_id, media_type, size_bytes, sha256, storage_key, flags, status,
                               status_changed_at, threat, created_at, next_check_at)
         select gen_random_uuid(), d.partner_id, d.media_type, d.size_bytes, d.sha256,
-            lpad(to_hex(n), 26, '0'), d.flags, d.status, d.status_changed_at, d.threat, d.created_at, d.next_check_at
+            lpad(to_hex(n), 34, '0'), d.flags, d.status, d.status_changed_at, d.threat, d.created_at, d.next_check_at
         from (select * from document limit 1) d, generate_series(1, 5000) n
         """
     )

@@ -22,7 +22,7 @@ GOOD: dict[str, Any] = {
     "media_type": "image/png",
     "size": 1,
     "sha256": "00" * 32,
-    "key": "0" * 26,
+    "key": "0" * 34,
     "flags": [],
     "status": "pending_scan",
     "threat": None,
@@ -37,7 +37,7 @@ GOOD: dict[str, Any] = {
         {"size": 0},
         {"sha256": "00"},
         {"key": "../../etc/passwd"},
-        {"key": "A" * 26},
+        {"key": "A" * 34},
         {"flags": [None]},
         {"status": "scanned"},
         {"status": "rejected"},
@@ -61,7 +61,7 @@ async def test_u5_a_scan_ends_once_and_what_was_received_stays(service: Service,
             "status = 'rejected', threat = 'x'",
             "status = 'pending_scan'",
             "sha256 = decode(repeat('11', 32), 'hex')",
-            "storage_key = repeat('1', 26)",
+            "storage_key = repeat('1', 34)",
             "flags = '{pdf_active}'",
             "size_bytes = 2",
             "removed_at = now()",
@@ -98,7 +98,7 @@ async def test_which_document_is_looked_at_next_is_read_from_an_index(empty_data
                 """
                 insert into document (id, partner_id, media_type, size_bytes, sha256, storage_key, flags, status,
                                       status_changed_at, created_at, next_check_at)
-                select gen_random_uuid(), $1, 'image/png', 1, decode(repeat('00', 32), 'hex'), lpad(to_hex(n), 26, '0'),
+                select gen_random_uuid(), $1, 'image/png', 1, decode(repeat('00', 32), 'hex'), lpad(to_hex(n), 34, '0'),
                     '{}', 'clean', $2, $2, $2::timestamptz + n * interval '1 minute'
                 from generate_series(1, 20000) n
                 """,

@@ -343,7 +343,7 @@ def faults() -> Iterator[Fault]:
     document = """
         insert into document (id, partner_id, media_type, size_bytes, sha256, storage_key, flags, status,
                               status_changed_at, created_at, missing_at, next_check_at)
-        select id, id, 'image/png', 1, decode(repeat('00', 32), 'hex'), repeat('0', 26), '{{}}', {}, created_at
+        select id, id, 'image/png', 1, decode(repeat('00', 32), 'hex'), repeat('0', 34), '{{}}', {}, created_at
         from partner limit 1
     """
     yield Fault("documents.kept", document.format("'clean', created_at, created_at, created_at"))

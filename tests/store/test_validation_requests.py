@@ -168,7 +168,7 @@ async def test_a_document_of_another_partner_is_no_evidence(service: Service, ap
             """,
             tx.new_id(),
             bytes(32),
-            uuid4().hex[:26],
+            f"{uuid4().hex}00",
             foreign,
         )
     attach = "insert into validation_request_document select $1, $2, partner_id from validation_request where id = $2"

@@ -251,7 +251,7 @@ create table deployment (
     copy_reason text,
     check (num_nonnulls(copy_detected_at, copy_reason) in (0, 2))
 );
-comment on column deployment.storage_marks is 'suffixes of the storage keys of its blobs; empty: keys without a suffix';
+comment on column deployment.storage_marks is 'suffixes of the storage keys of its blobs';
 comment on column deployment.generation is 'incremented every few seconds, first here and then in the document storage';
 comment on column deployment.recent_tokens is 'random values of the latest generations, newest last';
 -- Whatever writes the row anew must set it: an ALTER TABLE that rewrites the table would make every database a copy.

@@ -101,7 +101,7 @@ create table document (
     media_type text not null check (media_type in ('image/jpeg', 'image/png', 'application/pdf')),
     size_bytes integer not null check (size_bytes > 0),
     sha256 bytea not null check (length(sha256) = 32),
-    storage_key text not null unique check (storage_key ~ '^[0-9a-z]{26}([0-9a-z]{8})?$'),
+    storage_key text not null unique check (storage_key ~ '^[0-9a-z]{34}$'),
     flags text[] not null check (array_position(flags, null) is null),
     status text not null check (status in ('pending_scan', 'clean', 'rejected')),
     status_changed_at timestamptz not null,

@@ -244,7 +244,7 @@ async def server_of(tx: Tx, address: str) -> Server:
     return Server(place=name if name.startswith(EMBEDDED) else address, **given)
 
 
-async def insert(tx: Tx, server: Server, owns: Sequence[str] = (UNMARKED,)) -> Claim | None:
+async def insert(tx: Tx, server: Server, storage_marks: Sequence[str] = ()) -> Claim | None:
     """Claim a database that nobody has claimed; None: somebody has, meanwhile."""
     deployment = uuid4()
     row = await tx.fetchrow(
@@ -257,7 +257,7 @@ async def insert(tx: Tx, server: Server, owns: Sequence[str] = (UNMARKED,)) -> C
         returning {_COLUMNS}, true as intact
         """,
         deployment,
-        [*owns, mark_of(deployment)],
+        [*storage_marks, mark_of(deployment)],
         uuid4(),
         tx.wall,
         server.system_identifier,

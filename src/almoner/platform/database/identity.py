@@ -12,8 +12,8 @@ from almoner.kit.ids import encode
 KEY: Final = 26
 """Characters of a blob's key before the mark of the deployment that stored it."""
 _MARK: Final = 8
-UNMARKED: Final = ""
-"""The mark of blobs that were stored before keys bore one."""
+_UNCLAIMED: Final = "0" * _MARK
+"""The mark of a process without a claimed database, as tools and tests are."""
 _PROMOTED: Final = "Its server was promoted: for some seconds it is watched whether the former one still runs"
 ADVICE: Final = (
     "leave it as it is where it is only looked at; once it shall send, pay and remove by itself, "
@@ -54,7 +54,7 @@ class Identity:
 
     def __init__(self) -> None:
         self.id: UUID | None = None
-        self.storage_marks: frozenset[str] = frozenset({UNMARKED})
+        self.storage_marks: frozenset[str] = frozenset({_UNCLAIMED})
         self.copy: Copy | None = None
         self.hesitates = False
 
@@ -65,7 +65,7 @@ class Identity:
     @property
     def mark(self) -> str:
         """What keys of new blobs end with."""
-        return UNMARKED if self.id is None else mark_of(self.id)
+        return _UNCLAIMED if self.id is None else mark_of(self.id)
 
     @property
     def active(self) -> bool:
