@@ -110,7 +110,7 @@ async def test_m12_above_the_limit_somebody_else_releases(
         await given(service_alone, partner)
     file = (await bank.made(service_alone, bank.own(tmp_path, "USD"), by="one")).file
     assert file is not None
-    assert file.takes_two
+    assert file.requires_second_approval
     with pytest.raises(BankFileRefused, match="somebody else has to release it"):
         await bank.released(service_alone, file, by="one")
     await bank.released(service_alone, file, by="two")

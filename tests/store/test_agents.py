@@ -227,7 +227,7 @@ async def test_lists_and_sweeps_are_answered_from_indexes(empty_database: TestDa
             await store.steps(tx, EVERYONE, rows[0].id)
             await store_mails.reached(tx, EVERYONE, "ADA5@a.example", now)
             await store_mails.newest_confirmation(tx, EVERYONE, rows[0].id)
-            await store_mails.find_question(tx, EVERYONE, rows[0].id)
+            await store_mails.find_representation_request(tx, EVERYONE, rows[0].id)
             await store_mails.sent(tx, EVERYONE, rows[0].id)
             await store.is_replaced(tx, EVERYONE, rows[0].id)
         small = (

@@ -111,7 +111,7 @@ async def test_which_document_is_looked_at_next_is_read_from_an_index(empty_data
         service.clock.advance(minutes=10)
         async with service.db.write() as tx:
             asking: Any = Explaining(tx)
-            assert await store.next_look(asking, EVERYONE) is not None
+            assert await store.next_check(asking, EVERYONE) is not None
             due = await store.lock_due(asking, EVERYONE, 100)
             await store.set_next_check(asking, EVERYONE, {one.id: tx.now for one in due})
             assert await handed_in.ends(asking, EVERYONE, [one.id for one in due]) == {}

@@ -146,7 +146,7 @@ async def _explain(service: Service, partner: Partner) -> None:
         await store_requests.lock_waiting(asked_of, EVERYONE, uuid4(), 100)
         await store_requests.sum_unasked(asked_of, partner, "USD", START + timedelta(days=1))
         await store.allocating(asked_of, EVERYONE, 1)
-        await store.lock_gathering(asked_of, partner, "USD")
+        await store.lock_collecting(asked_of, partner, "USD")
         await store.find_by_reference(asked_of, EVERYONE, "ALM-00000-00000")
         plans = cast("Any", asked_of)
         assert plans.indexes() >= {

@@ -58,7 +58,7 @@ async def test_history_and_followers_are_found_by_load_and_organisation(asked: E
     await store_history.listed_at(tx, EVERYONE, ONE, DAY)
     await store_history.sources_at(tx, EVERYONE, [ONE], DAY)
     await store_history.changed_by(tx, EVERYONE, ONE, ONE, 100)
-    await store_history.told_before(tx, EVERYONE, ONE, [ONE])
+    await store_history.notified_before(tx, EVERYONE, ONE, [ONE])
     await store_history.joined_at(tx, EVERYONE, ONE, DAY)
     await store_history.had_branches(tx, EVERYONE, ONE, DAY)
     await store_history.shown_at(tx, EVERYONE, ONE, DAY)

@@ -275,6 +275,6 @@ async def test_appeals_and_questions_to_forget_are_found_by_an_index(world: Worl
         assert await appeals.forget(asking, EVERYONE, first, 10) == 1
         first = await questions.next_forgotten(asking, EVERYONE)
         assert first is not None
-        assert await questions.forget_questions(asking, EVERYONE, first, 10) == 1
+        assert await questions.erase_representation_requests(asking, EVERYONE, first, 10) == 1
     assert not asking.scans() & {"appeal", "agent_representation_request"}
     assert {"appeal_to_erase", "agent_representation_request_to_erase"} <= asking.indexes()

@@ -85,7 +85,7 @@ def make(
     if made.file is None:
         typer.echo(f"There is no payout of {own.alone.currency} that could be paid.")
         return
-    who = "somebody else of finance has to release it" if made.file.takes_two else "release it"
+    who = "somebody else of finance has to release it" if made.file.requires_second_approval else "release it"
     typer.echo(
         f"{named_so} is made: {amount(made.file.total)} in {_payments(made.file)}, on "
         f"{made.file.execution_date}; sha256 {made.file.sha256}."
@@ -115,7 +115,7 @@ def release(file: FileId, out: Out) -> None:
 
     async def use(tx: Tx, officer: Officer) -> tuple[BankFile, bytes]:
         made = await _find(tx, file)
-        if made.takes_two:
+        if made.requires_second_approval:
             await ensure_apart(tx, officer, made.created_by)
         released = await service.release(tx, made.id, by=officer.id)
         await _record(tx, officer, "payment_file.released", released)

@@ -218,7 +218,7 @@ async def requires_dual_control(tx: Tx) -> bool:
 
 async def set_takes_two(tx: Tx, by: By, *, required: bool) -> None:
     """Say whether what guards payouts takes two operators."""
-    await store.set_two_people(tx, OPERATORS, by.actor.id, required=required)
+    await store.set_dual_control(tx, OPERATORS, by.actor.id, required=required)
     await _record(tx, by, "two_people.set", RULE, required=required)
 
 
@@ -339,7 +339,7 @@ async def look(
                 f"{operator.shown_name} has confirmed it already (1 of 2); another {role} must run the same command "
                 f"before {waits.expires_at:%Y-%m-%d %H:%M} UTC."
             )
-        if until := await store.depend(tx, OPERATORS, waits.first.by, operator.id):
+        if until := await store.dependent_until(tx, OPERATORS, waits.first.by, operator.id):
             raise NotIndependent(
                 f"{first.shown_name} looked first, and one of the two let the other in, or in again, within 7 days: "
                 f"another {role} must look, or {operator.shown_name} after {until:%Y-%m-%d %H:%M} UTC."
@@ -354,7 +354,7 @@ async def ensure_apart(tx: Tx, operator: Person, others: Iterable[str]) -> None:
     Raises NotIndependent when one of the two let the other in lately.
     """
     for person_id in [known for other in others if (known := tx.ids.parse(ID, other))]:
-        if person_id != operator.id and (until := await store.depend(tx, OPERATORS, person_id, operator.id)):
+        if person_id != operator.id and (until := await store.dependent_until(tx, OPERATORS, person_id, operator.id)):
             first = await people.get(tx, OPERATORS, person_id)
             raise NotIndependent(
                 f"{first.shown_name} looked before, and one of the two let the other in, or in again, within 7 days: "

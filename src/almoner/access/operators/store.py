@@ -132,7 +132,7 @@ async def record_access_grant(tx: Tx, _scope: Realm, person_id: UUID, by: UUID, 
     )
 
 
-async def depend(tx: Tx, _scope: Realm, one: UUID, other: UUID) -> datetime | None:
+async def dependent_until(tx: Tx, _scope: Realm, one: UUID, other: UUID) -> datetime | None:
     """Until when two operators are no two pairs of eyes; None when they are."""
     until: datetime | None = await tx.fetchval("select operators_dependent_until($1, $2, $3)", one, other, tx.now)
     return until
@@ -144,7 +144,7 @@ async def dual_control(tx: Tx, _scope: Realm) -> bool | None:
     return required
 
 
-async def set_two_people(tx: Tx, _scope: Realm, by: str, *, required: bool) -> None:
+async def set_dual_control(tx: Tx, _scope: Realm, by: str, *, required: bool) -> None:
     """Keep whether money takes two."""
     await tx.execute(
         """

@@ -223,7 +223,7 @@ async def best(tx: Tx, scope: Scope, text: str, count: int) -> Found:
 
 async def tell(tx: Tx, load_id: UUID) -> None:
     """Have the followers of what a load changed told of it, once, after the commit."""
-    await store_history.begin_telling(tx, EVERYONE, load_id)
+    await store_history.begin_notification(tx, EVERYONE, load_id)
     await queue.enqueue(tx, TELL, {"load": str(load_id)}, unique=str(load_id))
 
 
@@ -237,16 +237,16 @@ async def tell_batch(tx: Tx, followers: Sequence[Followers], load_id: UUID) -> b
 
     The events and how far it is are one commit: each partner hears once of each organisation, whatever dies.
     """
-    telling = await store_history.lock_telling(tx, EVERYONE, load_id)
+    telling = await store_history.lock_notification(tx, EVERYONE, load_id)
     if telling is None or telling.done:
         return False
     changed = await store_history.changed_by(tx, EVERYONE, load_id, telling.last_notified_id, _TOLD_AT_ONCE)
     if not changed:
-        await store_history.advance_telling(tx, EVERYONE, load_id, None)
+        await store_history.advance_notification(tx, EVERYONE, load_id, None)
         return False
-    before = await store_history.told_before(tx, EVERYONE, load_id, [record for record, _ in changed])
+    before = await store_history.notified_before(tx, EVERYONE, load_id, [record for record, _ in changed])
     await tell_each(tx, followers, [principal for record, principal in changed if record not in before])
-    await store_history.advance_telling(tx, EVERYONE, load_id, changed[-1][0])
+    await store_history.advance_notification(tx, EVERYONE, load_id, changed[-1][0])
     return True
 
 

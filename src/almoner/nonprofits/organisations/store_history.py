@@ -203,31 +203,31 @@ async def shown_at(tx: Tx, _: Scope, organisation_id: UUID, moment: datetime) ->
 
 
 @dataclass(frozen=True, slots=True)
-class Telling:
+class Notification:
     """How far the followers of what a load changed were told. ``last_notified_id``: the last organisation."""
 
     last_notified_id: UUID | None
     done: bool
 
 
-async def begin_telling(tx: Tx, _: Everyone, load_id: UUID) -> None:
+async def begin_notification(tx: Tx, _: Everyone, load_id: UUID) -> None:
     """From here on the followers of what the load changed are to be told."""
     await tx.execute(
         "insert into organisation_change_notification (load_id) values ($1) on conflict (load_id) do nothing", load_id
     )
 
 
-async def lock_telling(tx: Tx, _: Everyone, load_id: UUID) -> Telling | None:
+async def lock_notification(tx: Tx, _: Everyone, load_id: UUID) -> Notification | None:
     """How far it is, held until the transaction ends; None where nothing was begun."""
     row = await tx.fetchrow(
         "select last_notified_id, completed_at from organisation_change_notification "
         "where load_id = $1 for no key update",
         load_id,
     )
-    return Telling(row["last_notified_id"], row["completed_at"] is not None) if row else None
+    return Notification(row["last_notified_id"], row["completed_at"] is not None) if row else None
 
 
-async def advance_telling(tx: Tx, _: Everyone, load_id: UUID, last_notified_id: UUID | None) -> None:
+async def advance_notification(tx: Tx, _: Everyone, load_id: UUID, last_notified_id: UUID | None) -> None:
     """The followers of organisations up to this one were told; None: all were."""
     await tx.execute(
         """
@@ -262,7 +262,7 @@ async def changed_by(tx: Tx, _: Everyone, load_id: UUID, after: UUID | None, lim
     return [(row["organisation_id"], row["principal"]) for row in rows]
 
 
-async def told_before(tx: Tx, _: Everyone, load_id: UUID, records: Sequence[UUID]) -> set[UUID]:
+async def notified_before(tx: Tx, _: Everyone, load_id: UUID, records: Sequence[UUID]) -> set[UUID]:
     """Those of the records of which another record of the same body, with a lesser id, was changed by the load too."""
     rows = await tx.fetch(
         """

@@ -96,7 +96,7 @@ async def merge(
 async def merge_bodies(tx: Tx, doing: Merge, *, known: bool) -> None:
     """Organisations follow from the entries that differ. ``known``: whether there were any before."""
     await store_merge.tell_changes(tx, EVERYONE, doing)
-    await store_merge.change_bodies(tx, EVERYONE, doing)
-    await store_merge.insert_bodies(tx, EVERYONE, doing)
+    await store_merge.change_organisations(tx, EVERYONE, doing)
+    await store_merge.insert_organisations(tx, EVERYONE, doing)
     if known:
-        await store_merge.retire_bodies(tx, EVERYONE, doing)
+        await store_merge.retire_organisations(tx, EVERYONE, doing)

@@ -237,7 +237,7 @@ async def insert_entries(tx: Tx, _: Everyone, merge: Merge) -> int:
 
 
 async def tell_changes(tx: Tx, _: Everyone, merge: Merge) -> None:
-    """What ``change_bodies`` is about to change, field by field, for the history."""
+    """What ``change_organisations`` is about to change, field by field, for the history."""
     await tx.execute(
         f"""
         insert into organisation_change (organisation_id, load_id, at, field, before, after)
@@ -255,7 +255,7 @@ async def tell_changes(tx: Tx, _: Everyone, merge: Merge) -> None:
     )
 
 
-async def change_bodies(tx: Tx, _: Everyone, merge: Merge) -> None:
+async def change_organisations(tx: Tx, _: Everyone, merge: Merge) -> None:
     """Bodies that were known and differ, or are listed again."""
     await tx.execute(
         f"""
@@ -271,7 +271,7 @@ async def change_bodies(tx: Tx, _: Everyone, merge: Merge) -> None:
     )
 
 
-async def insert_bodies(tx: Tx, _: Everyone, merge: Merge) -> None:
+async def insert_organisations(tx: Tx, _: Everyone, merge: Merge) -> None:
     """Bodies that were not known; their ids go up in the order of the files."""
     central = _CENTRAL.format(rows=merge.rows)
     await tx.execute(
@@ -303,7 +303,7 @@ _GONE: Final = """
 """
 
 
-async def retire_bodies(tx: Tx, _: Everyone, merge: Merge) -> None:
+async def retire_organisations(tx: Tx, _: Everyone, merge: Merge) -> None:
     """Bodies that their source no longer lists: kept, inactive, with the day they were last seen."""
     await tx.execute(
         f"""

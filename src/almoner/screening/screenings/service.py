@@ -202,7 +202,7 @@ async def _compare(tx: Tx, lists: Lists, stored: Stored) -> Result:
         await store.insert(tx, EVERYONE, stored.id, hit)
         changed = True
     if stored.engine_version != ENGINE:
-        await store.set_engine(tx, EVERYONE, stored.id, ENGINE)
+        await store.set_engine_version(tx, EVERYONE, stored.id, ENGINE)
     if changed:
         await outbox.emit(tx, None, CHANGED, ScreeningChanged(stored.who.type, stored.who.id))
     waited = {match.id for match in before if match.awaiting_review}

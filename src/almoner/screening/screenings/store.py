@@ -75,7 +75,7 @@ async def lock_by_id(tx: Tx, _: Everyone, subject: UUID) -> Stored | None:
     return _stored(row) if row else None
 
 
-async def set_engine(tx: Tx, _: Everyone, subject: UUID, engine: int) -> None:
+async def set_engine_version(tx: Tx, _: Everyone, subject: UUID, engine: int) -> None:
     """It was compared as it looked by this version of the engine."""
     await tx.execute("update screening_subject set engine_version = $2 where id = $1", subject, engine)
 

@@ -81,7 +81,7 @@ async def review(tx: Tx, screener: Screener, verification_id: UUID, *, takes_mai
     if not held.email_check:  # whose mailbox it is, nobody has shown: the domain alone says nothing of the applicant
         outcome = outcome.beside(Step("email_confirmation", "unknown", "email_not_confirmed"))
     outcome = outcome.beside(await _listed(tx, screener, held))
-    asked = await store_mails.find_question(tx, EVERYONE, held.id)
+    asked = await store_mails.find_representation_request(tx, EVERYONE, held.id)
     if asked is not None and asked.answer == "denied":  # a domain says less than the nonprofit itself
         outcome = outcome.beside(_denied(asked))
     await store.insert_steps(tx, held.id, outcome.steps)
@@ -177,9 +177,9 @@ async def _ask(tx: Tx, held: AgentVerification, outcome: Outcome) -> None:
     assert held.organisation is not None, "there is a nonprofit to ask"
     reasons = list(outcome.reasons)
     contact = await store_mails.find_contact(tx, EVERYONE, held.organisation.id)
-    if contact is not None and await store_mails.find_question(tx, EVERYONE, held.id) is None:
+    if contact is not None and await store_mails.find_representation_request(tx, EVERYONE, held.id) is None:
         question = Question(tx.new_id(), held.id, contact.email, tx.now, tx.now + domain.LIFETIME, None)
-        await store_mails.insert_question(tx, question)
+        await store_mails.insert_representation_request(tx, question)
         if not await store_documents.usable(tx, EVERYONE, held.id):
             await store.ask_until(tx, held.asking(question.expires_at))
         await store.insert_steps(
@@ -202,7 +202,7 @@ async def refuse(tx: Tx, document_id: UUID) -> None:
     """The scanner has refused a document: where no other stands for it, the nonprofit's answer is waited for again."""
     for verification_id in await store_documents.evidence_of(tx, EVERYONE, document_id):
         held = await transitions.hold(tx, EVERYONE, verification_id)
-        asked = await store_mails.find_question(tx, EVERYONE, held.id)
+        asked = await store_mails.find_representation_request(tx, EVERYONE, held.id)
         if held.status != "pending_review" or asked is None or asked.answer is not None:
             continue
         if not await store_documents.usable(tx, EVERYONE, held.id):
@@ -212,7 +212,7 @@ async def refuse(tx: Tx, document_id: UUID) -> None:
 async def question(tx: Tx, verification_id: UUID) -> tuple[AgentVerification, Question]:
     """The question that a link opens, and what it is about, true at this moment. Raises NotFound."""
     found = await store.find(tx, EVERYONE, verification_id)
-    asked = await store_mails.find_question(tx, EVERYONE, verification_id)
+    asked = await store_mails.find_representation_request(tx, EVERYONE, verification_id)
     if found is None or asked is None:
         raise NotFound
     return found.as_at(tx.now), asked
@@ -221,7 +221,7 @@ async def question(tx: Tx, verification_id: UUID) -> tuple[AgentVerification, Qu
 async def answer(tx: Tx, verification_id: UUID, given: Answer) -> AgentVerification:
     """The nonprofit answers; a person decides with it. Raises NotFound, InvalidState."""
     held = await transitions.hold(tx, EVERYONE, verification_id)
-    if (asked := await store_mails.find_question(tx, EVERYONE, verification_id)) is None:
+    if (asked := await store_mails.find_representation_request(tx, EVERYONE, verification_id)) is None:
         raise NotFound
     if not asked.open_at(tx.now):
         raise InvalidState(f"the nonprofit has {asked.answer or 'not answered'} in time")

@@ -171,7 +171,7 @@ async def steps(tx: Tx, verification_id: UUID) -> list[tuple[Step, datetime]]:
 
 async def question(tx: Tx, verification_id: UUID) -> Question | None:
     """What the nonprofit was asked about it, if it was."""
-    return await store_mails.find_question(tx, EVERYONE, verification_id)
+    return await store_mails.find_representation_request(tx, EVERYONE, verification_id)
 
 
 async def hold(tx: Tx, verification_id: UUID) -> Subject | None:
@@ -270,7 +270,7 @@ async def contact_of(tx: Tx, organisation_id: UUID) -> Contact | None:
 
 async def speak(tx: Tx, scope: Partner | Everyone, verification_id: UUID, language: str) -> None:
     """The applicant wants mails and pages in another language; the record keeps the one that it was made with."""
-    await store.set_spoken(tx, scope, verification_id, language)
+    await store.set_preferred_language(tx, scope, verification_id, language)
 
 
 async def expire(tx: Tx, limit: int = BATCH) -> int:
@@ -297,7 +297,7 @@ async def forget(kept: Kept, tx: Tx, limit: int = BATCH) -> int:
         gone += await store.forget(tx, EVERYONE, ended, tx.now - after, limit)
     for verification_id, partner_id in gone:
         await matches.forget(tx, ScreenedSubject("agent_verification", verification_id, partner_id))
-    return len(gone) + await store_mails.forget_questions(tx, EVERYONE, until, limit)
+    return len(gone) + await store_mails.erase_representation_requests(tx, EVERYONE, until, limit)
 
 
 async def next_forgotten(kept: Kept, tx: Tx) -> datetime | None:

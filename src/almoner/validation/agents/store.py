@@ -244,7 +244,7 @@ async def steps(tx: Tx, _scope: Everyone, verification_id: UUID) -> list[tuple[S
     return [(Step(*row[:6]), row[6]) for row in rows]
 
 
-async def set_spoken(tx: Tx, scope: Partner | Everyone, verification_id: UUID, language: str) -> None:
+async def set_preferred_language(tx: Tx, scope: Partner | Everyone, verification_id: UUID, language: str) -> None:
     """Keep the language that an applicant has chosen."""
     await tx.execute(
         "update agent_verification set preferred_language = $3 where id = $1 and ($2::uuid is null or partner_id = $2)",

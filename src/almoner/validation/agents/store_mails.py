@@ -72,7 +72,7 @@ async def record_code_attempt(tx: Tx, _scope: Everyone, confirmation_id: UUID) -
     )
 
 
-async def insert_question(tx: Tx, new: Question) -> None:
+async def insert_representation_request(tx: Tx, new: Question) -> None:
     """Store a question that is to be mailed."""
     await tx.execute(
         """
@@ -87,7 +87,7 @@ async def insert_question(tx: Tx, new: Question) -> None:
     )
 
 
-async def find_question(tx: Tx, _scope: Everyone, verification_id: UUID) -> Question | None:
+async def find_representation_request(tx: Tx, _scope: Everyone, verification_id: UUID) -> Question | None:
     """The question about a verification."""
     row = await tx.fetchrow(
         """
@@ -120,7 +120,7 @@ async def next_forgotten(tx: Tx, _scope: Everyone) -> datetime | None:
     return found
 
 
-async def forget_questions(tx: Tx, _scope: Everyone, over_until: datetime, limit: int) -> int:
+async def erase_representation_requests(tx: Tx, _scope: Everyone, over_until: datetime, limit: int) -> int:
     """Forget where nonprofits were asked whose questions were over until then; how many."""
     rows = await tx.fetch(
         """

@@ -73,4 +73,4 @@ def recovering(rules: Rules) -> Mapping[str, Handler]:
     return {RECOVER: partial(recover, rules)}
 
 
-schedules: Final = (Schedule("disputes.look_again", service.next_look, service.look_again),)
+schedules: Final = (Schedule("disputes.look_again", service.next_check, service.look_again),)

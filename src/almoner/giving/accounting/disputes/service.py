@@ -175,7 +175,7 @@ async def ask(tx: Tx, payment: str, due: datetime | None = None) -> None:
     await queue.enqueue_all(tx, [NewJob(LOOK, {"payment": payment}, due, unique=payment)])
 
 
-async def next_look(tx: Tx) -> datetime | None:
+async def next_check(tx: Tx) -> datetime | None:
     """When an open dispute is looked at again."""
     looked = await store.longest_ago(tx, EVERYONE)
     return None if looked is None else looked + domain.LOOKED_AT_EVERY

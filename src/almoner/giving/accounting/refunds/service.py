@@ -159,7 +159,7 @@ async def apply_provider_state(tx: Tx, provider: str, found: SentBack) -> None:
 
     Nothing is posted: its money comes with a settlement, as a line to clear. Raises NotNow while it is being sent.
     """
-    if (refund_id := await store.find_called(tx, EVERYONE, provider, found.id)) is None:
+    if (refund_id := await store.find_by_provider_refund(tx, EVERYONE, provider, found.id)) is None:
         if await store.is_being_sent(tx, EVERYONE, provider, found.payment):
             raise NotNow
         if found.why is not None:
@@ -243,7 +243,7 @@ async def let_rest(tx: Tx, refund_id: UUID, note: str, by: str) -> Refund:
     if not came_back and (refund.status != "refused" or refund.ended_by is not None):
         by_hand = " by a person" if refund.ended_by else ""
         raise RefundNotPossible(f"the refund is {refund.status}{by_hand}: only what its provider refused is let rest")
-    if not await store.let_rest(tx, EVERYONE, refund_id, note, by):
+    if not await store.close_refused(tx, EVERYONE, refund_id, note, by):
         raise RefundNotPossible("the refund was let rest before")
     return refund
 

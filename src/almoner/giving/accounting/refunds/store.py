@@ -178,7 +178,7 @@ async def count_unsent(tx: Tx, _scope: Everyone) -> int:
 FIND_CALLED: Final = "select id from refund where provider = $1 and provider_refund = $2"
 
 
-async def find_called(tx: Tx, _scope: Everyone, provider: str, name: str) -> UUID | None:
+async def find_by_provider_refund(tx: Tx, _scope: Everyone, provider: str, name: str) -> UUID | None:
     """The one that a provider calls so."""
     found: UUID | None = await tx.fetchval(FIND_CALLED, provider, name)
     return found
@@ -218,7 +218,7 @@ async def has_failed(tx: Tx, _scope: Everyone, refund_id: UUID) -> bool:
     return bool(await tx.fetchval("select exists (select from refund_failure where refund_id = $1)", refund_id))
 
 
-async def let_rest(tx: Tx, _scope: Everyone, refund_id: UUID, note: str, by: str) -> bool:
+async def close_refused(tx: Tx, _scope: Everyone, refund_id: UUID, note: str, by: str) -> bool:
     """Nobody sends a refused one again; False when that was noted before."""
     return bool(
         await tx.fetchval(

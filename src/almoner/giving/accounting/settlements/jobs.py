@@ -23,7 +23,7 @@ _TRIES: Final = 6
 _TOLD: Final = 500
 _BY: Final = audit.Actor("system", FETCH)
 
-schedules: Final = (Schedule("settlements.look_again", service.next_look, service.look_nightly),)
+schedules: Final = (Schedule("settlements.look_again", service.next_check, service.look_nightly),)
 
 
 async def fetch(reports: PayoutReports, work: Work, job: Job) -> Result:

@@ -145,7 +145,7 @@ async def next_fetch(tx: Tx, provider: str) -> datetime | None:
 
 async def begin_fetch(tx: Tx, provider: str) -> bool:
     """Note that a provider is asked now; False when it was asked within the hour."""
-    return await store.note_look(tx, EVERYONE, provider, tx.now - FETCHED_EVERY)
+    return await store.set_checked(tx, EVERYONE, provider, tx.now - FETCHED_EVERY)
 
 
 async def newest(tx: Tx, limit: int) -> list[Settlement]:
@@ -344,7 +344,7 @@ def _transfers(one: _ReconciledLine) -> list[Transfer]:
     return books.settled(stored.id, stored.provider, line.gross, line.fee, one.charged_to, one.charged)
 
 
-async def next_look(tx: Tx) -> datetime | None:
+async def next_check(tx: Tx) -> datetime | None:
     """When exceptions are looked at again: at the midnight (UTC) after the last look."""
     looked = await store.longest_ago(tx, EVERYONE)
     return None if looked is None else _midnight(looked) + _DAY

@@ -115,7 +115,7 @@ async def checked_at(tx: Tx, _scope: Everyone, provider: str) -> datetime | None
     return found
 
 
-async def note_look(tx: Tx, _scope: Everyone, provider: str, before: datetime) -> bool:
+async def set_checked(tx: Tx, _scope: Everyone, provider: str, before: datetime) -> bool:
     """Note that a provider is asked now; False unless it was last asked by that moment."""
     return bool(
         await tx.fetchval(

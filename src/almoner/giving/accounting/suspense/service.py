@@ -182,7 +182,7 @@ async def ensure_acceptable(tx: Tx, held_id: UUID, note: str, by: str) -> Held:
 
 async def apply_to_donation(tx: Tx, held: Held, payment: Payment, organisation_id: UUID, note: str, by: str) -> None:
     """Held money, which the caller holds, has paid a gift with this payment; its postings, which are the last."""
-    await store.advance_accepted(tx, EVERYONE, held.id, payment.id, by, note)
+    await store.advance_applied(tx, EVERYONE, held.id, payment.id, by, note)
     received = books.payment_received(payment.id, payment.provider, organisation_id, payment.money)
     ledger.post(tx, [*books.unallocated_applied(held.id, held.provider, held.money), *received])
 

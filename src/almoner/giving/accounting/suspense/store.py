@@ -140,7 +140,7 @@ async def advance_decided(
     return int(status.rpartition(" ")[2])
 
 
-async def advance_accepted(tx: Tx, _scope: Everyone, held_id: UUID, payment_id: UUID, by: str, note: str) -> None:
+async def advance_applied(tx: Tx, _scope: Everyone, held_id: UUID, payment_id: UUID, by: str, note: str) -> None:
     """A person has made it a gift, with this payment."""
     await tx.execute(
         """

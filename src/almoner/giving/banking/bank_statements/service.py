@@ -218,7 +218,7 @@ async def look(tx: Tx, line_id: UUID) -> bool:
         return False
     await store.wait_for_movement(tx, EVERYONE, line)
     moved = line.movement
-    if moved.minor > 0 and not moved.reversal and (noted := await store.noted_by_hand(tx, EVERYONE, line)):
+    if moved.minor > 0 and not moved.reversal and (noted := await store.recorded_manually(tx, EVERYONE, line)):
         await store.match(tx, EVERYONE, line.id, "request", noted, RULE)
         return True
     named = await _named(tx, line)

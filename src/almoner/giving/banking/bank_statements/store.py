@@ -289,7 +289,7 @@ async def payouts_named(tx: Tx, _scope: Everyone, end_to_end_ids: Sequence[str])
     return [row[0] for row in rows]
 
 
-async def noted_by_hand(tx: Tx, _scope: Everyone, line: BankLine) -> UUID | None:
+async def recorded_manually(tx: Tx, _scope: Everyone, line: BankLine) -> UUID | None:
     """The transfer of a partner that somebody has noted under the bank's reference, of this very amount."""
     found: UUID | None = await tx.fetchval(
         """

@@ -99,7 +99,7 @@ class BankFile:
     note: str | None
 
     @property
-    def takes_two(self) -> bool:
+    def requires_second_approval(self) -> bool:
         """Whether somebody else than who made it has to release it."""
         return self.alone < self.total
 

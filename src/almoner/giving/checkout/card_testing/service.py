@@ -63,14 +63,14 @@ async def begin(
 
 
 async def record_payment_outcome(tx: Tx, figures: CardTestingLimits, learnt: Learnt) -> None:
-    """Count declined cards, each once however often it is told; pause whom they come from, see who is attacked."""
+    """Count declined cards, each once however often it is reported; block where they come from, see who is attacked."""
     suspect = await store.record_payment_outcome(tx, EVERYONE, learnt)
     if suspect is None:
         return
     partner = Partner(suspect.partner_id)
     recent = await store.recent(tx, partner, suspect.visitor)
     if sources := domain.sources_to_block(suspect.visitor, recent, figures):
-        await store.pause(tx, EVERYONE, sources)
+        await store.block_source(tx, EVERYONE, sources)
     if domain.under_attack(recent, figures) and await store.alert(tx, partner, recent.declines, recent.tries):
         told = {
             "partner": tx.ids.text("partner", partner.id),

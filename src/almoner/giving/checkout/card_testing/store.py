@@ -160,7 +160,7 @@ async def recent(tx: Tx, partner: Partner, visitor: Visitor) -> Recent:
     return Recent(row["by_address"], row["by_device"], row["declines"], row["declines"] + row["payments"])
 
 
-async def pause(tx: Tx, _scope: Everyone, sources: Sequence[bytes]) -> None:
+async def block_source(tx: Tx, _scope: Everyone, sources: Sequence[bytes]) -> None:
     """Let nothing begin from these sources for a while (H6)."""
     await tx.execute(
         """

@@ -86,7 +86,7 @@ async def gather(
     """
     partner = Partner(of.partner_id)
     account = await partners.get(tx, partner)
-    held = await store.lock_gathering(tx, partner, of.currency)
+    held = await store.lock_collecting(tx, partner, of.currency)
     if held is None:
         ends = (
             tx.now + timedelta(milliseconds=1) if now_asked else domain.period_begins(account.request_interval, tx.now)
@@ -95,7 +95,7 @@ async def gather(
         if not waiting or (not now_asked and waiting < domain.least(account, of.currency)):
             return None, False
         await store.insert(tx, partner, domain.opened(tx.new_id(), of, ends, account.request_due_days, tx.now))
-        if (held := await store.lock_gathering(tx, partner, of.currency)) is None:
+        if (held := await store.lock_collecting(tx, partner, of.currency)) is None:
             return None, True  # another run has just finished it
     room = MAX_MINOR - held.money.minor
     count, money, full = await donations.ask(tx, partner, of.currency, held.cutoff_at, held.id, limit, room)

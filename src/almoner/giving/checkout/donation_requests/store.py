@@ -71,7 +71,7 @@ async def insert(tx: Tx, partner: Partner, new: DonationRequest) -> bool:
     return True
 
 
-async def lock_gathering(tx: Tx, partner: Partner, currency: str) -> DonationRequest | None:
+async def lock_collecting(tx: Tx, partner: Partner, currency: str) -> DonationRequest | None:
     """The request that donations come into now, held until the transaction ends."""
     row = await tx.fetchrow(
         f"""

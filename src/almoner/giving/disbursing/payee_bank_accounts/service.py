@@ -93,7 +93,7 @@ async def propose(tx: Tx, proposal: Proposal, *, note: str, by: str) -> PayeeAcc
         masked_number=read_.masked_number,
         address=proposal.address,
         name_score=_agreement(proposal.holder, organisation),
-        is_change=await store.takes_two(tx, EVERYONE, organisation.id, proposal.currency),
+        is_change=await store.requires_second_approval(tx, EVERYONE, organisation.id, proposal.currency),
         status="proposed",
         proposed=Look(by, note, tx.now),
         first=None,
@@ -167,7 +167,7 @@ async def approve(tx: Tx, account_id: UUID, *, number: str, note: str, by: str) 
     await store.look(tx, EVERYONE, account_id, mine, first=held.first is None)
     of, named = held.organisation_id, _named(tx, held)
     # What was a first account when it was proposed may come after a check by now.
-    two = held.looks == 2 or await store.takes_two(tx, EVERYONE, of, held.currency)
+    two = held.looks == 2 or await store.requires_second_approval(tx, EVERYONE, of, held.currency)
     if held.seen + 1 < (2 if two else 1):
         if not held.is_change:
             await verifications.account_proposed(tx, of, named, _facts(held))

@@ -67,7 +67,7 @@ async def hold(tx: Tx, _scope: Everyone, organisation_id: UUID) -> None:
     await tx.fetchval("select pg_advisory_xact_lock(hashtextextended($1::uuid::text, 73))", organisation_id)
 
 
-async def takes_two(tx: Tx, _scope: Everyone, organisation_id: UUID, currency: str) -> bool:
+async def requires_second_approval(tx: Tx, _scope: Everyone, organisation_id: UUID, currency: str) -> bool:
     """Whether one more account takes two people beside who proposed it; its nonprofit's accounts are held."""
     return bool(await tx.fetchval("select payee_requires_second_approval($1, $2)", organisation_id, currency))
 

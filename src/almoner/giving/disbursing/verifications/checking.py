@@ -40,7 +40,7 @@ async def look(tx: Tx, screening: Screening, accounts: Accounts, verification_id
     for finding in (listed, screened):
         await note(tx, held, finding)
     expired = await store_findings.has_expired(tx, EVERYONE, held.id)
-    await store_findings.set_look(tx, EVERYONE, held.id, tx.now + (_SOON if expired else RENEWED))
+    await store_findings.set_next_check(tx, EVERYONE, held.id, tx.now + (_SOON if expired else RENEWED))
     waits = held.status == "pending" and held.checks["bank_details"] == "pending" and listed.outcome != "failed"
     known = await accounts(tx, organisation.id) if waits else None
     ended = _ended(held, listed, screened, known)

@@ -40,7 +40,7 @@ async def lift(tx: Tx, flag_id: UUID, *, note: str, by: str) -> Flag:
 
 
 async def _store(tx: Tx, verification: Verification, looked: Flag) -> None:
-    await store_findings.look_at_flag(tx, looked, looked.status)
+    await store_findings.approve_flag(tx, looked, looked.status)
     if looked.status != "open":
         await tell_payouts(tx, verification)
 

@@ -56,7 +56,7 @@ reactions: Final = (
 )
 schedules: Final = (
     Schedule("verifications.expire", service.next_due, service.expire),
-    Schedule("verifications.look_again", service.next_look, service.look_again, every=timedelta(days=1)),
+    Schedule("verifications.look_again", service.next_check, service.look_again, every=timedelta(days=1)),
 )
 
 

@@ -362,15 +362,15 @@ async def measure(tx: Tx, telemetry: Telemetry) -> None:
 
 async def look_again(tx: Tx, limit: int = BATCH) -> int:
     """Have those looked at of which register and lists were asked too long ago; how many."""
-    due = await store_findings.take_looks(tx, EVERYONE, tx.now + RENEWED, limit)
+    due = await store_findings.take_due_checks(tx, EVERYONE, tx.now + RENEWED, limit)
     for verification_id in due:
         await transitions.enqueue_check(tx, verification_id)
     return len(due)
 
 
-async def next_look(tx: Tx) -> datetime | None:
+async def next_check(tx: Tx) -> datetime | None:
     """When the next one has to be looked at again."""
-    return await store_findings.next_look(tx, EVERYONE)
+    return await store_findings.next_check(tx, EVERYONE)
 
 
 async def live_of(tx: Tx, organisation_id: UUID) -> list[Verification]:

@@ -60,7 +60,7 @@ async def of(tx: Tx, _scope: Everyone, verification_id: UUID) -> list[Noted]:
     return [_noted(row) for row in rows]
 
 
-async def set_look(tx: Tx, _scope: Everyone, verification_id: UUID, at: datetime) -> None:
+async def set_next_check(tx: Tx, _scope: Everyone, verification_id: UUID, at: datetime) -> None:
     """When registers and lists have to be asked again."""
     await tx.execute("update monetary_donation_verification set next_check_at = $2 where id = $1", verification_id, at)
 
@@ -71,13 +71,13 @@ where status in ('pending', 'approved') and next_check_at is not null
 """
 
 
-async def next_look(tx: Tx, _scope: Everyone) -> datetime | None:
+async def next_check(tx: Tx, _scope: Everyone) -> datetime | None:
     """When the next one has to be looked at again."""
     found: datetime | None = await tx.fetchval(NEXT_CHECK)
     return found
 
 
-async def take_looks(tx: Tx, _scope: Everyone, until: datetime, limit: int) -> list[UUID]:
+async def take_due_checks(tx: Tx, _scope: Everyone, until: datetime, limit: int) -> list[UUID]:
     """Those that are due, each once: they are due again at ``until`` unless a look says when."""
     rows = await tx.fetch(
         """
@@ -199,7 +199,7 @@ async def open_about(tx: Tx, _scope: Everyone, kind: FlagKind, verification_id: 
     return [_flag(row) for row in rows]
 
 
-async def look_at_flag(tx: Tx, flag: Flag, status: FlagStatus) -> None:
+async def approve_flag(tx: Tx, flag: Flag, status: FlagStatus) -> None:
     """Store the looks of a held flag, and what it is with them."""
     first, second = flag.first, flag.second
     assert first is not None, "somebody has looked"

@@ -87,9 +87,9 @@ async def delete(tx: Tx, scope: Partner | Everyone, document_id: UUID) -> Docume
     return document
 
 
-async def next_look(tx: Tx) -> datetime | None:
+async def next_check(tx: Tx) -> datetime | None:
     """When it is to be looked first for how long a document is kept."""
-    return await rows.next_look(tx, EVERYONE)
+    return await rows.next_check(tx, EVERYONE)
 
 
 async def to_look_at(tx: Tx, limit: int) -> list[Document]:

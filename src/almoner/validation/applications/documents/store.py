@@ -101,7 +101,7 @@ order by next_check_at limit $2 for no key update skip locked
 """
 
 
-async def next_look(tx: Tx, _scope: Everyone) -> datetime | None:
+async def next_check(tx: Tx, _scope: Everyone) -> datetime | None:
     """When it is to be looked first for how long one is kept."""
     found: datetime | None = await tx.fetchval(NEXT_CHECK)
     return found

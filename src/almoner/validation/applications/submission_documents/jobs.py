@@ -36,4 +36,4 @@ async def forget(kept: Kept, tx: Tx, limit: int = BATCH) -> int:
 
 def schedules(kept: Kept) -> Sequence[Schedule]:
     """The sweep, once a day."""
-    return (Schedule("documents.forget_decided", documents.next_look, partial(forget, kept), every=timedelta(days=1)),)
+    return (Schedule("documents.forget_decided", documents.next_check, partial(forget, kept), every=timedelta(days=1)),)

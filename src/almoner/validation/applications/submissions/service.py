@@ -318,7 +318,7 @@ async def overturn(
     held = replace(
         held, overridden_checks=tuple(check for check in held.checks if check in {*held.overridden_checks, *passed})
     )
-    await store.overrule(tx, held.id, held.overridden_checks)
+    await store.override_checks(tx, held.id, held.overridden_checks)
     await evaluating.know_organisation(tx, held)
     if status != "failed":
         return await evaluating.moved(tx, held, held.moved(status, None, tx.now))

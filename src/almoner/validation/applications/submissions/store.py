@@ -130,7 +130,7 @@ async def move(tx: Tx, moved: Submission, before: SubmissionStatus) -> bool:
     )
 
 
-async def overrule(tx: Tx, submission_id: UUID, checks: Sequence[Check]) -> None:
+async def override_checks(tx: Tx, submission_id: UUID, checks: Sequence[Check]) -> None:
     """The checks of a locked one that count as passed from now on."""
     await tx.execute("update validation_submission set overridden_checks = $2 where id = $1", submission_id, checks)
 
