@@ -18,7 +18,7 @@ from uuid import UUID, uuid4
 
 from asyncpg import Record
 
-from almoner.platform.database.identity import UNMARKED, Copy, mark_of
+from almoner.platform.database.identity import Copy, mark_of
 from almoner.platform.database.postgres import EMBEDDED
 from almoner.platform.database.transactions import Database, Tx
 from almoner.platform.files.storage import Marks, StorageAway
