@@ -78,7 +78,7 @@ async def test_an_invitation_leads_in_once(service: Service, browser: Open, real
     one, late = browser(), browser()
     for each in (one, late):
         assert (await each.open(f"{home}/invitation?token={secret}")).status_code == 200
-    wrong = {"": "Enter a password.", "short": "at least", "amina@example.org": "your user name"}
+    wrong = {"": "Enter a password.", "short": "at least", "amina@example.org": "your username"}
     for password, reason in wrong.items():
         answer = await one.post(f"{home}/invitation", chosen(password))
         assert answer.status_code == 422
@@ -127,7 +127,7 @@ async def test_a_newer_invitation_replaces_the_older_one_and_both_end_in_time(
 ) -> None:
     person = await people.person(service, realm, "amina@example.org", password=None)
     older, newer = await token(service, person), await token(service, person)
-    assert "A newer mail has come since." in (await browser().open(f"{home}/invitation?token={older}")).text
+    assert "We have sent you a newer link." in (await browser().open(f"{home}/invitation?token={older}")).text
     assert (await browser().open(f"{home}/invitation?token={newer}")).status_code == 200
     service.clock.advance(days=7)
     assert "The link has expired." in (await browser().open(f"{home}/invitation?token={newer}")).text
@@ -157,7 +157,7 @@ async def test_a_broken_passkey_accepts_no_invitation_and_leaves_the_link(
     for broken in ("", "{}", "[]", '{"id": "x"}', "\x01"):
         answer = await one.post(f"{home}/invitation/passkey", credential=broken)
         assert answer.status_code == 422
-        assert "This passkey could not be added." in answer.text
+        assert "We could not add this passkey." in answer.text
     assert (await one.post(f"{home}/invitation", chosen())).status_code == 303
 
 

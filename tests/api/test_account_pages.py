@@ -222,7 +222,7 @@ async def test_wrong_tries_slow_the_next_one_and_the_page_says_for_how_long(
     assert [answer.status_code for answer in answers[:5]] == [422] * 5
     assert answers[-1].status_code == 429
     assert int(answers[-1].headers["retry-after"]) >= 1
-    assert re.search(r"The next one is taken in \d+ seconds?\.", answers[-1].text)
+    assert re.search(r"Try again in \d+ seconds?\.", answers[-1].text)
     service.clock.advance_wall(minutes=2)
     await signed_in(one, home)
 
@@ -347,7 +347,7 @@ async def test_a_proof_is_asked_for_before_what_is_sensitive(
     wrong = await one.post(f"{home}/prove", password="wrong wrong wrong", next=f"{home}/{page}", typed="lost")
     assert wrong.status_code == 422
     for shown in (answer, wrong):
-        assert "what you typed was not kept" in shown.text
+        assert "Your changes have not been saved" in shown.text
         assert "another long password" not in shown.text
     answer = await one.post(f"{home}/prove", password=PASSWORD, next=f"{home}/{page}")
     assert answer.headers["location"] == f"{home}/{page}"

@@ -76,7 +76,7 @@ async def test_u1_the_browser_that_sent_the_form_corrects_the_address(service: S
     assert wrong in (await form.browser.open(home)).text
     answer = await form.browser.post(f"{home}/email", {"email": right})
     assert (answer.status_code, answer.headers["location"]) == (303, f"{home}?did=mailed")
-    assert f"We wrote to <bdi>{right}</bdi>" in (await form.browser.open(answer.headers["location"])).text
+    assert f"We have sent an email to <bdi>{right}</bdi>" in (await form.browser.open(answer.headers["location"])).text
     after = await shown(api, made)
     assert (after["agentVerification"]["email"], after["agentVerification"]["status"]) == (right, "pending")
     assert after["agentVerificationId"] != made["agentVerificationId"]
@@ -261,7 +261,7 @@ async def test_u2_a_number_that_no_register_lists_is_corrected(service: Service,
     assert missing["accepted"][:2] == ["corrected_registry_number", "registration_certificate"]
     assert "IRS, 99-1234511: " in missing["message"]
     page = (await form.browser.open(home)).text
-    assert "under the number" in page
+    assert "under number" in page
     assert 'value="99-1234511"' in page
     service.clock.advance(seconds=1)
     answer = await form.browser.post(f"{home}/number", {"registry": "IRS", "number": "99-1234512"})
@@ -293,9 +293,9 @@ async def test_u2_what_cannot_be_a_number_is_told_beside_its_field(service: Serv
     form, made, home = await sent(service, api, somebody(), "99-1234513")
     for given, said in (
         ({"registry": "", "number": ""}, "Select the register"),
-        ({"registry": "IRS", "number": "twelve"}, "This cannot be a number of"),
+        ({"registry": "IRS", "number": "twelve"}, "Enter a registration number in the format"),
         ({"registry": "CCEW", "number": "1173575"}, "Select the register"),  # of another country
-        ({"registry": "IRS", "number": "991234513"}, "This is what we did not find"),
+        ({"registry": "IRS", "number": "991234513"}, "We already checked this number"),
     ):
         await form.browser.open(home)
         answer = await form.browser.post(f"{home}/number", given)

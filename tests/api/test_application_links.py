@@ -8,7 +8,7 @@ from tests.support.client import Client, data
 from tests.support.service import Service
 from tests.support.submissions import ADA, DETAILS, applied, ended
 
-MAILED = "the link is on its way there"
+MAILED = "we have sent the link to it"
 
 
 async def sent(service: Service, api: Client, **invite: Any) -> tuple[Form, str]:
@@ -77,7 +77,7 @@ async def test_whoever_asks_the_link_is_mailed_to_the_applicant_alone(service: S
     opened = await browser(service).open(newest)
     assert (opened.request.url.path, "Hill Road Relief" in opened.text) == (home, True)
     [mail] = data(await api.get("/v1/sandbox/mailbox", subject="Your application link"))
-    assert (mail["to"], "It works for 90 days." in mail["text"]) == (PERSON["email"], True)
+    assert (mail["to"], "It is valid for 90 days." in mail["text"]) == (PERSON["email"], True)
 
 
 async def test_the_link_is_mailed_three_times_a_day_and_not_within_a_minute(service: Service, api: Client) -> None:

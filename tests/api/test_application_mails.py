@@ -45,7 +45,7 @@ async def test_each_step_is_told_once(service: Service, api: Client) -> None:
     await appeals.decide(service, await appeals.made(api, failed), "rejected")
     appealed, stands = "We have received your appeal", "Your appeal was not successful"
     assert await subjects(service, api) == sorted([received, refused, appealed, stands])
-    assert re.search(r"by \w+ \d+, \d{4} at the latest", (await mail(api, appealed))["text"])
+    assert re.search(r"the outcome by \w+ \d+, \d{4}\.", (await mail(api, appealed))["text"])
     await appeals.decide(service, await appeals.made(api, failed, "Once more."), "accepted")
     now = await subjects(service, api)
     assert now.count("Your application was accepted") == 1
@@ -69,7 +69,7 @@ async def test_how_it_ended_after_a_reversed_appeal_is_told(service: Service, ap
     await appeals.decide(service, await appeals.made(api, failed), "accepted")
     refused = "Your application was not accepted"
     assert (await subjects(service, api)).count(refused) == 2
-    [second] = [one["text"] for one in await mails(api) if "is not among what" in one["text"]]
+    [second] = [one["text"] for one in await mails(api) if "does not support the activities" in one["text"]]
     assert "you can appeal" in second
 
     speaks = await configured(api, "validation_request", "agent_verification")
@@ -83,10 +83,10 @@ async def test_how_it_ended_after_a_reversed_appeal_is_told(service: Service, ap
     unsure = await configured(api, "validation_request", "eligibility", allowedActivitySubTags=[CHOIRS])
     body = {"organisationName": "test_reject_other", "configurationId": unsure}
     failed = await ended(service, api, await applied(api, **body))
-    decides = [one for one in await subjects(service, api) if one.endswith(" decides")]
+    decides = [one for one in await subjects(service, api) if one.startswith("Waiting for a decision from ")]
     assert decides == []
     await appeals.decide(service, await appeals.made(api, failed), "accepted")
-    assert [one for one in await subjects(service, api) if one.endswith(" decides")] != []
+    assert [one for one in await subjects(service, api) if one.startswith("Waiting for a decision from ")] != []
 
 
 async def test_mails_make_no_links_of_what_was_typed(service: Service, api: Client) -> None:
@@ -108,10 +108,10 @@ async def test_that_the_partner_decides_is_told_once(service: Service, api: Clie
     organisation = await factories.nonprofit(service)
     await applied(api, organisationId=organisation, configurationId=unsure)
     received, *others = await subjects(service, api)
-    assert received.endswith(" decides"), (received, others)
+    assert received.startswith("Waiting for a decision from "), (received, others)
     assert others == ["We are checking your application"]
     told = (await mail(api, received))["text"]
-    assert "The checks have ended." in told
+    assert "We have finished our checks." in told
 
 
 async def test_what_is_missing_is_asked_for_ten_minutes_later_and_once(service: Service, api: Client) -> None:
@@ -122,7 +122,7 @@ async def test_what_is_missing_is_asked_for_ten_minutes_later_and_once(service: 
     assert (await subjects(service, api)).count(missing) == 1
     said = (await mail(api, missing))["text"]
     assert "99-1234567" in said
-    assert "upload a document that shows the registration" in said
+    assert "upload proof of registration" in said
     service.clock.advance(days=2)
     assert (await subjects(service, api)).count(missing) == 1
 
@@ -141,7 +141,7 @@ async def test_a_document_that_the_scanner_refuses_is_told_once_while_somebody_w
     await again(service, second, "Eicar")
     assert (await subjects(service, api)).count(refused) == 1
     told = await mail(api, refused)
-    assert "Please upload another one" in told["text"]
+    assert "Upload another one" in told["text"]
     assert any("/application?" in link for link in told["links"])
     third = await uploaded(service, api, waits)
     await simulate(api, waits["validationRequestId"], "reject", rejectionReasonCode="other")
@@ -175,7 +175,7 @@ async def test_mails_about_the_address_speak_the_language_that_was_chosen_on_the
     agent = data(await api.get(f"/v1/agent-verifications/{made['agentVerification']['id']}"))
     assert agent["language"] == "en"  # the record keeps what it was made with
     confirming = next(
-        one for one in data(await api.get("/v1/sandbox/mailbox", to=ADA["email"])) if "confirm" in one["subject"]
+        one for one in data(await api.get("/v1/sandbox/mailbox", to=ADA["email"])) if "Confirm" in one["subject"]
     )
     page = await browser.open(next(url for url in confirming["links"] if "/confirm?" in url))
     assert '<html lang="de' in page.text

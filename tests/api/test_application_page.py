@@ -15,7 +15,7 @@ from tests.support.hostile_files import HONEST, PDF
 from tests.support.service import Service
 from tests.support.submissions import ADA, applied, configured, ended, shown, simulate
 
-LATE = "the application has moved on in the meantime"
+LATE = "the application has moved on"
 
 
 async def mailed(service: Service, api: Client, email: str) -> list[dict[str, Any]]:
@@ -55,8 +55,8 @@ async def test_an_appeal_by_the_link_of_the_form_confirms_nobodys_address(servic
     assert await reversed_appeal(service, api, form.browser, done) == ("visitor", "pending_user_verification")
     page = (await form.browser.open(f"/application/{done['id']}")).text
     until = service.clock.now() + timedelta(days=30)
-    told = f"Until <bdi>{until.day} {until:%B %Y}</bdi>"
-    for words in ("Your appeal was successful", "Your confirmation: please open the link", told):
+    told = f"By <bdi>{until.day} {until:%B %Y}</bdi>"
+    for words in ("Your appeal was successful", "Your confirmation: open the link", told):
         assert words in page
 
 
@@ -72,13 +72,13 @@ async def test_what_was_answered_is_told_as_it_was_whatever_lists_say_later(serv
     form, done = await sent(service, api)
     await form.browser.open(form.invite["url"])
     before = (await form.browser.get(f"/application/{done['id']}")).text
-    assert "A list of warnings" not in before
+    assert "appears on a sanctions list" not in before
     flagged = {"complianceStatus": "fail", "sanction": {"status": "flag"}}
     await simulate(api, done["monitoringSubscriptionId"], "set_results", results=flagged)
     after = await ended(service, api, done)
     assert after["monitoring"]["results"]["complianceStatus"] == "fail"
     assert after["failureReasons"] == done["failureReasons"]
-    assert "A list of warnings" not in (await form.browser.get(f"/application/{done['id']}")).text
+    assert "appears on a sanctions list" not in (await form.browser.get(f"/application/{done['id']}")).text
 
 
 async def test_the_language_that_is_chosen_is_that_of_the_page_and_of_later_mails(
@@ -179,4 +179,4 @@ async def test_a_form_searches_as_one_types_and_not_the_register_through(service
     assert late[0] >= 60
     other = Form(service, await invited(api))
     await other.open()
-    assert "No nonprofit found" in await other.page("/nonprofit/results?q=Nobody")
+    assert "No results." in await other.page("/nonprofit/results?q=Nobody")

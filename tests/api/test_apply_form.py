@@ -268,8 +268,8 @@ async def test_an_organisation_that_is_gone_is_told_at_the_end(service: Service,
     answer = await form.browser.post(f"{form.home}/review", {})
     assert answer.status_code == 422
     summary, part = answer.text.split('id="part-nonprofit"')
-    assert '<a href="#part-nonprofit">This nonprofit cannot apply just now' in summary
-    assert "cannot apply just now" in part
+    assert '<a href="#part-nonprofit">This nonprofit cannot apply because' in summary
+    assert "cannot apply because" in part
     assert f'<a href="{form.home}/nonprofit">' in part
     assert data(await api.get(f"/v1/validation-invites/{form.invite['id']}"))["status"] == "open"
 
@@ -285,7 +285,7 @@ async def test_a_nonprofit_that_is_not_active_is_shown_and_not_chosen(service: S
     await form.page("/nonprofit?q=zephyrine closed")
     answer = await form.browser.post(f"{form.home}/nonprofit", {"organisation": closed, "q": "zephyrine"})
     assert answer.status_code == 422
-    assert "cannot apply just now" in answer.text.split('id="q-problem"')[1].split("</p>")[0]
+    assert "cannot apply because" in answer.text.split('id="q-problem"')[1].split("</p>")[0]
     assert await drafts(service, form) == 0
 
 
@@ -307,7 +307,7 @@ async def test_a_register_that_is_gone_leads_back_to_the_nonprofit_and_is_logged
     with capture_logs() as lines:
         answer = await form.browser.post(f"{form.home}/review", {})
     assert answer.status_code == 422
-    assert "could not be sent" in answer.text.split('id="part-nonprofit"')[1], (lines, answer.text)
+    assert "could not submit" in answer.text.split('id="part-nonprofit"')[1], (lines, answer.text)
     [line] = [line for line in lines if line["event"] == "application_refused"]
     assert (line["code"], line["invite"]) == ("validation_request/registry_not_found", form.invite["id"])
     assert "NOWHERE" not in str(line)
@@ -365,6 +365,6 @@ async def test_a_search_that_finds_nothing_says_what_there_is_to_do(
     form = await opened(service, api, hostedConfigId=made["id"])
     for path in ("/nonprofit?q=zzqx nobody", "/nonprofit/results?q=zzqx nobody"):
         page = await form.page(path)
-        assert ("tell us that it is not listed" in page) == next_step, path
-        assert ("please ask Harbour &amp; Fund." in page) != next_step, path
+        assert ("tell us that your nonprofit is not listed" in page) == next_step, path
+        assert ("contact Harbour &amp; Fund." in page) != next_step, path
     assert ("My nonprofit is not listed" in await form.page("/nonprofit?q=zzqx nobody")) == next_step

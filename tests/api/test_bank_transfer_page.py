@@ -98,7 +98,7 @@ async def test_a_transfer_of_another_amount_is_looked_into(alone: Service, partn
     for address in (page, f"{page}/transfer"):
         told = html.unescape((await browser.open(address)).text)
         assert "We are reviewing your transfer" in told
-        assert "either it becomes your gift after all, or the money goes back to you" in told
+        assert "We’ll either accept it as your donation or refund you" in told
     async with alone.db.write() as tx:
         [other] = await suspense.with_reference(tx, "".join(found[0].split()))
         await transfers.accept(tx, other.id, "as it is", "officer")

@@ -32,10 +32,10 @@ async def test_h11_five_wrong_codes_end_a_code(street: Street) -> None:
     donor = await code_asked(street)
     right = await street.code()
     wrong = f"{(int(right) + 1) % 10**6:06}"
-    assert "Enter the six digits" in (await donor.enter(" ")).text
+    assert "Enter the 6-digit code" in (await donor.enter(" ")).text
     for _ in range(5):
         answer = await donor.enter(wrong)
-        assert (answer.status_code, "That is not the code" in answer.text) == (422, True)
+        assert (answer.status_code, "The code is incorrect" in answer.text) == (422, True)
     over = await donor.enter(right)
     assert (over.status_code, "This code no longer works" in over.text) == (422, True)
 
@@ -45,7 +45,7 @@ async def test_h11_a_code_lives_ten_minutes(street: Street) -> None:
     right = await street.code()
     sent = await street.value("select sent_at from donation_email_code")
     await street.pass_until(sent + timedelta(minutes=10) - MARGIN)
-    assert "That is not the code" in (await donor.enter("1")).text
+    assert "The code is incorrect" in (await donor.enter("1")).text
     await street.pass_until(sent + timedelta(minutes=10))
     assert "This code no longer works" in (await donor.enter(right)).text
 
@@ -64,11 +64,11 @@ async def test_h11_a_new_code_takes_the_place_of_the_earlier_one_and_three_are_s
     donor = await code_asked(street)
     first = await street.code()
     await street.pass_time(seconds=1)
-    assert "A new code is on its way" in (await donor.again()).text
+    assert "We have sent a new code" in (await donor.again()).text
     second = await street.code()
     assert second != first
     await street.pass_time(seconds=1)
-    assert "That is not the code" in (await donor.enter(first)).text
+    assert "The code is incorrect" in (await donor.enter(first)).text
     assert (await donor.again()).status_code == 200
     refused = await donor.again()
     assert (refused.status_code, "We cannot send any more codes to this email address" in refused.text) == (429, True)

@@ -178,7 +178,7 @@ async def test_h6_a_donor_with_three_declines_gives_with_a_code_between(street: 
     last = await donor.pay(url, DECLINED)
     assert "/return?token=" in last.headers["location"]
     assert (await donor.get(last.headers["location"])).headers["location"] == donor.path
-    assert "The payment did not go through and you have not been charged." in (await donor.look()).text
+    assert "Your payment did not go through and you have not been charged." in (await donor.look()).text
     asked = await donor.give()
     assert asked.headers["location"] == f"{donor.path}/code"
     page = await donor.look("/code")
@@ -205,7 +205,7 @@ async def test_h6_one_address_begins_six_payments_a_minute_and_twenty_an_hour(st
         answer = await browser.give()
         if answer.status_code == 303:
             await browser.pay(answer.headers["location"], GOOD)
-        elif "Many payments were begun from your connection" in answer.text:
+        elif "Too many payments were started from your connection" in answer.text:
             assert 1 <= int(answer.headers["retry-after"]) <= 3600
         return answer.status_code
 
@@ -286,7 +286,7 @@ async def test_h6_six_declines_in_an_hour_pause_the_source_for_thirty_minutes_to
         await browser.open()
         answer = await browser.give()
         if answer.status_code == 429:
-            assert "declined from your connection or one you share" in answer.text
+            assert "declined on your connection, or on one that you share" in answer.text
         return answer.status_code
 
     await street.pass_until(until - MARGIN)

@@ -209,7 +209,7 @@ async def test_owners_and_finance_people_are_told_by_mail(service: Service, api:
     await service.drain()
     for person in told:
         [mail] = data(await api.get("/v1/sandbox/mailbox", to=person.email))
-        assert mail["subject"] == f"{tenant.name}: 1,235.06 USD for direct donations"
+        assert mail["subject"] == f"{tenant.name}: 1,235.06 USD due for direct donations"
         for words in ("1,235.06 USD", request["reference"], request["id"]):
             assert words in mail["text"]
             assert words in mail["html"]

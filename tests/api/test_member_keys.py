@@ -71,7 +71,7 @@ async def test_k1_a_developer_makes_a_key_and_sees_its_secret_this_once(
     await developer.get(f"{developer.home}/keys")
     assert developer.page is not None
     assert SECRET.search(developer.page.text) is None
-    assert f"shop ...{secret[-4:]} Secret key; works" in developer.text()
+    assert f"shop ...{secret[-4:]} Secret key; active" in developer.text()
     newest = (await stored(service, tenant))[0]
     made = (await of_keys(service, tenant))[-1]
     ids = service.db.deployment.ids
@@ -87,11 +87,14 @@ async def test_k1_a_developer_makes_a_key_and_sees_its_secret_this_once(
     ("form", "said"),
     [
         ({"name": "", "kind": "secret"}, "1 to 100 characters"),
-        ({"name": "x", "kind": "master"}, "Choose what the key opens"),
-        ({"name": "x", "kind": "scim"}, "Choose what the key opens"),  # for owners
-        ({"name": "x", "kind": "secret", "scopes": "* sandbox_clock"}, "cannot be given here: sandbox_clock"),
-        ({"name": "x", "kind": "secret", "scopes": "scim_api"}, "cannot be given here: scim_api"),
-        ({"name": "x", "kind": "secret", "scopes": "a;b users:read c:read"}, "There is no a;b, c:read; there are *, "),
+        ({"name": "x", "kind": "master"}, "Select a key type"),
+        ({"name": "x", "kind": "scim"}, "Select a key type"),  # for owners
+        ({"name": "x", "kind": "secret", "scopes": "* sandbox_clock"}, "scopes are not available: sandbox_clock"),
+        ({"name": "x", "kind": "secret", "scopes": "scim_api"}, "scopes are not available: scim_api"),
+        (
+            {"name": "x", "kind": "secret", "scopes": "a;b users:read c:read"},
+            "Unknown scope: a;b, c:read. Choose from: *, ",
+        ),
         ({"name": "x", "kind": "publishable", "scopes": "donations:read"}, "cannot have donations:read"),
     ],
 )
@@ -173,7 +176,7 @@ async def test_v8_the_audit_log_is_read_by_person_and_action_page_by_page(
     for number in range(60):
         assert (await api.post("/v1/categories", {"name": f"Audited {number}"})).status_code == 200
     await owner.get(f"{owner.home}/audit")
-    assert "the key “tests”: createCategory" in owner.text()
+    assert "API key “tests”: createCategory" in owner.text()
     assert owner.page is not None
     onward = re.search(r'href="([^"]+before=[^"]+)"', owner.page.text)
     assert onward
@@ -186,7 +189,7 @@ async def test_v8_the_audit_log_is_read_by_person_and_action_page_by_page(
     await owner.get(f"{owner.home}/audit?who={name}")
     assert f"from {ADDRESS}" in owner.text()
     await owner.get(f"{owner.home}/audit?who=nobody")
-    assert "Nothing." in owner.text()
+    assert "No entries match your filter." in owner.text()
     async with service.db.write() as tx:
         await people.delete(tx, other.realm, other.id)
     await owner.get(f"{owner.home}/audit?who={name}")

@@ -137,7 +137,7 @@ async def test_an_administrator_invites_changes_and_deactivates(service: Service
         "operator.invited", "operator.invited_again", "operator.roles_changed", "operator.deactivated",
     ]  # fmt: skip
     await hers.open(his)
-    assert "deactivated" in words(hers)
+    assert "Deactivated" in words(hers)
     assert (await hers.post(his, do="invite")).status_code == 422
     assert (await hers.get(f"{START}/nobody")).status_code == 404
     assert (await hers.get(f"{START}/{service.db.deployment.ids.example('operator')}")).status_code == 404

@@ -242,7 +242,7 @@ async def test_whoever_asked_and_our_officers_are_told_of_what_a_provider_refuse
     async with service.db.write() as tx:
         await refunding.record_refused(tx, refund.id, "the card is closed")
     for person, subject, said in (
-        (told, f"{tenant.name}: 10.00 USD did not go back", "The donation is as it was before"),
+        (told, f"{tenant.name}: refund of 10.00 USD not sent", "The donation is unchanged"),
         (officer, "Refund rejected by the payment provider at Almoner", "the card is closed"),
     ):
         [(title, text)] = await person.mails()
@@ -288,7 +288,7 @@ async def test_another_partners_gift_is_not_found(service: Service, api: Client,
 
 async def mailed(api: Client, to: str) -> list[dict[str, Any]]:
     """What a donor was told of refunds, oldest first."""
-    found: list[dict[str, Any]] = data(await api.get("/v1/sandbox/mailbox", to=to, subject="back to you"))
+    found: list[dict[str, Any]] = data(await api.get("/v1/sandbox/mailbox", to=to, subject="Your refund of"))
     return found[::-1]
 
 
@@ -302,9 +302,9 @@ async def test_the_donor_is_told_of_each_refund_once(service: Service, api: Clie
         await service.drain()
     first, second = await mailed(api, to)
     assert first["subject"] == "Your refund of $25.00 is on its way"
-    assert "$75.00 of your gift stays with the nonprofit. Your receipt is corrected" in first["text"]
+    assert "$75.00 of your donation stays with the nonprofit. We have corrected your receipt" in first["text"]
     assert second["subject"] == "Your refund of $75.00 is on its way"
-    assert "Your whole gift is refunded. Its receipt is void" in second["text"]
+    assert "Your donation has been refunded in full. Its receipt is void" in second["text"]
     for mail in (first, second):
         assert sum("/gift?token=" in link for link in mail["links"]) == 1
         assert one["id"] in mail["text"]
@@ -324,9 +324,9 @@ async def test_the_mail_names_the_nonprofit_that_the_gift_was_for_then(service: 
     await back.refund(api, one)
     for _ in range(3):
         await service.drain()
-    told = {mail["subject"].split()[0]: mail["text"] for mail in await mailed(api, to)}
+    told = {mail["subject"].split()[3]: mail["text"] for mail in await mailed(api, to)}
     for amount, name in (("$25.00", "First"), ("$15.00", "Second"), ("$60.00", "Third")):
-        assert f"{amount} of your gift to {name} Aid back to you" in told[amount]
+        assert f"{amount} for your donation to {name} Aid" in told[amount]
 
 
 async def test_of_a_direct_gift_the_partner_tells_its_donor(service: Service, api: Client) -> None:

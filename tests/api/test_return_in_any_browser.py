@@ -108,7 +108,7 @@ async def test_declined_cards_are_told_as_unpaid(street: Street) -> None:
     _, back = await paid(street, DECLINED)
     text = said(await street.browser().get(back))
     assert "This donation has not been paid yet" in text
-    assert "open your giving link again" in text
+    assert "open your donation link again" in text
 
 
 async def test_while_the_provider_is_away_the_return_says_that_the_payment_is_not_confirmed(street: Street) -> None:
@@ -189,7 +189,7 @@ async def test_a_payment_under_way_is_looked_up_before_a_nonprofit_is_told_close
     async with street.service.db.write() as tx:
         await tx.execute("update organisation set active = false")
     closed = await donor.look()
-    assert (closed.status_code, "cannot receive gifts at the moment." in said(closed)) == (409, True)
+    assert (closed.status_code, "cannot receive donations at the moment." in said(closed)) == (409, True)
     form = await street.http.get(url)
     csrf = html.unescape(form.text.partition('name="csrf" value="')[2].partition('"')[0])
     typed = {"number": GOOD, "expiry": "12/40", "cvc": "123", "name": "A", "csrf": csrf}
@@ -202,5 +202,5 @@ async def test_a_gift_that_went_back_is_not_said_to_be_on_its_way(street: Street
     async with street.service.db.write() as tx:
         await tx.execute("update donation set refunded_at = now(), refunded_minor = 1000, withdrawn_minor = 1000")
     text = said(await street.browser().get(back))
-    assert "$10.00 of your gift went back to you. $15.00 stays with the nonprofit" in text
+    assert "$10.00 of your donation was refunded. $15.00 stays with the nonprofit" in text
     assert "on its way to" not in text

@@ -79,7 +79,7 @@ async def test_what_is_found_after_the_answer_is_not_the_applicants_to_read(
     assert (await ended(service, api, again))["failureReasons"] == again["failureReasons"]
     after = (await browser.open(f"/application/{again['id']}")).text
     for page in (before, after):
-        assert ("A list of warnings" in page, APPEAL in page) == (False, True)
+        assert ("appears on a sanctions list" in page, APPEAL in page) == (False, True)
 
 
 async def test_a_match_after_the_answer_takes_nothing_up_again(service: Service, api: Client, tmp_path: Path) -> None:
@@ -146,7 +146,7 @@ async def test_a_page_that_was_left_open_files_nothing_as_something_else(service
     answer = await browser.request(
         "POST", f"/application/{failed['id']}/documents", data=sent, files=files, headers=headers
     )
-    assert "the application has moved on in the meantime" in answer.text
+    assert "the application has moved on" in answer.text
     assert data(await api.get(f"{PATH}/{failed['id']}/documents")) == []
     _, page = await page_of(service, api)
     assert 'type="file"' not in page  # who spoke for it was reviewed with the appeal

@@ -235,21 +235,21 @@ async def _again(here: Setup, begun: Any, came_back: Any = None) -> Refused:
 @pytest.mark.parametrize(
     ("wrong", "told"),
     [
-        ({"secret": None}, "The secret is missing"),
-        ({"issuer": ""}, "such as https://id.example.org"),
-        ({"issuer": "http://id.example.org"}, "The issuer must use https"),
-        ({"issuer": "https://10.0.0.1"}, "The issuer"),
-        ({"issuer": "https://id.example.org?x=1"}, "without ? and #"),
-        ({"client_id": ""}, "client id"),
-        ({"secret": "two words"}, "The secret"),
-        ({"subject_claim": "email"}, "named by sub or oid"),
-        ({"scopes": ("profile",)}, "openid among them"),
+        ({"secret": None}, "Enter the client secret"),
+        ({"issuer": ""}, "like https://id.example.org"),
+        ({"issuer": "http://id.example.org"}, "Issuer must use https"),
+        ({"issuer": "https://10.0.0.1"}, "Issuer"),
+        ({"issuer": "https://id.example.org?x=1"}, "must not contain ? or #"),
+        ({"client_id": ""}, "Client ID"),
+        ({"secret": "two words"}, "Client secret"),
+        ({"subject_claim": "email"}, "must be sub or oid"),
+        ({"scopes": ("profile",)}, "include openid"),
         ({"roles": {"staff": "administrator"}}, "Unknown role: administrator"),
-        ({"roles": {"": "finance"}}, "groups of 1 to 255"),
-        ({"groups_claim": None}, "need the claim"),
-        ({"creates_members": True, "roles": {}}, "New members need roles"),
-        ({"name": ""}, "The name must be"),
-        ({"name": "a\nb"}, "The name must be"),
+        ({"roles": {"": "finance"}}, "names of 1 to 255"),
+        ({"groups_claim": None}, "Enter the groups claim"),
+        ({"creates_members": True, "roles": {}}, "add at least one group role"),
+        ({"name": ""}, "Name must be"),
+        ({"name": "a\nb"}, "Name must be"),
     ],
 )
 async def test_what_an_owner_cannot_set_up(
@@ -267,7 +267,7 @@ async def test_the_secret_is_sealed_kept_and_never_sent_to_another_issuer(here: 
     assert sealed is not None
     assert forged.SECRET.encode() not in sealed
     assert (await here.set_up(evil.url, secret=None)).sealed_secret == sealed
-    with pytest.raises(WrongSettings, match="given again"):
+    with pytest.raises(WrongSettings, match="secret again"):
         await here.set_up("http://localhost:9", secret=None)
     changes = [details for action, details in await here.actions() if action == "provider.changed"]
     assert [change["secretChanged"] for change in changes] == [True, False]

@@ -133,7 +133,7 @@ async def test_strangers_and_other_browsers_are_told_what_to_do(
     back = local(await provider.sign_in(away.headers["location"], "a-stranger"))
     foreign = await other.get(back)
     assert foreign.status_code == 403
-    assert "was not begun in this browser" in foreign.text
+    assert "was not started in this browser" in foreign.text
     assert other.cookies == {}
     twice = await one.get(f"{back}&state=another")
     assert twice.status_code == 403
@@ -173,7 +173,7 @@ async def test_an_invitation_is_accepted_at_the_provider_by_who_holds_its_link(
     stranger = browser()
     nothing = await stranger.get(f"{home}/sign-on?for=invitation")
     assert nothing.status_code == 403
-    assert "link of your invitation" in nothing.text
+    assert "link in your invitation" in nothing.text
     one = browser()
     page = await one.open(f"{home}/invitation?token={token}")
     assert f"{home}/sign-on?for=invitation" in page.text
@@ -272,11 +272,11 @@ async def test_an_owner_sets_the_provider_up_tries_and_removes_it(
         "enabled": "yes",
     }
     for wrong, told in (
-        ({"issuer": "http://id.example.org"}, "The issuer must use https."),
+        ({"issuer": "http://id.example.org"}, "Issuer must use https."),
         ({"roles": "staff"}, "must be in the format"),
         ({"roles": "staff = queen"}, "Unknown role: queen"),
-        ({"secret": ""}, "The secret is missing"),
-        ({"subject_claim": "email"}, "A person is named by sub or oid"),
+        ({"secret": ""}, "Enter the client secret"),
+        ({"subject_claim": "email"}, "User identifier must be sub or oid"),
     ):
         answer = await one.post(f"{home}/provider", {**form, **wrong})
         assert answer.status_code == 422
@@ -287,7 +287,7 @@ async def test_an_owner_sets_the_provider_up_tries_and_removes_it(
     page = await one.get(saved.headers["location"])
     assert "it = developer\nstaff = finance" in page.text
     assert "very-secret" not in page.text
-    assert "answers as it should" in (await one.post(f"{home}/provider", do="test")).text
+    assert "connection test was successful" in (await one.post(f"{home}/provider", do="test")).text
     kept = await one.post(f"{home}/provider", {**form, "secret": "", "name": "Other ID"})
     assert kept.status_code == 303
     assert "Continue with Other ID" in (await browser().get(f"{home}/sign-in")).text

@@ -74,7 +74,7 @@ async def test_v8_a_recovery_code_stands_in_for_it(here: Setup, ada: Account) ->
     ticket = (await needed(here)).ticket
     one = await sign_in_methods.by_code(here.service.db, ada.realm, ticket, codes[0], ada.home)
     assert one.sign_in.method == "provider"
-    assert [subject for subject, _ in await ada.mails() if subject.startswith("A recovery code was used")]
+    assert [subject for subject, _ in await ada.mails() if subject.startswith("Recovery code used")]
 
 
 async def test_v8_a_passkey_after_the_provider_is_a_sign_in_there_and_alone_is_none(here: Setup, ada: Account) -> None:
@@ -121,7 +121,7 @@ async def test_v8_an_owner_by_the_provider_comes_to_sensitive_pages_by_a_code(he
         assert back.headers["location"] == f"{home}/members"
         bare = await browser.get(f"{home}/members")
         assert bare.headers["location"] == f"{home}/second-factor", "who must have one is led to adding it"
-        assert "a second factor of your own" in (await browser.get(f"{home}/second-factor")).text
+        assert "Your role requires two-factor authentication" in (await browser.get(f"{home}/second-factor")).text
         await ada.add_app()
         away = await browser.get(f"{home}/sign-on?next={home}/members")
         back = await browser.get(await through(away.headers["location"], pages))

@@ -123,7 +123,7 @@ async def test_v8_a_directory_cannot_say_who_has_credentials_of_their_own(here: 
     victim = await somebody(here, password=True)
     no = await refused(here, here.sign_in())
     assert no.reason is Reason.OTHER_WAY_IN
-    assert "on the page of your account" in no.text
+    assert "on your account page" in no.text
     assert await here.count("sign_on_identity") == 0
     assert await roles(here, await victim.enter()) == {"developer"}
 
@@ -131,7 +131,7 @@ async def test_v8_a_directory_cannot_say_who_has_credentials_of_their_own(here: 
 async def test_v8_a_directory_cannot_say_who_is_a_granted_owner(here: Setup) -> None:
     owner = await somebody(here, "owner")
     no = await refused(here, here.sign_in())
-    assert (no.reason, "link of your invitation" in no.text) == (Reason.OTHER_WAY_IN, True)
+    assert (no.reason, "link in your invitation" in no.text) == (Reason.OTHER_WAY_IN, True)
     async with here.service.db.write() as tx:
         link = await links.invite(tx, owner.person)
     assert entered(await here.sign_in("invitation", link.id)).person.id == owner.person.id
@@ -160,7 +160,7 @@ async def test_v8_a_mail_tells_of_an_account_at_the_provider_that_was_connected(
     ada = await somebody(here)
     await here.sign_in()
     await here.sign_in()
-    mails = [text for subject, text in await ada.mails() if "was connected" in subject]
+    mails = [text for subject, text in await ada.mails() if "account connected" in subject]
     assert len(mails) == 1
     assert BROWSER.address in mails[0]
 
@@ -230,7 +230,7 @@ async def test_v8_unbinding_ends_the_sign_ins_the_roles_and_the_way_in(here: Set
     assert (await here.find(ada.person)).roles == {"developer"}
     unbound = [details for action, details in await here.actions() if action == "identity.unbound"]
     assert unbound == [{"issuers": [evil.url], "signInsEnded": 1}]
-    assert len([subject for subject, _ in await ada.mails() if "was disconnected" in subject]) == 1
+    assert len([subject for subject, _ in await ada.mails() if "account disconnected" in subject]) == 1
     await here.change(ada.person, externalId="another")
     assert (await refused(here, here.sign_in())).reason is Reason.UNKNOWN
 

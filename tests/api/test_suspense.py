@@ -84,7 +84,7 @@ async def test_m6_every_row_of_the_rules_holds_in_the_running_service(giving: Gi
     assert await postings(giving, found.id) == [(kind, money.minor, money.currency) for kind in row.postings]
     sent = [(of, made.money) for of, made in giving.provider.refunds.values()]
     assert sent == ([(found.provider_payment, money)] if row.action is Action.REFUND else [])
-    told = [mail for mail in await mails(giving) if "way back" in mail["subject"]]
+    told = [mail for mail in await mails(giving) if "Your refund of" in mail["subject"]]
     assert len(told) == (row.action is Action.REFUND and row.reason != "unknown_payment")
 
 
@@ -199,7 +199,7 @@ async def test_i5_many_workers_send_it_back_once(giving: Giving) -> None:
     assert (await held(giving)).status == "refunded"
     assert giving.provider.calls.count("refund") == 1
     await work(giving)
-    assert len([mail for mail in await mails(giving) if "way back" in mail["subject"]]) == 1
+    assert len([mail for mail in await mails(giving) if "Your refund of" in mail["subject"]]) == 1
 
 
 async def test_m6_a_refund_that_the_provider_refuses_waits_for_a_person(giving: Giving) -> None:
@@ -222,7 +222,7 @@ async def test_m6_a_refund_that_the_provider_refuses_waits_for_a_person(giving: 
     async with giving.service.db.read() as tx:
         left = await tx.fetchval("select count(*) from job where payload->>'held' = $1", str(found.id))
     assert left == 0, "nobody need look at a refund that was given up and is made"
-    assert len([mail for mail in await mails(giving) if "way back" in mail["subject"]]) == 1
+    assert len([mail for mail in await mails(giving) if "Your refund of" in mail["subject"]]) == 1
 
 
 async def test_m6_who_ends_a_refund_that_was_begun_by_rule_is_kept_with_the_reason(giving: Giving) -> None:
@@ -252,7 +252,7 @@ async def test_the_mail_says_how_much_for_whom_and_why_in_the_donors_language(ow
     assert mail["recipient"] == "ada@example.org"
     assert "25,00" in mail["subject"]
     for form in (mail["text"], mail["html"]):
-        assert "Die erste Zahlung zählt" in form
+        assert "Ihre erste Zahlung haben wir behalten" in form
         assert "Testmodus" in form
     await api.close()
 

@@ -94,7 +94,7 @@ async def test_what_a_person_noted_is_not_for_the_partner_and_the_reason_is(
     printed = PdfReader(BytesIO((await api.get(address, headers=PDF)).content))
     text = " ".join("\n".join(page.extract_text() for page in printed.pages).split())
     assert "not_eligible" in text
-    assert "What the operator noted is kept" in text
+    assert "note is kept by the service provider" in text
     assert "Example" not in text
 
 
@@ -184,7 +184,7 @@ async def test_the_document_says_where_a_name_is_in_other_letters_than_were_writ
     answer = await api.get(address, headers=PDF)
     text = " ".join("\n".join(page.extract_text() for page in PdfReader(BytesIO(answer.content)).pages).split())
     assert shown.lower() in text.lower()
-    assert ("are shown in Latin letters. The JSON form of this dossier has them" in text) == latin
+    assert ("are shown in Latin letters. The JSON version of this dossier" in text) == latin
     assert data(await api.get(address))["validationRequest"]["name"] == name
 
 

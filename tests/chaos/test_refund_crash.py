@@ -121,7 +121,7 @@ async def test_i6_a_process_killed_while_sending_a_gift_back_sends_it_once(own: 
         assert (await giving.events()).count("donation.refunded") == 1
         await own.drain()
         async with own.db.read() as tx:
-            assert await tx.fetchval("select count(*) from sandbox_mail where subject like '%back to you%'") == 1
+            assert await tx.fetchval("select count(*) from sandbox_mail where subject like 'Your refund of%'") == 1
         assert (await selfcheck.run(own.db, CHECKS)).findings == ()
     await api.close()
 

@@ -18,7 +18,7 @@ NEW = "purple monkeys read dishwashers"
 async def choose(page: Page, password: str) -> None:
     """Fill a new password and its repetition, and send it."""
     await page.get_by_label("New password").fill(password)
-    await page.get_by_label("Confirm new password").fill(password)
+    await page.get_by_label("Confirm password").fill(password)
     await page.locator("main form button[type=submit]").first.click()
 
 
@@ -89,7 +89,7 @@ async def test_v8_a_passkey_is_added_and_signs_in_by_itself(site: Site) -> None:
         await page.get_by_role("link", name="Add Passkeys").click()
         await is_fine(page)
         await page.get_by_label("Passkey name").fill("My phone")
-        await page.get_by_role("button", name="Add a passkey").click()
+        await page.get_by_role("button", name="Add passkey").click()
         await expect(page.get_by_role("status")).to_contain_text("Passkey added.")
         await is_fine(page)
         await page.get_by_role("button", name="Sign out").click()
@@ -136,7 +136,7 @@ async def test_v8_a_passkey_is_the_second_factor_of_who_has_no_app(site: Site) -
         await sign_in(page)
         await page.wait_for_url(here.home)
         await page.goto(f"{here.home}/passkeys")
-        await page.get_by_role("button", name="Add a passkey").click()
+        await page.get_by_role("button", name="Add passkey").click()
         await page.get_by_role("status").wait_for()
         await page.get_by_role("button", name="Sign out").click()
         await sign_in(page)

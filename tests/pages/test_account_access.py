@@ -104,7 +104,7 @@ async def test_h8_without_scripts_everything_but_passkeys_works(site: Site) -> N
         await expect(page.get_by_text("To use passkeys, turn on JavaScript")).to_be_visible()
         await expect(page.get_by_role("button", name="Use a passkey instead")).to_be_hidden()
         await page.get_by_label("New password").fill(PASSWORD)
-        await page.get_by_label("Confirm new password").fill(PASSWORD)
+        await page.get_by_label("Confirm password").fill(PASSWORD)
         await page.get_by_role("button", name="Accept invitation").click()
         await page.wait_for_url(here.home)
         await page.get_by_role("link", name="View Sessions").click()

@@ -103,7 +103,7 @@ async def test_h8_the_applicant_confirms_by_keyboard_alone_and_without_scripts(s
             if await page.locator("button[name=confirm]:focus").count():
                 break
         await page.keyboard.press("Enter")
-        await expect(page.get_by_role("heading", name="your address is confirmed")).to_be_visible()
+        await expect(page.get_by_role("heading", name="Your email address is confirmed")).to_be_visible()
     assert (await agents.shown(site.api, made))["status"] == "pending_review"
 
 
@@ -120,7 +120,7 @@ async def test_h8_the_code_is_typed_by_keyboard_alone(site: Site) -> None:
         await expect(page.get_by_role("alert")).to_be_focused()
         await page.locator("#code").fill(agents.code_in(mail))
         await page.keyboard.press("Enter")
-        await expect(page.get_by_role("heading", name="your address is confirmed")).to_be_visible()
+        await expect(page.get_by_role("heading", name="Your email address is confirmed")).to_be_visible()
     assert (await agents.shown(site.api, made))["status"] == "pending_review"
 
 

@@ -255,7 +255,7 @@ async def test_a_colleague_goes_on_by_the_link_in_a_mail_and_confirms_the_addres
         await expect(page.get_by_role("alert")).to_contain_text("Enter your email address")
         await page.locator("#email").fill("colleague@relief.example")
         await page.get_by_role("button", name="Send link").click()
-        await expect(page.get_by_role("status").filter(has_text="on its way to")).to_be_visible()
+        await expect(page.get_by_role("status").filter(has_text="We have sent the link to")).to_be_visible()
         await page.locator("#email").fill("colleague@relief.example")
         await page.get_by_role("button", name="Send link").click()
         await expect(page.get_by_role("alert")).to_contain_text("We cannot send any more emails")
@@ -277,7 +277,7 @@ async def test_a_colleague_goes_on_by_the_link_in_a_mail_and_confirms_the_addres
         [link] = [link for mail in mails for link in mail["links"] if "/confirm?" in link]
         await other.goto(link)
         await other.locator("button[name=confirm]").click()
-        await expect(other.get_by_role("heading", name="your address is confirmed")).to_be_visible()
+        await expect(other.get_by_role("heading", name="Your email address is confirmed")).to_be_visible()
     await site.service.drain()
     done = await newest(site)
     assert (done["id"], done["status"], done["requirements"]) == (made["id"], "succeeded", [])

@@ -13,7 +13,7 @@ async def test_a_donor_who_covers_the_fee_sees_the_total_before_paying(site: Sit
         label = page.locator('label[for="amount-2500"]')
         assert await label.evaluate("label => getComputedStyle(label, '::after').content") == "none"
         await page.get_by_label("Cover the payment fee").check()
-        assert await label.evaluate("label => getComputedStyle(label, '::after').content") == '"$25.64 in all"'
+        assert await label.evaluate("label => getComputedStyle(label, '::after').content") == '"$25.64 in total"'
         await fill(page, amount="$25")
         await page.get_by_role("button", name="Continue to payment").click()
         await expect(page.get_by_role("heading", level=1)).to_have_text("$25.64")

@@ -118,7 +118,7 @@ async def test_h8_h9_the_statement_stays_in_english_and_is_explained(site: Site,
         await expect(label).to_have_attribute("lang", "en")
         words = Catalogues().language(language).text("give.giftaid.meaning")
         await expect(page.locator("#gift_aid-hint")).to_contain_text(
-            words if language != "en" else "Your name and home address"
+            words if language != "en" else "HMRC needs your name and home address"
         )
         assert await findings(page) == []
         await page.locator("form button[type=submit]").first.click()

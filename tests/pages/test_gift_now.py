@@ -103,7 +103,7 @@ async def test_a_gift_that_goes_back_says_so_and_a_whole_refund_voids_the_receip
         assert len(await stages(page)) == 3
         if language == "en":
             told = await page.locator(".notice").inner_text()
-            assert "$10.00 of your gift went back to you. $15.00 stays with the nonprofit" in told
+            assert "$10.00 of your donation was refunded. $15.00 stays with the nonprofit" in told
         assert await findings(page) == []
         await payouts.simulate(site.api, named, "refund")
         await page.reload()

@@ -53,7 +53,7 @@ async def test_from_an_invitation_to_the_end_of_a_membership(site: Site) -> None
         async with site.donor() as theirs:
             await theirs.goto(link)
             await theirs.get_by_label("New password").fill(NEW)
-            await theirs.get_by_label("Confirm new password").fill(NEW)
+            await theirs.get_by_label("Confirm password").fill(NEW)
             await theirs.locator("form button[type=submit]").first.click()
             await theirs.wait_for_url(here.home + "**")
             await theirs.get_by_role("link", name="Members").click()
@@ -77,12 +77,12 @@ async def test_from_an_invitation_to_the_end_of_a_membership(site: Site) -> None
             await theirs.get_by_role("link", name="API keys").click()
             await expect(theirs.get_by_role("heading", name="API keys", exact=True)).to_be_visible()
             await page.get_by_role("button", name="Deactivate member").click()
-            await expect(page.get_by_role("status")).to_contain_text("signed out everywhere")
+            await expect(page.get_by_role("status")).to_contain_text("signed out of all sessions")
             await theirs.get_by_role("link", name="Members").click()
             await theirs.wait_for_url("**/sign-in?next=**")
         await is_fine(page)
         await page.get_by_role("button", name="Remove member").click()
-        await expect(page.get_by_role("alert")).to_contain_text("Select the box")
+        await expect(page.get_by_role("alert")).to_contain_text("Confirm that you want to remove this member")
         await page.get_by_label("Yes, remove Bo Baker", exact=True).check()
         await page.get_by_role("button", name="Remove member").click()
         await expect(page.get_by_role("status")).to_have_text("Member removed.")
@@ -118,7 +118,7 @@ async def test_what_a_group_may_do_is_chosen_by_keyboard(site: Site) -> None:
         await page.keyboard.press("f")
         await page.keyboard.press("Tab")
         await page.keyboard.press("Enter")
-        await expect(page.get_by_role("status")).to_contain_text("everybody in the group")
+        await expect(page.get_by_role("status")).to_contain_text("Group role saved")
         await expect(page.get_by_label("Role for Bookkeepers")).to_have_value("finance")
     async with site.service.db.read() as tx:
         assert (await members.get_group(tx, here.tenant.partner, group.id)).role == "finance"
@@ -142,7 +142,9 @@ async def test_a_secret_is_shown_after_a_proof_and_once(site: Site) -> None:
         await page.get_by_label("Scopes", exact=True).fill("user:read")
         await page.get_by_label("Name").fill("The shop")
         await page.get_by_role("button", name="Create key").click()
-        await expect(page.get_by_role("alert")).to_contain_text("There is no user:read; there are *, activities:read")
+        await expect(page.get_by_role("alert")).to_contain_text(
+            "Unknown scope: user:read. Choose from: *, activities:read"
+        )
         await is_fine(page)
         await page.get_by_label("Scopes", exact=True).fill("")
         await page.get_by_role("button", name="Create key").click()

@@ -293,7 +293,7 @@ async def test_a_new_password_ends_the_other_sign_ins(ada: Account) -> None:
     with pytest.raises(WrongSignIn):
         await ada.enter()
     await ada.enter(NEW)
-    assert "Your password at" in " ".join(subject for subject, _ in await ada.mails())
+    assert "password was changed" in " ".join(subject for subject, _ in await ada.mails())
 
 
 async def test_a_mail_tells_of_a_browser_that_is_new(ada: Account) -> None:

@@ -191,7 +191,7 @@ async def test_nobody_makes_tokens_of_others_nor_more_than_ten(service: Service)
         with pytest.raises(TokensAreOwn):
             await operators.make_token(tx, by(tx, ada), bo, "his")
         made = [await operators.make_token(tx, by(tx, bo), bo, f"n{n}") for n in range(domain.MOST_TOKENS)]
-        with pytest.raises(IncorrectParams, match="revoke one first"):
+        with pytest.raises(IncorrectParams, match="Revoke one first"):
             await operators.make_token(tx, by(tx, bo), bo, "one more")
         await operators.revoke_token(tx, by(tx, bo), made[0][0])
         await operators.make_token(tx, by(tx, bo), bo, "one more")

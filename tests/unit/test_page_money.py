@@ -10,7 +10,7 @@ from almoner.platform.pages.translations import LOCALE_FOLDER
 
 # How a language says that somebody was charged or was not, that a gift is paid, complete or safe.
 CLAIMS: Final = {
-    "en": r"charged?\b|debited|taken from|(been|was|were|is) paid\b|been completed|is complete\b|\bsafe[.:]|was refunded",
+    "en": r"charged?\b|debited|taken from|(been|was|is) paid\b|been completed|is complete\b|\bsafe[.:]|was refunded",
     "ar": r"خصم|لم يُدفع|دُفع هذا|تبرعك في أمان|اكتمل|تكتمل",
     "de": r"berechnet|abgebucht|nicht bezahlt|(wurde|ist) bezahlt|abgeschlossen|Spende ist sicher",
     "es": r"cobra(do)?\b|se ha pagado|completado|a salvo",

@@ -152,7 +152,7 @@ def old_key_ends(now: datetime, overlap: timedelta) -> datetime:
 def ensure_known(asked: frozenset[str]) -> None:
     """Whether some route asks for each of the scopes. Raises UnknownScopes, which names all that none asks for."""
     if strange := sorted(asked - SCOPES):
-        raise UnknownScopes(f"there is no {', '.join(strange)}; there are {', '.join(sorted(SCOPES))}")
+        raise UnknownScopes(f"unknown scope: {', '.join(strange)}. Choose from: {', '.join(sorted(SCOPES))}")
 
 
 def scopes_for(kind: Kind, asked: frozenset[str]) -> frozenset[str]:

@@ -116,7 +116,7 @@ class KeyPages:
                 return self._secret(visitor, *made)
             case "revoke":
                 if not visitor.typed("sure"):
-                    raise IncorrectParams("sure: select the box to confirm that you want to revoke this key")
+                    raise IncorrectParams("sure: confirm that you want to revoke this key")
                 async with self._desk.db.write() as tx:
                     await key_ring.revoke(tx, by, key)
                 return to(f"{visitor.place.home}/keys?told=revoked")

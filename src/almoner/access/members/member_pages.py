@@ -176,7 +176,7 @@ class MemberPages:
         if pressed not in acts:
             raise NotFound
         if pressed == "remove" and not visitor.typed("sure"):
-            raise IncorrectParams("select the box to confirm that you want to remove this member")
+            raise IncorrectParams("confirm that you want to remove this member")
         told, act = acts[pressed]
         async with self._desk.db.write() as tx:
             await act(tx)

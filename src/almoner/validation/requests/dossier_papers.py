@@ -45,12 +45,12 @@ _OCCASIONS: Final = {
 }
 _KEPT: Final = "The operator's note is kept by the service provider."
 _PLAIN: Final = (
-    "Names in scripts that this document cannot display are shown in Latin letters. The JSON version of this dossier has "
-    "the original names."
+    "Names in scripts that this document cannot display are shown in Latin letters. The JSON version of this dossier "
+    "has the original names."
 )
 _CHECKING: Final = (
-    "This file is digitally signed (Ed25519) by the service that created it. The public key is published by that service "
-    "at /.well-known/almoner-keys. To verify the file offline, use Almoner's docs/verify_document.py."
+    "This file is digitally signed (Ed25519) by the service that created it, which publishes the public key at "
+    "/.well-known/almoner-keys. To verify the file offline, use Almoner's docs/verify_document.py."
 )
 _Row = dict[str, object]
 
