@@ -2,8 +2,8 @@
 
     python check_audit_heads.py key.pem /path/to/audit-heads
 
-Needs Python 3.11 and `cryptography`. The key is what `almoner audit key` printed on the day the service began. Exits
-with 1 when a line was not signed with it, or when the heads of a scope contradict each other.
+Needs Python 3.11 and `cryptography`. The key is what `almoner audit public-key` printed when the service was set up.
+Exits with 1 if a line was not signed with it, or if the heads of a scope contradict each other.
 """
 
 import json

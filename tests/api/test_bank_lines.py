@@ -141,7 +141,7 @@ async def test_m12_an_imported_line_confirms_no_payout_that_one_person_could_hav
     await heard(alone, moved("B1", -2437, end_to_end=payout["endToEndId"]), moved("B2", -2437, "by hand"))
     found, named = await lines(alone), uuid_of(alone, "disbursement", payout["id"])
     assert found["B1"].reason == "unconfirmed"
-    with pytest.raises(StatementRefused, match="went in no released file"):
+    with pytest.raises(StatementRefused, match="disbursement without a released file"):
         async with alone.db.write() as tx:
             await service.assign_payout(tx, found["B2"].id, named, by="officer")
     assert (await payouts(partner))[0]["status"] == "SENT"

@@ -150,7 +150,7 @@ async def test_s4_a_payout_of_very_many_gifts_moves_them_in_bounded_transactions
         assert (await api.get("/v1/donations", status="DISBURSED", pageSize=1)).json()["totalResults"] == 0
         await api.close()
     figures.write(
-        "payouts",
+        "disbursements",
         "one payout of very many gifts, by two runs at once",
         f"{many:,} gifts: sent and confirmed in {seconds:.1f} s, returned in {back:.1f} s",
     )

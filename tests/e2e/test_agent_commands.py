@@ -65,7 +65,7 @@ async def test_a_reviewer_sees_the_evidence_and_lets_the_applicant_through(
         "fail",
     ):
         assert fact in printed, printed
-    assert await types("reviews", "accept", made["id"], *NOTE) == (0, f"{made['id']} is accepted.\n")
+    assert await types("reviews", "accept", made["id"], *NOTE) == (0, f"{made['id']} has been accepted.\n")
     approved = await shown(api, made)
     assert approved["status"] == "approved"
     assert (await told(service, api))[-1] == ("approved", approved)
@@ -84,7 +84,7 @@ async def test_a_reviewer_rejects_with_a_code_of_settled_4(service: Service, api
 async def test_who_expires_waits_for_nobody_any_more(service: Service, api: Client, types: Type) -> None:
     organisation = await factories.nonprofit(service)
     source = ("--source", "https://register.example/1")
-    await types("agents", "contact", organisation, "info@quiet.example", *source)
+    await types("agents", "set-contact", organisation, "info@quiet.example", *source)
     made = await in_review(service, api, organisation)
     assert "nonprofit_asked" in (await types("reviews", "list"))[1]
     service.clock.advance(days=30)
@@ -100,12 +100,12 @@ async def test_where_a_nonprofit_is_asked_is_recorded_with_its_source(
     made = await in_review(service, api, organisation)
     source = ("--source", "https://register.example/1")
     for wrong in ("ada@relief.example", "nobody"):
-        assert (await types("agents", "contact", organisation, wrong, *source))[0] == 2
-    assert (await types("agents", "contact", organisation, "info@relief.example", "--source", " "))[0] == 2
+        assert (await types("agents", "set-contact", organisation, wrong, *source))[0] == 2
+    assert (await types("agents", "set-contact", organisation, "info@relief.example", "--source", " "))[0] == 2
     unknown = service.db.deployment.ids.example("organisation")
-    assert (await types("agents", "contact", unknown, "info@relief.example", *source))[0] == 2
-    status, printed = await types("agents", "contact", organisation, "info@relief.example", *source)
-    assert (status, "applicants in review: 1" in printed) == (0, True)
+    assert (await types("agents", "set-contact", unknown, "info@relief.example", *source))[0] == 2
+    status, printed = await types("agents", "set-contact", organisation, "info@relief.example", *source)
+    assert (status, "confirmation requests sent: 1" in printed) == (0, True)
     service.clock.advance(minutes=5)  # the command lives in real time
     mail = await mail_to(service, api, "info@relief.example")
     assert "Ada Byron" in mail["subject"]

@@ -54,7 +54,7 @@ async def test_an_appeal_is_decided_by_another_operator(service: Service, api: C
         assert (status, "another operator" in printed) == (1, True)
     await olive("release", appeal["id"])
     assert (await otto("show", appeal["id"]))[0] == 0
-    assert await otto("accept", appeal["id"], "--note", NOTE) == (0, f"{appeal['id']} is accepted.\n")
+    assert await otto("accept", appeal["id"], "--note", NOTE) == (0, f"{appeal['id']} has been accepted.\n")
     assert (await appeals.shown(api, appeal))["status"] == "reversed"
     assert (await shown(api, failed))["status"] == "succeeded"
     assert appeal["id"] not in (await otto("list"))[1]

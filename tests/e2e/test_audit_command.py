@@ -63,7 +63,7 @@ async def test_v8_a_log_whose_exported_heads_are_away_is_not_proved(
         await typed("audit", "sign")
         folder.rename(tmp_path / "elsewhere")
         status, said = await typed("audit", "verify")
-        assert (status, "is the store mounted?" in said, "1 BROKEN" in said) == (1, True, True), said
+        assert (status, "is the folder mounted?" in said, "1 BROKEN" in said) == (1, True, True), said
         status, said = await typed("audit", "verify", "--without-heads")
         assert (status, "9 entries of 1 chains: OK" in said) == (0, True), said
         folder.mkdir()
@@ -94,7 +94,7 @@ async def test_v8_an_export_is_checked_with_the_public_key_alone(empty_database:
         typed = terminal(service, tmp_path, AUDIT_HEADS=str(folder))
         log = await begun(service, folder)
         await typed("audit", "sign")
-        _, pem = await typed("audit", "key")
+        _, pem = await typed("audit", "public-key")
         key.write_text(pem)
 
     def check() -> tuple[int, str]:

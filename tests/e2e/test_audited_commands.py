@@ -41,21 +41,17 @@ PROCESSES = frozenset({"run", "serve", "worker", "migrate", "clean", "release-co
 """They run or make the deployment; what they do for somebody has entries of its own."""
 READS = frozenset(
     {
-        "gift-aid claims adjustments", "gift-aid claims list",
-        "disputes list", "disputes show",
-        "refunds list", "refunds refused", "refunds show",
-        "activities suggest", "approvals list", "audit key", "audit list", "audit sign", "audit verify", "keys list",
-        "members groups", "members list", "members provider show", "members provider test", "operators list",
-        "operators tokens list", "requests list", "requests over",
-        "documents trash", "registers show",
-        "bank-files list", "bank-lines gaps", "bank-lines list", "bank-lines reports",
-        "partners list", "payees list", "payees show",
-        "payouts holds", "payouts list",
-        "payouts show", "registers diff", "registers list", "registers status", "reviews list", "selfcheck",
+        "activities suggest", "approvals list", "audit list", "audit public-key", "audit sign", "audit verify",
+        "bank-statements gaps", "bank-statements lines", "bank-statements provider-payouts",
+        "disbursements holds", "disbursements list", "disbursements show", "disputes list", "disputes show",
+        "documents trash", "donation-requests list", "donation-requests overpayments",
+        "gift-aid claims adjustments", "gift-aid claims list", "keys list", "members groups", "members list",
+        "members sso show", "members sso test", "operators list", "operators tokens list", "partners list",
+        "payee-accounts list", "payee-accounts show", "payment-files list", "refunds failed", "refunds list",
+        "refunds show", "registers diff", "registers list", "registers show", "registers status",
+        "reviews list", "selfcheck", "settlements list", "settlements unmatched", "settlements unreconciled",
+        "unallocated-payments list", "verifications flags", "verifications list", "verifications show",
         "watchlists status",
-        "settlements exceptions", "settlements list", "settlements waiting", "suspense list", "verifications flags",
-        "verifications list",
-        "verifications show",
     }
 )  # fmt: skip
 
@@ -150,18 +146,18 @@ async def test_v8_every_writing_command_leaves_an_entry_when_it_succeeds(world: 
 
 
 async def partners_keys_and_members(world: World) -> None:
-    partner = word(await world.does("partners", "add", "Bright Bank"), "partner")
+    partner = word(await world.does("partners", "create", "Bright Bank"), "partner")
     await world.does("partners", "brand", partner, "--colour", "#E6007E")
-    await world.does("partners", "issuer", partner, "--name", "Bright Bank Foundation")
-    await world.does("partners", "set", partner, "--currency", "GBP")
-    key = word(await world.does("keys", "add", "--partner", partner, "--name", "till"), "key")
+    await world.does("partners", "receipt-issuer", partner, "--name", "Bright Bank Foundation")
+    await world.does("partners", "settings", partner, "--currency", "GBP")
+    key = word(await world.does("keys", "create", "--partner", partner, "--name", "till"), "key")
     key = word(await world.does("keys", "rotate", key), "key")
     await world.does("keys", "revoke", key)
     await world.does("members", "add", partner, "ann@example.org", "--role", "owner")
     await world.does("members", "add", partner, "bo@example.org", "--role", "developer")
-    await world.does("members", "roles", partner, "bo@example.org", "--role", "finance")
-    await world.does("members", "change", partner, "bo@example.org", "--name", "Bo Okafor")
-    await world.does("members", "invite", partner, "bo@example.org")
+    await world.does("members", "set-roles", partner, "bo@example.org", "--role", "finance")
+    await world.does("members", "update", partner, "bo@example.org", "--name", "Bo Okafor")
+    await world.does("members", "resend-invitation", partner, "bo@example.org")
     await world.does("members", "reset-second-factor", partner, "bo@example.org")
     await world.does("members", "deactivate", partner, "bo@example.org")
     await world.does("members", "activate", partner, "bo@example.org")
@@ -170,26 +166,34 @@ async def partners_keys_and_members(world: World) -> None:
     async with world.service.db.write() as tx:
         group = world.text("group", (await members.create_group(tx, scope.partner, {"displayName": "Bookkeepers"})).id)
     await world.does("members", "map-group", world.text("partner", scope.partner.id), group, "finance")
-    provider = ("--name", "Example ID", "--issuer", "https://id.example.org", "--client-id", "almoner", "--public")
-    await world.does("members", "provider", "set", partner, *provider)
+    provider = (
+        "--name",
+        "Example ID",
+        "--issuer",
+        "https://id.example.org",
+        "--client-id",
+        "almoner",
+        "--public-client",
+    )
+    await world.does("members", "sso", "set", partner, *provider)
     async with world.service.db.write() as tx:
         await tx.execute(BOUND, tx.ids.parse("partner", partner))
-    await world.does("members", "provider", "unbind", partner, "ann@example.org")
-    await world.does("members", "provider", "remove", partner)
+    await world.does("members", "sso", "unlink", partner, "ann@example.org")
+    await world.does("members", "sso", "remove", partner)
 
 
 async def the_operators(world: World) -> None:
     await world.does("operators", "add", "carl@example.org", "--name", "Carl", "--role", "reviewer")
     _, listed = await world.typed("operators", "list")
     carl = next(word for line in listed.splitlines() if "carl@" in line for word in line.split() if "operator_" in word)
-    await world.does("operators", "invite", carl)
-    await world.does("operators", "roles", carl, "--role", "finance")
-    await world.does("operators", "change", carl, "--name", "Carl Gustav")
+    await world.does("operators", "resend-invitation", carl)
+    await world.does("operators", "set-roles", carl, "--role", "finance")
+    await world.does("operators", "update", carl, "--name", "Carl Gustav")
     await world.does("operators", "reset-second-factor", carl)
     await world.does("operators", "deactivate", carl)
     await world.does("operators", "activate", carl)
-    await world.does("operators", "two-people", "on")
-    await world.does("operators", "two-people", "off")
+    await world.does("operators", "two-person-approval", "on")
+    await world.does("operators", "two-person-approval", "off")
     spare = await operator(world.service, "reviewer")
     _, listed = await world.typed("operators", "tokens", "list", spare.id)
     token = next(word for word in listed.split() if "token_" in word)
@@ -211,7 +215,7 @@ async def registers_and_verifications(world: World) -> None:
     nonprofit = await factories.nonprofit(world.service)
     await world.does("organisations", "reindex")
     await world.does("organisations", "brand", nonprofit, "--colour", "#E6007E")
-    await world.does("agents", "contact", nonprofit, "info@relief.example", "--source", "the register's page")
+    await world.does("agents", "set-contact", nonprofit, "info@relief.example", "--source", "the register's page")
     approved, rejected = [await factories.verification(world.service, world.api) for _ in range(2)]
     await world.does("verifications", "approve", approved["id"], *NOTE)
     await world.does("verifications", "reject", rejected["id"], "--reason", "other", *NOTE)
@@ -221,18 +225,18 @@ async def registers_and_verifications(world: World) -> None:
 
 async def a_flag(world: World, nonprofit: str) -> None:
     proposing = (
-        "payees", "propose", nonprofit, "--currency", "USD", "--holder", "A", "--town", "B", "--country", "USA",
+        "payee-accounts", "propose", nonprofit, "--currency", "USD", "--holder", "A", "--town", "B", "--country", "USA",
         "--routing", "011000015", "--account", "987654321", *NOTE,
     )  # fmt: skip
-    await world.does("agents", "contact", nonprofit, "info@relief.example", "--source", "the register's page")
+    await world.does("agents", "set-contact", nonprofit, "info@relief.example", "--source", "the register's page")
     [pending] = data(await world.api.get("/v1/monetary-donation-verifications", organisationId=nonprofit))
-    await world.does("verifications", "ask", pending["id"], "--language", "de")
+    await world.does("verifications", "request-confirmation", pending["id"], "--language", "de")
     account = (await world.does(*proposing, other=True)).split()[0]
-    await world.does("payees", "approve", account, "--number", "011000015 987654321", *NOTE)
+    await world.does("payee-accounts", "approve", account, "--number", "011000015 987654321", *NOTE)
     _, printed = await world.typed("verifications", "flags")
     flag = next(one for one in printed.split() if "verificationflag_" in one)
-    await world.does("verifications", "lift", flag, *NOTE)
-    await world.does("verifications", "lift", flag, *NOTE, other=True)
+    await world.does("verifications", "clear-flag", flag, *NOTE)
+    await world.does("verifications", "clear-flag", flag, *NOTE, other=True)
 
 
 async def the_queue(world: World) -> None:
@@ -253,11 +257,11 @@ async def the_queue(world: World) -> None:
 
 
 async def settlements_and_held_money(world: World) -> None:
-    for what in ("refund", "dismiss"):
+    for what in ("refund", "write-off"):
         api = world.service.client((await world.service.tenant()).secret)
         giving = await donors.open_session(world.service, api)
         held = world.text("heldpayment", (await held_for(giving, "unknown_payment")).id)
-        await world.does("suspense", what, held, *NOTE)
+        await world.does("unallocated-payments", what, held, *NOTE)
         await api.close()
     giving = await donors.open_session(world.service, world.api)
     await transfers.begun(giving)
@@ -265,24 +269,24 @@ async def settlements_and_held_money(world: World) -> None:
     await transfers.stated(giving, transfers.came("AUDIT-3", 2400, named), reference="AUDIT-3")
     async with world.service.db.write() as tx:
         [short] = await suspense.with_reference(tx, named)
-    await world.does("suspense", "accept", world.text("heldpayment", short.id), *NOTE)
-    for what in ("done-by-hand", "refuse", "ask-again"):
+    await world.does("unallocated-payments", "apply", world.text("heldpayment", short.id), *NOTE)
+    for what in ("mark-sent", "mark-failed", "retry"):
         gift = await factories.donation(world.service, world.api)
-        await world.does("refunds", "begin", gift["id"], "--amount", "100", *NOTE)
+        await world.does("refunds", "create", gift["id"], "--amount", "100", *NOTE)
         (refund,) = await refunds.of(world.service, gift)
-        told = {"done-by-hand": ("--called", f"tpr_{gift['id']}", *NOTE), "refuse": NOTE}.get(what, ())
+        told = {"mark-sent": ("--reference", f"tpr_{gift['id']}", *NOTE), "mark-failed": NOTE}.get(what, ())
         await world.does("refunds", what, world.text("refund", refund.id), *told)
     gift = await factories.donation(world.service, world.api)
     unsent = await refunds.begun(world.service, gift)
     async with world.service.db.write() as tx:
         await refunding.record_refused(tx, unsent.id, "the card is closed")
-    await world.does("refunds", "let-rest", world.text("refund", unsent.id), *NOTE)
-    for what in ("won", "lost", "ask"):
+    await world.does("refunds", "resolve", world.text("refund", unsent.id), *NOTE)
+    for what in ("mark-won", "mark-lost", "refresh"):
         disputed = await factories.donation(world.service, world.api)
         await simulate(world.api, disputed["id"], "dispute")
         async with world.service.db.read() as tx:
             [newest] = await disputes.newest(tx, ["open"], 1)
-        told = NOTE if what != "ask" else ()
+        told = NOTE if what != "refresh" else ()
         await world.does("disputes", what, world.text("dispute", newest.id), *told)
     await factories.donation(world.service, world.api)
     file = world.home / "po_1.csv"
@@ -295,7 +299,7 @@ async def settlements_and_held_money(world: World) -> None:
     file.write_bytes(report(("payment", "tp_other", 2.0, 0.0), reference="po_1"))
     assert (await world.typed("settlements", "import", "test", str(file)))[0] == 1
     assert await world.entries() == before, "nothing was imported: nothing says that it was"
-    await world.does("settlements", "clear", "test", "po_1", "tp_nobody", *NOTE)
+    await world.does("settlements", "dismiss", "test", "po_1", "tp_nobody", *NOTE)
 
 
 async def donation_requests(world: World) -> None:
@@ -304,23 +308,24 @@ async def donation_requests(world: World) -> None:
     await asking.invoice_partner(world.service.db, Unasked((await _partner(world)).id, "USD"), now_asked=True)
     [request] = data(await world.api.get("/v1/donation-requests"))
     transfer = ("--bank-reference", "TX-AUDITED")
-    printed = await world.does("requests", "receive", request["reference"], "12.00", "USD", *transfer)
+    printed = await world.does("donation-requests", "record-payment", request["reference"], "12.00", "USD", *transfer)
     assert printed == (
-        f"12.00 USD is booked on {request['reference']}.\n"
-        "2.00 USD of it is more than was asked for, and held: see `almoner requests over`.\n"
+        f"12.00 USD has been recorded for {request['reference']}.\n"
+        "2.00 USD of it is an overpayment and is held: see `almoner donation-requests overpayments`.\n"
     )
-    _, listed = await world.typed("requests", "over")
+    _, listed = await world.typed("donation-requests", "overpayments")
     held = next(word for word in listed.split() if "requestpayment_" in word)
     await factories.direct(world.service, world.api, amount=150)
     await asking.invoice_partner(world.service.db, Unasked((await _partner(world)).id, "USD"), now_asked=True)
     other = data(await world.api.get("/v1/donation-requests"))[0]["reference"]
-    assert await world.does("requests", "apply", held, other, *NOTE) == (
-        f"1.50 USD pays {other}.\n0.50 USD is still held: see `almoner requests over`.\n"
+    assert await world.does("donation-requests", "apply-overpayment", held, other, *NOTE) == (
+        f"1.50 USD has been applied to {other}.\n"
+        "0.50 USD is still held: see `almoner donation-requests overpayments`.\n"
     )
-    _, listed = await world.typed("requests", "over")
+    _, listed = await world.typed("donation-requests", "overpayments")
     held = next(word for word in listed.split() if "requestpayment_" in word)
-    assert await world.does("requests", "return-over", held, *NOTE) == "0.50 USD went back.\n"
-    await world.does("requests", "run")
+    assert await world.does("donation-requests", "return-overpayment", held, *NOTE) == "0.50 USD has been returned.\n"
+    await world.does("donation-requests", "run")
     async with world.service.db.read() as tx:
         [entry] = await audit.page(tx, audit.DEPLOYMENT, limit=1)
     assert (entry.action, entry.details) == ("requests.run", {"made": 0, "waiting": 0})
@@ -328,11 +333,11 @@ async def donation_requests(world: World) -> None:
     for words, said in {
         (request["reference"], "1.00", "USD", *transfer): "the transfer TX-AUDITED was noted before",
         ("ALM-AAAAA-AAAAA", "1.00", "USD", "--bank-reference", "x"): "there is no donation request ALM-AAAAA-AAAAA",
-        (request["id"], "1.001", "USD", "--bank-reference", "x"): "'1.001' is no amount of USD, such as 1234.56",
-        (request["id"], "0", "USD", "--bank-reference", "x"): "'0' is no amount of USD, such as 1234.56",
-        (request["id"], "1", "XXX", "--bank-reference", "x"): "'XXX' is no active ISO 4217 currency",
+        (request["id"], "1.001", "USD", "--bank-reference", "x"): "'1.001' is not an amount in USD such as 1234.56",
+        (request["id"], "0", "USD", "--bank-reference", "x"): "'0' is not an amount in USD such as 1234.56",
+        (request["id"], "1", "XXX", "--bank-reference", "x"): "'XXX' is not an active ISO 4217 currency",
     }.items():
-        status, printed = await world.typed("requests", "receive", *words)
+        status, printed = await world.typed("donation-requests", "record-payment", *words)
         assert status != 0
         assert said in " ".join(printed.replace("│", " ").split()), printed
     assert await world.entries() == before
@@ -340,15 +345,15 @@ async def donation_requests(world: World) -> None:
 
 async def gift_aid(world: World) -> None:
     made = await declared(world.api)
-    printed = await world.does("gift-aid", "cancel", made["id"], "--from", "2026-01-31")
-    assert printed == f"{made['id']} covers no gift made from 2026-01-31T00:00:00.000Z on.\n"
+    printed = await world.does("gift-aid", "cancel-declaration", made["id"], "--from", "2026-01-31")
+    assert printed == f"{made['id']} does not cover donations made from 2026-01-31T00:00:00.000Z.\n"
     before = await world.entries()
     for words, said in {
         (made["id"],): "the declaration was cancelled on",
-        (world.service.db.deployment.ids.example("giftaid"),): "there is no gift aid declaration",
+        (world.service.db.deployment.ids.example("giftaid"),): "there is no Gift Aid declaration",
         (made["id"], "--from", "someday"): "--from 'someday'",
     }.items():
-        status, told = await world.typed("gift-aid", "cancel", *words)
+        status, told = await world.typed("gift-aid", "cancel-declaration", *words)
         assert status != 0
         assert said in " ".join(told.replace("│", " ").split()), told
     assert await world.entries() == before
@@ -361,43 +366,43 @@ async def _partner(world: World) -> Partner:
 
 async def accounts_and_bank_files(world: World, nonprofit: str) -> None:
     proposing = (
-        "payees", "propose", nonprofit, "--currency", "USD", "--holder", "A", "--town", "B", "--country", "USA",
+        "payee-accounts", "propose", nonprofit, "--currency", "USD", "--holder", "A", "--town", "B", "--country", "USA",
         "--routing", "011000015", "--account", "123456789", *NOTE,
     )  # fmt: skip
     refused = (await world.does(*proposing)).split()[0]
-    await world.does("payees", "refuse", refused, *NOTE, other=True)
+    await world.does("payee-accounts", "reject", refused, *NOTE, other=True)
     approved = (await world.does(*proposing)).split()[0]
-    await world.does("payees", "approve", approved, "--number", "011000015 123456789", *NOTE, other=True)
-    made = (await world.does("bank-files", "make", "USD")).split()[0]
-    await world.does("bank-files", "withdraw", made, *NOTE)
-    made = (await world.does("bank-files", "make", "USD")).split()[0]
+    await world.does("payee-accounts", "approve", approved, "--number", "011000015 123456789", *NOTE, other=True)
+    made = (await world.does("payment-files", "create", "USD")).split()[0]
+    await world.does("payment-files", "withdraw", made, *NOTE)
+    made = (await world.does("payment-files", "create", "USD")).split()[0]
     out = world.home / "payments.xml"
-    await world.does("bank-files", "release", made, "--out", str(out), other=True)
-    await world.does("bank-files", "write", made, "--out", str(world.home / "again.xml"))
+    await world.does("payment-files", "release", made, "--out", str(out), other=True)
+    await world.does("payment-files", "export", made, "--out", str(world.home / "again.xml"))
     answer = world.home / "answer.xml"
     answer.write_bytes(bank.answer_to(out.read_text().partition("<MsgId>")[2].partition("<")[0], whole="ACSP"))
-    await world.does("bank-files", "answer", str(answer))
+    await world.does("payment-files", "import-status", str(answer))
     statement = world.home / "statement.xml"
     request = await asked(world.service, world.api, 700)
     moved = [camt.entry(name, 700, currency="USD") for name in ("AUDIT-1", "AUDIT-2")]
     statement.write_bytes(camt.statement(*moved, currency="USD", account=camt.other(bank.NUMBER)))
-    await world.does("bank-lines", "import", str(statement))
+    await world.does("bank-statements", "import", str(statement))
     async with world.service.db.read() as tx:
         lines = [world.text("bankline", row[0]) for row in await tx.fetch(WAITING_LINES)]
-    await world.does("bank-lines", "assign", lines[0], "--request", request["reference"])
-    await world.does("bank-lines", "dismiss", lines[1], *NOTE)
+    await world.does("bank-statements", "match", lines[0], "--request", request["reference"])
+    await world.does("bank-statements", "dismiss", lines[1], *NOTE)
     account = camt.other(bank.NUMBER)
     statement.write_bytes(
         camt.statement(opening=1, currency="USD", account=account, reference="AUDIT-2", day="2026-03-03")
     )
-    await world.does("bank-lines", "import", str(statement))
+    await world.does("bank-statements", "import", str(statement))
     async with world.service.db.read() as tx:
         gap = world.text("bankstatement", await tx.fetchval("select id from bank_statement_gap limit 1"))
-    await world.does("bank-lines", "explain", gap, *NOTE)
+    await world.does("bank-statements", "explain", gap, *NOTE)
     async with world.service.db.read() as tx:
-        report = await tx.fetchval("select provider || '/' || reference from unreconciled_settlement limit 1")
-    await world.does("bank-lines", "explain", report, *NOTE)
-    assert (await world.typed("bank-lines", "explain", report, *NOTE))[0] == 1
+        report = await tx.fetchval("select provider || '/' || reference from settlement_unbanked limit 1")
+    await world.does("bank-statements", "explain", report, *NOTE)
+    assert (await world.typed("bank-statements", "explain", report, *NOTE))[0] == 1
 
 
 async def gift_aid_claims(world: World) -> None:
@@ -409,7 +414,7 @@ async def gift_aid_claims(world: World) -> None:
     await cause.gift(2000)
     left = await cause.gift(2000, firstName=None)
     claims = ("gift-aid", "claims")
-    sums = "Gifts: 1, of 20.00 GBP. Lines: 1. 5.00 GBP, less an adjustment of 1.50 GBP: 3.50 GBP is due."
+    sums = "Donations: 1, of 20.00 GBP. Lines: 1. 5.00 GBP, less an adjustment of 1.50 GBP: 3.50 GBP is due."
 
     async def drafted() -> str:
         return word(await world.does(*claims, "draft", "--organisation", cause.organisation), "claim")
@@ -418,10 +423,10 @@ async def gift_aid_claims(world: World) -> None:
     status, told = await world.typed(*claims, "draft", "--organisation", cause.organisation, "--before", "2020-01-01")
     assert (status, told) == (0, "There is nothing to claim.\n")
     assert sums in await world.does(*claims, "withdraw", first, *NOTE)
-    assert sums in await world.does(*claims, "submitted", second := await drafted(), "--reference", "CH-1")
-    assert sums in await world.does(*claims, "rejected", second, *NOTE)
+    assert sums in await world.does(*claims, "mark-submitted", second := await drafted(), "--reference", "CH-1")
+    assert sums in await world.does(*claims, "mark-rejected", second, *NOTE)
     printed = await world.does(*claims, "draft", "--organisation", cause.organisation)
-    assert printed.splitlines()[0] == f"{left['id']} is left out: there is no first name, and no initial"
+    assert printed.splitlines()[0] == f"Left out {left['id']}: there is no first name, and no initial"
     assert printed.splitlines()[2] == sums
     third = word(printed, "claim")
     printed = await world.does(*claims, "schedule", third)
@@ -430,15 +435,15 @@ async def gift_aid_claims(world: World) -> None:
     await world.does(*claims, "schedule", third, "--out", str(out))
     assert out.read_text("utf-8").splitlines() == printed.splitlines()
     assert out.stat().st_mode & 0o777 == 0o600
-    assert sums in await world.does(*claims, "submitted", third, "--reference", "CH-2")
+    assert sums in await world.does(*claims, "mark-submitted", third, "--reference", "CH-2")
     before = await world.entries()
     unknown = world.service.db.deployment.ids.example("giftaidclaim")
     for words, said in {
-        ("schedule", third, "--out", str(out)): "is there already: name a new file",
+        ("schedule", third, "--out", str(out)): "already exists: name a new file",
         ("schedule", unknown, "--out", str(world.home / "never.csv")): "there is no claim",
-        ("paid", third, "--amount", "5.00"): "3.50 GBP is due: say by --note why HMRC paid 5.00 GBP",
+        ("mark-paid", third, "--amount", "5.00"): "3.50 GBP is due: say by --note why HMRC paid 5.00 GBP",
         ("withdraw", third, *NOTE): "the claim is submitted: it cannot be withdrawn",
-        ("paid", unknown): "there is no claim",
+        ("mark-paid", unknown): "there is no claim",
         ("draft", "--organisation", cause.organisation, "--year-end", "02-29"): "must be a day of every year",
         ("draft", "--organisation", cause.organisation, "--before", "soon"): "--before 'soon'",
     }.items():
@@ -447,11 +452,11 @@ async def gift_aid_claims(world: World) -> None:
         assert said in " ".join(told.replace("│", " ").split()), told
     assert await world.entries() == before
     assert not (world.home / "never.csv").exists()
-    assert sums in await world.does(*claims, "paid", third)
+    assert sums in await world.does(*claims, "mark-paid", third)
     await cause.gift(3000)
     await api.close()
     printed = await world.does(*claims, "draft", "--organisation", cause.organisation)
-    assert printed.splitlines()[2] == "Gifts: 1, of 30.00 GBP. Lines: 1. 7.50 GBP is due."
+    assert printed.splitlines()[2] == "Donations: 1, of 30.00 GBP. Lines: 1. 7.50 GBP is due."
     _, listed = await world.typed(*claims, "list", "--organisation", cause.organisation)
     rows = [re.split(" {2,}", line.replace(" GBP", ""))[3:9] for line in listed.splitlines()[1:]]
     assert rows == [
@@ -467,11 +472,11 @@ async def payouts_and_reassignments(world: World) -> None:
     service, api = world.service, world.api
     nonprofit, other = [await factories.nonprofit(service) for _ in range(2)]
     given = await factories.donation(service, api)
-    await world.does("donations", "reassign", given["id"], other, "--ground", "merged", "--reason", "it merged")
+    await world.does("donations", "reassign", given["id"], other, "--reason", "merged", "--note", "it merged")
     await verified(service, api, nonprofit)
     await settled(service, api, nonprofit)
-    await world.does("payouts", "hold", nonprofit, *NOTE)
-    await world.does("payouts", "release", nonprofit, *NOTE, other=True)
+    await world.does("disbursements", "hold", nonprofit, *NOTE)
+    await world.does("disbursements", "release", nonprofit, *NOTE, other=True)
     await payout_flows.collect_all(service.db, Rules())
     [payout] = await payouts(api, organisationId=nonprofit)
     id_ = service.db.deployment.ids.parse("disbursement", payout["id"])
@@ -479,10 +484,10 @@ async def payouts_and_reassignments(world: World) -> None:
     async with service.db.write() as tx:
         await payout_service.send(tx, id_, Rules())  # as in production, where a person confirms
     await accounts_and_bank_files(world, nonprofit)
-    await world.does("payouts", "remittance", payout["id"], "--pdf", str(world.home / "remittance.pdf"))
-    await world.does("payouts", "confirm", payout["id"])
-    await world.does("payouts", "return", payout["id"], "--reason", "account closed")
-    await world.does("payouts", "run")
+    await world.does("disbursements", "remittance", payout["id"], "--pdf", str(world.home / "remittance.pdf"))
+    await world.does("disbursements", "confirm", payout["id"])
+    await world.does("disbursements", "mark-returned", payout["id"], "--reason", "account closed")
+    await world.does("disbursements", "run")
     async with service.db.read() as tx:
         [entry] = await audit.page(tx, audit.DEPLOYMENT, limit=1)
     assert (entry.action, entry.details) == ("payouts.run", {"sent": 0, "refused": 0})

@@ -1,4 +1,4 @@
-"""`almoner bank-lines` as people type it, over the database of a service."""
+"""`almoner bank-statements` as people type it, over the database of a service."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -46,7 +46,7 @@ async def heard(almoner: Type, folder: Path, *entries: Entry, name: str = "S1") 
     """The officer imports a statement."""
     file = folder / f"{name}.xml"
     file.write_bytes(camt.statement(*entries, reference=name, currency="USD"))
-    status, told = await almoner("bank-lines", "import", str(file))
+    status, told = await almoner("bank-statements", "import", str(file))
     assert status == 0, told
     return told
 
@@ -75,23 +75,24 @@ async def test_m7_a_report_is_listed_with_its_age_until_a_line_is_assigned_to_it
     async with service.db.read() as tx:
         payment = await tx.fetchval("select provider_payment from payment limit 1")
     await imported(service, report(("payment", payment, 25.0, 1.0), reference="po_12345"), "test")
-    assert "po_12345" not in (await almoner("bank-lines", "reports"))[1], "no statement of the currency is imported"
+    assert "po_12345" not in (await almoner("bank-statements", "provider-payouts"))[1], (
+        "no statement of the currency is imported"
+    )
     told = await heard(almoner, tmp_path, came("B1", 2400, "card payments"), came("B2", 2300, "po_12345"))
     assert told == (
-        "1 new statement; 2 open lines looked at, 0 of them matched.\n"
-        "2 wait for a person: see `almoner bank-lines list`.\n"
+        "1 new statement; 2 open lines checked, 0 matched.\n2 need review: see `almoner bank-statements lines`.\n"
     )
-    listed = (await almoner("bank-lines", "reports"))[1]
+    listed = (await almoner("bank-statements", "provider-payouts"))[1]
     for fact in ("test/po_12345", "2026-03-02", "0 d", "24.00 USD", "an open line names it with another amount"):
         assert fact in listed
     await measured(service, "almoner_bank_lines_open 2.0", "almoner_bank_reports_open 1.0")
     named = await line(service, "B1")
-    assert (await almoner("bank-lines", "assign", named, "--report", "test/po_9"))[1] == (
+    assert (await almoner("bank-statements", "match", named, "--provider-payout", "test/po_9"))[1] == (
         "No report po_9 of test was imported: see `almoner settlements list`.\n"
     )
-    done = await almoner("bank-lines", "assign", named, "--report", "test/po_12345")
-    assert done == (0, f"{named} is assigned to test/po_12345.\n")
-    assert "po_12345" not in (await almoner("bank-lines", "reports"))[1]
+    done = await almoner("bank-statements", "match", named, "--provider-payout", "test/po_12345")
+    assert done == (0, f"{named} has been matched to test/po_12345.\n")
+    assert "po_12345" not in (await almoner("bank-statements", "provider-payouts"))[1]
     await measured(service, "almoner_bank_lines_open 1.0", "almoner_bank_reports_open 0.0")
 
 
@@ -101,16 +102,20 @@ async def test_m7_what_waits_is_seen_in_one_place_with_its_age(
     await factories.donation(service, api)
     async with service.db.read() as tx:
         payment = await tx.fetchval("select provider_payment from payment limit 1")
-    assert (await almoner("settlements", "waiting"))[1].count("almoner ") == 0
+    assert (await almoner("settlements", "unreconciled"))[1].count("almoner ") == 0
     await imported(service, report(("payment", payment, 25.0, 1.0), ("payment", "tp_odd", 7.0, 0.5)), "test")
     await heard(almoner, tmp_path, came("B1", 2300, "interest"))
-    status, told = await almoner("settlements", "waiting")
+    status, told = await almoner("settlements", "unreconciled")
     assert status == 0
-    for fact in ("a provider's line", "payment tp_odd", "7.00 USD", "no payment of ours has this identifier"):
+    for fact in ("settlement line", "payment tp_odd", "7.00 USD", "no payment of ours has this identifier"):
         assert fact in told
-    for fact in ("a bank line", "23.00 USD", "nothing of ours is named in it", "a provider's payout", "30.50 USD"):
+    for fact in ("bank line", "23.00 USD", "nothing of ours is named in it", "provider payout", "30.50 USD"):
         assert fact in told
-    for see in ("almoner settlements exceptions", "almoner bank-lines list", "almoner bank-lines reports"):
+    for see in (
+        "almoner settlements unmatched",
+        "almoner bank-statements lines",
+        "almoner bank-statements provider-payouts",
+    ):
         assert see in told
     assert told.count("0 h") == 3
     kinds = ("provider_line", "bank_statement_line", "provider_payout")
@@ -124,22 +129,22 @@ async def test_m7_what_was_refused_is_listed_with_what_was_said(
     request = await asked(service, api, 700)
     await paid(service, request, 500, "B1")
     await heard(almoner, tmp_path, came("B1", 700, request["reference"]), came("B2", 200, "the rest"))
-    listed = (await almoner("bank-lines", "list"))[1]
+    listed = (await almoner("bank-statements", "lines"))[1]
     assert "what it names did not take it: the transfer B1 was noted before" in listed
     rest = await line(service, "B2")
-    assert (await almoner("bank-lines", "assign", rest, "--request", request["reference"]))[0] == 0
+    assert (await almoner("bank-statements", "match", rest, "--request", request["reference"]))[0] == 0
     assert [one["status"] for one in await requests(api)] == ["PAID"]
     assert data(await api.get(f"/v1/donation-requests/{request['id']}"))["paidAmount"] == 700
 
 
 async def test_one_thing_is_named_to_assign_a_line_to(almoner: Type, service: Service) -> None:
     name = service.db.deployment.ids.example("bankline")
-    for words in ((), ("--request", "ALM-AAAAA-AAAAA", "--report", "test/po_1")):
-        status, told = await almoner("bank-lines", "assign", name, *words)
-        assert (status, "name one of a request, a donation, a report and a payout" in told) == (2, True)
+    for words in ((), ("--request", "ALM-AAAAA-AAAAA", "--provider-payout", "test/po_1")):
+        status, told = await almoner("bank-statements", "match", name, *words)
+        assert (status, "give one of --request, --donation, --provider-payout and --disbursement" in told) == (2, True)
     unknown = service.db.deployment.ids.example("disbursement")
-    assert (await almoner("bank-lines", "assign", name, "--payout", unknown))[1] == (
-        f"There is no line {name}, or nothing is named {unknown}.\n"
+    assert (await almoner("bank-statements", "match", name, "--disbursement", unknown))[1] == (
+        f"There is no line {name} or no record {unknown}.\n"
     )
 
 
@@ -153,8 +158,8 @@ async def test_m7_a_statement_of_another_account_is_refused_and_the_list_names_t
     for number, said in (("87654321", "this is no account of ours in USD"), (bank.NUMBER, "1 new statement")):
         account = camt.other(number)
         file.write_bytes(camt.statement(came("B1", 500, "interest"), currency="USD", account=account))
-        assert said in (await almoner("bank-lines", "import", str(file)))[1]
-    listed = (await almoner("bank-lines", "list"))[1]
+        assert said in (await almoner("bank-statements", "import", str(file)))[1]
+    listed = (await almoner("bank-statements", "lines"))[1]
     assert bank.NUMBER in listed
     assert "87654321" not in listed
 
@@ -164,5 +169,5 @@ async def test_m7_a_wrong_file_is_refused_in_a_sentence(almoner: Type, tmp_path:
     file = tmp_path / "statement.xml"
     told = camt.statement(came("B1", 500, "interest"), currency="USD")
     file.write_bytes(told.replace(b'<Amt Ccy="USD">5.00</Amt>', f'<Amt Ccy="USD">{wrong}</Amt>'.encode(), 1))
-    status, said = await almoner("bank-lines", "import", str(file))
+    status, said = await almoner("bank-statements", "import", str(file))
     assert (status, f"{wrong} USD is no amount" in said) == (1, True)

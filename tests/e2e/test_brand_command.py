@@ -45,7 +45,7 @@ async def test_what_cannot_be_shown_is_refused_with_a_reason(service: Service, t
         ((), "give a colour, a logo or both"),
         (("--clear", "--colour", "#123456"), "give a colour, a logo or both"),
         (("--colour", "red"), "is no colour such as #0d5c4a"),
-        (("--logo", str(text)), "no JPEG or PNG"),
+        (("--logo", str(text)), "not a readable JPEG or PNG"),
     ):
         status, printed = await almoner("partners", "brand", partner, *words)
         assert status == 2

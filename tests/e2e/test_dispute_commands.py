@@ -61,34 +61,41 @@ async def test_an_officer_sees_a_dispute_and_notes_how_it_ended(
     for fact in (name, made["id"], "25.00 USD", " open ", "fraudulent"):
         assert fact in listed
     shown = (await almoner("disputes", "show", name))[1]
-    for fact in (f"of: {made['id']}", "its payment: tp_", "its dispute: tpd_", "status: open"):
+    for fact in (f"donation: {made['id']}", "provider payment: tp_", "provider dispute: tpd_", "status: open"):
         assert fact in shown
-    assert "borne" not in shown
-    assert await almoner("disputes", "ask", name) == (0, "The provider is asked.\n")
-    assert await almoner("disputes", "lost", name, *NOTE) == (0, f"{name} is lost.\n")
+    assert "absorbed" not in shown
+    assert await almoner("disputes", "refresh", name) == (0, "A worker will fetch the status from the provider.\n")
+    assert await almoner("disputes", "mark-lost", name, *NOTE) == (0, f"{name} is lost.\n")
     assert (await gift(api, made))["refundedAmount"] == 2500
     assert name not in (await almoner("disputes", "list"))[1]
     assert name in (await almoner("disputes", "list", "--all"))[1]
     shown = (await almoner("disputes", "show", name))[1]
-    for fact in ("status: lost", "Olive", olive.id, "a letter of the bank", "borne by us: 0.00 USD", "gift: no"):
+    for fact in (
+        "status: lost",
+        "Olive",
+        olive.id,
+        "a letter of the bank",
+        "absorbed by us: 0.00 USD",
+        "already disbursed: no",
+    ):
         assert fact in shown
-    status, told = await almoner("disputes", "won", name, *NOTE)
+    status, told = await almoner("disputes", "mark-won", name, *NOTE)
     assert (status, "it was decided before: the dispute is lost" in told) == (1, True)
 
 
 async def test_one_that_was_won_is_as_it_was(service: Service, api: Client, almoner: Type) -> None:
     made, name = await disputed(service, api)
-    assert await almoner("disputes", "won", name, *NOTE) == (0, f"{name} is won.\n")
+    assert await almoner("disputes", "mark-won", name, *NOTE) == (0, f"{name} is won.\n")
     assert (await gift(api, made))["refundedAmount"] is None
 
 
 async def test_what_is_not_there_or_says_nothing_is_refused(service: Service, api: Client, almoner: Type) -> None:
     _, name = await disputed(service, api)
     unknown = name[:-4] + "0000"
-    for words in (("show", unknown), ("won", unknown, *NOTE), ("lost", unknown, *NOTE), ("ask", unknown)):
+    for words in (("show", unknown), ("mark-won", unknown, *NOTE), ("mark-lost", unknown, *NOTE), ("refresh", unknown)):
         status, told = await almoner("disputes", *words)
         assert (status, "almoner disputes list --all" in told) == (1, True)
     for note in ("", " ", "x" * 2001):
-        status, told = await almoner("disputes", "lost", name, "--note", note)
+        status, told = await almoner("disputes", "mark-lost", name, "--note", note)
         assert (status, "1 to 2000 characters" in told) == (1, True)
     assert (await almoner("disputes", "show", "sandbox_donation_x"))[0] != 0

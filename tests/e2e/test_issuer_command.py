@@ -1,4 +1,4 @@
-"""`almoner partners issuer` as an administrator types it: who issues the receipts of a partner's gifts."""
+"""`almoner partners receipt-issuer` as an administrator types it: who issues the receipts of a partner's gifts."""
 
 from pathlib import Path
 
@@ -9,8 +9,8 @@ from tests.support.terminal import terminal
 
 
 async def command(service: Service, home: Path, *words: str) -> tuple[int, str]:
-    """Type a command of `almoner partners issuer`; (status, what was printed)."""
-    return await terminal(service, home, "administrator")("partners", "issuer", *words)
+    """Type a command of `almoner partners receipt-issuer`; (status, what was printed)."""
+    return await terminal(service, home, "administrator")("partners", "receipt-issuer", *words)
 
 
 async def test_an_administrator_names_the_issuer(service: Service, api: Client, tenant: Tenant, tmp_path: Path) -> None:

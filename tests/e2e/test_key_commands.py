@@ -37,7 +37,7 @@ def word(printed: str, title: str) -> str:
 async def test_v8_what_is_done_to_keys_is_told_as_pages_tell_it(
     service: Service, tenant: Tenant, almoner: Type, partner: str
 ) -> None:
-    status, made = await almoner("keys", "add", "--partner", partner, "--name", "till", "--scope", "users:read")
+    status, made = await almoner("keys", "create", "--partner", partner, "--name", "till", "--scope", "users:read")
     assert status == 0, made
     status, replaced = await almoner("keys", "rotate", word(made, "key"), "--overlap-hours", "2")
     assert status == 0, replaced
@@ -60,7 +60,7 @@ async def test_v8_what_is_done_to_keys_is_told_as_pages_tell_it(
 async def test_k6_all_scopes_that_no_route_asks_for_are_told_at_once(
     service: Service, tenant: Tenant, almoner: Type, partner: str
 ) -> None:
-    add = ("keys", "add", "--partner", partner, "--name", "till")
+    add = ("keys", "create", "--partner", partner, "--name", "till")
     status, told = await almoner(*add, "--scope", "user:read", "--scope", "users:read", "--scope", "donation:read")
     assert (status, told.startswith("scopes: unknown scope: donation:read, user:read. Choose from: *, ")) == (
         1,

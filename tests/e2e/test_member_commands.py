@@ -80,28 +80,32 @@ async def test_roles_are_changed_and_members_end_and_come_back(
         assert (await almoner("members", "add", partner, name, "--role", role))[0] == 0
     status, printed = await almoner("members", "list", partner)
     assert (status, len(printed.splitlines())) == (0, 3)
-    assert "not come yet" in printed
-    assert await almoner("members", "roles", partner, "bo@example.org", "--role", "finance", "--role", "reviewer") == (
-        0, "bo@example.org is finance, reviewer.\n",
+    assert "invited" in printed
+    both = ("--role", "finance", "--role", "reviewer")
+    assert await almoner("members", "set-roles", partner, "bo@example.org", *both) == (
+        0, "Roles of bo@example.org: finance, reviewer.\n",
     )  # fmt: skip
-    assert await almoner("members", "roles", partner, "bo@example.org", "--none") == (
-        0, "bo@example.org is without a role.\n",
+    assert await almoner("members", "set-roles", partner, "bo@example.org", "--none") == (
+        0, "Roles of bo@example.org: none.\n",
     )  # fmt: skip
-    assert (await almoner("members", "roles", partner, "bo@example.org"))[0] == 2
-    last = (1, "this is the only active owner. Give someone else the role first\n")
+    assert (await almoner("members", "set-roles", partner, "bo@example.org"))[0] == 2
+    last = (1, "this is the last active owner; somebody else has to be one first\n")
     assert await almoner("members", "deactivate", partner, "ann@example.org") == last
     assert await almoner("members", "remove", partner, "ann@example.org") == last
-    assert await almoner("members", "roles", partner, "ann@example.org", "--role", "read_only") == last
-    assert await almoner("members", "deactivate", partner, "bo@example.org") == (0, "bo@example.org is deactivated.\n")
+    assert await almoner("members", "set-roles", partner, "ann@example.org", "--role", "read_only") == last
+    assert await almoner("members", "deactivate", partner, "bo@example.org") == (
+        0,
+        "bo@example.org has been deactivated.\n",
+    )
     person = await found(service, tenant, "bo@example.org")
     assert person is not None
     assert not person.active
-    assert (await almoner("members", "invite", partner, "bo@example.org"))[0] == 1
+    assert (await almoner("members", "resend-invitation", partner, "bo@example.org"))[0] == 1
     assert await almoner("members", "activate", partner, "bo@example.org") == (0, "bo@example.org is active.\n")
-    status, printed = await almoner("members", "invite", partner, "bo@example.org")
+    status, printed = await almoner("members", "resend-invitation", partner, "bo@example.org")
     assert (status, "/invitation?token=" in printed) == (0, True)
     name = service.db.deployment.ids.text("member", person.id)
-    assert await almoner("members", "remove", partner, name) == (0, f"{name} is removed.\n")
+    assert await almoner("members", "remove", partner, name) == (0, f"{name} has been removed.\n")
     assert await almoner("members", "remove", partner, name) == (
         1, f"There is no {name}: see `almoner operators list` and `almoner members list`.\n",
     )  # fmt: skip
@@ -115,16 +119,16 @@ async def test_a_name_and_an_address_are_put_right(
     service: Service, tenant: Tenant, almoner: Type, partner: str
 ) -> None:
     assert (await almoner("members", "add", partner, "typo@example.org"))[0] == 0
-    assert (await almoner("members", "change", partner, "typo@example.org"))[0] == 2
-    assert await almoner("members", "change", partner, "typo@example.org", "--email", "bo") == (
-        1, "email: 'bo' is not a valid email address\n",
+    assert (await almoner("members", "update", partner, "typo@example.org"))[0] == 2
+    assert await almoner("members", "update", partner, "typo@example.org", "--email", "bo") == (
+        1, "email: 'bo' is not an e-mail address\n",
     )  # fmt: skip
     changed = await almoner(
-        "members", "change", partner, "typo@example.org", "--email", "bo@example.org", "--name", "Bo"
+        "members", "update", partner, "typo@example.org", "--email", "bo@example.org", "--name", "Bo"
     )
-    assert changed == (0, "bo@example.org is Bo; mails go to bo@example.org.\n")
-    assert await almoner("members", "change", partner, "bo@example.org", "--name", "Bo B.") == (
-        0, "bo@example.org is Bo B.; mails go to bo@example.org.\n",
+    assert changed == (0, "bo@example.org is Bo, email bo@example.org.\n")
+    assert await almoner("members", "update", partner, "bo@example.org", "--name", "Bo B.") == (
+        0, "bo@example.org is Bo B., email bo@example.org.\n",
     )  # fmt: skip
     told = [(kind, details) for kind, what, details in await recorded(service, tenant) if what == "member.changed"]
     assert told == [("operator", {"changed": ["name", "email"]}), ("operator", {"changed": ["name"]})]
@@ -136,13 +140,13 @@ async def test_a_group_is_mapped_to_a_role(service: Service, tenant: Tenant, alm
         name = tx.ids.text("group", group.id)
     assert await almoner("members", "map-group", partner, name, "finance") == (
         0,
-        "Everybody in Bookkeepers is finance.\n",
+        "Bookkeepers is mapped to finance.\n",
     )
     status, printed = await almoner("members", "groups", partner)
     assert (status, printed.splitlines()[1].split()) == (0, [name, "Bookkeepers", "finance", "0"])
     assert (await almoner("members", "map-group", partner, name, "administrator"))[0] == 2
     assert await almoner("members", "map-group", partner, name, "none") == (
-        0, "Everybody in Bookkeepers is nothing by it.\n",
+        0, "Bookkeepers is mapped to no role.\n",
     )  # fmt: skip
     assert await recorded(service, tenant) == [
         ("operator", "group.mapped", {"was": None, "role": "finance"}),
@@ -158,7 +162,7 @@ async def test_who_is_no_administrator_changes_nobody(
     assert (status, "lacks the role administrator" in printed) == (1, True)
     nobody = terminal(service, tmp_path)
     status, printed = await nobody("members", "add", partner, "eve@example.org", "--role", "owner")
-    assert (status, "needs an operator's token" in printed) == (1, True)
+    assert (status, "needs an operator token" in printed) == (1, True)
     assert await found(service, tenant, "eve@example.org") is None
 
 

@@ -25,7 +25,7 @@ from tests.support.terminal import BY, Operator, at_a_tty, in_process, operator,
 
 PATH = "/v1/monetary-donation-verifications"
 SAMPLE = Path(almoner.__file__).parent / "samples" / "us_irs_bmf" / "2026-04-13"
-NO_TOKEN = "This needs an operator's token: set ALMONER_OPERATOR_TOKEN to yours, or type it at a terminal."
+NO_TOKEN = "This command needs an operator token: set ALMONER_OPERATOR_TOKEN, or enter it at a terminal."
 
 
 @pytest.fixture
@@ -87,12 +87,14 @@ async def test_the_first_operator_is_added_by_the_machine_and_others_by_administ
     status, told = await his("operators", "add", "carl@example.org", "--role", "reviewer")
     assert (status, told) == (
         1,
-        "Bo lacks the role administrator: Ada can grant it with `almoner operators roles " + bo + "`.\n",
+        "Bo lacks the role administrator: Ada can grant it with `almoner operators set-roles " + bo + "`.\n",
     )
-    assert (await hers("operators", "roles", "bo@example.org", "--role", "finance"))[1] == f"Bo ({bo}) is finance.\n"
-    status, told = await hers("operators", "roles", ada.id, "--role", "administrator", "--role", "reviewer")
+    assert (await hers("operators", "set-roles", "bo@example.org", "--role", "finance"))[
+        1
+    ] == f"Bo ({bo}) is finance.\n"
+    status, told = await hers("operators", "set-roles", ada.id, "--role", "administrator", "--role", "reviewer")
     assert (status, told) == (1, "Ada does not say what Ada may do: another administrator does.\n")
-    changed = await hers("operators", "change", bo, "--email", "bo.okafor@example.org", "--name", "Bo Okafor")
+    changed = await hers("operators", "update", bo, "--email", "bo.okafor@example.org", "--name", "Bo Okafor")
     assert changed == (0, f"Bo Okafor ({bo}) signs in as bo.okafor@example.org.\n")
     _, listed = await nobody("operators", "list")
     assert [fact in listed for fact in (ada.id, bo, "administrator, finance", "bo.okafor@", "invited")] == [True] * 5
@@ -105,7 +107,7 @@ async def test_the_first_operator_is_added_by_the_machine_and_others_by_administ
 async def test_a_token_that_opens_nothing_is_refused_in_one_line(service: Service, tmp_path: Path) -> None:
     ada, bo = await operator(service, "administrator", name="Ada"), await operator(service, "finance", name="Bo")
     hers, his = in_process(service, tmp_path, ada), in_process(service, tmp_path, bo)
-    assert (await his("payouts", "run"))[0] == 0
+    assert (await his("disbursements", "run"))[0] == 0
     short = await token_of(service, bo.id, "Bo", days=1)
     _, listed = await hers("operators", "tokens", "list", bo.id)
     assert [fact in listed for fact in ("short", f"...{short.token[-4:]}")] == [True, True]
@@ -115,25 +117,25 @@ async def test_a_token_that_opens_nothing_is_refused_in_one_line(service: Servic
     assert (await hers("operators", "tokens", "revoke", found[1]))[0] == 0
     wrong = Operator(bo.id, "Bo", f"{bo.token[:-1]}{'b' if bo.token[-1] == 'a' else 'a'}")
     for who, why in ((short, "is revoked"), (wrong, "This is no token of this deployment"), (ada, "lacks the role")):
-        status, told = await in_process(service, tmp_path, who)("payouts", "run")
+        status, told = await in_process(service, tmp_path, who)("disbursements", "run")
         assert (status, why in told, told.count("\n")) == (1, True, 1), told
         assert who.token not in told
     async with service.db.write() as tx:
         person, token = await operators.known_by(tx, bo.token)
         assert token.last_used_at is not None
-    assert (await hers("operators", "deactivate", bo.id))[1] == f"Bo ({bo.id}) is deactivated.\n"
-    status, told = await his("payouts", "run")
+    assert (await hers("operators", "deactivate", bo.id))[1] == f"Bo ({bo.id}) has been deactivated.\n"
+    status, told = await his("disbursements", "run")
     assert (status, told) == (1, "Bo is deactivated: ask another administrator.\n")
     assert (await hers("operators", "activate", bo.id))[0] == 0
-    assert "is revoked" in (await his("payouts", "run"))[1]
+    assert "is revoked" in (await his("disbursements", "run"))[1]
     async with service.db.read() as tx:
         assert (await people.get(tx, OPERATORS, person.id)).active
 
 
 async def test_a_token_is_asked_for_at_a_terminal_and_not_shown(service: Service, tmp_path: Path) -> None:
     ada = await operator(service, "finance")
-    shown = await asyncio.to_thread(at_a_tty, service, tmp_path, ada.token, "payouts", "run")
-    assert "Your operator's token: " in shown
+    shown = await asyncio.to_thread(at_a_tty, service, tmp_path, ada.token, "disbursements", "run")
+    assert "Operator token: " in shown
     assert "Nothing was sent." in shown
     assert ada.token not in shown
 
@@ -152,16 +154,16 @@ async def test_every_deciding_command_asks_who(service: Service, api: Client, tm
         ("verifications", "approve", record["id"], *note),
         ("verifications", "reject", record["id"], "--reason", "other", *note),
         ("verifications", "reopen", record["id"], *note),
-        ("payouts", "run"),
-        ("payouts", "confirm", payout),
-        ("payouts", "return", payout, "--reason", "x"),
-        ("payouts", "hold", organisation, *note),
-        ("payouts", "release", organisation, *note),
-        ("donations", "reassign", donation, organisation, "--ground", "merged", "--reason", "x"),
-        ("suspense", "refund", held, *note),
-        ("suspense", "dismiss", held, *note),
+        ("disbursements", "run"),
+        ("disbursements", "confirm", payout),
+        ("disbursements", "mark-returned", payout, "--reason", "x"),
+        ("disbursements", "hold", organisation, *note),
+        ("disbursements", "release", organisation, *note),
+        ("donations", "reassign", donation, organisation, "--reason", "merged", "--note", "x"),
+        ("unallocated-payments", "refund", held, *note),
+        ("unallocated-payments", "write-off", held, *note),
         ("settlements", "import", "test", str(report)),
-        ("settlements", "clear", "test", "po", "tp", *note),
+        ("settlements", "dismiss", "test", "po", "tp", *note),
     ):
         status, told = await in_process(service, tmp_path)(*words)
         assert (status, told.startswith(NO_TOKEN), told.count("\n")) == (1, True, 1), (words, told)
@@ -173,17 +175,17 @@ async def test_every_deciding_command_asks_who(service: Service, api: Client, tm
 
 async def test_partners_and_keys_are_the_machines_until_there_is_an_operator(service: Service, tmp_path: Path) -> None:
     nobody = in_process(service, tmp_path)
-    status, told = await nobody("partners", "add", "Bright Bank")
+    status, told = await nobody("partners", "create", "Bright Bank")
     assert status == 0, told
     partner = word(told, "partner")
     scope = uuid_of(service, "partner", partner)
     begun = [("machine", "partner.added"), ("machine", "key.made"), ("machine", "key.made")]
     assert await audited(service, scope) == begun
     await operator(service, "administrator")
-    status, told = await nobody("keys", "add", "--partner", partner, "--name", "till")
+    status, told = await nobody("keys", "create", "--partner", partner, "--name", "till")
     assert (status, told.startswith(NO_TOKEN)) == (1, True)
     administrator = in_process(service, tmp_path, await operator(service, "administrator"))
-    status, told = await administrator("keys", "add", "--partner", partner, "--name", "x")
+    status, told = await administrator("keys", "create", "--partner", partner, "--name", "x")
     assert status == 0, told
     assert await audited(service, scope) == [*begun, ("operator", "key.made")]
 
@@ -196,7 +198,9 @@ async def test_v8_an_approval_takes_two_reviewers(service: Service, api: Client,
     approve = ("verifications", "approve", made["id"], "--note")
     status, told = await hers(*approve, "a voided cheque")
     assert status == 0, told
-    assert told.startswith("Confirmed by Ada (1 of 2); another reviewer must run the same command before ")
+    assert told.startswith(
+        "Confirmed by Ada (1 of 2); a second operator with the role reviewer must run the same command before "
+    )
     assert data(await api.get(f"{PATH}/{made['id']}"))["status"]["type"] == "pending"
     status, told = await hers(*approve, "again")
     assert (status, told.startswith("Ada has confirmed it already (1 of 2)"), told.count("\n")) == (1, True, 1)
@@ -230,13 +234,13 @@ async def test_v8_a_release_takes_two_of_finance(service: Service, api: Client, 
     nonprofit = await factories.nonprofit(service)
     await verified(service, api, nonprofit)
     made = await settled(service, api, nonprofit)
-    assert (await hers("payouts", "hold", nonprofit, "--note", "a list of sanctions"))[0] == 0
-    release = ("payouts", "release", nonprofit, "--note", "another of the same name")
-    assert "Confirmed by Ada (1 of 2); another finance" in (await hers(*release))[1]
-    assert (await hers("payouts", "hold", nonprofit, "--note", "and another"))[0] == 0
+    assert (await hers("disbursements", "hold", nonprofit, "--note", "a list of sanctions"))[0] == 0
+    release = ("disbursements", "release", nonprofit, "--note", "another of the same name")
+    assert "Confirmed by Ada (1 of 2); a second operator with the role finance" in (await hers(*release))[1]
+    assert (await hers("disbursements", "hold", nonprofit, "--note", "and another"))[0] == 0
     assert "Confirmed by Bo (1 of 2)" in (await his(*release))[1], "what Ada saw has changed"
-    assert await hers(*release) == (0, f"Payouts to {nonprofit} are released.\n")
-    assert (await hers("payouts", "run"))[0] == 0
+    assert await hers(*release) == (0, f"Disbursements to {nonprofit} are released.\n")
+    assert (await hers("disbursements", "run"))[0] == 0
     assert (await gift(api, made))["status"] == "DISBURSED"
 
 
@@ -244,15 +248,16 @@ async def test_two_people_is_a_rule_of_the_database(service: Service, api: Clien
     ada, bo = await operator(service, "administrator", name="Ada"), await operator(service, "reviewer", name="Bo")
     hers, his = in_process(service, tmp_path, ada), in_process(service, tmp_path, bo)
     one, two = (
-        f"Approving a verification and releasing payouts take {many}.\n" for many in ("one operator", "two operators")
+        f"Approving a verification and releasing disbursements require {many}.\n"
+        for many in ("one operator", "two operators")
     )
-    assert await in_process(service, tmp_path)("operators", "two-people") == (0, one)
-    assert (await his("operators", "two-people", "on"))[0] == 1
-    assert await hers("operators", "two-people", "on") == (0, two)
+    assert await in_process(service, tmp_path)("operators", "two-person-approval") == (0, one)
+    assert (await his("operators", "two-person-approval", "on"))[0] == 1
+    assert await hers("operators", "two-person-approval", "on") == (0, two)
     made = await factories.verification(service, api)
     approve = ("verifications", "approve", made["id"], "--note", "a letter")
     assert "Confirmed by Bo (1 of 2)" in (await his(*approve))[1]
-    assert await hers("operators", "two-people", "off") == (0, one)
+    assert await hers("operators", "two-person-approval", "off") == (0, one)
     assert await his(*approve) == (0, f"{made['id']} is approved.\n")
     async with service.db.read() as tx:
         rows = await tx.fetch("select details from audit_entry where action = 'verification.approved' order by n")
@@ -274,5 +279,5 @@ async def test_an_import_is_an_administrators(service: Service, tmp_path: Path) 
     status, told = await hers(*load)
     assert (status, told.startswith("Loaded ")) == (0, True), told
     assert (await audited(service))[-1] == ("operator", "register.imported")
-    assert "loaded already" in (await hers(*load))[1]
+    assert "already loaded" in (await hers(*load))[1]
     assert [action for _, action in await audited(service)].count("register.imported") == 1

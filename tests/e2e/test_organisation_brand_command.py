@@ -82,7 +82,7 @@ async def test_what_cannot_be_shown_is_refused_and_changes_nothing(
         ((), "or --clear alone"),
         (("--clear", "--name", "A"), "or --clear alone"),
         (("--colour", "red"), "is no colour"),
-        (("--logo", str(page)), "no JPEG or PNG"),
+        (("--logo", str(page)), "not a readable JPEG or PNG"),
         (("--name", "x" * 201), "201 characters, at most 200"),
         (("--name", "two\nlines"), "more than one line"),
         (("--description", "a\u202eb"), "cannot be shown"),

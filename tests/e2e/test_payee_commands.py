@@ -1,4 +1,4 @@
-"""`almoner payees` and `almoner bank-files` as officers of finance type them."""
+"""`almoner payee-accounts` and `almoner payment-files` as officers of finance type them."""
 
 import stat
 from collections.abc import AsyncIterator
@@ -37,7 +37,7 @@ async def officers(service: Service, tmp_path: Path) -> list[Type]:
 
 async def proposed(almoner: Type, cause: str, *numbers: str, holder: str = "Olive Relief") -> str:
     status, printed = await almoner(
-        "payees", "propose", cause, "--currency", "usd", "--holder", holder, *ADDRESS, *numbers, *NOTE
+        "payee-accounts", "propose", cause, "--currency", "usd", "--holder", holder, *ADDRESS, *numbers, *NOTE
     )
     assert status == 0, printed
     return printed
@@ -50,18 +50,18 @@ async def test_an_account_is_proposed_shown_and_approved_by_another(
     cause = await factories.nonprofit(service, name="Olive Relief")
     printed = await proposed(one, cause, "--routing", "011000015", "--account", "123456789")
     account = printed.split()[0]
-    assert f"{account} is proposed: 011000015 ••••6789, Olive Relief." in printed
-    assert "Another one of finance has to approve it." in printed
-    status, printed = await one("payees", "approve", account, *NUMBER, *NOTE)
+    assert f"{account} proposed: 011000015 ••••6789, Olive Relief." in printed
+    assert "Another finance operator must approve it." in printed
+    status, printed = await one("payee-accounts", "approve", account, *NUMBER, *NOTE)
     assert (status, "You proposed this account yourself" in printed) == (1, True)
-    status, printed = await two("payees", "approve", account, "--number", "011000015 123456780", *NOTE)
+    status, printed = await two("payee-accounts", "approve", account, "--number", "011000015 123456780", *NOTE)
     assert (status, "the number is not the one that was proposed" in printed) == (1, True)
-    assert await two("payees", "approve", account, *NUMBER, *NOTE) == (0, f"{account} is approved.\n")
-    _, shown = await one("payees", "show", account)
+    assert await two("payee-accounts", "approve", account, *NUMBER, *NOTE) == (0, f"{account} is approved.\n")
+    _, shown = await one("payee-accounts", "show", account)
     for fact in ("Olive Relief", "100 %", "011000015 ••••6789 (us, USD)", "Boston, USA", "approved", "bank's stamp"):
         assert fact in shown
     assert "123456789" not in shown
-    _, listed = await one("payees", "list", "--status", "approved")
+    _, listed = await one("payee-accounts", "list", "--status", "approved")
     assert [word in listed for word in (account, "1 of 1", "100 %")] == [True] * 3
 
 
@@ -77,9 +77,9 @@ async def test_who_let_the_other_in_lately_is_no_other_pair_of_eyes(service: Ser
         )  # fmt: skip
     cause = await factories.nonprofit(service, name="Olive Relief")
     account = (await proposed(one, cause, "--routing", "011000015", "--account", "123456789")).split()[0]
-    status, printed = await two("payees", "approve", account, *NUMBER, *NOTE)
+    status, printed = await two("payee-accounts", "approve", account, *NUMBER, *NOTE)
     assert (status, "let the other in, or in again, within 7 days: somebody else must look" in printed) == (1, True)
-    assert (await three("payees", "approve", account, *NUMBER, *NOTE))[0] == 0
+    assert (await three("payee-accounts", "approve", account, *NUMBER, *NOTE))[0] == 0
 
 
 async def test_another_name_is_told_and_a_change_takes_two_more(service: Service, officers: list[Type]) -> None:
@@ -88,27 +88,27 @@ async def test_another_name_is_told_and_a_change_takes_two_more(service: Service
     await bank.account(service, cause)
     printed = await proposed(one, cause, "--routing", "011000015", "--account", "123456789", holder="Mr Smith")
     account = printed.split()[0]
-    assert "Find out why: the holder agrees with the register's name by 0 % only.\n" in printed
-    assert "Two others of finance have to approve it: payouts to it wait until then." in printed
+    assert "Warning: the holder agrees with the register's name by 0 % only.\n" in printed
+    assert "Two other finance operators must approve it. Disbursements to it wait until then." in printed
     assert (
-        "proposed (1 of 2: somebody else has to look as well)"
-        in (await two("payees", "approve", account, *NUMBER, *NOTE))[1]
+        "proposed (1 of 2: another finance operator must approve it too)"
+        in (await two("payee-accounts", "approve", account, *NUMBER, *NOTE))[1]
     )
-    status, printed = await two("payees", "approve", account, *NUMBER, *NOTE)
+    status, printed = await two("payee-accounts", "approve", account, *NUMBER, *NOTE)
     assert (status, "needs a second person" in printed) == (1, True)
-    assert await three("payees", "approve", account, *NUMBER, *NOTE) == (0, f"{account} is approved.\n")
+    assert await three("payee-accounts", "approve", account, *NUMBER, *NOTE) == (0, f"{account} is approved.\n")
 
 
 async def test_what_is_wrong_is_told_at_once_and_nothing_is_kept(service: Service, officers: list[Type]) -> None:
     cause = await factories.nonprofit(service)
     status, printed = await officers[0](
-        "payees", "propose", cause, "--currency", "EUR", "--holder", "X", "--town", "Y", "--country", "DE",
+        "payee-accounts", "propose", cause, "--currency", "EUR", "--holder", "X", "--town", "Y", "--country", "DE",
         "--routing", "011000015", "--account", "123456789", *NOTE,
     )  # fmt: skip
     assert status == 1
     assert "country must have three letters such as DEU, not 'DE'; such an account is in USD, not in EUR" in printed
     status, printed = await officers[0](
-        "payees", "propose", "organisation_nothing", "--currency", "EURO", "--holder", " ", "--town", "Y",
+        "payee-accounts", "propose", "organisation_nothing", "--currency", "EURO", "--holder", " ", "--town", "Y",
         "--country", "DE", "--routing", "000000000", "--account", "12", "--bic", "AB", "--note", " ",
     )  # fmt: skip
     assert status == 1
@@ -117,9 +117,9 @@ async def test_what_is_wrong_is_told_at_once_and_nothing_is_kept(service: Servic
         "bic is not valid", "holder is required", "not 'DE'", "not 'EURO'", "the note must have 1 to 2000 characters",
     ):  # fmt: skip
         assert problem in printed
-    status, printed = await officers[0]("payees", "show", "payeeaccount_nothing")
+    status, printed = await officers[0]("payee-accounts", "show", "payeeaccount_nothing")
     assert (status != 0, "Traceback" in printed) == (True, False)
-    assert len((await officers[0]("payees", "list"))[1].splitlines()) == 1
+    assert len((await officers[0]("payee-accounts", "list"))[1].splitlines()) == 1
 
 
 async def test_payouts_go_to_the_bank_in_a_file_and_its_answer_confirms_them(
@@ -133,29 +133,32 @@ async def test_payouts_go_to_the_bank_in_a_file_and_its_answer_confirms_them(
         if not homeless:
             await bank.account(service, cause)
     await bank.sent(service)
-    status, printed = await one("bank-files", "make", "usd")
+    status, printed = await one("payment-files", "create", "usd")
     assert status == 0, printed
-    assert "Homeless Home has no approved account" in printed
+    assert "Homeless Home has no approved payee account" in printed
     assert "975.00 USD in 1 payment," in printed
-    assert "somebody else of finance has to release it" in printed
-    file = next(line.split()[0] for line in printed.splitlines() if "is made" in line)
+    assert "another finance operator must release it" in printed
+    file = next(line.split()[0] for line in printed.splitlines() if " created: " in line)
     out = tmp_path / "payments.xml"
-    status, printed = await one("bank-files", "release", file, "--out", str(out))
+    status, printed = await one("payment-files", "release", file, "--out", str(out))
     assert (status, "somebody else has to release it" in printed, out.exists()) == (1, True, False)
-    status, printed = await two("bank-files", "release", file, "--out", str(out))
+    status, printed = await two("payment-files", "release", file, "--out", str(out))
     assert status == 0, printed
     assert stat.S_IMODE(out.stat().st_mode) == 0o600
     again = tmp_path / "again.xml"
-    await two("bank-files", "write", file, "--out", str(again))
+    await two("payment-files", "export", file, "--out", str(again))
     assert again.read_bytes() == out.read_bytes()
-    assert "is there already" in (await two("bank-files", "write", file, "--out", str(again)))[1]
+    assert "already exists" in (await two("payment-files", "export", file, "--out", str(again)))[1]
     said = tmp_path / "status.xml"
     message = out.read_text().partition("<MsgId>")[2].partition("<")[0]
     said.write_bytes(bank.answer_to(message, whole="ACSC"))
-    assert "1 paid. Payouts confirmed by it: 1, returned: 0." in (await one("bank-files", "answer", str(said)))[1]
-    assert "nothing changed" in (await one("bank-files", "answer", str(said)))[1]
+    assert (
+        "1 paid. Disbursements confirmed: 1, returned: 0."
+        in (await one("payment-files", "import-status", str(said)))[1]
+    )
+    assert "nothing changed" in (await one("payment-files", "import-status", str(said)))[1]
     assert sorted(one["status"] for one in await payouts(api)) == ["PAID", "SENT"]
-    _, listed = await one("bank-files", "list")
+    _, listed = await one("payment-files", "list")
     assert "released" in listed
 
 
@@ -171,13 +174,13 @@ async def test_m12_a_bank_that_has_paid_what_came_back_ends_the_command_as_wrong
     [payout] = await payouts(api)
     said = tmp_path / "status.xml"
     said.write_bytes(bank.answer(file, (payout["endToEndId"], "RJCT")))
-    status, printed = await one("bank-files", "answer", str(said))
-    assert (status, "1 rejected. Payouts confirmed by it: 0, returned: 1." in printed) == (0, True)
+    status, printed = await one("payment-files", "import-status", str(said))
+    assert (status, "1 rejected. Disbursements confirmed: 0, returned: 1." in printed) == (0, True)
     said.write_bytes(bank.answer(file, (payout["endToEndId"], "ACSC"), message="B2"))
-    status, printed = await one("bank-files", "answer", str(said))
+    status, printed = await one("payment-files", "import-status", str(said))
     assert status == 1
-    assert f"{payout['id']} is otherwise by what the bank said before" in printed
-    _, holds = await one("payouts", "holds")
+    assert f"{payout['id']} contradicts an earlier report of the bank" in printed
+    _, holds = await one("disbursements", "holds")
     assert payout["id"] in holds
     assert [paid["status"] for paid in await payouts(api)] == ["RETURNED"]
 
@@ -192,18 +195,21 @@ async def test_a_payout_outside_a_file_is_confirmed_by_two_above_the_limit(
         await settled(service, api, cause, amount=amount)
     await bank.sent(service)
     large, small = sorted(await payouts(api), key=lambda payout: -payout["amount"])
-    assert "is PAID: 9.75 USD" in (await one("payouts", "confirm", small["id"]))[1]
-    confirm = ("payouts", "confirm", large["id"])
+    assert "is PAID: 9.75 USD" in (await one("disbursements", "confirm", small["id"]))[1]
+    confirm = ("disbursements", "confirm", large["id"])
     status, printed = await one(*confirm)
     assert (status, "975.00 USD is more than one person may confirm: say with --note" in printed) == (1, True)
     noted = (*confirm, "--note", "statement of 3 March")
     status, printed = await one(*noted)
-    assert (status, "(1 of 2); another finance must run the same command" in printed) == (0, True)
+    assert (status, "(1 of 2); a second operator with the role finance must run the same command" in printed) == (
+        0,
+        True,
+    )
     assert (await one(*noted))[0] == 1
     assert "is PAID: 975.00 USD" in (await two(*noted))[1]
 
 
 async def test_a_missing_file_of_our_accounts_is_told(service: Service, tmp_path: Path) -> None:
     nobody = in_process(service, tmp_path, await operator(service, "finance"))
-    status, printed = await nobody("bank-files", "make", "usd")
+    status, printed = await nobody("payment-files", "create", "usd")
     assert (status, "set ALMONER_BANK_ACCOUNTS to a TOML file" in printed) == (1, True)

@@ -70,22 +70,22 @@ async def test_m7_a_report_is_imported_and_its_exceptions_are_listed(
     for _ in range(2):
         status, printed = await almoner("settlements", "import", "test", str(file))
         assert status == 0, printed
-        assert "test's report po_1 of 2026-03-02: 2 lines, 1 booked, 1 exceptions; net 25.00 USD" in printed
+        assert "test's report po_1 of 2026-03-02: 2 lines, 1 booked, 1 unmatched; net 25.00 USD" in printed
     assert (await gift(api, made))["settledAmount"] == {"amount": 2400, "currency": "USD"}
     _, listed = await almoner("settlements", "list")
     assert "po_1" in listed.splitlines()[1]
     assert listed.splitlines()[2:] == [
-        "1.00 USD of 1 exceptions reached the bank and is in no account: see `almoner settlements exceptions`."
+        "1.00 USD of 1 unmatched lines reached the bank and is not booked: see `almoner settlements unmatched`."
     ]
-    _, exceptions = await almoner("settlements", "exceptions")
+    _, exceptions = await almoner("settlements", "unmatched")
     for fact in ("0 h", "tp_nobody", "1.00 USD", "unknown_payment", "no payment of ours has this identifier"):
         assert fact in exceptions
     assert await findings(service, days=5) == ["settlements.exceptions_are_young"]
-    clear = ("settlements", "clear", "test", "po_1", "tp_nobody", "--note", "Reported by mistake")
-    assert await almoner(*clear) == (0, "Cleared: payment tp_nobody of test's report po_1. No money moved by this.\n")
+    clear = ("settlements", "dismiss", "test", "po_1", "tp_nobody", "--note", "Reported by mistake")
+    assert await almoner(*clear) == (0, "Dismissed: payment tp_nobody of test's report po_1. No money has moved.\n")
     status, refused = await almoner(*clear)
     assert status == 1
-    assert "report po_1 has no exception of payment tp_nobody: see `almoner settlements exceptions`" in refused
+    assert "report po_1 has no exception of payment tp_nobody: see `almoner settlements unmatched`" in refused
     assert await findings(service) == []
     file.write_text(file.read_text().replace(",1.00,0.00,1.00", ",1.00,0.00,2.00").replace("24.00", "x"))
     status, refused = await almoner("settlements", "import", "test", str(file))
@@ -102,53 +102,56 @@ async def test_payouts_are_run_shown_returned_and_run_again(
     made = await settled(service, api, ready, amount=100_000, firstName="=1+1", lastName="Byron")
     await settled(service, api, ready, anonymous="yes", firstName="Secret")
     await settled(service, api, waiting)
-    status, printed = await almoner("payouts", "run")
+    status, printed = await almoner("disbursements", "run")
     assert status == 0, printed
-    assert "Paid  999.37 USD in 1 payout with 2 donations" in printed
-    assert "Waits 24.37 USD in 1 payout with 1 donation: verification_pending, the organisation" in printed
+    assert "Paid  999.37 USD in 1 disbursement with 2 donations" in printed
+    assert "Waits 24.37 USD in 1 disbursement with 1 donation: verification_pending, the organisation" in printed
     (payout,) = await payouts(api, organisationId=ready)
-    _, listed = await almoner("payouts", "list")
+    _, listed = await almoner("disbursements", "list")
     assert [word in listed for word in ("Ready Relief", "999.37 USD", "PAID", "verification_pending")] == [True] * 4
-    assert "Ready Relief" not in (await almoner("payouts", "list", "--status", "pending"))[1]
+    assert "Ready Relief" not in (await almoner("disbursements", "list", "--status", "pending"))[1]
     file = tmp_path / "advice.csv"
-    _, shown = await almoner("payouts", "show", payout["id"])
+    _, shown = await almoner("disbursements", "show", payout["id"])
     assert payout["endToEndId"] in shown
     assert "=1+1 Byron" in shown
     assert "Secret" not in shown
-    await almoner("payouts", "show", payout["id"], "--csv", str(file))
+    await almoner("disbursements", "show", payout["id"], "--csv", str(file))
     with file.open(encoding="utf-8-sig", newline="") as opened:
         rows = list(csv.DictReader(opened))
     assert {row["donor"] for row in rows} == {"'=1+1 Byron", "anonymous"}
     assert {row["paid out"] for row in rows} == {"975.00", "24.37"}
     pdf = tmp_path / "remittance.pdf"
-    write = ("payouts", "remittance", payout["id"], "--pdf", str(pdf), "--language")
+    write = ("disbursements", "remittance", payout["id"], "--pdf", str(pdf), "--language")
     assert "'xx' is none of ar, de" in (await almoner(*write, "xx"))[1]
     status, printed = await almoner(*write, "de")
-    assert (status, "is the remittance statement for Ready Relief: 999.37 USD from 2 donations" in printed) == (0, True)
+    assert (
+        status,
+        f"Wrote the remittance statement for Ready Relief to {pdf}: 999.37 USD from 2 donations" in printed,
+    ) == (0, True)
     told = " ".join(page.extract_text() for page in PdfReader(pdf).pages)
     assert [word in told for word in ("Byron", "Anonym", "999,37", "Secret")] == [True, True, True, False]
-    assert "is there already" in (await almoner(*write, "de"))[1]
-    status, refused = await almoner("payouts", "confirm", payout["id"])
+    assert "already exists" in (await almoner(*write, "de"))[1]
+    status, refused = await almoner("disbursements", "confirm", payout["id"])
     assert (status, refused) == (1, "the payout is PAID: only one that is SENT can be confirmed\n")
-    status, printed = await almoner("payouts", "return", payout["id"], "--reason", "account closed")
+    status, printed = await almoner("disbursements", "mark-returned", payout["id"], "--reason", "account closed")
     assert (status, "is RETURNED: 999.37 USD with 2 donations" in printed) == (0, True)
     assert (await gift(api, made))["status"] == "RECEIVED_PAYMENT"
     pdf.unlink()
     assert "the payout is RETURNED: only one that is SENT or PAID" in (await almoner(*write, "de"))[1]
-    assert "account closed" in (await almoner("payouts", "show", payout["id"]))[1]
-    assert "Nothing more is sent to this organisation: find out" in printed
-    assert ": on_hold, people" in (await almoner("payouts", "run"))[1]
-    _, held = await almoner("payouts", "holds")
+    assert "account closed" in (await almoner("disbursements", "show", payout["id"]))[1]
+    assert "Disbursements to this organisation are on hold: find out" in printed
+    assert ": on_hold, people" in (await almoner("disbursements", "run"))[1]
+    _, held = await almoner("disbursements", "holds")
     for fact in (ready, "all", f"{payout['id']} came back: account closed", f"Olive ({olive.id})"):
         assert (fact in held) == (fact != "all"), "held for the partner whose payout it was"
-    release = ("payouts", "release", ready, "--note", "new account, confirmed by telephone")
+    release = ("disbursements", "release", ready, "--note", "new account, confirmed by telephone")
     assert await almoner(*release) == (1, "you put it on hold yourself: somebody else has to release it\n")
-    assert await other(*release) == (0, f"Payouts to {ready} are released.\n")
+    assert await other(*release) == (0, f"Disbursements to {ready} are released.\n")
     status, refused = await other(*release)
     assert (status, "are not held" in refused) == (1, True)
-    await almoner("payouts", "run")
+    await almoner("disbursements", "run")
     assert (await gift(api, made))["status"] == "DISBURSED"
-    assert (await almoner("payouts", "run"))[1].startswith("Nothing was sent.")
+    assert (await almoner("disbursements", "run"))[1].startswith("Nothing was sent.")
 
 
 async def test_payouts_to_a_nonprofit_are_held_until_they_are_released(
@@ -157,15 +160,15 @@ async def test_payouts_to_a_nonprofit_are_held_until_they_are_released(
     nonprofit = await factories.nonprofit(service)
     await verified(service, api, nonprofit)
     made = await settled(service, api, nonprofit)
-    hold = ("payouts", "hold", nonprofit, "--note", "on a list of sanctions")
-    assert await almoner(*hold) == (0, f"Payouts to {nonprofit} are held.\n")
-    assert "on_hold, people are looking into it" in (await almoner("payouts", "run"))[1]
+    hold = ("disbursements", "hold", nonprofit, "--note", "on a list of sanctions")
+    assert await almoner(*hold) == (0, f"Disbursements to {nonprofit} are on hold.\n")
+    assert "on_hold, people are looking into it" in (await almoner("disbursements", "run"))[1]
     assert (await gift(api, made))["status"] == "RECEIVED_PAYMENT"
-    assert "on a list of sanctions" in (await almoner("payouts", "holds"))[1]
+    assert "on a list of sanctions" in (await almoner("disbursements", "holds"))[1]
     unknown = "sandbox_organisation_0123456789abcdefghjkmnpqrs"
-    status, refused = await almoner("payouts", "hold", unknown, "--note", "x")
+    status, refused = await almoner("disbursements", "hold", unknown, "--note", "x")
     assert (status, f"there is no organisation {unknown}" in refused) == (1, True)
-    assert (await almoner("payouts", "hold", nonprofit, "--note", " "))[0] == 1
+    assert (await almoner("disbursements", "hold", nonprofit, "--note", " "))[0] == 1
 
 
 async def test_in_production_a_person_confirms(service: Service, api: Client, tmp_path: Path) -> None:
@@ -184,12 +187,12 @@ async def test_in_production_a_person_confirms(service: Service, api: Client, tm
         "MAIL_FROM": "Giving <giving@example.org>",
     }
     almoner = terminal(service, tmp_path, "finance", by=None, **production)
-    status, printed = await almoner("payouts", "run")
-    assert (status, "Sent  9.75 USD in 1 payout with 1 donation" in printed) == (0, True), printed
+    status, printed = await almoner("disbursements", "run")
+    assert (status, "Sent  9.75 USD in 1 disbursement with 1 donation" in printed) == (0, True), printed
     (payout,) = await payouts(api)
     assert (payout["status"], (await gift(api, made))["status"]) == ("SENT", "RECEIVED_PAYMENT")
     named = payout["id"].removeprefix("sandbox_")
-    status, printed = await almoner("payouts", "confirm", named)
+    status, printed = await almoner("disbursements", "confirm", named)
     assert (status, printed) == (0, f"{named} is PAID: 9.75 USD with 1 donation.\n")
     assert (await gift(api, made))["status"] == "DISBURSED"
 
@@ -200,22 +203,25 @@ async def test_a_gift_is_reassigned_and_who_decided_is_kept(
     other = await factories.nonprofit(service)
     made = await factories.donation(service, api)
     groundless = ("donations", "reassign", made["id"], other)
-    assert (await almoner(*groundless, "--reason", "x"))[0] == 2  # the donor is to be told why
-    words = (*groundless, "--ground", "merged")
-    assert (await almoner(*words, "--reason", "the nonprofit merged")) == (0, f"{made['id']} is for {other} now.\n")
+    assert (await almoner(*groundless, "--note", "x"))[0] == 2  # the donor is to be told why
+    words = (*groundless, "--reason", "merged")
+    assert (await almoner(*words, "--note", "the nonprofit merged")) == (
+        0,
+        f"{made['id']} has been reassigned to {other}.\n",
+    )
     assert (await gift(api, made))["organisationId"] == other
     async with service.db.read() as tx:
         kept = await tx.fetchrow("select ground, reason, reassigned_by from reassignment")
     assert kept is not None
     assert tuple(kept) == ("merged", "the nonprofit merged", olive.id)
-    status, refused = await almoner(*words, "--reason", "again")
+    status, refused = await almoner(*words, "--note", "again")
     assert (status, refused) == (1, "the donation is this organisation's already\n")
-    assert (await almoner(*words, "--reason", " "))[0] == 1
+    assert (await almoner(*words, "--note", " "))[0] == 1
     unknown = "0123456789abcdefghjkmnpqrs"
     donation, organisation = f"sandbox_donation_{unknown}", f"sandbox_organisation_{unknown}"
-    _, refused = await almoner("donations", "reassign", donation, other, "--ground", "merged", "--reason", "x")
+    _, refused = await almoner("donations", "reassign", donation, other, "--reason", "merged", "--note", "x")
     assert refused.startswith(f"there is no donation {donation}")
-    _, refused = await almoner("donations", "reassign", made["id"], organisation, "--ground", "merged", "--reason", "x")
+    _, refused = await almoner("donations", "reassign", made["id"], organisation, "--reason", "merged", "--note", "x")
     assert refused == f"there is no organisation {organisation}\n"
-    _, refused = await almoner("payouts", "confirm", f"sandbox_disbursement_{unknown}")
-    assert refused == f"there is no payout sandbox_disbursement_{unknown}: see `almoner payouts list`\n"
+    _, refused = await almoner("disbursements", "confirm", f"sandbox_disbursement_{unknown}")
+    assert refused == f"there is no disbursement sandbox_disbursement_{unknown}: see `almoner disbursements list`\n"

@@ -1,4 +1,4 @@
-"""`almoner members provider` as an administrator types it."""
+"""`almoner members sso` as an administrator types it."""
 
 from pathlib import Path
 
@@ -24,34 +24,34 @@ async def test_an_administrator_sets_up_tries_and_removes_a_provider(
     service: Service, tenant: Tenant, almoner: Type
 ) -> None:
     partner = service.db.deployment.ids.text("partner", tenant.partner.id)
-    _, shown = await almoner("members", "provider", "show", partner)
+    _, shown = await almoner("members", "sso", "show", partner)
     assert f"{service.db.deployment.links.pages}/account/{partner}/sign-on/callback" in shown
     async with openid_provider() as provider:
-        name = ("members", "provider", "set", partner, "--name", "Example ID", "--client-id", "almoner")
+        name = ("members", "sso", "set", partner, "--name", "Example ID", "--client-id", "almoner")
         words = (*name, "--issuer", provider.issuer, "--groups-claim", "groups", "--role", "all = staff=finance")
         status, printed = await almoner(*words, stdin="very-secret\n")
         assert status == 0, printed
         assert "all = staff = finance" in printed
         assert "very-secret" not in printed
-        status, printed = await almoner("members", "provider", "test", partner)
+        status, printed = await almoner("members", "sso", "test", partner)
         assert status == 0, printed
         assert f"{provider.issuer}/oauth2/token" in printed
-    status, printed = await almoner(*words, "--public", "--keep-secret")
+    status, printed = await almoner(*words, "--public-client", "--keep-secret")
     assert status != 0
     status, printed = await almoner(*words, "--keep-secret", "--subject-claim", "email", "--scopes", "profile")
     assert status == 1
     assert "named by sub or oid" in printed
     assert "include openid" in printed
     nobody = f"http://127.0.0.1:{free_port()}"
-    status, printed = await almoner(*name, "--issuer", nobody, "--public", "--disabled")
+    status, printed = await almoner(*name, "--issuer", nobody, "--public-client", "--disabled")
     assert status == 0, printed
-    status, printed = await almoner("members", "provider", "test", partner)
+    status, printed = await almoner("members", "sso", "test", partner)
     assert status == 1
     assert "No connection could be made" in printed
-    status, printed = await almoner("members", "provider", "remove", partner)
+    status, printed = await almoner("members", "sso", "remove", partner)
     assert status == 0, printed
-    status, printed = await almoner("members", "provider", "remove", partner)
-    assert (status, printed.strip()) == (1, "Single sign-on is not set up")
+    status, printed = await almoner("members", "sso", "remove", partner)
+    assert (status, printed.strip()) == (1, "No sign-in provider is set up")
     async with service.db.read() as tx:
         entries = await audit.page(tx, tenant.partner.id)
     assert [(entry.action, entry.actor.kind) for entry in reversed(entries)] == [
@@ -70,13 +70,13 @@ async def test_an_administrator_unbinds_a_member_from_the_account_at_the_provide
         ada = await here.member("ada", externalId="ada")
         there = entered(await here.sign_in())
         partner = service.db.deployment.ids.text("partner", here.partner.id)
-        status, printed = await almoner("members", "provider", "unbind", partner, "ada")
+        status, printed = await almoner("members", "sso", "unlink", partner, "ada")
         assert status == 0, printed
-        assert printed.strip() == f"ada signs in no more by an account of {evil.url}."
+        assert printed.strip() == f"ada can no longer sign in with {evil.url}."
         async with service.db.single() as tx:
             assert await sign_ins.find(tx, ada.realm, there.secret) is None
-        status, printed = await almoner("members", "provider", "unbind", partner, "ada")
-        assert (status, printed.strip()) == (0, "ada signs in by no provider.")
+        status, printed = await almoner("members", "sso", "unlink", partner, "ada")
+        assert (status, printed.strip()) == (0, "ada is not linked to a provider.")
     async with service.db.read() as tx:
         done = [(entry.action, entry.actor.kind) for entry in await audit.page(tx, here.partner.id)]
     assert done.count(("identity.unbound", "operator")) == 1

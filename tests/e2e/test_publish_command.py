@@ -22,12 +22,12 @@ async def test_a_partners_own_organisation_is_seen_by_everybody_once_it_is_publi
     theirs = (await decided(service, other, name="test_accept"))["organisationId"]
     almoner = terminal(service, tmp_path, "reviewer")
     assert (await other.get(f"/v1/organisations/{ours}")).status_code == 404
-    assert await almoner("organisations", "publish", ours, *NOTE) == (0, f"{ours} is published.\n")
+    assert await almoner("organisations", "publish", ours, *NOTE) == (0, f"{ours} has been published.\n")
     assert data(await other.get(f"/v1/organisations/{ours}"))["name"] == "test_accept"
     for organisation, words in (
-        (ours, "that one partner sees alone"),
+        (ours, "there is no unpublished organisation"),
         (theirs, "another organisation of its number is published"),
-        ("organisation_x", "there is no organisation"),
+        ("organisation_x", "there is no unpublished organisation"),
     ):
         status, printed = await almoner("organisations", "publish", organisation, *NOTE)
         assert status == 2

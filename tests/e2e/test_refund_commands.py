@@ -47,25 +47,25 @@ async def test_an_officer_sends_a_gift_back_in_parts(
     service: Service, api: Client, almoner: Type, olive: Operator
 ) -> None:
     made = await factories.donation(service, api)
-    status, told = await almoner("refunds", "begin", made["id"], "--note", "the donor wrote", "--amount", "1000")
+    status, told = await almoner("refunds", "create", made["id"], "--note", "the donor wrote", "--amount", "1000")
     (begun,) = await refunds.of(service, made)
     name = service.db.deployment.ids.text("refund", begun.id)
-    assert (status, told) == (0, f"{name} of 10.00 USD is begun.\n")
+    assert (status, told) == (0, f"{name} of 10.00 USD: pending.\n")
     assert begun.started_by == olive.id
     status, listed = await almoner("refunds", "list")
-    for fact in (name, made["id"], "10.00 USD", "test", "begun"):
+    for fact in (name, made["id"], "10.00 USD", "test", "pending"):
         assert fact in listed
     service.clock.advance_to(service.clock.wall())
     await service.drain()
     assert name not in (await almoner("refunds", "list"))[1]
     assert name in (await almoner("refunds", "list", "--all"))[1]
     status, shown = await almoner("refunds", "show", made["id"])
-    assert shown.startswith(f"{made['id']} is RECEIVED_PAYMENT; 15.00 USD of 25.00 USD is left.\n")
+    assert shown.startswith(f"{made['id']} is RECEIVED_PAYMENT; 15.00 USD of 25.00 USD not refunded.\n")
     for fact in ("sent", "tpr_", f"Olive ({olive.id})", "the donor wrote"):
         assert fact in shown
-    refused = (await almoner("refunds", "begin", made["id"], "--note", "x", "--amount", "1501"))[1]
+    refused = (await almoner("refunds", "create", made["id"], "--note", "x", "--amount", "1501"))[1]
     assert "from 1 to 1500, which is left" in refused
-    for words in (("done-by-hand", name, "--called", "x", "--note", "x"), ("refuse", name, "--note", "x")):
+    for words in (("mark-sent", name, "--reference", "x", "--note", "x"), ("mark-failed", name, "--note", "x")):
         status, told = await almoner("refunds", *words)
         assert (status, "the refund is sent" in told) == (1, True), told
 
@@ -79,27 +79,30 @@ async def test_a_direct_gift_waits_for_a_transfer(service: Service, api: Client,
     (begun,) = await refunds.of(service, made)
     name = service.db.deployment.ids.text("refund", begun.id)
     assert "partner_transfers" in (await almoner("refunds", "list"))[1]
-    assert "by bank" in (await almoner("refunds", "ask-again", name))[1]
-    status, told = await almoner("refunds", "done-by-hand", name, "--called", "BANK-77", "--note", "transferred")
-    assert (status, told) == (0, f"{name} of 15.00 USD is sent.\n")
+    assert "by bank" in (await almoner("refunds", "retry", name))[1]
+    status, told = await almoner("refunds", "mark-sent", name, "--reference", "BANK-77", "--note", "transferred")
+    assert (status, told) == (0, f"{name} of 15.00 USD: sent.\n")
     assert (await support.gift(api, made))["refundedAmount"] == 1500
     assert "the partner" in (await almoner("refunds", "show", made["id"]))[1]
-    again = ("refunds", "begin", made["id"], "--note", "the rest", "--called", "BANK-77")
+    again = ("refunds", "create", made["id"], "--note", "the rest", "--reference", "BANK-77")
     assert "BANK-77 is recorded for another refund" in (await almoner(*again))[1]
     status, told = await almoner(*again[:-1], "BANK-78")
-    assert (status, told.endswith("of 25.00 USD is sent.\n")) == (0, True)
+    assert (status, told.endswith("of 25.00 USD: sent.\n")) == (0, True)
 
 
 async def test_what_will_not_be_sent_is_owed_again(service: Service, api: Client, almoner: Type) -> None:
     made = await factories.donation(service, api)
     begun = await refunds.begun(service, made)
     name = service.db.deployment.ids.text("refund", begun.id)
-    assert (await almoner("refunds", "ask-again", name)) == (0, f"{name} of 25.00 USD is begun.\n")
-    assert (await almoner("refunds", "refuse", name, "--note", "kept")) == (0, f"{name} of 25.00 USD is refused.\n")
+    assert (await almoner("refunds", "retry", name)) == (0, f"{name} of 25.00 USD: pending.\n")
+    assert (await almoner("refunds", "mark-failed", name, "--note", "kept")) == (
+        0,
+        f"{name} of 25.00 USD: failed.\n",
+    )
     unknown = service.db.deployment.ids.example("refund")
-    assert "almoner refunds list" in (await almoner("refunds", "refuse", unknown, "--note", "x"))[1]
+    assert "almoner refunds list" in (await almoner("refunds", "mark-failed", unknown, "--note", "x"))[1]
     gone = service.db.deployment.ids.example("donation")
-    for words in (("show", gone), ("begin", gone, "--note", "x")):
+    for words in (("show", gone), ("create", gone, "--note", "x")):
         assert f"there is no donation {gone}" in (await almoner("refunds", *words))[1]
 
 
@@ -113,27 +116,27 @@ async def test_what_a_provider_refused_waits_for_a_person(
         async with service.db.write() as tx:
             await refunding.record_refused(tx, begun.id, "the card is closed")
         names.append(service.db.deployment.ids.text("refund", begun.id))
-    listed = (await almoner("refunds", "refused"))[1]
+    listed = (await almoner("refunds", "failed"))[1]
     for name in names:
         assert name in listed
     assert (" 0 d " in listed, "the card is closed" in listed) == (True, True)
     assert "almoner_refunds_refused 2.0" in await measured(service)
     await refunds.begun(service, anew, 500)
-    status, told = await almoner("refunds", "let-rest", names[1], "--note", "the donor keeps to the gift")
-    assert (status, told) == (0, f"{names[1]} of 10.00 USD is refused.\n")
-    listed = (await almoner("refunds", "refused"))[1]
+    status, told = await almoner("refunds", "resolve", names[1], "--note", "the donor keeps to the gift")
+    assert (status, told) == (0, f"{names[1]} of 10.00 USD: failed.\n")
+    listed = (await almoner("refunds", "failed"))[1]
     assert not any(name in listed for name in names)
     assert "almoner_refunds_refused 0.0" in await measured(service)
-    assert "let rest before" in (await almoner("refunds", "let-rest", names[1], "--note", "x"))[1]
+    assert "let rest before" in (await almoner("refunds", "resolve", names[1], "--note", "x"))[1]
 
 
 async def test_what_a_person_refused_waits_for_nobody(service: Service, api: Client, almoner: Type) -> None:
     begun = await refunds.begun(service, await factories.donation(service, api))
     name = service.db.deployment.ids.text("refund", begun.id)
-    assert "the refund is begun" in (await almoner("refunds", "let-rest", name, "--note", "x"))[1]
-    await almoner("refunds", "refuse", name, "--note", "kept")
-    assert name not in (await almoner("refunds", "refused"))[1]
-    assert "is refused by a person" in (await almoner("refunds", "let-rest", name, "--note", "x"))[1]
+    assert "the refund is begun" in (await almoner("refunds", "resolve", name, "--note", "x"))[1]
+    await almoner("refunds", "mark-failed", name, "--note", "kept")
+    assert name not in (await almoner("refunds", "failed"))[1]
+    assert "is refused by a person" in (await almoner("refunds", "resolve", name, "--note", "x"))[1]
 
 
 async def measured(service: Service) -> str:

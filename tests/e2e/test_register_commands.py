@@ -41,7 +41,7 @@ async def test_a_month_at_the_terminal(typed: Type, tmp_path: Path) -> None:
     days = ("2026-03-09", "2026-04-13", "--source", "irs-bmf", "--rows", "5")
     status, printed = await typed("registers", "diff", *days)
     assert status == 0, printed
-    assert [line(printed, word)[1] for word in ("in", "out", "changed", "name")] == ["1", "1", "1", "1"]
+    assert [line(printed, word)[1] for word in ("added", "removed", "changed", "name")] == ["1", "1", "1", "1"]
     assert "OLD FUND -> NEW FUND" in printed
     status, printed = await typed("registers", "status")
     assert line(printed, "irs-bmf")[1:3] == ["IRS", "2026-04-13"]
@@ -49,11 +49,11 @@ async def test_a_month_at_the_terminal(typed: Type, tmp_path: Path) -> None:
     assert (status, "2026-03-09 again" in printed) == (0, True), printed
     status, printed = await typed("registers", "list")
     assert "rolled_back" in printed
-    assert "takes back" in printed
+    assert "rolls back" in printed
     newest, *_ = [row.split()[0] for row in printed.splitlines() if "irs-bmf" in row]
     assert (await typed("registers", "diff", newest, newest))[0] == 0
     status, printed = await typed("registers", "diff", "yesterday", newest)
-    assert (status, "neither a load" in printed) == (1, True), printed
+    assert (status, "neither an import ID" in printed) == (1, True), printed
 
 
 async def test_what_is_put_aside_ends_with_status_one_and_says_what_to_do(typed: Type, tmp_path: Path) -> None:

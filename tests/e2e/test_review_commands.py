@@ -85,9 +85,9 @@ async def test_a_reviewer_looks_and_accepts(
     assert status == 0
     for fact in (
         BODY["name"],
-        "held by",
+        "claimed by",
         "you until",
-        "may be rejected for",
+        "rejection reasons",
         "not_attributable_to_registry",
         "verdict",
     ):
@@ -95,7 +95,7 @@ async def test_a_reviewer_looks_and_accepts(
     listed = (await types("list", "--mine", "--kind", "validation_request"))[1]
     assert request_["id"] in listed
     assert f"Olive Officer ({olive.id})" in listed
-    assert await types("accept", request_["id"], "--note", NOTE) == (0, f"{request_['id']} is accepted.\n")
+    assert await types("accept", request_["id"], "--note", NOTE) == (0, f"{request_['id']} has been accepted.\n")
     accepted = data(await api.get(f"{PATH}/{request_['id']}"))
     assert accepted["acceptedAt"]
     assert accepted["organisationId"]
@@ -103,7 +103,7 @@ async def test_a_reviewer_looks_and_accepts(
     printed = (await types("show", request_["id"]))[1]
     for fact in ("accepted", NOTE, f"Olive Officer ({olive.id})"):
         assert fact in printed
-    assert "held by" not in printed
+    assert "claimed by" not in printed
     assert await actions(service) == [
         ("review.shown", {"held": True}),
         ("review.accepted", None),
@@ -119,7 +119,7 @@ async def test_a_reviewer_rejects_with_a_reason(
     assert (status, printed.startswith("reason: 'mood' is none of ")) == (1, True)
     assert (await types("reject", request_["id"], "--note", NOTE))[0] == 2
     words = ("reject", request_["id"], "--reason", "not_eligible", "--note", NOTE)
-    assert await types(*words) == (0, f"{request_['id']} is rejected.\n")
+    assert await types(*words) == (0, f"{request_['id']} has been rejected.\n")
     assert data(await api.get(f"{PATH}/{request_['id']}"))["rejectionReasonCode"] == "not_eligible"
     assert "not_eligible" in (await types("show", request_["id"]))[1]
     assert (await actions(service))[1] == ("review.rejected", {"reason": "not_eligible"})
@@ -143,11 +143,11 @@ async def test_an_agent_whom_no_rule_lets_through_is_decided_by_a_person(
     printed = (await types("show", approved["id"]))[1]
     for fact in ("Does Ada Byron speak for", "ada@somewhere-else.example", "fake_email_used", "pending_review", "step"):
         assert fact in printed, printed
-    assert await types("accept", approved["id"], "--note", NOTE) == (0, f"{approved['id']} is accepted.\n")
+    assert await types("accept", approved["id"], "--note", NOTE) == (0, f"{approved['id']} has been accepted.\n")
     assert (await agents.shown(api, approved))["status"] == "approved"
     await types("show", refused["id"])
     words = ("reject", refused["id"], "--reason", "no_online_presence", "--note", NOTE)
-    assert await types(*words) == (0, f"{refused['id']} is rejected.\n")
+    assert await types(*words) == (0, f"{refused['id']} has been rejected.\n")
     rejected = await agents.shown(api, refused)
     assert (rejected["status"], rejected["rejectionReasonCode"]) == ("rejected", "no_online_presence")
     assert NOTE not in str(rejected), "partners do not see the note"
@@ -167,7 +167,7 @@ async def test_what_somebody_holds_is_refused_in_one_line(
         assert printed.startswith(f"Olive Officer ({olive.id}) holds it until ")
         assert printed.endswith(" UTC.\n")
         assert printed.count("\n") == 1
-    assert await types("release", request_["id"]) == (0, f"{request_['id']} is free.\n")
+    assert await types("release", request_["id"]) == (0, f"{request_['id']} has been released.\n")
     assert (await types("accept", request_["id"], "--note", NOTE))[1].startswith("You have not been shown it")
     assert (await otto("show", request_["id"]))[0] == 0
     assert (await otto("accept", request_["id"], "--note", NOTE))[0] == 0

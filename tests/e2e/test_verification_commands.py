@@ -111,18 +111,18 @@ async def test_what_is_missing_is_asked_for_and_what_is_flagged_takes_two(
         service, api, organisation=await factories.nonprofit(service, name="Hill Road Relief", country="DEU")
     )
     await service.drain()
-    status, refused = await officer("ask", made["id"])
-    assert (status, f"almoner agents contact {made['organisationId']}" in refused) == (1, True)
+    status, refused = await officer("request-confirmation", made["id"])
+    assert (status, f"almoner agents set-contact {made['organisationId']}" in refused) == (1, True)
     await contact(service, made["organisationId"], "info@hill.example")
-    assert (await officer("ask", made["id"], "--language", "xx"))[0] == 2
-    status, printed = await officer("ask", made["id"])
-    assert (status, printed.startswith("info@hill.example is asked in de; the link works until ")) == (0, True)
+    assert (await officer("request-confirmation", made["id"], "--language", "xx"))[0] == 2
+    status, printed = await officer("request-confirmation", made["id"])
+    assert (status, printed.startswith("Emailed info@hill.example in de; the link expires at ")) == (0, True)
     service.clock.advance(minutes=10)  # the commands live a little later
     assert "Spenden für Hill Road Relief" in (await mail_to(service, api, "info@hill.example"))["subject"]
     await bank.account(service, made["organisationId"], holder="Any name")
     _, shown = await officer("show", made["id"])
     for fact in (
-        "what the watch lists say; the nonprofit's own word",
+        "watch list screening; confirmation by the nonprofit",
         "no_list_loaded",
         "nameAgrees",
         "info@hill.example",
@@ -133,18 +133,18 @@ async def test_what_is_missing_is_asked_for_and_what_is_flagged_takes_two(
     _, listed = await officer("flags")
     assert "0 of 2" in listed
     flag = next(word for word in listed.split() if "verificationflag_" in word)
-    assert await officer("lift", flag, "--note", "a fiscal sponsor") == (
+    assert await officer("clear-flag", flag, "--note", "a fiscal sponsor") == (
         0,
-        f"{flag} is open (1 of 2: another reviewer has to look as well).\n",
+        f"{flag} is still open (1 of 2: a second reviewer must clear it too).\n",
     )
-    status, again = await officer("lift", flag, "--note", "once more")
+    status, again = await officer("clear-flag", flag, "--note", "once more")
     assert (status, "somebody else has to look as well" in again) == (1, True)
     other = partial(in_process(service, tmp_path, await operator(service, "reviewer", name="Bo")), "verifications")
-    assert await other("lift", flag, "--note", "their contract") == (0, f"{flag} is lifted.\n")
+    assert await other("clear-flag", flag, "--note", "their contract") == (0, f"{flag} has been cleared.\n")
     assert len((await officer("flags"))[1].splitlines()) == 1
     _, shown = await officer("show", made["id"])
     for fact in ("a fiscal sponsor", "their contract", "Bo (", "lifted"):
         assert fact in shown
-    assert (await officer("lift", "flag_x", "--note", "x"))[0] != 0
-    wrong = await officer("lift", service.db.deployment.ids.example("verificationflag"), "--note", "x")
+    assert (await officer("clear-flag", "flag_x", "--note", "x"))[0] != 0
+    wrong = await officer("clear-flag", service.db.deployment.ids.example("verificationflag"), "--note", "x")
     assert (wrong[0], "there is no flag" in wrong[1]) == (2, True)

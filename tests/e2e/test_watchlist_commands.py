@@ -40,7 +40,7 @@ async def compared(service: Service, partner: Partner) -> Result:
 async def test_lists_at_the_terminal(typed: Type, tmp_path: Path) -> None:
     (own := tmp_path / "findings_2026-03-09.csv").write_text(OWN)
     status, printed = await typed("watchlists", "import", "own", str(own))
-    assert (status, "1 in, 0 out, 0 changed" in printed) == (0, True), printed
+    assert (status, "1 added, 0 removed, 0 changed" in printed) == (0, True), printed
     status, printed = await typed("watchlists", "import", "own", str(own))
     assert (status, "nothing to do" in printed) == (0, True), printed
     status, printed = await typed("watchlists", "status")
@@ -57,7 +57,7 @@ async def test_the_last_finding_is_withdrawn(alone: Service, typed: Type, tmp_pa
     status, printed = await typed("watchlists", "import", "own", str(none), "--force")
     assert (status, "almoner watchlists retire own" in printed) == (1, True), printed
     status, printed = await typed("watchlists", "retire", "own")
-    assert (status, "1 entries ended" in printed) == (0, True), printed
+    assert (status, "1 entries removed" in printed) == (0, True), printed
     assert (await compared(alone, (await alone.tenant()).partner)).status("hateSpeech") is None
     status, printed = await typed("watchlists", "retire", "own")
     assert (status, "names nobody" in printed) == (1, True), printed
@@ -66,7 +66,7 @@ async def test_the_last_finding_is_withdrawn(alone: Service, typed: Type, tmp_pa
 async def test_the_whole_list_takes_the_place_of_its_sample(typed: Type, tmp_path: Path) -> None:
     nulls = ",".join(['"-0- "'] * 8)
     (sdn := tmp_path / "sdn.csv").write_text(f'1,"RELIEF OF TYRE","-0- ","SDGT",{nulls}\n')
-    gone = "ofac-sdn-sample names nobody any more"
+    gone = "ofac-sdn-sample is retired"
     await typed("watchlists", "import", "ofac-sdn-sample", str(sdn))
     status, printed = await typed("watchlists", "import", "ofac-sdn", str(sdn), "--force")
     assert (status, gone in printed) == (0, True), printed
@@ -83,7 +83,7 @@ async def test_licences_and_unverified_readers_are_told(typed: Type, tmp_path: P
     status, printed = await typed("watchlists", "import", "opensanctions", str(file), "--force")
     assert status == 0, printed
     assert "CC BY-NC 4.0" in printed
-    assert "never run on a real file" in printed
+    assert "never tried on a real file" in printed
     status, printed = await typed("watchlists", "status")
     assert "unverified" in printed
     assert "CC BY-NC 4.0" in printed
@@ -96,7 +96,7 @@ async def test_a_refused_load_ends_with_status_one_and_every_administrator_is_to
     status, printed = await typed("watchlists", "import", "ofac-sdn", str(cut))
     assert (status, "every whole list has at least 10,000" in printed) == (1, True), printed
     status, printed = await typed("watchlists", "status")
-    assert "Refused at" in printed
+    assert "Rejected at" in printed
     await alone.drain()
     async with alone.db.read() as tx:
         assert await tx.fetchval("select count(*) from audit_entry where action = 'watchlist.refused'") == 1

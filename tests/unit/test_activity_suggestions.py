@@ -28,7 +28,7 @@ def test_a_text_gets_sub_tags_the_likeliest_first_with_what_weighed_most() -> No
 
 def test_the_command_says_when_there_is_nothing_to_suggest() -> None:
     told = CliRunner().invoke(commands, ["suggest", "xyz"])
-    assert (told.exit_code, told.output) == (0, "Nothing to suggest for this text.\n")
+    assert (told.exit_code, told.output) == (0, "No suggestions for this text.\n")
 
 
 @pytest.mark.parametrize("text", ["", "   ", "12345", "Ελληνικά", "x" * 100_000])

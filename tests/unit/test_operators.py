@@ -72,7 +72,7 @@ def test_an_administrator_decides_about_nothing_by_that() -> None:
         domain.ensure_may(bo, "operator_bo", [role], [ada])
         with pytest.raises(RoleMissing, match=f"Ada lacks the role {role}: Ada can grant it"):
             domain.ensure_may(ada, "operator_ada", [role], [ada])
-    with pytest.raises(RoleMissing, match="almoner operators roles operator_bo"):
+    with pytest.raises(RoleMissing, match="almoner operators set-roles operator_bo"):
         domain.ensure_may(bo, "operator_bo", ["administrator"], [ada])
     with pytest.raises(RoleMissing):
         domain.ensure_may(person("finance", active=False), "operator_x", ["finance"], [ada])

@@ -26,18 +26,18 @@ from almoner.platform.files import images
 from almoner.platform.files.uploads.problems import FiletypeNotSupported
 from almoner.validation.applications.configurations import service as configurations
 
-partners = typer.Typer(help="The products that use this deployment.", no_args_is_help=True)
-keys = typer.Typer(help="The keys of partners; a secret is shown once, when it is made.", no_args_is_help=True)
+partners = typer.Typer(help="Manage partners and their settings.", no_args_is_help=True)
+keys = typer.Typer(help="Manage API keys of partners.", no_args_is_help=True)
 
 LOGO_SIDE: Final = 320
 """Twice the pixels of the largest logo that the page shows."""
 
-PartnerId = Annotated[str, typer.Option("--partner", help="Identifier, as `almoner partners list` shows it.")]
-KeyId = Annotated[str, typer.Argument(help="Identifier, as `almoner keys list` shows it.")]
+PartnerId = Annotated[str, typer.Option("--partner", help="Partner ID, from `almoner partners list`.")]
+KeyId = Annotated[str, typer.Argument(help="Key ID, from `almoner keys list`.")]
 
 
 class Every(StrEnum):
-    """How often a partner is asked for money."""
+    """How often a partner receives a donation request."""
 
     DAY = "day"
     WEEK = "week"
@@ -45,7 +45,7 @@ class Every(StrEnum):
 
 
 class KeyKind(StrEnum):
-    """What a key may be."""
+    """The kinds of keys."""
 
     SECRET = "secret"  # noqa: S105 (the kind, not a secret)
     PUBLISHABLE = "publishable"
@@ -73,9 +73,9 @@ async def partner_of(tx: Tx, text: str) -> Partner:
     return Partner((await partner_service.get(tx, Partner(read_id(tx, "partner", text)))).id)
 
 
-@partners.command("add")
-def add_partner(name: Annotated[str, typer.Argument(help="Its name, as people know it.")]) -> None:
-    """Add a partner with one secret and one publishable key."""
+@partners.command("create")
+def create_partner(name: Annotated[str, typer.Argument(help="The name that donors see.")]) -> None:
+    """Create a partner with a secret and a publishable key."""
 
     async def use(tx: Tx, officer: Officer) -> tuple[str, str, str]:
         account = await partner_service.create(tx, name)
@@ -90,12 +90,16 @@ def add_partner(name: Annotated[str, typer.Argument(help="Its name, as people kn
     typer.echo(f"partner          {partner_id}")
     typer.echo(f"secret key       {secret}")
     typer.echo(f"publishable key  {publishable}")
-    typer.echo("Keep the secret key now: it is not shown again.")
+    typer.echo("Store the secret key now. You won't be able to see it again.")
 
 
 @partners.command("list")
 def list_partners() -> None:
-    """List all partners, oldest first, and until when their donors are asked for a code: cards are being tested."""
+    """List partners, oldest first.
+
+    The last column is set while stolen cards are being tested on a partner's pages: until then, donors must enter a
+    code sent by email.
+    """
 
     async def use(tx: Tx) -> list[list[object]]:
         found = await partner_service.all_accounts(tx)
@@ -105,19 +109,21 @@ def list_partners() -> None:
             for one in found
         ]
 
-    table(("partner", "name", "created", "cards tested until"), in_transaction(use))
+    table(("partner", "name", "created", "card testing until"), in_transaction(use))
 
 
 @partners.command("brand")
 def brand_partner(
-    partner: Annotated[str, typer.Argument(help="Identifier, as `almoner partners list` shows it.")],
-    colour: Annotated[str | None, typer.Option(help="One colour, such as #0d5c4a; made legible by the page.")] = None,
-    logo: Annotated[
-        Path | None, typer.Option(help="A JPEG or PNG that stands on white.", exists=True, dir_okay=False)
+    partner: Annotated[str, typer.Argument(help="Partner ID, from `almoner partners list`.")],
+    colour: Annotated[
+        str | None, typer.Option(help="A brand colour such as #0d5c4a. The page adjusts its contrast.")
     ] = None,
-    clear: Annotated[bool, typer.Option("--clear", help="Show neither colour nor logo.")] = False,
+    logo: Annotated[
+        Path | None, typer.Option(help="A JPEG or PNG for a white background.", exists=True, dir_okay=False)
+    ] = None,
+    clear: Annotated[bool, typer.Option("--clear", help="Remove colour and logo.")] = False,
 ) -> None:
-    """Show a partner's colour and logo on the hosted page, beside the nonprofit."""
+    """Set a partner's colour and logo on hosted pages."""
     if clear == (colour is not None or logo is not None):
         raise typer.BadParameter("give a colour, a logo or both, or --clear alone")
 
@@ -130,7 +136,7 @@ def brand_partner(
             image = await images.reencode(logo.read_bytes(), longest_side=LOGO_SIDE) if logo else None
             return partner, await partner_service.brand(tx, scope, colour=colour, logo=image)
         except FiletypeNotSupported:
-            raise typer.BadParameter(f"{logo} is no JPEG or PNG that can be read") from None
+            raise typer.BadParameter(f"{logo} is not a readable JPEG or PNG") from None
         except ValueError as error:
             raise typer.BadParameter(str(error)) from error
 
@@ -138,13 +144,16 @@ def brand_partner(
     typer.echo(f"{name}  colour {account.brand_colour or '-'}  logo {'yes' if account.brand_logo else '-'}")
 
 
-@partners.command("issuer")
+@partners.command("receipt-issuer")
 def name_issuer(
-    partner: Annotated[str, typer.Argument(help="Identifier, as `almoner partners list` shows it.")],
-    name: Annotated[str | None, typer.Option(help="Who issues its receipts; empty: the partner's own name.")] = None,
-    prefix: Annotated[str | None, typer.Option(help="Before each number, such as ACME; empty: none.")] = None,
+    partner: Annotated[str, typer.Argument(help="Partner ID, from `almoner partners list`.")],
+    name: Annotated[str | None, typer.Option(help="Who issues receipts. Empty: the partner itself.")] = None,
+    prefix: Annotated[str | None, typer.Option(help="Prefix of receipt numbers, such as ACME. Empty: none.")] = None,
 ) -> None:
-    """Show or set who issues the receipts of a partner's gifts. Numbers go on; issued receipts stay as they are."""
+    """Show or set who issues a partner's receipts.
+
+    Numbering continues, and issued receipts do not change.
+    """
 
     async def use(tx: Tx, officer: Officer | None = None) -> tuple[str, Issuer]:
         account = await partner_service.get(tx, Partner(read_id(tx, "partner", partner)))
@@ -160,28 +169,34 @@ def name_issuer(
     typer.echo(f"issued by {issuer.name or own}  prefix {issuer.prefix or '-'}  last number {issuer.last_number}")
 
 
-@partners.command("set")
+@partners.command("settings")
 def set_giving(
-    partner: Annotated[str, typer.Argument(help="Identifier, as `almoner partners list` shows it.")],
+    partner: Annotated[str, typer.Argument(help="Partner ID, from `almoner partners list`.")],
     currency: Annotated[
-        list[str] | None, typer.Option(help="A currency that it settles in; repeat for more. Replaces all.")
+        list[str] | None, typer.Option(help="A settlement currency. Repeatable; replaces the current list.")
     ] = None,
-    donors: Annotated[bool | None, typer.Option(help="Whether its answers and events name donors.")] = None,
-    gift_aid: Annotated[bool | None, typer.Option(help="Whether GBP gifts to UK charities need gift aid.")] = None,
-    request_interval: Annotated[
-        Every | None, typer.Option(help="How often it is asked for its direct donations.")
+    donors: Annotated[
+        bool | None,
+        typer.Option("--share-donors/--no-share-donors", help="Include donor details in API responses and events."),
+    ] = None,
+    gift_aid: Annotated[bool | None, typer.Option(help="Require Gift Aid for GBP donations to UK charities.")] = None,
+    request_every: Annotated[
+        Every | None, typer.Option("--request-interval", help="How often to send donation requests.")
     ] = None,
     request_least: Annotated[
-        int | None, typer.Option(help="The least that it is asked for, in multiples of the currency's least gift.")
+        int | None,
+        typer.Option("--request-minimum", help="Smallest request, in multiples of the currency's minimum donation."),
     ] = None,
-    request_due: Annotated[int | None, typer.Option(help="Days that it has to pay what it is asked for.")] = None,
+    request_due: Annotated[
+        int | None, typer.Option("--request-due-days", help="Days to pay a donation request.")
+    ] = None,
 ) -> None:
-    """Show or set what a partner's direct donations may be in, and what it is told and asked of donors."""
+    """Show or change a partner's donation settings."""
     given: dict[str, Any] = {
         "currencies": currency or None,
         "shares_donor_details": donors,
         "requires_gift_aid": gift_aid,
-        "request_interval": request_interval.value if request_interval else None,
+        "request_interval": request_every.value if request_every else None,
         "request_minimum_multiple": request_least,
         "request_due_days": request_due,
     }
@@ -200,24 +215,24 @@ def set_giving(
 
     account = administer(use) if changed else in_transaction(use)
     typer.echo(
-        f"settles in {', '.join(account.settlement_currencies)}  "
-        f"donors {'named' if account.shares_donor_details else 'not named'}  "
-        f"gift aid {'asked for' if account.requires_gift_aid else 'not asked for'}"
+        f"settlement currencies {', '.join(account.settlement_currencies)}  "
+        f"donor details {'shared' if account.shares_donor_details else 'not shared'}  "
+        f"Gift Aid {'required' if account.requires_gift_aid else 'not required'}"
     )
     typer.echo(
-        f"asked for money every {account.request_interval}, from {account.request_minimum_multiple} least gifts on, "
-        f"to be paid within {account.request_due_days} days"
+        f"donation requests every {account.request_interval}, from {account.request_minimum_multiple} minimum donations, "
+        f"due within {account.request_due_days} days"
     )
 
 
-@keys.command("add")
-def add_key(
+@keys.command("create")
+def create_key(
     partner: PartnerId,
     name: Annotated[str, typer.Option(help="What the key is for.")],
-    kind: Annotated[KeyKind, typer.Option(help="What it opens.")] = KeyKind.SECRET,
-    scope: Annotated[list[str] | None, typer.Option(help="A scope; repeat for more. Default: all of its kind.")] = None,
+    kind: Annotated[KeyKind, typer.Option(help="The kind of key.")] = KeyKind.SECRET,
+    scope: Annotated[list[str] | None, typer.Option(help="A scope. Repeatable. Default: all of its kind.")] = None,
 ) -> None:
-    """Make a key and show its secret, this once."""
+    """Create a key. Its secret is shown only once."""
 
     async def use(tx: Tx, officer: Officer) -> tuple[str, str]:
         whose, scopes = await partner_of(tx, partner), frozenset(scope or ())
@@ -234,7 +249,7 @@ def _columns(key: domain.Key) -> list[object]:
 
 @keys.command("list")
 def list_keys(partner: PartnerId) -> None:
-    """List a partner's keys, newest first, without their secrets."""
+    """List a partner's keys, newest first."""
 
     async def use(tx: Tx) -> list[list[object]]:
         found = await key_service.of_partner(tx, await partner_of(tx, partner))
@@ -247,9 +262,12 @@ def list_keys(partner: PartnerId) -> None:
 @keys.command("rotate")
 def rotate_key(
     key: KeyId,
-    overlap_hours: Annotated[float, typer.Option(help="How long the old key still works, at most 168.")] = 24,
+    overlap_hours: Annotated[float, typer.Option(help="Hours until the old key expires, at most 168.")] = 24,
 ) -> None:
-    """Make a successor with the same scopes; the old key works until the overlap ends."""
+    """Replace a key with a new one that has the same scopes.
+
+    The old key keeps working until the overlap ends.
+    """
 
     async def use(tx: Tx, officer: Officer) -> tuple[str, str]:
         old = await key_service.get(tx, read_id(tx, "apikey", key))
@@ -261,13 +279,13 @@ def rotate_key(
 
 @keys.command("revoke")
 def revoke_key(key: KeyId) -> None:
-    """End a key at once, everywhere within a second."""
+    """Revoke a key. It stops working within a second."""
 
     async def use(tx: Tx, officer: Officer) -> str:
         await key_ring.revoke(tx, officer.by, await key_service.get(tx, read_id(tx, "apikey", key)))
         return key
 
-    typer.echo(f"{administer(use)} is revoked.")
+    typer.echo(f"{administer(use)} has been revoked.")
 
 
 _KINDS: dict[KeyKind, domain.Kind] = {
@@ -280,4 +298,4 @@ _KINDS: dict[KeyKind, domain.Kind] = {
 def _show_key(key_id: str, secret: str) -> None:
     typer.echo(f"key     {key_id}")
     typer.echo(f"secret  {secret}")
-    typer.echo("Keep the secret now: it is not shown again.")
+    typer.echo("Store the secret now. You won't be able to see it again.")

@@ -1,4 +1,4 @@
-"""``almoner activities``: tagging what is loaded by new rules, and suggestions for a reviewer."""
+"""``almoner activities``: apply activity rules to loaded organisations, and suggest sub-tags to reviewers."""
 
 from typing import Annotated
 
@@ -13,15 +13,15 @@ from almoner.nonprofits.activities.domain import SUB_TAGS, TAGS, Application
 from almoner.platform.audit.log import DEPLOYMENT
 from almoner.platform.database.transactions import Database, Tx
 
-commands = typer.Typer(help="What organisations do: activity tags and sub-tags.", no_args_is_help=True)
+commands = typer.Typer(help="Tag organisations by what they do.", no_args_is_help=True)
 
 
 @commands.command("apply")
 def apply() -> None:
-    """Tag all loaded organisations by the rules of this version.
+    """Tag all organisations by this version's rules.
 
-    Loads tag what they bring; this is for what was loaded before an upgrade that changed tags or rules. Type it again
-    when it was interrupted. Nobody is told of changes; the history of each organisation shows them.
+    Imports tag organisations as they load them. Run this after an upgrade that changed tags or rules, and again if it
+    was interrupted. No events are sent; the history of each organisation shows its changes.
     """
     line = Line()
 
@@ -43,19 +43,19 @@ def apply() -> None:
 
     done = with_database(run)
     line.clear()
-    typer.echo(f"{done.organisations:,} organisations by the rules of {done.version}: {done.changed:,} changed.")
+    typer.echo(f"{done.organisations:,} organisations tagged by rules {done.version}: {done.changed:,} changed.")
 
 
 @commands.command("suggest")
 def suggest(
     name: Annotated[str, typer.Argument(help="The name of the organisation.")],
-    activities: Annotated[str, typer.Option(help="What it says that it does.")] = "",
-    objects: Annotated[str, typer.Option(help="What it says that it is for: its objects.")] = "",
+    activities: Annotated[str, typer.Option(help="Its own description of its activities.")] = "",
+    objects: Annotated[str, typer.Option(help="Its charitable objects.")] = "",
 ) -> None:
-    """Suggest sub-tags for a text, for somebody to look at: nothing is tagged by it."""
+    """Suggest sub-tags for a description. Changes nothing."""
     found = service.suggest(name, activities, objects)
     if not found:
-        typer.echo("Nothing to suggest for this text.")
+        typer.echo("No suggestions for this text.")
         return
     titles = ("sub-tag", "tag", "code", "score", "because of")
     rows = []

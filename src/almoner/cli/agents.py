@@ -1,4 +1,4 @@
-"""``almoner agents``: where nonprofits themselves are asked about their applicants."""
+"""``almoner agents``: contact addresses at which nonprofits confirm their agents."""
 
 from typing import Annotated
 
@@ -13,26 +13,29 @@ from almoner.platform.database.transactions import Tx
 from almoner.validation.agents import service
 from almoner.validation.agents.domain import Contact, ContactRefused
 
-commands = typer.Typer(help="Whether applicants speak for their nonprofits.", no_args_is_help=True)
+commands = typer.Typer(help="Contact addresses for agent verification.", no_args_is_help=True)
 
 
 @commands.callback()
 def agents() -> None:
-    """Whether applicants speak for their nonprofits; `almoner reviews` decides."""
+    """Contact addresses for agent verification; decide with `almoner reviews`."""
 
 
-@commands.command("contact")
-def record_contact(
-    organisation: Annotated[str, typer.Argument(help="Identifier of the organisation.")],
-    email: Annotated[str, typer.Argument(help="Its own address, of an office and not of a person.")],
-    source: Annotated[str, typer.Option(help="Where its register publishes the address, such as a page of it.")],
+@commands.command("set-contact")
+def set_contact(
+    organisation: Annotated[str, typer.Argument(help="Organisation ID.")],
+    email: Annotated[str, typer.Argument(help="An office's email address, not a person's.")],
+    source: Annotated[str, typer.Option(help="Where its register publishes the address, such as a URL.")],
 ) -> None:
-    """Record where a nonprofit can be asked. Its applicants in review are asked about at once."""
+    """Set the email address of a nonprofit's office.
+
+    Confirmation requests for its agents in review are sent to it at once.
+    """
     where = source.strip()
     if not 1 <= len(where) <= 500:
-        raise typer.BadParameter("--source must say where the address is published, in 1 to 500 characters")
+        raise typer.BadParameter("--source must be 1 to 500 characters")
     if len(email) > 255 or not emails.well_formed(email):
-        raise typer.BadParameter(f"'{email}' is no e-mail address")
+        raise typer.BadParameter(f"'{email}' is not an email address")
 
     async def use(tx: Tx, officer: Officer) -> str:
         organisation_id = read_id(tx, "organisation", organisation)
@@ -43,6 +46,6 @@ def record_contact(
         except ContactRefused as error:
             raise typer.BadParameter(str(error)) from None
         await officer.record(tx, DEPLOYMENT, "organisation.contact_recorded", organisation, asked=asked)
-        return f"{organisation} is asked at {email}; applicants in review: {asked}."
+        return f"{email} is the contact of {organisation}; confirmation requests sent: {asked}."
 
     typer.echo(decide("reviewer", use))

@@ -24,10 +24,10 @@ def amount(money: Money) -> str:
 def read(text: str, currency: str) -> Money:
     """What was typed, such as ``12.34`` and ``GBP``. Raises BadParameter."""
     if currency not in EXPONENTS:
-        raise typer.BadParameter(f"{currency!r} is no active ISO 4217 currency, such as GBP")
+        raise typer.BadParameter(f"{currency!r} is not an active ISO 4217 currency such as GBP")
     minor = Decimal(text).scaleb(exponent(currency)) if _AMOUNT.fullmatch(text) else Decimal(0)
     if minor != int(minor) or not 1 <= minor <= MAX_MINOR:
         raise typer.BadParameter(
-            f"{text!r} is no amount of {currency}, such as {Decimal(123456).scaleb(-exponent(currency)):f}"
+            f"{text!r} is not an amount in {currency} such as {Decimal(123456).scaleb(-exponent(currency)):f}"
         )
     return Money(int(minor), currency)

@@ -1,4 +1,4 @@
-"""``almoner audit``: prove that the log is as it was written, read it, sign its heads, show the key of signatures."""
+"""``almoner audit``: verify the audit log, read it, sign its heads, show the public key."""
 
 import time
 from datetime import timedelta
@@ -25,10 +25,10 @@ from almoner.platform.audit.proof import Proof
 from almoner.platform.database.transactions import Database, Tx
 from almoner.platform.observability.telemetry import Telemetry
 
-commands = typer.Typer(help="The audit log: who did what, when and from where.", no_args_is_help=True)
+commands = typer.Typer(help="Read, verify and sign the audit log.", no_args_is_help=True)
 
 PartnerId = Annotated[
-    str | None, typer.Option("--partner", help="The id of a partner, or `deployment` for what concerns none.")
+    str | None, typer.Option("--partner", help="A partner ID, or `deployment` for entries of no partner.")
 ]
 
 _TO_BEGIN: Final = timedelta(hours=2)
@@ -45,15 +45,16 @@ def _scope(ids: Ids, partner: str) -> UUID:
 def verify(
     partner: PartnerId = None,
     heads: Annotated[
-        Path | None, typer.Option("--heads", help="The folder of exported heads; else that of ALMONER_AUDIT_HEADS.")
+        Path | None, typer.Option("--heads", help="Folder of exported heads. Default: ALMONER_AUDIT_HEADS.")
     ] = None,
     without_heads: Annotated[
-        bool, typer.Option("--without-heads", help="Prove what the database alone can: not that nothing is missing.")
+        bool, typer.Option("--without-heads", help="Verify the database alone. Cannot detect a cut-off end.")
     ] = False,
 ) -> None:
-    """Prove that no entry was edited, deleted, inserted or moved; exits with 1 when one was.
+    """Verify that no entry has been tampered with.
 
-    Reads only, and may run beside a working service.
+    Exits with status 1 if an entry was edited, deleted, inserted or moved. Changes nothing, so you can run it while the
+    service is running.
     """
     folder = None if without_heads else heads or settings.read().heads_folder
     gone = folder is not None and not folder.is_dir()
@@ -71,8 +72,8 @@ def verify(
     if gone and entries:
         broken += 1
         typer.echo(
-            f"There are no exported heads at {folder}: is the store mounted? Nothing shows that no end was cut off. "
-            "With --without-heads the rest is proved."
+            f"There are no exported heads at {folder}: is the folder mounted? Without them, a cut-off end of the "
+            "log cannot be detected. Use --without-heads to verify the rest."
         )
     typer.echo(f"{entries:,} entries of {len(proofs):,} chains: {f'{broken} BROKEN' if broken else 'OK'}")
     if broken:
@@ -103,9 +104,9 @@ async def _proved(db: Database, scope: UUID, folder: Path | None, *, begun: bool
 @commands.command("list")
 def list_entries(
     partner: PartnerId = None,
-    limit: Annotated[int, typer.Option("--limit", min=1, max=10_000, help="How many, the newest first.")] = 50,
+    limit: Annotated[int, typer.Option("--limit", min=1, max=10_000, help="Maximum number of rows.")] = 50,
 ) -> None:
-    """Show the newest entries of a partner, or of the deployment."""
+    """List entries, newest first."""
 
     async def show(tx: Tx) -> None:
         scope = _scope(tx.ids, partner) if partner else DEPLOYMENT
@@ -117,9 +118,9 @@ def list_entries(
     in_transaction(show)
 
 
-@commands.command("key")
-def key() -> None:
-    """Print the public key (PEM) that exported heads are checked by."""
+@commands.command("public-key")
+def public_key() -> None:
+    """Print the public key (PEM) that verifies heads."""
 
     async def show(db: Database) -> bytes:
         public = audit_heads.signing_key(db.deployment.vault).public_key()
@@ -130,7 +131,10 @@ def key() -> None:
 
 @commands.command("sign")
 def sign() -> None:
-    """Sign the heads of all chains that moved and export them now; a worker does so every five minutes."""
+    """Sign and export the heads of changed chains now.
+
+    A worker does so every five minutes anyway.
+    """
     folder = settings.read().heads_folder
 
     async def sign_all(db: Database) -> int:

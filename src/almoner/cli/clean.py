@@ -26,17 +26,20 @@ _OURS = (
 
 
 def clean() -> None:
-    """Remove the sandbox's data: the embedded database, sandbox.json, secrets and logs. Touches no other database."""
+    """Delete the sandbox's data.
+
+    Deletes the embedded database, sandbox.json, secrets and logs. Touches no other database.
+    """
     given = settings.read()
     if not given.data_dir.exists():
-        typer.echo(f"There is nothing to remove: {given.data_dir.resolve()} does not exist.")
+        typer.echo(f"Nothing to delete: {given.data_dir.resolve()} does not exist.")
         return
     home = postgres.retire(given.data_dir, given.pg_bin)
     for folder in {given.data_dir.resolve(), home}:
         _empty(folder)
         with suppress(OSError):
             folder.rmdir()
-        typer.echo(f"Removed the sandbox's data from {folder}")
+        typer.echo(f"Deleted the sandbox's data from {folder}")
 
 
 def _empty(folder: Path) -> None:

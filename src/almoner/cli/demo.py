@@ -52,7 +52,7 @@ async def sandbox_content(db: Database, known: Mapping[str, Any]) -> dict[str, A
 
 
 async def _partner(tx: Tx, name: str) -> PartnerAccount:
-    """A new partner, as `almoner partners add` makes it."""
+    """A new partner, as `almoner partners create` makes it."""
     account = await partners.create(tx, name)
     await configurations.start(tx, Partner(account.id))
     await MACHINE.record(tx, account.id, "partner.added", tx.ids.text("partner", account.id))

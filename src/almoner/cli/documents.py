@@ -1,4 +1,4 @@
-"""``almoner documents``: what lies in the trash of the storage of documents, and bringing it back."""
+"""``almoner documents``: the trash of the document storage."""
 
 from typing import Annotated
 
@@ -15,12 +15,15 @@ from almoner.platform.database.transactions import Database
 from almoner.platform.files.storage import Blobs, Trashed
 from almoner.validation.applications.documents import service
 
-commands = typer.Typer(help="The trash of the storage of documents.", no_args_is_help=True)
+commands = typer.Typer(help="Restore files from the document storage's trash.", no_args_is_help=True)
 
 
 @commands.command("trash")
 def trash() -> None:
-    """Show the files that no document has, and since when they lie in the trash; each is removed after 30 days."""
+    """List files in the trash.
+
+    These files belong to no document. Each is deleted after 30 days.
+    """
 
     async def found(database: Database) -> list[Trashed]:
         return [lying async for lying in _blobs(database).trashed()]
@@ -30,21 +33,24 @@ def trash() -> None:
 
 
 @commands.command("restore")
-def restore(key: Annotated[str, typer.Argument(help="The key, as `almoner documents trash` shows it.")]) -> None:
-    """Bring a file back to where its document is looked for, once the database has that document again."""
+def restore(key: Annotated[str, typer.Argument(help="Key, from `almoner documents trash`.")]) -> None:
+    """Restore a file from the trash.
+
+    Restore its document in the database first.
+    """
 
     async def bring_back(database: Database) -> None:
         blobs = _blobs(database)
         lying = [one async for one in blobs.trashed() if one.key == key]
         if not lying:
-            raise NotFound(f"Nothing in the trash is called {key}: see `almoner documents trash`")
+            raise NotFound(f"{key} is not in the trash: see `almoner documents trash`")
         await blobs.restore(lying[0])
         async with database.write() as tx:
             await service.left_trash(tx, key)
             await MACHINE.record(tx, DEPLOYMENT, "documents.restore", key)
 
     with_database(bring_back)
-    typer.echo(f"{key} is back in the storage; without its document it goes into the trash again tomorrow.")
+    typer.echo(f"{key} has been restored. If its document does not exist, it returns to the trash tomorrow.")
 
 
 def _blobs(database: Database) -> Blobs:

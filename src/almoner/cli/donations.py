@@ -1,41 +1,44 @@
-"""``almoner donations``: what people decide about a gift."""
+"""``almoner donations``: decisions on single donations."""
 
 from typing import Annotated
 
 import typer
 
 from almoner.cli.access import read_id
+from almoner.cli.disbursements import rules
 from almoner.cli.officer import Officer, decide
-from almoner.cli.payouts import rules
-from almoner.giving.accounting.reassignments import service
-from almoner.giving.accounting.reassignments.domain import MAX_REASON_LENGTH, Ground, UnknownOrganisation
 from almoner.giving.checkout.donations.domain import Donation
 from almoner.giving.disbursing.disbursements.domain import PayoutRefused
+from almoner.giving.accounting.reassignments import service
+from almoner.giving.accounting.reassignments.domain import MAX_REASON_LENGTH, Ground, UnknownOrganisation
 from almoner.kit.errors import NotFound
 from almoner.platform.database.transactions import EVERYONE, Tx
 
-commands = typer.Typer(help="What people decide about a gift.", no_args_is_help=True)
+commands = typer.Typer(help="Reassign donations to another organisation.", no_args_is_help=True)
 
 
 @commands.command("reassign")
 def reassign(
-    donation: Annotated[str, typer.Argument(help="Identifier of a donation that is RECEIVED_PAYMENT.")],
-    organisation: Annotated[str, typer.Argument(help="Identifier of the organisation that it is for now.")],
-    ground: Annotated[Ground, typer.Option(help="What the donor is told: why it could not stay.")],
-    reason: Annotated[str, typer.Option(help=f"Why; kept for good, at most {MAX_REASON_LENGTH} characters.")],
+    donation: Annotated[str, typer.Argument(help="ID of a donation in RECEIVED_PAYMENT.")],
+    organisation: Annotated[str, typer.Argument(help="ID of the new organisation.")],
+    reason: Annotated[Ground, typer.Option(help="The reason that the donor is given.")],
+    note: Annotated[str, typer.Option(help=f"The evidence, at most {MAX_REASON_LENGTH} characters.")],
 ) -> None:
-    """Give a donation to another organisation, with all that is owed of it. The partner and its donor are told."""
+    """Reassign a donation to another organisation.
+
+    Everything still owed of it goes to the new organisation. The partner and the donor are notified.
+    """
 
     async def use(tx: Tx, officer: Officer) -> Donation:
         ids = read_id(tx, "donation", donation), read_id(tx, "organisation", organisation)
-        why = reason.strip()
+        why = note.strip()
         try:
             given = await service.reassign(
-                tx, EVERYONE, *ids, ground=ground, reason=why, reassigned_by=officer.id, rules=rules()
+                tx, EVERYONE, *ids, ground=reason, reason=why, reassigned_by=officer.id, rules=rules()
             )
         except NotFound:
             raise PayoutRefused(
-                f"there is no donation {donation}: `almoner payouts show` lists those of a payout"
+                f"there is no donation {donation}: `almoner disbursements show` lists the donations of a disbursement"
             ) from None
         except UnknownOrganisation:
             raise PayoutRefused(f"there is no organisation {organisation}") from None
@@ -43,4 +46,4 @@ def reassign(
         return given
 
     decide("finance", use)
-    typer.echo(f"{donation} is for {organisation} now.")
+    typer.echo(f"{donation} has been reassigned to {organisation}.")

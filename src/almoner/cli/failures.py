@@ -1,4 +1,4 @@
-"""How failures of commands are told: one line that says what to do. Imported when a command has failed."""
+"""Error messages of commands: one line that says what to do. Imported when a command has failed."""
 
 import errno
 import socket
@@ -34,7 +34,7 @@ from almoner.platform.outbound.remote_files import FetchRefused
 from almoner.screening.watchlists.domain import WatchlistRefused
 from almoner.validation.decisions.reviews.domain import ReviewRefused
 
-_TOLD_AS_THEY_ARE = (
+_PRINTED_AS_IS = (
     ClaimRefused,
     BankFileRefused,
     DisputeRefused,
@@ -75,8 +75,8 @@ def explain(error: BaseException) -> str | None:
         told = [explain(one) for one in error.exceptions]
         return told[0] if all(told) else None
     if isinstance(error, settings.UnsafeSettings):
-        return "\n  ".join(["The settings need attention:", *error.problems]) if error.problems[1:] else str(error)
-    if isinstance(error, _TOLD_AS_THEY_ARE):
+        return "\n  ".join(["Fix these settings:", *error.problems]) if error.problems[1:] else str(error)
+    if isinstance(error, _PRINTED_AS_IS):
         return str(error)
     if isinstance(error, Problem):
         return "\n".join(error.reasons or (error.message,))
@@ -85,13 +85,11 @@ def explain(error: BaseException) -> str | None:
     if isinstance(error, asyncpg.DiskFullError) or (isinstance(error, OSError) and error.errno in _FULL):
         return f"The disk is full ({error}): free some space, or set ALMONER_DATA_DIR to a folder on another disk."
     if isinstance(error, PermissionError) or (isinstance(error, OSError) and error.errno == errno.EROFS):
-        return f"{error.filename} may not be written ({error.strerror}): run as its owner, or set ALMONER_DATA_DIR."
+        return f"{error.filename} is not writable ({error.strerror}): run as its owner, or set ALMONER_DATA_DIR."
     if isinstance(error, asyncpg.InvalidAuthorizationSpecificationError | asyncpg.InvalidCatalogNameError):
-        return f"{_database()} refuses us ({error}): check the role, the password and the name in the address."
+        return f"{_database()} rejected the connection ({error}): check the role, the password and the database name."
     if isinstance(error, ConnectionError | TimeoutError | socket.gaierror | asyncpg.CannotConnectNowError):
-        return (
-            f"{_database()} cannot be reached ({str(error) or type(error).__name__}): start it, or correct the address."
-        )
+        return f"{_database()} cannot be reached ({str(error) or type(error).__name__}): start it, or fix the address."
     return None
 
 

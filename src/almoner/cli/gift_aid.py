@@ -1,4 +1,4 @@
-"""``almoner gift-aid``: what donors tell of their declarations, and what charities claim."""
+"""``almoner gift-aid``: Gift Aid declarations and claims."""
 
 from datetime import datetime
 from typing import Annotated
@@ -14,33 +14,31 @@ from almoner.kit.errors import NotFound
 from almoner.kit.time import iso, parse_day_or_moment
 from almoner.platform.database.transactions import Tx
 
-commands = typer.Typer(
-    help="What donors tell of their gift aid declarations, and what charities claim by them.", no_args_is_help=True
-)
+commands = typer.Typer(help="Gift Aid declarations and claims.", no_args_is_help=True)
 commands.add_typer(claims, name="claims")
 
 
-@commands.command("cancel")
-def cancel(
-    declaration: Annotated[str, typer.Argument(help="Identifier of a gift aid declaration.")],
+@commands.command("cancel-declaration")
+def cancel_declaration(
+    declaration: Annotated[str, typer.Argument(help="Declaration ID.")],
     since: Annotated[
-        str | None, typer.Option("--from", help="A day or moment: gifts made from then on are not covered. Else now.")
+        str | None, typer.Option("--from", help="Date or time from which it no longer applies. Default: now.")
     ] = None,
 ) -> None:
-    """Note that a donor has cancelled a declaration: it covers no gift made from now on, or from a day on."""
+    """Record that a donor cancelled a declaration."""
     begins = _moment(since)
 
     async def use(tx: Tx, officer: Officer) -> Declaration:
         try:
             cancelled = await service.cancel_declaration(tx, read_id(tx, "giftaid", declaration), begins)
         except NotFound:
-            raise GiftAidRefused(f"there is no gift aid declaration {declaration}") from None
+            raise GiftAidRefused(f"there is no Gift Aid declaration {declaration}") from None
         await officer.record(tx, cancelled.partner_id, "gift_aid.cancelled", declaration)
         return cancelled
 
     cancelled = decide("finance", use)
     assert cancelled.cancelled_from is not None, "it was just cancelled"
-    typer.echo(f"{declaration} covers no gift made from {iso(cancelled.cancelled_from)} on.")
+    typer.echo(f"{declaration} does not cover donations made from {iso(cancelled.cancelled_from)}.")
 
 
 def _moment(text: str | None) -> datetime | None:

@@ -1,4 +1,4 @@
-"""``almoner gift-aid claims``: what charities claim from HMRC for the gifts of UK taxpayers."""
+"""``almoner gift-aid claims``: Gift Aid claims of charities to HMRC."""
 
 import os
 from collections.abc import Awaitable, Callable
@@ -21,40 +21,43 @@ from almoner.kit.time import iso, parse_day_or_moment
 from almoner.platform.audit.log import DEPLOYMENT
 from almoner.platform.database.transactions import Tx
 
-claims = typer.Typer(help="What charities claim from HMRC: docs/runbooks/gift-aid-claims.md.", no_args_is_help=True)
+claims = typer.Typer(help="Gift Aid claims to HMRC.", no_args_is_help=True)
 
 Found = TypeVar("Found")
 
 _TYPE: Final = service.ID
 _SHOWN: Final = 20
-"""Gifts that were left out, of which all is printed; the rest is counted."""
+"""The most left-out donations that are printed; the rest is counted."""
 
-ClaimId = Annotated[str, typer.Argument(help="Identifier, as `almoner gift-aid claims list` shows it.")]
-Limit = Annotated[int, typer.Option(min=1, help="How many to show.")]
-Charity = Annotated[str | None, typer.Option("--organisation", help="Of one organisation.")]
+ClaimId = Annotated[str, typer.Argument(help="Claim ID, from `almoner gift-aid claims list`.")]
+Limit = Annotated[int, typer.Option(min=1, help="Maximum number of rows.")]
+Charity = Annotated[str | None, typer.Option("--organisation", help="Only this organisation.")]
 
 
 @claims.command("draft")
 def draft(
-    organisation: Annotated[str, typer.Option(help="Identifier of the charity that claims.")],
+    organisation: Annotated[str, typer.Option(help="Organisation ID of the charity.")],
     before: Annotated[
-        str | None, typer.Option(help="Gifts made before this day (its start, UTC) or moment. Else all until now.")
+        str | None, typer.Option(help="Only donations made before this date or time (UTC). Default: now.")
     ] = None,
     year_end: Annotated[
-        str, typer.Option(help="The last day of the charity's accounting year; a trust's is that of the tax year.")
+        str, typer.Option(help="Last day of the charity's accounting year, as MM-DD. For a trust: 04-05.")
     ] = "04-05",
-    together: Annotated[
-        bool, typer.Option("--together", help="Gifts of at most 20 GBP share lines of up to 1,000 GBP, without names.")
+    aggregate: Annotated[
+        bool, typer.Option("--aggregate", help="Aggregate donations of at most 20 GBP, without donor names.")
     ] = False,
 ) -> None:
-    """Draft what a charity can claim, and list the gifts that HMRC would not take with all that is wrong with them."""
+    """Draft a claim for a charity.
+
+    Lists donations that HMRC would reject, and why. They are left out.
+    """
     year = _year_end(year_end)
 
     async def use(tx: Tx, officer: Officer) -> tuple[Drafted, str | None, list[tuple[str, str]]]:
         charity = read_id(tx, "organisation", organisation)
         moment = tx.now if before is None else _moment(before)
         try:
-            made = await service.draft(tx, charity, moment, year=year, together=together, by=officer.id)
+            made = await service.draft(tx, charity, moment, year=year, together=aggregate, by=officer.id)
         except NotFound:
             raise ClaimRefused(f"there is no organisation {organisation}") from None
         claim_id = None
@@ -67,22 +70,24 @@ def draft(
 
     made, claim_id, left_out = decide("finance", use)
     for donation, told in left_out[:_SHOWN]:
-        typer.echo(f"{donation} is left out: {told}")
+        typer.echo(f"Left out {donation}: {told}")
     if len(left_out) > _SHOWN:
-        typer.echo(f"{len(left_out) - _SHOWN:,} more are left out: put these right first.")
+        typer.echo(f"{len(left_out) - _SHOWN:,} more are left out. Fix these first.")
     if made.claim is None:
         typer.echo("There is nothing to claim.")
     else:
         typer.echo(f"claim  {claim_id}")
         typer.echo(_sums(made.claim))
     if made.expired:
-        typer.echo(f"{made.expired:,} gifts are too old: nobody claimed for them in time.")
+        typer.echo(f"{made.expired:,} donations are past HMRC's deadline and can no longer be claimed.")
     if made.waiting:
-        typer.echo(f"{made.waiting:,} or more gifts wait for the next claim: this one is full.")
+        typer.echo(f"{made.waiting:,} or more donations wait for the next claim: this one is full.")
 
 
 def _sums(claim: Claim) -> str:
-    gifts = f"Gifts: {claim.donations:,}, of {pounds(claim.minor)}. Lines: {claim.lines:,}. {pounds(claim.tax_minor)}"
+    gifts = (
+        f"Donations: {claim.donations:,}, of {pounds(claim.minor)}. Lines: {claim.lines:,}. {pounds(claim.tax_minor)}"
+    )
     if not claim.deducted_minor:
         return f"{gifts} is due."
     return f"{gifts}, less an adjustment of {pounds(claim.adjustment_minor)}: {pounds(claim.due_minor)} is due."
@@ -90,7 +95,7 @@ def _sums(claim: Claim) -> str:
 
 @claims.command("list")
 def list_claims(organisation: Charity = None, limit: Limit = 50) -> None:
-    """List claims, newest first, with the adjustment to be entered and what HMRC is to pay."""
+    """List claims, newest first."""
 
     async def use(tx: Tx) -> list[list[object]]:
         whose = None if organisation is None else read_id(tx, "organisation", organisation)
@@ -110,13 +115,27 @@ def list_claims(organisation: Charity = None, limit: Limit = 50) -> None:
             for one in await service.newest(tx, whose, limit)
         ]
 
-    titles = ("claim", "drafted", "organisation", "status", "gifts", "of", "adjustment", "due", "paid", "reference")
+    titles = (
+        "claim",
+        "drafted",
+        "organisation",
+        "status",
+        "donations",
+        "total",
+        "adjustment",
+        "due",
+        "paid",
+        "reference",
+    )
     table(titles, in_transaction(use))
 
 
 @claims.command("adjustments")
 def list_adjustments(organisation: Charity = None, limit: Limit = 50) -> None:
-    """List claimed gifts that were refunded, given to another organisation, or lost their declaration, newest first."""
+    """List adjustments to claims, newest first.
+
+    An adjustment is a claimed donation that was refunded, reassigned, or lost its declaration.
+    """
 
     async def use(tx: Tx) -> list[list[object]]:
         whose = None if organisation is None else read_id(tx, "organisation", organisation)
@@ -132,17 +151,18 @@ def list_adjustments(organisation: Charity = None, limit: Limit = 50) -> None:
             for one in await service.adjustments(tx, whose, limit)
         ]
 
-    table(("donation", "claim", "reason", "of the gift", "not yet taken off", "noted"), in_transaction(use))
+    table(("donation", "claim", "reason", "amount", "not yet deducted", "recorded"), in_transaction(use))
 
 
 @claims.command("schedule")
 def schedule(
     claim: ClaimId,
-    out: Annotated[
-        Path | None, typer.Option(help="A new file for it. Else it is printed; it names the donors.")
-    ] = None,
+    out: Annotated[Path | None, typer.Option(help="A new file to write. Default: standard output.")] = None,
 ) -> None:
-    """Write the schedule of a claim as CSV, in the columns of HMRC's spreadsheet."""
+    """Export the schedule of a claim as CSV for HMRC.
+
+    It has the columns of HMRC's spreadsheet, and names the donors.
+    """
 
     async def use(tx: Tx, officer: Officer) -> str:
         written = await _known(claim, service.written(tx, read_id(tx, _TYPE, claim)))
@@ -156,8 +176,8 @@ def schedule(
         with os.fdopen(os.open(out, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", newline="") as file:
             file.write(_or_nothing(out, lambda: decide("finance", use)))
     except FileExistsError:
-        raise ClaimRefused(f"{out} is there already: name a new file") from None
-    typer.echo(f"{out} holds the schedule; it names the donors: delete it once HMRC has it.")
+        raise ClaimRefused(f"{out} already exists: name a new file") from None
+    typer.echo(f"Wrote the schedule to {out}. It names donors: delete it once you have submitted it.")
 
 
 def _or_nothing(out: Path, written: Callable[[], str]) -> str:
@@ -169,37 +189,41 @@ def _or_nothing(out: Path, written: Callable[[], str]) -> str:
         raise
 
 
-@claims.command("submitted")
-def submitted(
-    claim: ClaimId, reference: Annotated[str, typer.Option(help="What HMRC calls the claim, as its answer says.")]
+@claims.command("mark-submitted")
+def mark_submitted(
+    claim: ClaimId, reference: Annotated[str, typer.Option(help="HMRC's reference of the claim.")]
 ) -> None:
-    """Note that HMRC has the claim. What was refunded meanwhile is taken off the next one."""
+    """Record that a claim was submitted to HMRC.
+
+    Donations refunded in the meantime are deducted from the next claim.
+    """
     _move(claim, "gift_aid_claim.submitted", lambda tx, one, by: service.submit(tx, one, reference.strip(), by=by))
 
 
-@claims.command("paid")
-def paid(
+@claims.command("mark-paid")
+def mark_paid(
     claim: ClaimId,
-    amount: Annotated[
-        str | None, typer.Option(help="What HMRC paid in GBP, such as 1234.50, if not what is due.")
-    ] = None,
-    note: Annotated[str | None, typer.Option(help="Why HMRC paid something else.")] = None,
+    amount: Annotated[str | None, typer.Option(help="The amount paid in GBP, if not the amount due.")] = None,
+    note: Annotated[str | None, typer.Option(help="Why HMRC paid a different amount.")] = None,
 ) -> None:
-    """Note that HMRC has paid the charity."""
+    """Record that HMRC has paid the charity."""
     minor = None if amount is None else read(amount, CURRENCY).minor
     noted = (note or "").strip() or None
     _move(claim, "gift_aid_claim.paid", lambda tx, one, by: service.pay(tx, one, minor, note=noted, by=by))
 
 
-@claims.command("rejected")
-def rejected(claim: ClaimId, note: Note) -> None:
-    """Note that HMRC has refused the claim: its gifts can be claimed for anew."""
+@claims.command("mark-rejected")
+def mark_rejected(claim: ClaimId, note: Note) -> None:
+    """Record that HMRC rejected a claim.
+
+    Its donations can be claimed again.
+    """
     _move(claim, "gift_aid_claim.rejected", lambda tx, one, by: service.reject(tx, one, note.strip(), by=by))
 
 
 @claims.command("withdraw")
 def withdraw(claim: ClaimId, note: Note) -> None:
-    """Give up a draft that HMRC does not have: its gifts can be claimed for anew."""
+    """Withdraw a draft. Its donations can be claimed again."""
     _move(claim, "gift_aid_claim.withdrawn", lambda tx, one, by: service.withdraw(tx, one, note.strip(), by=by))
 
 

@@ -1,4 +1,4 @@
-"""``almoner members``: who signs in for a partner, and what they may do."""
+"""``almoner members``: members of partners and their roles."""
 
 from typing import Annotated, Final
 
@@ -8,7 +8,7 @@ from almoner.access.members import service
 from almoner.access.members.domain import MembershipState
 from almoner.access.members.service import details
 from almoner.access.people.domain import MEMBER_ROLES, MemberRole, Person
-from almoner.cli import sign_on
+from almoner.cli import sso
 from almoner.cli.access import partner_of, read_id, table
 from almoner.cli.database import in_transaction
 from almoner.cli.named_members import Member, member_of
@@ -17,13 +17,11 @@ from almoner.kit.text import one_line
 from almoner.kit.time import iso, iso_or_none
 from almoner.platform.database.transactions import Partner, Tx
 
-commands = typer.Typer(help="Who signs in for a partner: docs/guides/members.md.", no_args_is_help=True)
-commands.add_typer(sign_on.commands, name="provider")
+commands = typer.Typer(help="Manage members of partners, their roles and SSO.", no_args_is_help=True)
+commands.add_typer(sso.commands, name="sso")
 
-PartnerId = Annotated[str, typer.Argument(metavar="PARTNER", help="Identifier, as `almoner partners list` shows it.")]
-Roles = Annotated[
-    list[str] | None, typer.Option("--role", help=f"What they may do; repeat for more: {', '.join(MEMBER_ROLES)}.")
-]
+PartnerId = Annotated[str, typer.Argument(metavar="PARTNER", help="Partner ID, from `almoner partners list`.")]
+Roles = Annotated[list[str] | None, typer.Option("--role", help=f"A role. Repeatable: {', '.join(MEMBER_ROLES)}.")]
 
 _NONE: Final = "none"
 _MOST: Final = 1000
@@ -32,12 +30,15 @@ _MOST: Final = 1000
 @commands.command("add")
 def add_member(
     partner: PartnerId,
-    email: Annotated[str, typer.Argument(help="Where the invitation goes.")],
-    name: Annotated[str | None, typer.Option(help="How they are called.")] = None,
+    email: Annotated[str, typer.Argument(help="Email address for the invitation.")],
+    name: Annotated[str | None, typer.Option(help="Full name.")] = None,
     role: Roles = None,
-    user_name: Annotated[str | None, typer.Option(help="What they sign in with. Default: the e-mail address.")] = None,
+    user_name: Annotated[str | None, typer.Option(help="Name to sign in with. Default: the email address.")] = None,
 ) -> None:
-    """Add a member and invite them by mail. Without a role they see their own account alone."""
+    """Add a member and email them an invitation.
+
+    Without a role, they see only their own account.
+    """
 
     async def use(tx: Tx, officer: Officer) -> tuple[str, str]:
         scope = await partner_of(tx, partner)
@@ -51,7 +52,7 @@ def add_member(
 
 @commands.command("list")
 def list_members(partner: PartnerId) -> None:
-    """List a partner's members in the order in which they came."""
+    """List a partner's members, oldest first."""
 
     async def use(tx: Tx) -> list[list[object]]:
         scope, after = await partner_of(tx, partner), None
@@ -63,18 +64,21 @@ def list_members(partner: PartnerId) -> None:
                 return rows
             after = found[-1].person.id
 
-    titles = ("member", "user name", "name", "roles", "granted", "standing", "invited until", "added")
+    titles = ("member", "user name", "name", "roles", "granted", "status", "invitation expires", "added")
     table(titles, in_transaction(use))
 
 
-@commands.command("change")
-def change(
+@commands.command("update")
+def update(
     partner: PartnerId,
     member: Member,
-    name: Annotated[str | None, typer.Option(help="How they are called.")] = None,
-    email: Annotated[str | None, typer.Option(help="Where mails go from now on; the old mailbox is told.")] = None,
+    name: Annotated[str | None, typer.Option(help="Full name.")] = None,
+    email: Annotated[str | None, typer.Option(help="New email address. The old one is notified.")] = None,
 ) -> None:
-    """Change a member's name or e-mail address. Who signs in with the old address signs in with the new one."""
+    """Change a member's name or email address.
+
+    A member who signs in with the old address signs in with the new one.
+    """
     if name is None and email is None:
         raise typer.BadParameter("give --name, --email or both")
 
@@ -82,33 +86,36 @@ def change(
         scope = await partner_of(tx, partner)
         person_id = await member_of(tx, scope, member)
         person = await details.change(tx, scope, officer.by, person_id, name=name, email=email)
-        return f"{person.user_name} is {person.shown_name}; mails go to {person.email or 'nobody'}."
+        return f"{person.user_name} is {person.shown_name}, email {person.email or 'none'}."
 
     typer.echo(one_line(administer(use)))
 
 
-@commands.command("roles")
+@commands.command("set-roles")
 def set_roles(
     partner: PartnerId,
     member: Member,
     role: Roles = None,
-    none: Annotated[bool, typer.Option("--none", help="Take away what was granted.")] = False,
+    none: Annotated[bool, typer.Option("--none", help="Remove all granted roles.")] = False,
 ) -> None:
-    """Replace the roles granted to a member. What the provider says and what groups give stays."""
+    """Replace the roles granted to a member.
+
+    Roles from SSO and from groups do not change.
+    """
     if none == bool(role):
-        raise typer.BadParameter("give --role, once or more, or --none")
+        raise typer.BadParameter("give --role at least once, or --none")
 
     async def use(tx: Tx, officer: Officer) -> str:
         scope = await partner_of(tx, partner)
         person = await service.change_roles(tx, scope, officer.by, await member_of(tx, scope, member), _roles(role))
-        return f"{person.user_name} is {', '.join(sorted(person.roles)) or 'without a role'}."
+        return f"Roles of {person.user_name}: {', '.join(sorted(person.roles)) or 'none'}."
 
     typer.echo(administer(use))
 
 
-@commands.command("invite")
-def invite_again(partner: PartnerId, member: Member) -> None:
-    """Send a new invitation to a member who has not come yet; the old link is void."""
+@commands.command("resend-invitation")
+def resend_invitation(partner: PartnerId, member: Member) -> None:
+    """Send a new invitation. The old link stops working."""
 
     async def use(tx: Tx, officer: Officer) -> tuple[str, str]:
         scope = await partner_of(tx, partner)
@@ -120,19 +127,19 @@ def invite_again(partner: PartnerId, member: Member) -> None:
 
 @commands.command("deactivate")
 def deactivate(partner: PartnerId, member: Member) -> None:
-    """End what a member may do; every sign-in ends with it."""
+    """Deactivate a member and end their sessions."""
 
     async def use(tx: Tx, officer: Officer) -> str:
         scope = await partner_of(tx, partner)
         person = await service.deactivate(tx, scope, officer.by, await member_of(tx, scope, member))
-        return f"{person.user_name} is deactivated."
+        return f"{person.user_name} has been deactivated."
 
     typer.echo(administer(use))
 
 
 @commands.command("activate")
 def activate(partner: PartnerId, member: Member) -> None:
-    """Let a deactivated member in again."""
+    """Activate a deactivated member."""
 
     async def use(tx: Tx, officer: Officer) -> str:
         scope = await partner_of(tx, partner)
@@ -144,19 +151,25 @@ def activate(partner: PartnerId, member: Member) -> None:
 
 @commands.command("remove")
 def remove(partner: PartnerId, member: Member) -> None:
-    """Remove a member with all that they sign in by; what they did stays in the audit log."""
+    """Remove a member and their credentials.
+
+    The audit log keeps what they did.
+    """
 
     async def use(tx: Tx, officer: Officer) -> None:
         scope = await partner_of(tx, partner)
         await service.remove(tx, scope, officer.by, await member_of(tx, scope, member))
 
     administer(use)
-    typer.echo(f"{member} is removed.")
+    typer.echo(f"{member} has been removed.")
 
 
 @commands.command("reset-second-factor")
 def reset_second_factor(partner: PartnerId, member: Member) -> None:
-    """Take what a member lost, with the password; first do what docs/runbooks/lost-second-factor.md says."""
+    """Reset a member's password and second factor.
+
+    Follow docs/runbooks/lost-second-factor.md first.
+    """
 
     async def use(tx: Tx, officer: Officer) -> tuple[Person, str | None]:
         scope = await partner_of(tx, partner)
@@ -166,13 +179,13 @@ def reset_second_factor(partner: PartnerId, member: Member) -> None:
         return person, link
 
     person, link = administer(use)
-    way = f"this link, once, within 7 days: {link}" if link else "the link that was mailed, within 7 days."
-    typer.echo(f"Nothing of before signs {person.user_name} in any more. They begin anew by {way}")
+    way = f"this single-use link: {link}" if link else "the link that we emailed."
+    typer.echo(f"{person.user_name} can no longer sign in with old credentials. Within 7 days, they can use {way}")
 
 
 @commands.command("groups")
 def list_groups(partner: PartnerId) -> None:
-    """List a partner's groups, and what they are mapped to."""
+    """List a partner's groups and their roles."""
 
     async def use(tx: Tx) -> list[list[object]]:
         scope, after = await partner_of(tx, partner), None
@@ -191,16 +204,16 @@ def list_groups(partner: PartnerId) -> None:
 @commands.command("map-group")
 def map_group(
     partner: PartnerId,
-    group: Annotated[str, typer.Argument(metavar="GROUP", help="Identifier, as `almoner members groups` shows it.")],
+    group: Annotated[str, typer.Argument(metavar="GROUP", help="Group ID, from `almoner members groups`.")],
     role: Annotated[str, typer.Argument(metavar="ROLE", help=f"{', '.join(MEMBER_ROLES)}, or {_NONE}.")],
 ) -> None:
-    """Say what everybody in a group may do."""
+    """Map a group to a role."""
     wanted = None if role == _NONE else _roles([role])[0]
 
     async def use(tx: Tx, officer: Officer) -> str:
         scope = await partner_of(tx, partner)
         mapped = await service.map_group(tx, scope, read_id(tx, "group", group), wanted, officer.by)
-        return f"Everybody in {mapped.display_name} is {mapped.role or 'nothing by it'}."
+        return f"{mapped.display_name} is mapped to {mapped.role or 'no role'}."
 
     typer.echo(administer(use))
 
@@ -208,7 +221,7 @@ def map_group(
 def _roles(typed: list[str] | None) -> list[MemberRole]:
     """The roles that were typed. Raises BadParameter."""
     if strange := sorted(set(typed or ()) - set(MEMBER_ROLES)):
-        raise typer.BadParameter(f"{', '.join(strange)}: no role of members; there are {', '.join(MEMBER_ROLES)}")
+        raise typer.BadParameter(f"{', '.join(strange)}: not a member role. Roles are {', '.join(MEMBER_ROLES)}")
     return [role for role in MEMBER_ROLES if role in (typed or ())]
 
 
@@ -221,13 +234,13 @@ async def _shown(tx: Tx, partner: Partner, officer: Officer, person: Person) -> 
 
 def _columns(one: MembershipState) -> list[object]:
     person = one.person
-    standing = "deactivated" if not person.active else "active" if one.joined else "not come yet"
+    status = "deactivated" if not person.active else "active" if one.joined else "invited"
     return [
         person.user_name,
         person.shown_name,
         ",".join(sorted(person.roles)) or None,
         ",".join(sorted(one.granted)) or None,
-        standing,
+        status,
         iso_or_none(one.invited_until),
         iso(person.created_at),
     ]
@@ -236,4 +249,4 @@ def _columns(one: MembershipState) -> list[object]:
 def _show_link(member: str, link: str) -> None:
     typer.echo(f"member      {member}")
     typer.echo(f"invitation  {link}")
-    typer.echo("It was mailed as well. It works once, for 7 days, and is not shown again.")
+    typer.echo("We emailed it, too. It works once, expires in 7 days, and is not shown again.")

@@ -7,9 +7,10 @@ from almoner.cli import local
 
 
 def migrate() -> None:
-    """Bring the database to the form that this version needs; safe to repeat, and to run while the service serves.
+    """Migrate the database to this version.
 
-    Connects as ALMONER_OWNER_DATABASE_URL, the owner of the tables, or else as ALMONER_DATABASE_URL.
+    Safe to repeat, and to run while the service is running. Connects to ALMONER_OWNER_DATABASE_URL as the owner of the
+    tables, or to ALMONER_DATABASE_URL if that is not set.
     """
     with local.completed(settings.read()) as complete:
         state = migrations.migrate(complete.owner_dsn, tell=lambda step: typer.echo(f"applied {step}"))

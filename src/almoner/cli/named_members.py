@@ -1,4 +1,4 @@
-"""How commands name a member of a partner."""
+"""The argument that names a member of a partner."""
 
 from typing import Annotated
 from uuid import UUID
@@ -10,9 +10,7 @@ from almoner.access.people.domain import members_of
 from almoner.cli.access import read_id
 from almoner.platform.database.transactions import Partner, Tx
 
-Member = Annotated[
-    str, typer.Argument(metavar="MEMBER", help="Identifier or user name, as `almoner members list` shows it.")
-]
+Member = Annotated[str, typer.Argument(metavar="MEMBER", help="Member ID or user name, from `almoner members list`.")]
 
 
 async def member_of(tx: Tx, partner: Partner, text: str) -> UUID:

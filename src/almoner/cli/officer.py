@@ -1,7 +1,7 @@
-"""Who decides at the terminal, and on what evidence: an operator, known by a personal token.
+"""Who runs a command: an operator, identified by a personal token.
 
-The token is never an argument, which others of the machine could read: it is a setting, or typed without an echo.
-What no operator need decide is recorded with the account of this machine that runs the command.
+The token is never an argument, which other users of the machine could read: it is a setting, or typed without echo.
+Commands that need no operator are recorded with the system account that runs them.
 """
 
 import os
@@ -26,7 +26,7 @@ from almoner.platform.audit import log as audit
 from almoner.platform.audit.log import Actor, Details
 from almoner.platform.database.transactions import Database, Tx
 
-Note = Annotated[str, typer.Option("--note", help="The evidence, or where it is kept; at most 2000 characters.")]
+Note = Annotated[str, typer.Option("--note", help="The evidence or where it is kept, at most 2000 characters.")]
 Result = TypeVar("Result")
 
 _SETTING: Final = f"{settings.PREFIX}OPERATOR_TOKEN"
@@ -113,7 +113,7 @@ async def administrator(database: Database) -> Callable[[Tx], Awaitable[Officer]
 
 async def _machine(tx: Tx) -> Officer:
     if not await operators.begin(tx):
-        raise TokenRefused("There is an operator since just now: run the command again with a token.")
+        raise TokenRefused("An operator has just been added: run the command again with a token.")
     return MACHINE
 
 
@@ -144,11 +144,11 @@ def _token() -> str:
     if given.operator_secret:
         return given.operator_secret
     if sys.stdin.isatty():
-        return str(typer.prompt("Your operator's token", hide_input=True, err=True)).strip()
-    where = f"; those of the demo operators are in {given.data_dir / 'sandbox.json'}" if given.sandbox else ""
+        return str(typer.prompt("Operator token", hide_input=True, err=True)).strip()
+    where = f"; {given.data_dir / 'sandbox.json'} has those of the demo operators" if given.sandbox else ""
     raise TokenRefused(
-        f"This needs an operator's token: set {_SETTING} to yours, or type it at a terminal. "
-        f"You make one at /operator/tokens{where}."
+        f"This command needs an operator token: set {_SETTING}, or enter it at a terminal. "
+        f"Create one at /operator/tokens{where}."
     )
 
 
@@ -177,8 +177,8 @@ async def look_by_two(
     if approval.second is None:
         await officer.record(tx, scope, action, subject, look=1)
         return (
-            f"Confirmed by {officer.person.shown_name} (1 of 2); another {role} must run the same command before "
-            f"{approval.expires_at:%Y-%m-%d %H:%M} UTC."
+            f"Confirmed by {officer.person.shown_name} (1 of 2); a second operator with the role {role} must run "
+            f"the same command before {approval.expires_at:%Y-%m-%d %H:%M} UTC."
         )
     return Agreed(tx.ids.text(operators.ID, approval.first.by), approval.first.note, (officer.id, note))
 

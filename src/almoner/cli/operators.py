@@ -1,4 +1,4 @@
-"""``almoner operators``: who decides, their tokens, and what waits for a second look."""
+"""``almoner operators``: operators, their tokens, and approvals by a second operator."""
 
 from enum import StrEnum
 from typing import Annotated, Final
@@ -15,31 +15,31 @@ from almoner.cli.officer import Officer, acting, administer
 from almoner.kit.time import iso, iso_or_none
 from almoner.platform.database.transactions import Database, Tx
 
-commands = typer.Typer(help="Who decides: docs/runbooks/operators.md.", no_args_is_help=True)
-tokens = typer.Typer(help="What operators' commands are known by.", no_args_is_help=True)
-approvals = typer.Typer(help="What waits for a second operator.", no_args_is_help=True)
+commands = typer.Typer(help="Manage operators, their roles and tokens.", no_args_is_help=True)
+tokens = typer.Typer(help="Personal tokens for commands.", no_args_is_help=True)
+approvals = typer.Typer(help="Actions that wait for a second operator.", no_args_is_help=True)
 commands.add_typer(tokens, name="tokens")
 
 
 class Switch(StrEnum):
-    """Whether a rule holds."""
+    """On or off."""
 
     ON = "on"
     OFF = "off"
 
 
 class RoleName(StrEnum):
-    """What an operator may be."""
+    """The roles of operators."""
 
     REVIEWER = "reviewer"
     FINANCE = "finance"
     ADMINISTRATOR = "administrator"
 
 
-_INVITED: Final = "The invitation was mailed: the link works once, for seven days."
+_INVITED: Final = "We emailed a single-use link that expires in 7 days."
 
-OperatorId = Annotated[str, typer.Argument(help="Identifier or e-mail, as `almoner operators list` shows it.")]
-Roles = Annotated[list[RoleName], typer.Option("--role", help="What they may do; repeat for more.")]
+OperatorId = Annotated[str, typer.Argument(help="Operator ID or email, from `almoner operators list`.")]
+Roles = Annotated[list[RoleName], typer.Option("--role", help="A role. Repeatable.")]
 _ROLES: dict[RoleName, OperatorRole] = {
     RoleName.REVIEWER: "reviewer",
     RoleName.FINANCE: "finance",
@@ -49,16 +49,19 @@ _ROLES: dict[RoleName, OperatorRole] = {
 
 @commands.command("add")
 def add_operator(
-    email: Annotated[str, typer.Argument(help="What they sign in with, and where mails go.")],
+    email: Annotated[str, typer.Argument(help="Email address to sign in with.")],
     role: Roles,
-    name: Annotated[str | None, typer.Option(help="How they are called.")] = None,
+    name: Annotated[str | None, typer.Option(help="Full name.")] = None,
 ) -> None:
-    """Add an operator and invite them by mail. The first one, an administrator, gets a token as well, printed once."""
+    """Add an operator and email them an invitation.
+
+    The first operator must be an administrator, and also gets a token, which is shown only once.
+    """
 
     async def use(tx: Tx, officer: Officer) -> tuple[str, str | None]:
         first = await service.begin(tx)
         if first and RoleName.ADMINISTRATOR not in role:
-            raise typer.BadParameter("the first operator adds the others: give them --role administrator as well")
+            raise typer.BadParameter("the first operator must have --role administrator")
         person = await service.add(tx, officer.by, email, name, [_ROLES[one] for one in role])
         token = (await service.make_token(tx, officer.by, person, "first"))[1] if first else None
         return tx.ids.text(service.ID, person.id), token
@@ -67,13 +70,13 @@ def add_operator(
     typer.echo(f"operator  {operator}")
     if token:
         typer.echo(f"token     {token}")
-        typer.echo("Keep the token now: it is not shown again.")
+        typer.echo("Store the token now. You won't be able to see it again.")
     typer.echo(_INVITED)
 
 
-@commands.command("invite")
-def invite(operator: OperatorId) -> None:
-    """Invite an operator again who has not come yet; the link of before is void."""
+@commands.command("resend-invitation")
+def resend_invitation(operator: OperatorId) -> None:
+    """Send a new invitation. The old link stops working."""
 
     async def use(tx: Tx, officer: Officer) -> None:
         await service.invite_again(tx, officer.by, await _id(tx, operator))
@@ -84,7 +87,7 @@ def invite(operator: OperatorId) -> None:
 
 @commands.command("list")
 def list_operators() -> None:
-    """List the operators in the order in which they came."""
+    """List operators, oldest first."""
 
     async def use(tx: Tx) -> list[list[object]]:
         return [
@@ -103,9 +106,9 @@ def list_operators() -> None:
     table(("operator", "name", "signs in as", "roles", "status", "added"), in_transaction(use))
 
 
-@commands.command("roles")
+@commands.command("set-roles")
 def set_roles(operator: OperatorId, role: Roles) -> None:
-    """Replace what another operator may do: nobody says so of themselves."""
+    """Replace another operator's roles."""
 
     async def use(tx: Tx, officer: Officer) -> str:
         person = await service.grant(tx, officer.by, await _id(tx, operator), [_ROLES[one] for one in role])
@@ -116,17 +119,23 @@ def set_roles(operator: OperatorId, role: Roles) -> None:
 
 @commands.command("deactivate")
 def deactivate(operator: OperatorId) -> None:
-    """End what an operator may do, at once: sign-ins, tokens, first looks. What they decided stays."""
+    """Deactivate an operator.
+
+    Ends their sessions, tokens and first approvals at once. Their decisions stay.
+    """
 
     async def use(tx: Tx, officer: Officer) -> str:
-        return _said(tx, await service.deactivate(tx, officer.by, await _id(tx, operator)), "is deactivated")
+        return _said(tx, await service.deactivate(tx, officer.by, await _id(tx, operator)), "has been deactivated")
 
     typer.echo(administer(use))
 
 
 @commands.command("activate")
 def activate(operator: OperatorId) -> None:
-    """Let an operator in again, without the tokens of before."""
+    """Activate a deactivated operator.
+
+    Their old tokens stay revoked.
+    """
 
     async def use(tx: Tx, officer: Officer) -> str:
         return _said(tx, await service.activate(tx, officer.by, await _id(tx, operator)), "is active")
@@ -138,13 +147,13 @@ def _said(tx: Tx, person: Person, what: str) -> str:
     return f"{person.shown_name} ({tx.ids.text(service.ID, person.id)}) {what}."
 
 
-@commands.command("change")
-def change(
+@commands.command("update")
+def update(
     operator: OperatorId,
-    email: Annotated[str | None, typer.Option(help="What they sign in with from now on, and where mails go.")] = None,
-    name: Annotated[str | None, typer.Option(help="How they are called from now on.")] = None,
+    email: Annotated[str | None, typer.Option(help="New email address to sign in with.")] = None,
+    name: Annotated[str | None, typer.Option(help="New full name.")] = None,
 ) -> None:
-    """Give an operator another e-mail address or name."""
+    """Change an operator's email address or name."""
     if email is None and name is None:
         raise typer.BadParameter("give --email, --name or both")
 
@@ -157,20 +166,28 @@ def change(
 
 @commands.command("reset-second-factor")
 def reset_second_factor(operator: OperatorId) -> None:
-    """Take what an operator lost; first do what docs/runbooks/lost-second-factor.md says."""
+    """Reset an operator's password and second factor.
+
+    Follow docs/runbooks/lost-second-factor.md first.
+    """
 
     async def use(tx: Tx, officer: Officer) -> str:
         person = await service.reset_second_factor(tx, officer.by, await _id(tx, operator))
-        return _said(tx, person, "begins anew by the link that was mailed; tokens and sign-ins have ended")
+        return _said(tx, person, "can sign in again with the link that we emailed; sessions and tokens have ended")
 
     typer.echo(administer(use))
 
 
-@commands.command("two-people")
-def two_people(
-    switch: Annotated[Switch | None, typer.Argument(help="Without it, how it stands.", show_default=False)] = None,
+@commands.command("two-person-approval")
+def two_person_approval(
+    switch: Annotated[
+        Switch | None, typer.Argument(help="Default: show the current setting.", show_default=False)
+    ] = None,
 ) -> None:
-    """Say whether approvals and releases take two operators. Without a word they do in production only."""
+    """Require two operators for approvals and releases.
+
+    By default, production requires two and the sandbox one.
+    """
 
     async def use(tx: Tx, officer: Officer) -> None:
         await service.set_takes_two(tx, officer.by, required=switch == Switch.ON)
@@ -178,14 +195,14 @@ def two_people(
     if switch is not None:
         administer(use)
     many = "two operators" if in_transaction(service.requires_dual_control) else "one operator"
-    typer.echo(f"Approving a verification and releasing payouts take {many}.")
+    typer.echo(f"Approving a verification and releasing disbursements require {many}.")
 
 
 @tokens.command("list")
 def list_tokens(
-    operator: Annotated[str | None, typer.Argument(help="Of this operator only.")] = None,
+    operator: Annotated[str | None, typer.Argument(help="Only this operator.")] = None,
 ) -> None:
-    """List tokens, newest first, without their secrets."""
+    """List tokens, newest first."""
 
     async def use(tx: Tx) -> list[list[object]]:
         whose = await _id(tx, operator) if operator else None
@@ -207,9 +224,9 @@ def list_tokens(
 
 @tokens.command("revoke")
 def revoke_token(
-    token: Annotated[str, typer.Argument(help="Identifier, as `almoner operators tokens list` shows it.")],
+    token: Annotated[str, typer.Argument(help="Token ID, from `almoner operators tokens list`.")],
 ) -> None:
-    """End a token at once: one of your own, or as an administrator anybody's."""
+    """Revoke a token: your own, or any as an administrator."""
 
     async def use(database: Database) -> None:
         async with acting(database) as (tx, officer):
@@ -220,12 +237,12 @@ def revoke_token(
             await service.revoke_token(tx, officer.by, found)
 
     with_database(use)
-    typer.echo(f"{token} is revoked.")
+    typer.echo(f"{token} has been revoked.")
 
 
 @approvals.command("list")
 def list_approvals() -> None:
-    """List what one operator has confirmed and another has yet to look at."""
+    """List actions that wait for a second operator."""
 
     async def use(tx: Tx) -> list[list[object]]:
         return [
@@ -233,11 +250,11 @@ def list_approvals() -> None:
             for one, person in await service.waiting(tx)
         ]
 
-    table(("action", "subject", "confirmed by", "at", "waits until", "note"), in_transaction(use))
+    table(("action", "subject", "confirmed by", "at", "expires", "note"), in_transaction(use))
 
 
 async def _id(tx: Tx, text: str) -> UUID:
-    """The operator of an identifier or an e-mail. Raises BadParameter."""
+    """The operator of an ID or an email address. Raises BadParameter."""
     if "@" in text:
         found = await people.find_by_name(tx, OPERATORS, text.strip())
         if found is None:

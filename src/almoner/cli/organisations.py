@@ -1,4 +1,4 @@
-"""``almoner organisations``: how a nonprofit is shown, and that all are found."""
+"""``almoner organisations``: how nonprofits are shown and found."""
 
 from pathlib import Path
 from typing import Annotated, Final
@@ -27,30 +27,33 @@ MAX_NOTE_LENGTH: Final = 2000
 MAX_WEBSITE_LENGTH: Final = 255
 _REVIEWER: Final = "reviewer"
 
-commands = typer.Typer(help="How nonprofits are shown, and that they are found.", no_args_is_help=True)
+commands = typer.Typer(help="Branding and search index of nonprofits.", no_args_is_help=True)
 
 _File = tuple[Path, bytes]
-_Pictures = typer.Option(help="A JPEG or PNG; repeat for more. They replace all.", exists=True, dir_okay=False)
+_Pictures = typer.Option(help="A JPEG or PNG. Repeatable; replaces the current images.", exists=True, dir_okay=False)
 
 
 @commands.callback()
 def organisations() -> None:
-    """How nonprofits are shown, and that they are found."""
+    """Branding and search index of nonprofits."""
 
 
 @commands.command("brand")
 def brand_organisation(
-    organisation: Annotated[str, typer.Argument(help="Identifier of the organisation.")],
-    name: Annotated[str | None, typer.Option(help="The name that it is shown by; empty: the register's.")] = None,
-    description: Annotated[str | None, typer.Option(help="What it does; empty: the register's words.")] = None,
+    organisation: Annotated[str, typer.Argument(help="Organisation ID.")],
+    name: Annotated[str | None, typer.Option(help="Display name. Empty: the name in the register.")] = None,
+    description: Annotated[str | None, typer.Option(help="What it does. Empty: the text in the register.")] = None,
     logo: Annotated[
-        Path | None, typer.Option(help="A JPEG or PNG that stands on white.", exists=True, dir_okay=False)
+        Path | None, typer.Option(help="A JPEG or PNG for a white background.", exists=True, dir_okay=False)
     ] = None,
     image: Annotated[list[Path] | None, _Pictures] = None,
-    colour: Annotated[str | None, typer.Option(help="Its colour, such as #0d5c4a.")] = None,
-    clear: Annotated[bool, typer.Option("--clear", help="Show it as its register does.")] = False,
+    colour: Annotated[str | None, typer.Option(help="A brand colour such as #0d5c4a.")] = None,
+    clear: Annotated[bool, typer.Option("--clear", help="Remove all branding.")] = False,
 ) -> None:
-    """Show an organisation by its own name, words, logo, images and colour; what is not given stays as it is."""
+    """Set an organisation's name, text, images and colour.
+
+    Options that you leave out do not change.
+    """
     if clear != all(given is None for given in (name, description, logo, image, colour)):
         raise typer.BadParameter("give a name, a description, a logo, images or a colour, or --clear alone")
 
@@ -86,15 +89,15 @@ def brand_organisation(
 
 @commands.command("reindex")
 def reindex() -> None:
-    """Have search read all organisations anew, and count their words: what `almoner selfcheck` found wrong is right.
+    """Rebuild the search index of all organisations.
 
-    What is right is not touched. Searches go on meanwhile; loads wait while words are counted. Type it again when it
-    was interrupted.
+    Repairs what `almoner selfcheck` reports about search. Searches keep working meanwhile; imports wait while words are
+    counted. Run it again if it was interrupted.
     """
     line = Line()
 
     def report(now: Reindexed) -> None:
-        line.show(f"{now.bodies:,} organisations, {now.mended:,} mended")
+        line.show(f"{now.bodies:,} organisations, {now.mended:,} repaired")
 
     async def run(database: Database) -> Reindexed:
         who = await administrator(database)
@@ -110,27 +113,30 @@ def reindex() -> None:
 
     done = with_database(run)
     line.clear()
-    typer.echo(f"{done.bodies:,} organisations: {done.mended:,} of them and {done.words:,} words mended.")
+    typer.echo(
+        f"{done.bodies:,} organisations checked: {done.mended:,} organisations and {done.words:,} words repaired."
+    )
 
 
 @commands.command("publish")
 def publish_organisation(
-    organisation: Annotated[str, typer.Argument(help="Identifier, as an accepted validation request shows it.")],
+    organisation: Annotated[str, typer.Argument(help="Organisation ID, from an accepted validation request.")],
     note: Note,
     website: Annotated[
-        list[str] | None, typer.Option(help="A website that you have found to be its own; agents are known by it.")
+        list[str] | None, typer.Option(help="A website that you checked is its own. Agents are matched by it.")
     ] = None,
 ) -> None:
-    """Have everybody see an organisation that no register here lists and that one partner saw alone.
+    """Publish a partner's organisation to all partners.
 
-    The website that the partner gave is not taken over: give it with --website where you have found it to be right.
+    Use it for an accepted organisation that no loaded register lists. The website that the partner gave is not
+    published: pass it with --website once you have checked it.
     """
     told = note.strip()
     websites = [one.strip() for one in website or ()]
     if wrong := [one for one in websites if not web.well_formed(one) or len(one) > MAX_WEBSITE_LENGTH]:
         raise typer.BadParameter(f"--website must be a web address such as https://example.org, not {wrong[0]}")
     if not 1 <= len(told) <= MAX_NOTE_LENGTH:
-        raise typer.BadParameter(f"--note must say on what evidence, in 1 to {MAX_NOTE_LENGTH} characters")
+        raise typer.BadParameter(f"--note must be 1 to {MAX_NOTE_LENGTH} characters")
 
     async def use(tx: Tx, officer: Officer) -> None:
         organisation_id = tx.ids.parse("organisation", organisation)
@@ -139,7 +145,7 @@ def publish_organisation(
                 raise NotFound
             await organisations_service.publish(tx, organisation_id, websites)
         except NotFound:
-            raise typer.BadParameter(f"there is no organisation {organisation} that one partner sees alone") from None
+            raise typer.BadParameter(f"there is no unpublished organisation {organisation}") from None
         except NumberTaken as error:
             raise typer.BadParameter(str(error)) from None
         await officer.record(
@@ -147,7 +153,7 @@ def publish_organisation(
         )
 
     decide(_REVIEWER, use)
-    typer.echo(f"{organisation} is published.")
+    typer.echo(f"{organisation} has been published.")
 
 
 async def _image(file: _File, side: int) -> Image:
@@ -155,7 +161,7 @@ async def _image(file: _File, side: int) -> Image:
     try:
         return await images.reencode(content, longest_side=side)
     except FiletypeNotSupported:
-        raise ValueError(f"{path} is no JPEG or PNG that can be read") from None
+        raise ValueError(f"{path} is not a readable JPEG or PNG") from None
 
 
 def _read(path: Path) -> _File:

@@ -1,4 +1,4 @@
-"""What a command writes: files, for nobody else on this machine and over nothing that is there; and what it prints."""
+"""Output of commands: new files readable by their owner alone, and standard output that never fails."""
 
 import os
 import sys
@@ -12,7 +12,7 @@ import typer
 def ensure_new(out: Path) -> None:
     """Before anything is done. Raises BadParameter."""
     if out.exists():
-        raise typer.BadParameter(f"{out} is there already: name another file")
+        raise typer.BadParameter(f"{out} already exists: choose another file")
     if not out.parent.is_dir():
         raise typer.BadParameter(f"there is no folder {out.parent}")
 
@@ -45,5 +45,5 @@ class _Unfailing:
 
 
 def never_fail() -> None:
-    """For a command that serves: whoever reads what it prints may go, and the disk behind it may be full."""
+    """For long-running commands: the reader of their output may go away, and its disk may be full."""
     sys.stdout, sys.stderr = (stream and _Unfailing(stream) for stream in (sys.stdout, sys.stderr))

@@ -8,7 +8,7 @@ _BACKLOG = 2048
 
 
 class PortBusy(Exception):
-    """Somebody else listens there; the message says what to do."""
+    """The port is in use; the message says what to do."""
 
 
 def listen(host: str, port: int, *, purpose: str = "") -> list[socket.socket]:
@@ -31,12 +31,12 @@ def listen(host: str, port: int, *, purpose: str = "") -> list[socket.socket]:
             one.close()
         if error.errno == errno.EADDRINUSE:
             raise PortBusy(
-                f"Port {port}{purpose} is busy: end the program that listens there, or choose another, "
+                f"Port {port}{purpose} is in use: stop the program that listens there, or choose another port, "
                 f"such as ALMONER_PORT={port + 100 if port < 65000 else 8080}."
             ) from None
         if error.errno == errno.EACCES:
             raise PortBusy(
-                f"Port {port}{purpose} needs more rights: choose one above 1023 with ALMONER_PORT."
+                f"Port {port}{purpose} needs more privileges: choose one above 1023 with ALMONER_PORT."
             ) from None
         raise
     return opened

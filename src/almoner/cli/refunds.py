@@ -1,5 +1,6 @@
-"""``almoner refunds``: gifts that go back to whoever paid."""
+"""``almoner refunds``: donations that are sent back to the payer."""
 
+from collections.abc import Mapping
 from typing import Annotated, Final
 
 import typer
@@ -7,47 +8,54 @@ import typer
 from almoner.cli.access import read_id, table
 from almoner.cli.amounts import amount
 from almoner.cli.database import in_transaction
+from almoner.cli.disbursements import rules
 from almoner.cli.officer import Officer, decide, named
-from almoner.cli.payouts import rules
-from almoner.giving.accounting.refunds import service
-from almoner.giving.accounting.refunds.domain import REFUND, Refund, RefundNotPossible
 from almoner.giving.checkout.donations import service as donations
+from almoner.giving.accounting.refunds import service
+from almoner.giving.accounting.refunds.domain import REFUND, Refund, RefundNotPossible, Status
 from almoner.kit.errors import NotFound
 from almoner.kit.time import iso
 from almoner.platform.audit.log import DEPLOYMENT
 from almoner.platform.database.transactions import EVERYONE, Tx
 
-commands = typer.Typer(help="Gifts that go back to whoever paid: docs/runbooks/refunds.md.", no_args_is_help=True)
+commands = typer.Typer(help="Refund donations and handle failed refunds.", no_args_is_help=True)
 
 _TYPE: Final = "refund"
+_STATUS: Final[Mapping[Status, str]] = {"pending": "pending", "sent": "sent", "refused": "failed"}
 
-RefundId = Annotated[str, typer.Argument(help="Identifier, as `almoner refunds list` shows it.")]
-DonationId = Annotated[str, typer.Argument(help="Identifier of a donation.")]
-Note = Annotated[str, typer.Option(help="Why; kept with the refund, at most 500 characters.")]
+RefundId = Annotated[str, typer.Argument(help="Refund ID, from `almoner refunds list`.")]
+DonationId = Annotated[str, typer.Argument(help="Donation ID.")]
+Note = Annotated[str, typer.Option(help="The reason, at most 500 characters.")]
 
 
 @commands.command("list")
 def list_refunds(
-    every: Annotated[bool, typer.Option("--all", help="Also what was sent or refused.")] = False,
-    limit: Annotated[int, typer.Option(min=1, help="How many to show.")] = 50,
+    every: Annotated[bool, typer.Option("--all", help="Include sent and failed refunds.")] = False,
+    limit: Annotated[int, typer.Option(min=1, help="Maximum number of rows.")] = 50,
 ) -> None:
-    """List refunds that are not sent yet, newest first: those by `partner_transfers` wait for a bank transfer."""
+    """List pending refunds, newest first.
+
+    A refund by `partner_transfers` waits for you to send a bank transfer.
+    """
 
     async def use(tx: Tx) -> list[list[object]]:
         found = await service.newest(tx, sorted(REFUND.states()) if every else ("pending",), limit)
         return [_row(tx, refund) for refund in found]
 
-    table(("refund", "since", "donation", "amount", "by", "status", "called"), in_transaction(use))
+    table(("refund", "since", "donation", "amount", "by", "status", "reference"), in_transaction(use))
 
 
 def _row(tx: Tx, refund: Refund) -> list[object]:
     named_ = [tx.ids.text(_TYPE, refund.id), refund.started_at.date(), tx.ids.text("donation", refund.donation_id)]
-    return [*named_, amount(refund.money), refund.provider, refund.status, refund.provider_refund]
+    return [*named_, amount(refund.money), refund.provider, _STATUS[refund.status], refund.provider_refund]
 
 
-@commands.command("refused")
-def list_refused(limit: Annotated[int, typer.Option(min=1, help="How many to show.")] = 50) -> None:
-    """List what providers refused to send back, or what came back, the oldest first: it waits for you."""
+@commands.command("failed")
+def list_failed(limit: Annotated[int, typer.Option(min=1, help="Maximum number of rows.")] = 50) -> None:
+    """List failed and returned refunds, oldest first.
+
+    Each one needs you: send the money another way, then record that with `mark-sent` or `resolve`.
+    """
 
     async def use(tx: Tx) -> list[list[object]]:
         rows: list[list[object]] = []
@@ -58,12 +66,12 @@ def list_refused(limit: Annotated[int, typer.Option(min=1, help="How many to sho
             rows[-1].append(one.ended_note)
         return rows
 
-    table(("refund", "age", "donation", "amount", "by", "refused because"), in_transaction(use))
+    table(("refund", "age", "donation", "amount", "by", "failure reason"), in_transaction(use))
 
 
 @commands.command("show")
 def show(donation: DonationId) -> None:
-    """Show a donation's refunds: who began them and why, how they ended, and what is left of it."""
+    """Show all refunds of a donation and what is left of it."""
 
     async def use(tx: Tx) -> tuple[str, list[list[object]]]:
         donation_id = read_id(tx, "donation", donation)
@@ -78,31 +86,34 @@ def show(donation: DonationId) -> None:
             begun = [iso(one.started_at), by(one.started_by) if one.started_by else "the partner", one.note]
             ended = [iso(one.ended_at) if one.ended_at else None, by(one.ended_by) if one.ended_by else None]
             rows.append([*_row(tx, one), *begun, *ended, one.ended_note])
-        return f"{donation} is {gift.status}; {amount(gift.left)} of {amount(gift.money)} is left.", rows
+        return f"{donation} is {gift.status}; {amount(gift.left)} of {amount(gift.money)} not refunded.", rows
 
     told, rows = in_transaction(use)
     typer.echo(told)
-    titles = ("refund", "since", "donation", "amount", "by", "status", "called", "begun at", "begun by", "note")
-    table((*titles, "ended at", "ended by", "ended because"), rows)
+    titles = ("refund", "since", "donation", "amount", "by", "status", "reference", "created at", "created by", "note")
+    table((*titles, "ended at", "ended by", "reason"), rows)
 
 
-@commands.command("begin")
-def begin(
+@commands.command("create")
+def create(
     donation: DonationId,
     note: Note,
     amount_minor: Annotated[
-        int | None, typer.Option("--amount", min=1, help="In minor units; all that is left if absent.")
+        int | None, typer.Option("--amount", min=1, help="In minor units. Default: everything that is left.")
     ] = None,
-    called: Annotated[
+    reference: Annotated[
         str | None,
-        typer.Option(help="You have sent it already: what our bank calls the transfer, or the provider the refund."),
+        typer.Option(help="Reference of the transfer or provider refund, if you have sent it already."),
     ] = None,
 ) -> None:
-    """Send a donation back, whole or in part. A worker asks the provider; a direct one waits for your transfer."""
+    """Refund a donation in full or in part.
+
+    A worker sends it through the payment provider. A direct donation waits until you send a bank transfer.
+    """
 
     async def use(tx: Tx, officer: Officer) -> Refund:
         donation_id = read_id(tx, "donation", donation)
-        told = {"started_by": officer.id, "note": note.strip(), "called": called.strip() if called else called}
+        told = {"begun_by": officer.id, "note": note.strip(), "called": reference.strip() if reference else reference}
         try:
             begun = await service.begin(tx, EVERYONE, donation_id, amount_minor, rules(), **told)
         except NotFound:
@@ -115,25 +126,31 @@ def begin(
     _tell(decide("finance", use))
 
 
-@commands.command("done-by-hand")
-def done_by_hand(
+@commands.command("mark-sent")
+def mark_sent(
     refund: RefundId,
     note: Note,
-    called: Annotated[str, typer.Option(help="What our bank calls the transfer, or the provider the refund.")],
+    reference: Annotated[str, typer.Option(help="Reference of the bank transfer or provider refund.")],
 ) -> None:
-    """Note that you sent it: by bank to the partner, or in the provider's own dashboard. Nothing is asked."""
+    """Record a refund that you sent yourself.
+
+    Use it after a bank transfer to the partner, or a refund in the provider's dashboard.
+    """
 
     async def use(tx: Tx, officer: Officer) -> Refund:
         refund_id = read_id(tx, _TYPE, refund)
-        await officer.record(tx, DEPLOYMENT, "refund.sent_by_hand", refund, called=called)
-        return await service.sent_by_hand(tx, refund_id, called.strip(), note.strip(), officer.id)
+        await officer.record(tx, DEPLOYMENT, "refund.sent_by_hand", refund, called=reference)
+        return await service.sent_by_hand(tx, refund_id, reference.strip(), note.strip(), officer.id)
 
     _tell(decide("finance", use))
 
 
-@commands.command("refuse")
-def refuse(refund: RefundId, note: Note) -> None:
-    """Note that it was not sent and will not be: its money is owed to the nonprofit again."""
+@commands.command("mark-failed")
+def mark_failed(refund: RefundId, note: Note) -> None:
+    """Record that a refund will not be sent.
+
+    Its money is owed to the nonprofit again.
+    """
 
     async def use(tx: Tx, officer: Officer) -> Refund:
         refund_id = read_id(tx, _TYPE, refund)
@@ -143,9 +160,12 @@ def refuse(refund: RefundId, note: Note) -> None:
     _tell(decide("finance", use))
 
 
-@commands.command("let-rest")
-def let_rest(refund: RefundId, note: Note) -> None:
-    """Note that you have seen to a refund that its provider refused or that came back: nobody sends it again."""
+@commands.command("resolve")
+def resolve(refund: RefundId, note: Note) -> None:
+    """Mark a failed or returned refund as handled.
+
+    It leaves the list of failed refunds and is not sent again.
+    """
 
     async def use(tx: Tx, officer: Officer) -> Refund:
         refund_id = read_id(tx, _TYPE, refund)
@@ -155,9 +175,9 @@ def let_rest(refund: RefundId, note: Note) -> None:
     _tell(decide("finance", use))
 
 
-@commands.command("ask-again")
-def ask_again(refund: RefundId) -> None:
-    """Have the provider asked again, after a worker gave up: see `almoner refunds list`."""
+@commands.command("retry")
+def retry(refund: RefundId) -> None:
+    """Retry a refund that the worker gave up on."""
 
     async def use(tx: Tx, officer: Officer) -> Refund:
         refund_id = read_id(tx, _TYPE, refund)
@@ -171,4 +191,4 @@ def _tell(refund: Refund) -> None:
     async def use(tx: Tx) -> str:
         return tx.ids.text(_TYPE, refund.id)
 
-    typer.echo(f"{in_transaction(use)} of {amount(refund.money)} is {refund.status}.")
+    typer.echo(f"{in_transaction(use)} of {amount(refund.money)}: {_STATUS[refund.status]}.")

@@ -1,4 +1,4 @@
-"""``almoner registers``: loading the registers of nonprofits, what was loaded, and taking it back."""
+"""``almoner registers``: import registers of nonprofits, compare imports and roll them back."""
 
 import asyncio
 import time
@@ -33,9 +33,7 @@ from almoner.platform.outbound import fetching
 from almoner.platform.outbound.fetching import Fetching
 from almoner.sources import REGISTER_SOURCES, register_source
 
-commands = typer.Typer(
-    help="The registers of nonprofits: load them, see what changed, take a load back.", no_args_is_help=True
-)
+commands = typer.Typer(help="Import and roll back registers of nonprofits.", no_args_is_help=True)
 
 _SAMPLE: Final = Path(__file__).parents[1] / "samples" / "us_irs_bmf" / "2026-04-13"
 _SAMPLE_SOURCE: Final = "irs-bmf"
@@ -43,9 +41,7 @@ _LOAD: Final = "registerload"
 _SHOWN: Final = 10
 _Rejected = list[tuple[str, int, str, str]]
 
-Source = Annotated[
-    str, typer.Argument(help=f"The format: {', '.join(REGISTER_SOURCES)}, or a mapping file (.toml) for another.")
-]
+Source = Annotated[str, typer.Argument(help=f"Format: {', '.join(REGISTER_SOURCES)}, or a mapping file (.toml).")]
 
 
 @commands.command("import")
@@ -53,23 +49,21 @@ def import_register(
     source: Source,
     places: Annotated[
         list[str],
-        typer.Argument(metavar="PATH|URL...", help="Files as published, .gz, .zip, folders, or https addresses."),
+        typer.Argument(metavar="PATH|URL...", help="Files as published, .gz, .zip, folders or https URLs."),
     ],
     as_of: Annotated[
         datetime | None,
-        typer.Option(
-            formats=["%Y-%m-%d"], help="The day of the data; else the one told inside, or in a file's or folder's name."
-        ),
+        typer.Option(formats=["%Y-%m-%d"], help="Date of the data. Default: from the data or the file name."),
     ] = None,
     force: Annotated[
-        bool, typer.Option("--force", help="Load what the guards are against: files that shrank, are older, or broken.")
+        bool, typer.Option("--force", help="Import despite failed checks: shrunken, older or damaged files.")
     ] = False,
 ) -> None:
-    """Load the files of one register as one snapshot: all of them or, when something is wrong, nothing.
+    """Import a register. All files load, or none.
 
-    Files are read one by one and then merged at once. A command that was interrupted goes on where it was when it is
-    typed again; the same files again change nothing. What looks broken is put into quarantine: what was loaded before
-    stays, `registers status` says why, and the exit status is 1.
+    Files are read one by one and then merged at once. Run an interrupted import again to continue it; importing the
+    same files again changes nothing. Files that look damaged go into quarantine: the data loaded before stays,
+    `registers status` says why, and the exit status is 1.
     """
     reader = register_source(source)
     day = as_of.replace(tzinfo=UTC) if as_of else None
@@ -106,7 +100,7 @@ def import_register(
         try:
             loaded = await load(database)
         except LoadQuarantined as refused:
-            _tell_what_was_lost(refused.load, await _rejected(database, refused.load))
+            _report_unread(refused.load, await _rejected(database, refused.load))
             raise
         return loaded, await _rejected(database, loaded)
 
@@ -116,7 +110,7 @@ def import_register(
     finally:
         line.clear()
     _tell(loaded, time.monotonic() - began)
-    _tell_what_was_lost(loaded, rejected)
+    _report_unread(loaded, rejected)
 
 
 async def _rejected(database: Database, load: Load) -> _Rejected:
@@ -125,30 +119,33 @@ async def _rejected(database: Database, load: Load) -> _Rejected:
 
 
 @commands.command("show")
-def show_load(load: Annotated[str, typer.Argument(help="A load, as `registers list` shows it.")]) -> None:
-    """Show what a load could not read: rejected rows, values that are null, and organisations kept because of it."""
+def show_load(load: Annotated[str, typer.Argument(help="Import ID, from `almoner registers list`.")]) -> None:
+    """Show what an import could not read.
+
+    Lists rejected rows, ignored values, and organisations kept unchanged because of them.
+    """
 
     async def read(database: Database) -> tuple[Load, _Rejected]:
         async with database.read() as tx:
             named = tx.ids.parse(_LOAD, load)
             found = await service.find_load(tx, named) if named else None
             if found is None:
-                raise ImportRefused(f"there is no load {load!r}: `almoner registers list` shows their ids")
+                raise ImportRefused(f"there is no import {load!r}: see `almoner registers list`")
             return found, await service.rejected_rows(tx, found.id, _SHOWN)
 
     found, rejected = with_database(read)
     typer.echo(f"{found.source}, data of {found.data_as_of:%Y-%m-%d}: {found.status}, {found.rows:,} rows")
-    _tell_what_was_lost(found, rejected)
+    _report_unread(found, rejected)
 
 
 @commands.command("list")
-def list_registers(limit: Annotated[int, typer.Option(min=1, help="How many loads to show.")] = 50) -> None:
-    """List the loads, newest first: what came from where, and what it changed.
+def list_registers(limit: Annotated[int, typer.Option(min=1, help="Maximum number of rows.")] = 50) -> None:
+    """List imports, newest first.
 
-    added, changed and gone count numbers; of quiet ones nothing moved but facts that mean nothing, as a tax period.
-    rejected: rows that could not be read. unread: optional values that are null. kept: numbers that stay as they were
-    known because of either; `registers show` tells more. A load is loaded, quarantined (not merged), or rolled_back.
-    Nothing is decided by an unverified source without a person. ambiguous: links that are kept and join nothing.
+    added, changed and removed count registration numbers. minor: only ignored columns changed, such as a tax period.
+    rejected: rows that could not be read. ignored: optional values that could not be read. kept: numbers left unchanged
+    because of either, see `registers show`. ambiguous: links that merge nothing. An import is loaded, quarantined (not
+    merged) or rolled_back. An unverified source decides nothing without a person.
     """
 
     async def read(database: Database) -> tuple[Ids, list[Load], frozenset[str]]:
@@ -157,8 +154,8 @@ def list_registers(limit: Annotated[int, typer.Option(min=1, help="How many load
 
     ids, loads, unverified = with_database(read)
     titles = (
-        "load", "source", "status", "data of", "loaded at", "rows", "added", "changed", "quiet", "gone", "rejected",
-        "unread", "kept", "ambiguous", "verified", "files",
+        "import", "source", "status", "data of", "loaded at", "rows", "added", "changed", "minor", "removed",
+        "rejected", "ignored", "kept", "ambiguous", "verified", "files",
     )  # fmt: skip
     table(titles, (_row(ids, load, verified=load.source not in unverified) for load in loads))
 
@@ -176,11 +173,7 @@ def _row(ids: Ids, load: Load, *, verified: bool) -> tuple[object, ...]:
         load.carried_over,
         load.ambiguous,
     )
-    names = (
-        f"takes back {ids.text(_LOAD, load.rolls_back)}"
-        if load.rolls_back
-        else " ".join(file.name for file in load.files)
-    )
+    names = f"rolls back {ids.text(_LOAD, load.rolls_back)}" if load.rolls_back else " ".join(file.name for file in load.files)
     return (
         ids.text(_LOAD, load.id),
         load.source,
@@ -194,10 +187,10 @@ def _row(ids: Ids, load: Load, *, verified: bool) -> tuple[object, ...]:
 
 @commands.command("status")
 def show_status() -> None:
-    """Show how each register stands: its data, how old they are, and what waits in quarantine.
+    """Show the data of each register and its age.
 
-    An unverified source was written from its layout alone and never run on a real file: nothing is decided by it
-    without a person.
+    Also lists imports in quarantine. The reader of an unverified source was written from its layout and never tried on
+    a real file: it decides nothing without a person.
     """
 
     async def read(database: Database) -> tuple[Ids, datetime, list[SourceStatus]]:
@@ -206,7 +199,8 @@ def show_status() -> None:
 
     ids, now, sources = with_database(read)
     titles = (
-        "source", "registry", "data of", "age", "oldest", "parts", "rows", "active", "last load", "aside", "verified"
+        "source", "registry", "data of", "age", "oldest", "parts", "rows", "active", "last import", "quarantined",
+        "verified",
     )  # fmt: skip
     table(titles, (_standing(one, now) for one in sources))
     for one in sources:
@@ -216,8 +210,8 @@ def show_status() -> None:
                 typer.echo(f"  - {reason}")
     if any(one.quarantined for one in sources):
         typer.echo(
-            "\nFetch these files again and import them; those that hold rows of this register can be taken as they are "
-            "with `import --force`."
+            "\nDownload these files again and import them. To import files of this register as they are, use "
+            "`import --force`."
         )
 
 
@@ -233,15 +227,15 @@ def _standing(one: SourceStatus, now: datetime) -> tuple[object, ...]:
 
 @commands.command("diff")
 def show_difference(
-    old: Annotated[str, typer.Argument(help="A load, as `registers list` shows it, or a day (2026-03-09).")],
-    new: Annotated[str, typer.Argument(help="Another load of the same source, or a later day.")],
-    source: Annotated[str | None, typer.Option(help="The source that the days are of.")] = None,
-    rows: Annotated[int, typer.Option(min=0, help="So many of the numbers that differ, with their names.")] = 0,
+    old: Annotated[str, typer.Argument(help="Import ID from `registers list`, or a date (2026-03-09).")],
+    new: Annotated[str, typer.Argument(help="Another import of the same source, or a later date.")],
+    source: Annotated[str | None, typer.Option(help="The source, if you give dates.")] = None,
+    rows: Annotated[int, typer.Option(min=0, help="How many differing numbers to show with their names.")] = 0,
 ) -> None:
-    """Show what differs between two loads of a source, or between two days of it.
+    """Compare two imports of a source, or two dates.
 
-    in and out: numbers that came and went. moved: found in another part, as another state. quiet: nothing moved but
-    facts that mean nothing. Below, in how many numbers each column differs.
+    added and removed: registration numbers. moved: now in another part, such as another state. minor: only ignored
+    columns changed. A table counts the differences in each column.
     """
 
     async def read(database: Database) -> tuple[Load, Load, Difference, list[DifferentRow]]:
@@ -255,12 +249,12 @@ def show_difference(
     before, after, difference, different = with_database(read)
     typer.echo(f"{before.source}: {before.data_as_of:%Y-%m-%d} to {after.data_as_of:%Y-%m-%d}")
     for name, count in (
-        ("in", difference.came),
-        ("out", difference.removed),
+        ("added", difference.came),
+        ("removed", difference.removed),
         ("changed", difference.changed),
         ("  of these moved", difference.moved),
         ("  of these renamed", difference.renamed),
-        ("quiet", difference.ignored_changes),
+        ("minor", difference.ignored_changes),
     ):
         typer.echo(f"{name:<20}{count:>10,}")
     if difference.columns:
@@ -268,7 +262,7 @@ def show_difference(
         table(("column", "numbers"), difference.columns.items())
     if different:
         typer.echo()
-        table(("number", "what", "from", "to", "name"), map(_different, different))
+        table(("number", "change", "from", "to", "name"), map(_different, different))
 
 
 def _named(tx: Tx, given: str) -> UUID | datetime:
@@ -277,7 +271,7 @@ def _named(tx: Tx, given: str) -> UUID | datetime:
     try:
         return datetime.strptime(given, "%Y-%m-%d").replace(tzinfo=UTC)
     except ValueError:
-        raise ImportRefused(f"{given!r} is neither a load, as `almoner registers list` shows it, nor a day") from None
+        raise ImportRefused(f"{given!r} is neither an import ID, see `almoner registers list`, nor a date") from None
 
 
 def _different(row: DifferentRow) -> tuple[object, ...]:
@@ -287,10 +281,10 @@ def _different(row: DifferentRow) -> tuple[object, ...]:
 
 @commands.command("rollback")
 def roll_back(source: Source) -> None:
-    """Take the newest load of a source back, by a load of its own: nothing is deleted.
+    """Roll back the newest import of a source.
 
-    What its files changed is as it was before, bodies that they brought become inactive, and its files can be loaded
-    again. The history shows both.
+    Its changes are undone and organisations that it added become inactive. Nothing is deleted: the history shows both
+    imports, and you can import the files again.
     """
     reader = register_source(source)
 
@@ -307,8 +301,8 @@ def roll_back(source: Source) -> None:
 
     made = with_database(undo)
     typer.echo(
-        f"Took the newest load of {made.source} back; its data are of {made.data_as_of:%Y-%m-%d} again: "
-        f"{made.added:,} are back, {made.changed:,} as before, {made.removed:,} that it brought are inactive."
+        f"Rolled back the newest import of {made.source}. Its data is of {made.data_as_of:%Y-%m-%d} again: "
+        f"{made.added:,} restored, {made.changed:,} changed back, {made.removed:,} made inactive."
     )
 
 
@@ -354,8 +348,8 @@ def _unread(load: Load) -> int:
     return sum(column["rows"] for column in load.unreadable_values.values())
 
 
-def _tell_what_was_lost(load: Load, rejected: _Rejected) -> None:
-    """What could not be read, where, and what follows from it."""
+def _report_unread(load: Load, rejected: _Rejected) -> None:
+    """Print what could not be read, where, and what follows from it."""
     for note in load.notes:
         typer.echo(f"Note: {note}.")
     if load.quarantined:
@@ -366,9 +360,8 @@ def _tell_what_was_lost(load: Load, rejected: _Rejected) -> None:
             typer.echo(f"  and {load.quarantined - len(rejected):,} more.")
     if load.carried_over:
         typer.echo(
-            f"Kept {load.carried_over:,} numbers as they were: their rows were rejected, or they are missing while "
-            "a rejected "
-            "row has no readable number and may be theirs. If the rejected rows are none of them, use --force."
+            f"Kept {load.carried_over:,} numbers unchanged: their rows were rejected, or they are missing and a rejected row "
+            "without a readable number may be theirs. If no rejected row is theirs, use --force."
         )
     if load.unreadable_values:
         typer.echo(f"Ignored {_unread(load):,} values that could not be read:")
@@ -379,16 +372,16 @@ def _tell_what_was_lost(load: Load, rejected: _Rejected) -> None:
 
 def _tell(load: Load, seconds: float) -> None:
     if load.status == "unchanged":
-        typer.echo("These files are loaded already: nothing to do.")
+        typer.echo("These files are already loaded: nothing to do.")
         return
     typer.echo(
         f"Loaded {load.rows:,} rows of {load.source} as of {load.data_as_of:%Y-%m-%d}: {load.added:,} added, "
-        f"{load.changed:,} changed, {load.ignored_changes:,} changed quietly, {load.removed:,} gone, "
+        f"{load.changed:,} changed, {load.ignored_changes:,} with minor changes, {load.removed:,} removed, "
         f"{load.quarantined:,} rejected; "
         f"{seconds:.1f} s, {load.rows / max(seconds, 0.001):,.0f} rows/s."
     )
     if load.ambiguous:
         typer.echo(
-            f"{load.ambiguous:,} links of {load.source} are ambiguous and join nothing: "
-            "they name several numbers of one register for one body."
+            f"{load.ambiguous:,} links of {load.source} are ambiguous and merge nothing: "
+            "they name several numbers of one register for one organisation."
         )

@@ -1,4 +1,4 @@
-"""``almoner release-copy``: let a restored or copied database act."""
+"""``almoner release-copy``: activate a restored or copied database."""
 
 from typing import Annotated
 
@@ -19,26 +19,27 @@ from almoner.platform.jobs import queue
 def release_copy(
     takes_over: Annotated[
         bool,
-        typer.Option("--takes-over", help="What it is a copy of is gone for good: go on in its place, with its files."),
+        typer.Option("--takes-over", help="Replace the original, which is gone for good, and use its files."),
     ] = False,
-    yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", help="Skip the confirmation prompt.")] = False,
 ) -> None:
-    """Let a restored or copied database act: send, call, pay and remove again. Until then it does nothing outside.
+    """Activate a restored or copied database.
 
-    It becomes a deployment of its own beside the one that it is a copy of, whose files it leaves alone; with
-    --takes-over it goes on in its place, and the other is the copy wherever it is started again.
+    Until then it sends, calls, pays and deletes nothing outside itself. It becomes a deployment of its own and leaves
+    the original's files alone. With --takes-over it replaces the original, which becomes the copy if it is ever started
+    again.
     """
 
     async def release(database: Database, found: Found) -> str:
         if found.verdict in copies.GOES_ON:
-            return "This database is no copy: there is nothing to release."
+            return "This database is not a copy: nothing to release."
         async with database.read() as tx:
             due = (await queue.figures(tx)).outstanding
         for line in _said(found, due):
             typer.echo(line)
         if not yes:
-            goes_on = "in the place of" if takes_over else "beside"
-            typer.confirm(f"Have it act {goes_on} the deployment that it is a copy of?", abort=True)
+            prompt = "Replace the original deployment?" if takes_over else "Activate it beside the original deployment?"
+            typer.confirm(prompt, abort=True)
         if takes_over and found.claim is not None:
             await copies.end_former(storage_of(settings.read()), found.claim, found.outside)
         async with database.write() as tx:
@@ -47,14 +48,14 @@ def release_copy(
             await MACHINE.record(
                 tx, DEPLOYMENT, "deployment.release_copy", str(claim.id), **details, takes_over=takes_over
             )
-        return f"Released: it acts as deployment {claim.id}; running processes begin within seconds."
+        return f"Released as deployment {claim.id}. Running processes start work within seconds."
 
     typer.echo(with_found(release))
 
 
 def _said(found: Found, due: int) -> list[str]:
     claim, outside = found.claim, found.outside
-    lines = [f"This database is taken for a copy: {found.verdict}."]
+    lines = [f"This database is treated as a copy: {found.verdict}."]
     if claim is not None:
         lines.append(f"  of deployment   {claim.id}, on its server since {iso(claim.claimed_at)}")
         lines.append(f"  its state is of {iso(claim.generation_at)}")
@@ -65,5 +66,5 @@ def _said(found: Found, due: int) -> list[str]:
         lines.append(f"  the storage     says {iso(outside.at)}: the database is {max(behind, 0):,.0f} s behind")
     elif found.away is not None:
         lines.append("  the storage     cannot be read")
-    lines.append(f"  due             {due:,} jobs, such as mails and deliveries: done once it is released")
+    lines.append(f"  due             {due:,} jobs, such as emails and deliveries, run once it is released")
     return lines

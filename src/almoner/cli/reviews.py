@@ -1,4 +1,4 @@
-"""``almoner reviews``: what waits for a person, the evidence beside each decision, and deciding."""
+"""``almoner reviews``: the review queue, the evidence of each case, and decisions."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -32,22 +32,22 @@ from almoner.validation.decisions.reviews.domain import (
 )
 from almoner.validation.decisions.reviews.service import Looked
 
-commands = typer.Typer(help="What people decide: docs/runbooks/reviews.md.", no_args_is_help=True)
+commands = typer.Typer(help="Review cases that need a person's decision.", no_args_is_help=True)
 
-SubjectId = Annotated[str, typer.Argument(help="Identifier, as `almoner reviews list` shows it.")]
-Reason = Annotated[str, typer.Option(help="What the partner is told; `show` names the codes.")]
+SubjectId = Annotated[str, typer.Argument(help="Case ID, from `almoner reviews list`.")]
+Reason = Annotated[str, typer.Option(help="The reason code that the partner sees, from `show`.")]
 
 _ROLE: Final = "reviewer"
 
 
 @commands.command("list")
 def list_reviews(
-    kind: Annotated[Kind | None, typer.Option(help="Of this kind only.")] = None,
-    partner: Annotated[str | None, typer.Option(help="Of this partner only.")] = None,
-    mine: Annotated[bool, typer.Option("--mine", help="Only what you hold, by your token.")] = False,
-    limit: Annotated[int, typer.Option(min=1, help="How many to show.")] = 50,
+    kind: Annotated[Kind | None, typer.Option(help="Only this kind.")] = None,
+    partner: Annotated[str | None, typer.Option(help="Only this partner.")] = None,
+    mine: Annotated[bool, typer.Option("--mine", help="Only cases that you have claimed.")] = False,
+    limit: Annotated[int, typer.Option(min=1, help="Maximum number of rows.")] = 50,
 ) -> None:
-    """List what waits for a decision, oldest first."""
+    """List open cases, oldest first."""
 
     async def use(tx: Tx, officer: Officer | None) -> list[list[object]]:
         partner_id = read_id(tx, "partner", partner) if partner else None
@@ -59,7 +59,7 @@ def list_reviews(
         return await use(tx, None)
 
     rows = decide(_ROLE, use) if mine else in_transaction(anybody)
-    table(("subject", "kind", "partner", "reasons", "age", "held by", "until"), rows)
+    table(("subject", "kind", "partner", "reasons", "age", "claimed by", "until"), rows)
 
 
 def _row(tx: Tx, one: Review, holder: str | None) -> list[object]:
@@ -86,7 +86,10 @@ def _age(age: timedelta) -> str:
 
 @commands.command("show")
 def show_review(subject: SubjectId) -> None:
-    """Show the evidence, and hold the case: for 15 minutes nobody else decides; showing it again renews them."""
+    """Claim a case for 15 minutes and show its evidence.
+
+    Nobody else can decide it meanwhile. Show it again to renew the claim.
+    """
 
     async def use(tx: Tx, officer: Officer) -> None:
         kind, subject_id = _read(tx, subject)
@@ -118,9 +121,9 @@ async def _sections(tx: Tx, officer: Officer, looked: Looked) -> list[Section]:
     found: list[Section] = [
         (("field", "value"), await _facts_of(tx, officer, looked)),
         (("step", "verdict", "code", "source", "data as of", "fact", "value"), steps),
-        (("document of", "type", "bytes", "scan", "flags", "to read within five minutes"), attached),
+        (("document of", "type", "bytes", "scan", "flags", "link, valid for five minutes"), attached),
         (
-            ("decided at", "decision", "reason (told to the partner)", "by", "note (for reviewers alone)"),
+            ("decided at", "decision", "reason (partner sees it)", "by", "note (reviewers only)"),
             await _decisions(tx, history),
         ),
     ]
@@ -146,10 +149,10 @@ async def _facts_of(tx: Tx, officer: Officer, looked: Looked) -> list[list[objec
     rows += [[name, value] for name, value in shown.facts]
     if waits is not None:
         rows += [
-            ["waits since", f"{iso(waits.asked_at)} ({_age(tx.now - waits.asked_at)})"],
-            ["waits because of", ", ".join(waits.reasons)],
-            ["held by", f"{holder} until {_clock(looked.held_until)}"],
-            ["may be rejected for", ", ".join(CASES[subject.kind].reason_codes)],
+            ["open since", f"{iso(waits.asked_at)} ({_age(tx.now - waits.asked_at)})"],
+            ["reasons", ", ".join(waits.reasons)],
+            ["claimed by", f"{holder} until {_clock(looked.held_until)}"],
+            ["rejection reasons", ", ".join(CASES[subject.kind].reason_codes)],
         ]
     return rows
 
@@ -172,13 +175,13 @@ async def _decisions(tx: Tx, history: History) -> list[list[object]]:
 
 @commands.command("accept")
 def accept_review(subject: SubjectId, note: Note) -> None:
-    """Accept what you were shown."""
+    """Accept a case that you have claimed."""
     _decide(subject, "accepted", None, note)
 
 
 @commands.command("reject")
 def reject_review(subject: SubjectId, reason: Reason, note: Note) -> None:
-    """Reject what you were shown, with the reason that the partner is told."""
+    """Reject a case that you have claimed."""
     _decide(subject, "rejected", reason, note)
 
 
@@ -196,12 +199,12 @@ def _decide(text: str, verdict: Verdict, reason: str | None, note: str) -> None:
             await officer.record(tx, subject.partner_id, "review.rejected", text, reason=reason)
 
     decide(_ROLE, use)
-    typer.echo(f"{text} is {verdict}.")
+    typer.echo(f"{text} has been {verdict}.")
 
 
 @commands.command("reopen")
 def reopen_review(subject: SubjectId, note: Note) -> None:
-    """Take back what was decided about a match with a watch list, with the reason; it waits for a person again."""
+    """Reopen a decided watch list match."""
     told = _told(note)
 
     async def use(tx: Tx, officer: Officer) -> None:
@@ -211,12 +214,12 @@ def reopen_review(subject: SubjectId, note: Note) -> None:
         await officer.record(tx, reopened.partner_id, "review.reopened", subject)
 
     decide(_ROLE, use)
-    typer.echo(f"{subject} is reopened.")
+    typer.echo(f"{subject} has been reopened.")
 
 
 @commands.command("release")
 def release_review(subject: SubjectId) -> None:
-    """Let go of a case that you hold, so that others may decide."""
+    """Release a case that you have claimed."""
 
     async def use(tx: Tx, officer: Officer) -> None:
         kind, subject_id = _read(tx, subject)
@@ -225,13 +228,13 @@ def release_review(subject: SubjectId) -> None:
         await officer.record(tx, released.partner_id, "review.released", subject)
 
     decide(_ROLE, use)
-    typer.echo(f"{subject} is free.")
+    typer.echo(f"{subject} has been released.")
 
 
 def _told(note: str) -> str:
     """What a person says of it. Raises BadParameter."""
     if not 1 <= len(told := note.strip()) <= MAX_NOTE_LENGTH:
-        raise typer.BadParameter(f"--note must say on what evidence, in 1 to {MAX_NOTE_LENGTH} characters")
+        raise typer.BadParameter(f"--note must be 1 to {MAX_NOTE_LENGTH} characters")
     return told
 
 
@@ -241,7 +244,7 @@ def _read(tx: Tx, text: str) -> tuple[Kind, UUID]:
         if (found := tx.ids.parse(ID_TYPES[kind], text)) is not None:
             return kind, found
     such = " or ".join(tx.ids.example(ID_TYPES[kind]) for kind in CASES)
-    raise typer.BadParameter(f"{text!r} is not the identifier of anything that is reviewed, such as {such}")
+    raise typer.BadParameter(f"{text!r} is not the ID of a reviewable case, such as {such}")
 
 
 @contextmanager

@@ -23,34 +23,35 @@ from almoner.wiring import Services, build_services
 _PATIENCE_SECONDS: Final = 30.0
 _LOOK_SECONDS: Final = 0.05
 _BANNER: Final = """
-Almoner runs at {baseUrl}; stop it with Ctrl-C.
+Almoner is running at {baseUrl} (press Ctrl-C to stop).
 
   secret key       {secretKey}
   publishable key  {publishableKey}
   second partner   {secondSecretKey}
 
-Look at
+Open
 {pages}
 
 Try
 
   curl -s -H 'Authorization: {secretKey}' '{baseUrl}/v1/organisations?query=food+bank&countryCode=USA'
 
-These keys and addresses are in {file}, with logins for the pages; the log is {log}.
+Keys, addresses and logins for the pages are in {file}. The log is {log}.
 """
 
 
 def run() -> None:
-    """Run the whole sandbox on this machine: database, API, worker, hosted pages and the test payment provider.
+    """Run the whole sandbox on this machine.
 
-    The first start loads a real register sample and makes two demo partners; later starts keep the data and take
-    seconds. Ctrl-C stops everything. Without ALMONER_DATABASE_URL an embedded PostgreSQL is used.
+    Starts the database, the API, a worker, the hosted pages and the test payment provider. The first start loads a
+    register sample and creates two demo partners; later starts keep the data and take seconds. Ctrl-C stops
+    everything. Without ALMONER_DATABASE_URL an embedded PostgreSQL is used.
     """
     began = time.monotonic()
     outputs.never_fail()
     given = settings.read()
     if not given.sandbox:
-        raise UnsafeSettings(["ALMONER_ENVIRONMENT is production: run `almoner serve` and `almoner worker` there."])
+        raise UnsafeSettings(["ALMONER_ENVIRONMENT is production: run `almoner serve` and `almoner worker` instead."])
     sockets, provider_sockets = listen_for(given)
     with local.completed(given) as complete:
         if given.database_url is not None:
@@ -120,13 +121,13 @@ async def _until_ready(services: Services, stop: asyncio.Event) -> None:
 def _show_banner(services: Services, sandbox: dict[str, Any], file: Path, log: Path, seconds: float) -> None:
     api = services.settings.links.api
     places = {
-        "interface": f"{api}/docs",
-        "description": f"{api}/openapi.json",
+        "API reference": f"{api}/docs",
+        "OpenAPI": f"{api}/openapi.json",
         "mailbox": sandbox["mailboxUrl"],
         "operator console": sandbox["consoleUrl"],
-        "partner's pages": sandbox["dashboardUrl"],
+        "partner dashboard": sandbox["dashboardUrl"],
     }
-    pages = "\n".join(f"  {name:<16} {address}" for name, address in places.items() if address)
+    pages = "\n".join(f"  {name:<17} {address}" for name, address in places.items() if address)
     typer.echo(_BANNER.format(**sandbox, pages=pages, file=_short(file), log=_short(log)))
     if (copy := services.db.deployment.identity.copy) is not None:
         typer.echo(copy.told)

@@ -1,4 +1,4 @@
-"""``almoner selfcheck``: ask everything that must hold, and say what does not and what to do."""
+"""``almoner selfcheck``: check every invariant, and report what is broken and what to do."""
 
 import sys
 
@@ -13,9 +13,10 @@ _WIDTH = 76
 
 
 def selfcheck() -> None:
-    """Check that money, events and background work are as they should be; exits with 1 when something is not.
+    """Check that money, events and jobs are consistent.
 
-    Reads only, from one snapshot of the database; it may run beside a working service.
+    Exits with status 1 if a check fails. Reads one snapshot of the database and changes nothing, so you can run it
+    while the service is running.
     """
     outcome = with_database(lambda database: platform.run(database, CHECKS, _report))
     if sys.stdout.isatty():
@@ -24,9 +25,9 @@ def selfcheck() -> None:
         _tell(finding)
     asked = f"{outcome.checks} checks in {outcome.seconds:.1f} s"
     if outcome.findings:
-        typer.echo(f"{asked}: {len(outcome.findings)} found something.")
+        typer.echo(f"{asked}: {len(outcome.findings)} failed.")
         raise typer.Exit(1)
-    typer.echo(f"{asked}: all is as it should be.")
+    typer.echo(f"{asked}: all passed.")
 
 
 def _report(asked: int, check: Check) -> None:
@@ -37,8 +38,8 @@ def _report(asked: int, check: Check) -> None:
 
 def _tell(finding: Finding) -> None:
     check = finding.check
-    typer.echo(f"{check.name}: broken by {finding.count:,}")
-    typer.echo(f"  promised  {check.promise}.")
+    typer.echo(f"{check.name}: {finding.count:,} found")
+    typer.echo(f"  expected  {check.promise}.")
     more = f", and {finding.count - len(finding.examples):,} more" if finding.count > len(finding.examples) else ""
     typer.echo(f"  found     {', '.join(finding.examples)}{more}")
-    typer.echo(f"  do        {check.advice}.")
+    typer.echo(f"  to do     {check.advice}.")

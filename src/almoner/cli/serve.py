@@ -110,10 +110,10 @@ def listen_for(given: Settings) -> tuple[list[socket.socket], list[socket.socket
 
 
 def serve() -> None:
-    """Answer the API and the hosted pages; in production any number of these run behind a balancer.
+    """Serve the API and the hosted pages.
 
-    Stops on SIGTERM after the requests in flight. The database must have been migrated; `almoner worker` does the
-    background work.
+    In production, run any number of these behind a load balancer. Run `almoner migrate` first, and `almoner worker`
+    for background work. SIGTERM stops it once requests in flight have finished.
     """
     outputs.never_fail()
     given = settings.read()
@@ -160,9 +160,9 @@ async def live(
 
 
 def work() -> None:
-    """Do the background work: jobs, schedules and webhook deliveries; any number of these may run.
+    """Run background jobs and webhook deliveries.
 
-    Stops on SIGTERM after the jobs in hand.
+    Also runs schedules. Start any number of these. SIGTERM stops a worker once its current jobs have finished.
     """
     outputs.never_fail()
     given = settings.read()

@@ -1,4 +1,4 @@
-"""``almoner settlements``: what payment providers paid out to us, from their reports."""
+"""``almoner settlements``: settlement reports of payment providers."""
 
 import time
 from datetime import datetime
@@ -22,27 +22,30 @@ from almoner.kit.time import iso
 from almoner.platform.audit.log import DEPLOYMENT
 from almoner.platform.database.transactions import Database, Tx
 
-commands = typer.Typer(help="What payment providers paid out to us: docs/runbooks/payouts.md.", no_args_is_help=True)
+commands = typer.Typer(help="Import and reconcile providers' settlement reports.", no_args_is_help=True)
 
-_WAITING: Final = {
-    "provider_line": ("a provider's line", "settlements exceptions"),
-    "bank_statement_line": ("a bank line", "bank-lines list"),
-    "provider_payout": ("a provider's payout", "bank-lines reports"),
-    "bank_statement": ("a statement that is missing", "bank-lines gaps"),
+_UNRECONCILED: Final = {
+    "provider_line": ("settlement line", "settlements unmatched"),
+    "bank_line": ("bank line", "bank-statements lines"),
+    "provider_payout": ("provider payout", "bank-statements provider-payouts"),
+    "bank_statement": ("missing bank statement", "bank-statements gaps"),
 }
-"""What each is called, and the command that shows more of it."""
+"""The name of each kind, and the command that shows more."""
 
-Limit = Annotated[int, typer.Option(min=1, help="How many to show.")]
+Limit = Annotated[int, typer.Option(min=1, help="Maximum number of rows.")]
 
 
 @commands.command("import")
 def import_settlement(
-    provider: Annotated[str, typer.Argument(help="The payment provider, as it is named with each payment.")],
+    provider: Annotated[str, typer.Argument(help="The payment provider, such as stripe.")],
     file: Annotated[
         Path, typer.Argument(help=f"CSV with the columns {', '.join(COLUMNS)}.", exists=True, dir_okay=False)
     ],
 ) -> None:
-    """Import the report of one payout of a provider; importing it again changes nothing."""
+    """Import the settlement report of a provider payout.
+
+    Importing the same report again changes nothing.
+    """
     content = file.read_bytes()
     line = Line()
 
@@ -65,29 +68,29 @@ def import_settlement(
     pace = settlement.lines / max(time.monotonic() - began, 0.001)
     typer.echo(
         f"{settlement.provider}'s report {settlement.reference} of {settlement.settled_on}: "
-        f"{settlement.lines:,} lines, {settlement.matched:,} booked, {settlement.exceptions:,} exceptions; "
+        f"{settlement.lines:,} lines, {settlement.matched:,} booked, {settlement.exceptions:,} unmatched; "
         f"net {decimal(settlement.net_minor, settlement.currency)} {settlement.currency} "
         f"after fees of {decimal(settlement.fee_minor, settlement.currency)} ({pace:,.0f} rows/s)."
     )
     if settlement.exceptions:
-        typer.echo("See `almoner settlements exceptions`: what is missing may come; they are looked at every night.")
+        typer.echo("See `almoner settlements unmatched`. Unmatched lines are tried again every night.")
 
 
 @commands.command("list")
 def list_settlements(limit: Limit = 50) -> None:
-    """List the reports, newest first: what was booked, and what was not."""
+    """List settlement reports, newest first."""
 
     async def use(tx: Tx) -> tuple[list[Settlement], list[Sum]]:
         return await service.newest(tx, limit), await service.unbooked_sums(tx)
 
     reports, unbooked = in_transaction(use)
-    titles = ("provider", "reference", "settled on", "imported", "lines", "booked", "exceptions", "fees", "net")
+    titles = ("provider", "reference", "settled on", "imported", "lines", "booked", "unmatched", "fees", "net")
     table(titles, [_row(settlement) for settlement in reports])
     for found in unbooked:
         net = f"{decimal(found.net_minor, found.currency)} {found.currency}"
         typer.echo(
-            f"{net} of {found.lines:,} exceptions reached the bank and is in no account: "
-            "see `almoner settlements exceptions`."
+            f"{net} of {found.lines:,} unmatched lines reached the bank and is not booked: "
+            "see `almoner settlements unmatched`."
         )
 
 
@@ -97,37 +100,43 @@ def _row(found: Settlement) -> list[object]:
     return [found.provider, found.reference, found.settled_on, iso(found.imported_at), *counts, *sums]
 
 
-@commands.command("exceptions")
-def list_exceptions(limit: Limit = 200) -> None:
-    """List the lines that are not booked: how old they are, and why."""
+@commands.command("unmatched")
+def list_unmatched(limit: Limit = 200) -> None:
+    """List report lines that match no payment."""
 
     async def use(tx: Tx) -> list[list[object]]:
-        return [_exception(tx, unbooked) for unbooked in await service.exceptions(tx, limit)]
+        return [_unmatched(tx, unbooked) for unbooked in await service.exceptions(tx, limit)]
 
-    titles = ("age", "provider", "reference", "kind", "payment", "gross", "fee", "reason", "what it means", "booked in")
+    titles = ("age", "provider", "reference", "kind", "payment", "gross", "fee", "reason", "meaning", "booked in")
     table(titles, in_transaction(use))
 
 
-@commands.command("waiting")
-def list_waiting(limit: Limit = 200) -> None:
-    """List what providers and our bank tell of and the books do not show yet: the oldest first, and what shows more."""
+@commands.command("unreconciled")
+def list_unreconciled(limit: Limit = 200) -> None:
+    """List everything unreconciled, oldest first.
+
+    Covers lines that providers and banks reported and the ledger does not show yet, and the command for each.
+    """
 
     async def use(tx: Tx) -> list[list[object]]:
-        return [_waiting(tx, one) for one in await bank_lines.waiting(tx, limit)]
+        return [_unreconciled(tx, one) for one in await bank_lines.waiting(tx, limit)]
 
-    table(("age", "what", "whose", "name", "amount", "why it waits", "see"), in_transaction(use))
+    table(("age", "kind", "source", "reference", "amount", "reason", "see"), in_transaction(use))
 
 
-@commands.command("clear")
-def clear_exception(
-    provider: Annotated[str, typer.Argument(help="As `almoner settlements exceptions` shows it.")],
-    reference: Annotated[str, typer.Argument(help="Of the report.")],
-    payment: Annotated[str, typer.Argument(help="The provider's identifier of the payment.")],
+@commands.command("dismiss")
+def dismiss(
+    provider: Annotated[str, typer.Argument(help="The provider, from `almoner settlements unmatched`.")],
+    reference: Annotated[str, typer.Argument(help="Reference of the report.")],
+    payment: Annotated[str, typer.Argument(help="The provider's payment ID.")],
     note: Note,
-    kind: Annotated[LineKind, typer.Option(help="What the line reports.")] = LineKind.PAYMENT,
-    refund: Annotated[str, typer.Option(help="The refund that the line names, if it does.")] = "",
+    kind: Annotated[LineKind, typer.Option(help="Kind of the line.")] = LineKind.PAYMENT,
+    refund: Annotated[str, typer.Option(help="The refund ID of the line, if it has one.")] = "",
 ) -> None:
-    """Take a line off the exceptions that will never be booked, such as one that the provider took back."""
+    """Dismiss an unmatched line that will never be booked.
+
+    For example, a line that the provider reversed. No money moves.
+    """
 
     async def use(tx: Tx, officer: Officer) -> None:
         await service.clear(tx, provider, reference, (payment, kind, refund), cleared_by=officer.id, note=note)
@@ -135,12 +144,12 @@ def clear_exception(
         await officer.record(tx, DEPLOYMENT, "settlement_line.cleared", provider, **line)
 
     decide("finance", use)
-    typer.echo(f"Cleared: {kind} {payment} of {provider}'s report {reference}. No money moved by this.")
+    typer.echo(f"Dismissed: {kind} {payment} of {provider}'s report {reference}. No money has moved.")
 
 
-def _waiting(tx: Tx, one: Waiting) -> list[object]:
+def _unreconciled(tx: Tx, one: Waiting) -> list[object]:
     money = f"{decimal(one.minor, one.currency)} {one.currency}"
-    what, see = _WAITING[one.what]
+    what, see = _UNRECONCILED[one.what]
     return [_age(tx, one.since), what, one.whose, one.name, money, one.why, f"almoner {see}"]
 
 
@@ -149,7 +158,7 @@ def _age(tx: Tx, since: datetime) -> str:
     return f"{age.days} d" if age.days else f"{age.seconds // 3600} h"
 
 
-def _exception(tx: Tx, unbooked: Unbooked) -> list[object]:
+def _unmatched(tx: Tx, unbooked: Unbooked) -> list[object]:
     stored = unbooked.stored
     line, old = stored.line, _age(tx, stored.since)
     sums = (amount(line.gross), amount(line.fee))

@@ -1,4 +1,4 @@
-"""The commands put together, each imported when it is typed."""
+"""All commands, each imported when it is used."""
 
 import gc
 import os
@@ -15,7 +15,7 @@ from typer.core import TyperGroup
 
 from almoner import __version__
 
-_PLACES: Final = {
+_MODULES: Final = {
     "run": "run.run",
     "serve": "serve.serve",
     "worker": "serve.work",
@@ -27,19 +27,19 @@ _PLACES: Final = {
     "watchlists": "watchlists.commands",
     "activities": "activities.commands",
     "organisations": "organisations.commands",
-    "suspense": "suspense.commands",
+    "unallocated-payments": "unallocated_payments.commands",
     "refunds": "refunds.commands",
     "disputes": "disputes.commands",
     "verifications": "verifications.commands",
     "reviews": "reviews.commands",
     "agents": "agents.commands",
     "settlements": "settlements.commands",
-    "payouts": "payouts.commands",
-    "payees": "payees.commands",
-    "bank-files": "bank_files.commands",
-    "bank-lines": "bank_lines.commands",
+    "disbursements": "disbursements.commands",
+    "payee-accounts": "payee_accounts.commands",
+    "payment-files": "payment_files.commands",
+    "bank-statements": "bank_statements.commands",
     "donations": "donations.commands",
-    "requests": "requests.commands",
+    "donation-requests": "donation_requests.commands",
     "gift-aid": "gift_aid.commands",
     "members": "members.commands",
     "operators": "operators.commands",
@@ -49,12 +49,12 @@ _PLACES: Final = {
     "release-copy": "release_copy.release_copy",
     "clean": "clean.clean",
 }
-"""Where each command or group of commands is, below ``almoner.cli``."""
+"""Where each command or command group lives, below ``almoner.cli``."""
 
 
 @contextmanager
-def _nothing_looked_through() -> Iterator[None]:
-    """What is imported stays: to look for garbage in it takes a third of the time until a command begins."""
+def _garbage_collection_paused() -> Iterator[None]:
+    """Imports leave no garbage: collecting would take a third of the time until a command starts."""
     gc.disable()
     try:
         yield
@@ -62,18 +62,18 @@ def _nothing_looked_through() -> Iterator[None]:
         gc.enable()
 
 
-class _Imported(Mapping[str, Any]):
-    """The commands, each imported when it is asked for: all of them together take seconds."""
+class _LazyCommands(Mapping[str, Any]):
+    """The commands, each imported on first use: importing all of them takes seconds."""
 
     def __iter__(self) -> Iterator[str]:
-        return iter(_PLACES)
+        return iter(_MODULES)
 
     def __len__(self) -> int:
-        return len(_PLACES)
+        return len(_MODULES)
 
     def __getitem__(self, name: str) -> Any:
-        module, _, attribute = _PLACES[name].rpartition(".")
-        with _nothing_looked_through():
+        module, _, attribute = _MODULES[name].rpartition(".")
+        with _garbage_collection_paused():
             found = getattr(import_module(f"almoner.cli.{module}"), attribute)
         holder = typer.Typer(rich_markup_mode=None)
         if isinstance(found, typer.Typer):
@@ -87,13 +87,13 @@ class _Commands(TyperGroup):
     """``almoner`` itself."""
 
     def __init__(self, **given: Any) -> None:
-        super().__init__(**{**given, "commands": _Imported()})
+        super().__init__(**{**given, "commands": _LazyCommands()})
 
 
 commands = typer.Typer(
     name="almoner",
     cls=_Commands,
-    help="Almoner validates nonprofits and takes donations for them.",
+    help="Validate nonprofits and take donations for them.",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
@@ -113,7 +113,7 @@ def _root(
         bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version and exit.")
     ] = False,
 ) -> None:
-    """Take what holds for every command."""
+    """Options of every command."""
 
 
 def _unwind(_number: int, _frame: FrameType | None) -> None:
@@ -121,7 +121,7 @@ def _unwind(_number: int, _frame: FrameType | None) -> None:
 
 
 def _open_standard_streams() -> None:
-    """A stream that is closed gets a place to go: its number would else be given to a file or a connection."""
+    """Reopen closed standard streams: a file or connection would get their number otherwise."""
     for number in range(3):
         try:
             os.fstat(number)
@@ -130,7 +130,7 @@ def _open_standard_streams() -> None:
 
 
 def main() -> None:
-    """Run a command. SIGTERM and SIGHUP unwind like Ctrl-C, so that nothing stays behind."""
+    """Run a command. SIGTERM and SIGHUP unwind like Ctrl-C, so that everything is cleaned up."""
     _open_standard_streams()
     for number in (signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, _unwind)

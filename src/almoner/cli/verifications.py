@@ -1,7 +1,7 @@
-"""``almoner verifications``: what officers decide about monetary donation verifications, and on what evidence."""
+"""``almoner verifications``: decisions on monetary donation verifications, and their evidence."""
 
 from collections.abc import Mapping, Sequence
-from typing import Annotated
+from typing import Annotated, get_args
 
 import typer
 
@@ -31,36 +31,39 @@ from almoner.platform.database.transactions import EVERYONE, Partner, Tx
 from almoner.platform.pages.translations import Catalogues
 from almoner.validation.agents import service as agents
 
-commands = typer.Typer(help="Whether nonprofits may be paid what was given for them.", no_args_is_help=True)
+commands = typer.Typer(help="Approve nonprofits to receive disbursements.", no_args_is_help=True)
 
-VerificationId = Annotated[str, typer.Argument(help="Identifier, as `almoner verifications list` shows it.")]
-Status = Annotated[VerificationStatus, typer.Option(help="As it is now.")]
-Reason = Annotated[RejectionReason, typer.Option(help="What the partner is told.")]
+VerificationId = Annotated[str, typer.Argument(help="Verification ID, from `almoner verifications list`.")]
+Status = Annotated[VerificationStatus, typer.Option(help="Only this status.")]
+Reason = Annotated[
+    RejectionReason,
+    typer.Option(metavar="REASON", help=f"The reason that the partner sees: {', '.join(get_args(RejectionReason))}."),
+]
 
-FlagId = Annotated[str, typer.Argument(help="Identifier, as `almoner verifications flags` shows it.")]
+FlagId = Annotated[str, typer.Argument(help="Flag ID, from `almoner verifications flags`.")]
 Rows = list[list[object]]
 
 ID = "monetarydonationverification"
 FLAG = "verificationflag"
-_SEEN = ("seen at", "check", "outcome", "reason", "source", "data as of", "counts until", "facts")
-_ASKED = ("asked at", "address", "known from", "by", "answer", "answered at", "who answered")
-_FLAGS = ("raised or looked at", "flag", "what", "status", "by", "evidence")
+_SEEN = ("checked at", "check", "outcome", "reason", "source", "data as of", "valid until", "facts")
+_ASKED = ("sent at", "email", "source", "by", "answer", "answered at", "answered by")
+_FLAGS = ("raised or reviewed", "flag", "change", "status", "by", "evidence")
 _DECIDED = ("decided at", "decision", "reason", "by", "evidence")
 _MISSING: Mapping[CheckType, str] = {
-    "registration": "what its register says",
-    "compliance": "what the watch lists say",
-    "bank_details": "an approved account",
-    "organisation_confirmation": "the nonprofit's own word",
+    "registration": "registration in its register",
+    "compliance": "watch list screening",
+    "bank_details": "an approved payee account",
+    "organisation_confirmation": "confirmation by the nonprofit",
 }
 
 
 @commands.command("list")
 def list_verifications(
     status: Status = "pending",
-    partner: Annotated[str | None, typer.Option(help="Of this partner only.")] = None,
-    limit: Annotated[int, typer.Option(min=1, help="How many to show.")] = 50,
+    partner: Annotated[str | None, typer.Option(help="Only this partner.")] = None,
+    limit: Annotated[int, typer.Option(min=1, help="Maximum number of rows.")] = 50,
 ) -> None:
-    """List verifications with a status, newest first."""
+    """List verifications by status, newest first."""
 
     async def use(tx: Tx) -> list[list[object]]:
         scope = Partner(read_id(tx, "partner", partner)) if partner else EVERYONE
@@ -78,7 +81,7 @@ async def _row(tx: Tx, one: Verification) -> list[object]:
 
 @commands.command("show")
 def show_verification(verification: VerificationId) -> None:
-    """Show one verification: its checks and what they rest on, what is missing or flagged, and who decided why."""
+    """Show a verification's checks, flags and decisions."""
 
     async def use(tx: Tx) -> tuple[Rows, ...]:
         one = await _find(tx, verification)
@@ -90,14 +93,14 @@ def show_verification(verification: VerificationId) -> None:
             ["name", organisation.name],
             ["register", f"{organisation.registry_name}, {organisation.registry_number}"],
             ["status", one.status],
-            ["rejected because of", one.rejection_reason],
+            ["rejection reason", one.rejection_reason],
             ["created", iso(one.created_at)],
             ["expires", iso_or_none(one.expires_at)],
             ["processed", iso_or_none(one.processed_at)],
         ]
         facts += [[f"check {check}", one.checks[check]] for check in CHECKS]
         facts.append(["missing", "; ".join(_MISSING[check] for check in one.remaining) if one.live else None])
-        facts.append(["payouts wait", await _waits(tx, one)])
+        facts.append(["disbursements wait for", await _waits(tx, one)])
         decided = await _told_of(tx, await service.decisions(tx, one.id))
         return (
             facts,
@@ -156,12 +159,16 @@ async def _flagged(tx: Tx, flags: Sequence[Flag]) -> Rows:
     return rows
 
 
-@commands.command("ask")
-def ask_nonprofit(
+@commands.command("request-confirmation")
+def request_confirmation(
     verification: VerificationId,
-    language: Annotated[str | None, typer.Option(help="Of the mail; that of its country unless given.")] = None,
+    language: Annotated[str | None, typer.Option(help="Language of the email. Default: its country's.")] = None,
 ) -> None:
-    """Mail the nonprofit a link to say whether it wants the gifts; to where `almoner agents contact` has recorded."""
+    """Email the nonprofit a link to confirm.
+
+    It confirms that it wants to receive the donations. The email goes to the address set with `almoner agents
+    set-contact`.
+    """
 
     async def use(tx: Tx, officer: Officer) -> str:
         one = await _find(tx, verification)
@@ -169,13 +176,13 @@ def ask_nonprofit(
         if known is None:
             organisation = tx.ids.text("organisation", one.organisation_id)
             raise InvalidState(
-                f"nobody has recorded where it can be asked: almoner agents contact {organisation} ADDRESS --source ..."
+                f"no contact address is set: almoner agents set-contact {organisation} EMAIL --source ..."
             )
         asked = await confirmations.ask(
             tx, one.id, Contact(known.email, known.source), by=officer.id, language=_language(language)
         )
         await officer.record(tx, one.partner_id, "verification.asked", tx.ids.text(ID, one.id))
-        return f"{known.email} is asked in {asked.language}; the link works until {iso(asked.expires_at)}."
+        return f"Emailed {known.email} in {asked.language}; the link expires at {iso(asked.expires_at)}."
 
     typer.echo(decide("reviewer", use))
 
@@ -194,10 +201,10 @@ async def _asked(tx: Tx, one: Verification) -> Rows:
     return [
         [
             iso(row.asked_at),
-            row.email or "forgotten",
+            row.email or "deleted",
             row.source,
             by(row.asked_by),
-            row.answer or ("another address was asked" if row.withdrawn else "none yet"),
+            row.answer or ("replaced by a later request" if row.withdrawn else "none yet"),
             iso_or_none(row.answered_at),
             ", ".join(part for part in (row.name, row.role) if part) or None,
         ]
@@ -206,8 +213,11 @@ async def _asked(tx: Tx, one: Verification) -> Rows:
 
 
 @commands.command("flags")
-def list_flags(limit: Annotated[int, typer.Option(min=1, help="How many to show.")] = 50) -> None:
-    """List what is other than when a check succeeded: payouts wait until two people have looked at it."""
+def list_flags(limit: Annotated[int, typer.Option(min=1, help="Maximum number of rows.")] = 50) -> None:
+    """List changes since a check that block disbursements.
+
+    Disbursements wait until two reviewers have cleared each flag.
+    """
 
     async def use(tx: Tx) -> Rows:
         rows: Rows = []
@@ -218,12 +228,12 @@ def list_flags(limit: Annotated[int, typer.Option(min=1, help="How many to show.
             rows.append([tx.ids.text(FLAG, flag.id), tx.ids.text(ID, one.id), *facts])
         return rows
 
-    table(("flag", "verification", "organisation", "what", "looked", "raised"), in_transaction(use))
+    table(("flag", "verification", "organisation", "change", "reviewed", "raised"), in_transaction(use))
 
 
-@commands.command("lift")
-def lift_flag(flag: FlagId, note: Note) -> None:
-    """Say that a flag is no reason to wait; it takes two reviewers, each with their own evidence."""
+@commands.command("clear-flag")
+def clear_flag(flag: FlagId, note: Note) -> None:
+    """Clear a flag. Takes two reviewers, each with evidence."""
     told = _checked(note)
 
     async def use(tx: Tx, officer: Officer) -> Flag:
@@ -239,7 +249,7 @@ def lift_flag(flag: FlagId, note: Note) -> None:
         return looked
 
     lifted = decide("reviewer", use).status == "lifted"
-    said = "is lifted" if lifted else "is open (1 of 2: another reviewer has to look as well)"
+    said = "has been cleared" if lifted else "is still open (1 of 2: a second reviewer must clear it too)"
     typer.echo(f"{flag} {said}.")
 
 
@@ -256,7 +266,10 @@ async def _told_of(tx: Tx, history: list[Decided]) -> list[list[object]]:
 
 @commands.command("approve")
 def approve_verification(verification: VerificationId, note: Note) -> None:
-    """Confirm every check that has not ended, and approve; in production two reviewers run the same command."""
+    """Confirm all open checks and approve.
+
+    In production, two reviewers run the same command.
+    """
     told = _checked(note)
 
     async def use(tx: Tx, officer: Officer) -> str:
@@ -275,7 +288,7 @@ def approve_verification(verification: VerificationId, note: Note) -> None:
 
 @commands.command("reject")
 def reject_verification(verification: VerificationId, reason: Reason, note: Note) -> None:
-    """Reject, with the reason that the partner is told."""
+    """Reject a verification, with a reason for the partner."""
     told = _checked(note)
 
     async def use(tx: Tx, officer: Officer) -> str:
@@ -288,7 +301,10 @@ def reject_verification(verification: VerificationId, reason: Reason, note: Note
 
 @commands.command("reopen")
 def reopen_verification(verification: VerificationId, note: Note) -> None:
-    """Begin a rejected or expired one anew: every check is made again, and it has 30 days."""
+    """Reopen a rejected or expired verification.
+
+    All checks run again, and it expires after 30 days.
+    """
     told = _checked(note)
 
     async def use(tx: Tx, officer: Officer) -> str:
@@ -309,7 +325,7 @@ async def _find(tx: Tx, verification: str) -> Verification:
 def _checked(note: str) -> str:
     told = note.strip()
     if not 1 <= len(told) <= MAX_NOTE_LENGTH:
-        raise typer.BadParameter(f"--note must say on what evidence, in 1 to {MAX_NOTE_LENGTH} characters")
+        raise typer.BadParameter(f"--note must be 1 to {MAX_NOTE_LENGTH} characters")
     return told
 
 

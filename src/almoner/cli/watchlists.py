@@ -1,4 +1,4 @@
-"""``almoner watchlists``: loading the lists that bodies and applicants are compared with, and how they stand."""
+"""``almoner watchlists``: import the watch lists that organisations and agents are screened against."""
 
 import time
 from datetime import UTC, datetime
@@ -19,36 +19,35 @@ from almoner.screening.watchlists.domain import Load, Version
 from almoner.sources import WATCHLIST_SOURCES, watchlist_source
 
 commands = typer.Typer(
-    help="The watch lists that bodies and applicants are compared with: load them, see how they stand.",
+    help="Import sanctions and other watch lists.",
     no_args_is_help=True,
 )
 
 _SAMPLE: Final = Path(__file__).parents[1] / "samples" / "ofac_sdn" / "2024-05-03"
 _SAMPLE_SOURCE: Final = "ofac-sdn-sample"
 
-Source = Annotated[str, typer.Argument(help=f"The list: {', '.join(WATCHLIST_SOURCES)}.")]
+Source = Annotated[str, typer.Argument(help=f"List: {', '.join(WATCHLIST_SOURCES)}.")]
 
 
 @commands.command("import")
 def import_list(
     source: Source,
     places: Annotated[
-        list[Path], typer.Argument(metavar="PATH...", help="Files as published, folders, or .zip.", exists=True)
+        list[Path], typer.Argument(metavar="PATH...", help="Files as published, folders or .zip.", exists=True)
     ],
     published: Annotated[
         datetime | None,
-        typer.Option(
-            formats=["%Y-%m-%d"], help="The day of the list; else the one told inside, or in the name of a file."
-        ),
+        typer.Option(formats=["%Y-%m-%d"], help="Date of the list. Default: from the list or the file name."),
     ] = None,
     force: Annotated[
-        bool, typer.Option("--force", help="Load what the guards are against: a list that shrank, or is older.")
+        bool, typer.Option("--force", help="Import despite failed checks: a shrunken or older list.")
     ] = False,
 ) -> None:
-    """Load the files of one list as its next version: all of them or, when something is wrong, nothing.
+    """Import a list as its next version.
 
-    Earlier versions are kept. The same files again change nothing. The whole list retires its sample. What looks
-    broken is refused: what was loaded before stays, `watchlists status` says why, and the exit status is 1.
+    All files load, or none. Earlier versions are kept, and importing the same files again changes nothing. A complete
+    list retires its sample. Files that look damaged are rejected: the version loaded before stays, `watchlists status`
+    says why, and the exit status is 1.
     """
     reader = watchlist_source(source)
     retired: list[str] = []
@@ -84,7 +83,7 @@ def import_list(
 
     typer.echo(f"{reader.title}. Licence: {reader.licence}.")
     if reader.unverified:
-        typer.echo("Its reader was written from the layout alone and never run on a real file: look at what it loaded.")
+        typer.echo("Its reader was written from the layout and never tried on a real file: check what it loaded.")
     began = time.monotonic()
     try:
         loaded = with_database(load)
@@ -92,15 +91,15 @@ def import_list(
         line.clear()
     _tell(loaded, time.monotonic() - began)
     for part in retired:
-        typer.echo(f"{part} names nobody any more: {reader.code} has all that it had, and what people decided holds.")
+        typer.echo(f"{part} is retired: {reader.code} contains all of it, and decisions still apply.")
 
 
 @commands.command("retire")
 def retire_list(source: Source) -> None:
-    """Have a list name nobody from now on: its last finding is withdrawn, or the list is used no more.
+    """Retire a list that is withdrawn or no longer used.
 
-    What it named is flagged by it no longer, and its categories are not clear by it. Its versions are kept; import it
-    again to use it again.
+    It no longer flags anyone, and no longer counts for its categories. Its versions are kept; import it again to use it
+    again.
     """
     reader = watchlist_source(source)
 
@@ -113,14 +112,14 @@ def retire_list(source: Source) -> None:
             return retired
 
     retired = with_database(retire)
-    typer.echo(f"{reader.code} names nobody any more; {retired.removed:,} entries ended.")
+    typer.echo(f"{reader.code} is retired: {retired.removed:,} entries removed.")
 
 
 @commands.command("status")
 def show_status() -> None:
-    """Show how each list stands: its version, where it is from, and what its last load changed.
+    """Show each list's version and last import.
 
-    A category without a loaded list is never clear. Nobody tried an unverified reader on a real file.
+    A category without a loaded list is never clear. An unverified reader was never tried on a real file.
     """
 
     async def read(database: Database) -> tuple[list[Version], list[Load]]:
@@ -129,16 +128,16 @@ def show_status() -> None:
 
     versions, refused = with_database(read)
     titles = (
-        "list", "version", "published", "retrieved", "sha256", "categories", "entries", "in", "out", "changed", "aside",
-        "verified", "licence",
+        "list", "version", "published", "retrieved", "sha256", "categories", "entries", "added", "removed", "changed",
+        "rejected", "verified", "licence",
     )  # fmt: skip
     table(titles, map(_standing, versions))
     for one in refused:
-        typer.echo(f"\nRefused at {iso(one.loaded_at)}: {one.list}, {' '.join(file.name for file in one.files)}")
+        typer.echo(f"\nRejected at {iso(one.loaded_at)}: {one.list}, {' '.join(file.name for file in one.files)}")
         for reason in one.reasons:
             typer.echo(f"  - {reason}")
     if refused:
-        typer.echo("\nFetch these files again and import them, or take them as they are with `import --force`.")
+        typer.echo("\nDownload these files again and import them, or import them as they are with `import --force`.")
 
 
 async def load_sample(database: Database) -> None:
@@ -146,7 +145,7 @@ async def load_sample(database: Database) -> None:
     async with database.read() as tx:
         if await service.loads(tx, None, 1):
             return
-    typer.echo("Loading the watch list sample (OFAC SDN, bodies alone, 2024-05-03)")
+    typer.echo("Loading the watch list sample (OFAC SDN, organisations only, 2024-05-03)")
     began = time.monotonic()
     _tell(await flows.import_files(database, watchlist_source(_SAMPLE_SOURCE), [_SAMPLE]), time.monotonic() - began)
 
@@ -162,14 +161,14 @@ def _standing(one: Version) -> tuple[object, ...]:
 
 def _tell(load: Load, seconds: float) -> None:
     if load.status == "unchanged":
-        typer.echo("These files are loaded already: nothing to do.")
+        typer.echo("These files are already loaded: nothing to do.")
         return
     typer.echo(
-        f"Loaded {load.entries:,} entries of {load.list}, version {load.version}: {load.added:,} in, "
-        f"{load.removed:,} out, {load.changed:,} changed, {load.rejected:,} rejected; {seconds:.1f} s."
+        f"Loaded {load.entries:,} entries of {load.list}, version {load.version}: {load.added:,} added, "
+        f"{load.removed:,} removed, {load.changed:,} changed, {load.rejected:,} rejected; {seconds:.1f} s."
     )
     if load.kept:
         typer.echo(
-            f"Kept {load.kept:,} entries as they were: their rows were rejected, or they are missing while a rejected "
-            "row has no readable number and may be theirs. If the rejected rows are none of them, use --force."
+            f"Kept {load.kept:,} entries unchanged: their rows were rejected, or they are missing and a rejected row "
+            "without a readable number may be theirs. If no rejected row is theirs, use --force."
         )

@@ -146,7 +146,7 @@ class ScimApplication:
         call.caller = caller = await self._guard.authenticate(call.headers.get("authorization"), call.address)
         call.scope["almoner.caller"] = caller
         if caller.kind is not KeyKind.SCIM:
-            raise Forbidden("this is no SCIM key; make one with: almoner keys add")
+            raise Forbidden("this is not a SCIM key; create one with: almoner keys create")
         if not caller.has(SCOPE):
             raise Forbidden(f"this key lacks the scope {SCOPE}")
         call.rate = self._guard.admit(caller, call.address)

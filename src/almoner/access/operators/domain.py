@@ -162,5 +162,5 @@ def ensure_may(operator: Person, text_id: str, roles: Sequence[OperatorRole], ad
     names = ", ".join(one.shown_name for one in administrators) or "an administrator"
     raise RoleMissing(
         f"{operator.shown_name} lacks the role {' or '.join(roles)}: {names} can grant it with "
-        f"`almoner operators roles {text_id}`."
+        f"`almoner operators set-roles {text_id}`."
     )

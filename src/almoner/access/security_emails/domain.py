@@ -160,10 +160,10 @@ _WORDS: Final[dict[Kind, _Words]] = {
         after="If the partner requested the refund, we have notified its owners and finance members.",
     ),
     "refund_failed": _Words(
-        "A refund failed at {place}",
-        "A refund of {amount} failed after the payment provider had sent it, so the donor has not received the money. "
-        "Run `almoner refunds refused` for details, and see docs/runbooks/refunds.md for what to do next.",
-        after="The refund stays open until someone resolves it with `almoner refunds let-rest`.",
+        "A refund at {place} came back",
+        "A refund of {amount} failed after the provider had sent it: the donor does not have the money. `almoner "
+        "refunds refused` lists it, docs/runbooks/refunds.md says what to do.",
+        after="It stays open until somebody has handled it and run `almoner refunds resolve`.",
     ),
     "refund_not_sent": _Words(
         "{place}: refund of {amount} not sent",

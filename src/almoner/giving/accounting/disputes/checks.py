@@ -92,7 +92,7 @@ checks: Final = (
     Check(
         "disputes.are_decided",
         "A dispute is decided within 120 days",
-        "Ask its provider; where that does not tell, `almoner disputes won` or `lost` notes how it ended",
+        "Ask its provider; if it reports nothing, record the outcome with `almoner disputes mark-won` or `mark-lost`",
         """
         select id from dispute
         where status = 'open' and opened_at < (select at from moment) - interval '120 days'

@@ -64,7 +64,7 @@ checks: Final = (
     Check(
         "refunds.refused_are_seen_to",
         "What a provider refused to send back, or what came back, is begun anew, or let rest, within a week",
-        "See `almoner refunds refused` and docs/runbooks/refunds.md",
+        "See `almoner refunds failed` and docs/runbooks/refunds.md",
         f"select r.id {UNSENT} and r.ended_at < (select at from moment) - interval '7 days' union all "
         f"select r.id {CAME_BACK} and f.reported_at < (select at from moment) - interval '7 days'",
         "refund",

@@ -56,7 +56,7 @@ checks: Final = (
     Check(
         "settlements.clearing_closes",
         "A provider holds for us what it took, less what it settled, sent back, or turned out to be none of ours",
-        "See `almoner settlements exceptions`: lines that are not booked; the account says which provider and currency",
+        "See `almoner settlements unmatched`: the account says which provider and currency",
         """
         select a.key from ledger_account a left join (
             select provider, currency, sum(minor) as minor from (
@@ -101,7 +101,7 @@ checks: Final = (
     Check(
         "settlements.exceptions_are_young",
         "A line that could not be booked is cleared up within four days",
-        "See `almoner settlements exceptions`: each says why; what never will be booked is cleared there, with a note",
+        "See `almoner settlements unmatched`: each has a reason; dismiss lines that will never be booked",
         """
         select provider || ' ' || provider_payment || ': ' || reason from settlement_line
         where status = 'exception' and created_at < (select at from moment) - interval '4 days'

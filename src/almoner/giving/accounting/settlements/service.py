@@ -179,7 +179,7 @@ async def clear(tx: Tx, provider: str, reference: str, key: Key, *, cleared_by: 
         raise NotCleared(f"no report {reference} of {provider} was imported")
     if not await store.clear(tx, EVERYONE, settlement.id, key, cleared_by, note):
         raise NotCleared(
-            f"report {reference} has no exception of {key[1]} {key[0]}: see `almoner settlements exceptions`"
+            f"report {reference} has no exception of {key[1]} {key[0]}: see `almoner settlements unmatched`"
         )
 
 

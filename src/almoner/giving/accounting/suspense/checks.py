@@ -32,7 +32,7 @@ checks: Final = (
     Check(
         "suspense.clearing_closes",
         "Suspense is the held money that nobody has decided over; refunds is what is on its way back",
-        "See `almoner suspense list`; the account named says which provider and currency to compare",
+        "See `almoner unallocated-payments list`; the account named says which provider and currency to compare",
         """
         select key from ledger_account a left join (
             select case status when 'held' then 'suspense' else 'refunds' end as kind, provider, currency,

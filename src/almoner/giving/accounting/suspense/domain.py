@@ -155,4 +155,4 @@ class NoSuchHeldPayment(Exception):
     """There is no held money of this identifier."""
 
     def __str__(self) -> str:
-        return "There is no held money of this identifier: see `almoner suspense list --all`."
+        return "There is no held money of this identifier: see `almoner unallocated-payments list --all`."

@@ -8,15 +8,14 @@ checks: Final = (
     Check(
         "bank_lines.are_young",
         "No line of a bank statement waits for a person for more than five days",
-        "Look at them with `almoner bank-lines list`: assign each, or dismiss it with a note",
-        "select id from bank_statement_line where status = 'open' and created_at < (select at "
-        "from moment) - interval '5 days'",
+        "Review them with `almoner bank-statements lines`: match each, or dismiss it with a note",
+        "select id from bank_line where status = 'open' and created_at < (select at from moment) - interval '5 days'",
         "bankline",
     ),
     Check(
         "bank_lines.providers_paid",
         "What a provider says that it paid out to us has come to our account, where its statements are imported",
-        "Compare the provider's report with the bank's statement: `almoner bank-lines reports` says why each waits",
+        "Compare the provider's report with the bank's statement: see `almoner bank-statements provider-payouts`",
         """
         select s.id from unreconciled_settlement s where exists (
             select from bank_statement b
@@ -27,7 +26,7 @@ checks: Final = (
     Check(
         "bank_lines.statements_follow",
         "Every statement of our bank opens with the balance that another one ended with",
-        "Import the statement that is missing: `almoner bank-lines gaps` says before which",
+        "Import the statement that is missing: `almoner bank-statements gaps` says before which",
         "select id from bank_statement_gap",
         "bankstatement",
     ),

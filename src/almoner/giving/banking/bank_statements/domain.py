@@ -68,7 +68,7 @@ _SENTENCES: Final = {
     Open.AMBIGUOUS: "it names more than one thing of ours",
     Open.MATCHED_BEFORE: "another movement is that of what it names: was it paid twice?",
     Open.REFUSED: "what it names did not take it",
-    Open.UNCONFIRMED: "it is a payout that went in no released file: `almoner payouts confirm` it first",
+    Open.UNCONFIRMED: "it is a disbursement without a released file: run `almoner disbursements confirm` first",
 }
 
 

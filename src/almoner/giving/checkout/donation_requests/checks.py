@@ -89,7 +89,7 @@ checks: Final = (
     Check(
         "donation_requests.are_finished",
         "A request is filled, and what its money covers is received, within 15 minutes",
-        "See that a worker runs, and look for sweep_failed and dead requests.run jobs; `almoner requests run` fills",
+        "Check that a worker runs and no requests.run job is dead, then run `almoner donation-requests run`",
         """
         select id from donation_request
         where collecting and created_at < (select at from moment) - interval '15 min'

@@ -80,7 +80,7 @@ checks: Final = (
     Check(
         "payouts.settled_are_collected",
         "A settled donation is in a payout within 15 minutes, unless nothing is owed of it or it goes back",
-        "See that a worker runs, and look for dead payouts.collect jobs; `almoner payouts run` collects, too",
+        "See that a worker runs, and look for dead payouts.collect jobs; `almoner disbursements run` collects, too",
         """
         select id from donation
         where settled_at is not null and disbursement_id is null and disputed_at is null
@@ -105,7 +105,7 @@ checks: Final = (
     Check(
         "payouts.sent_are_confirmed",
         "A payout that was sent is confirmed or returned within 5 days",
-        "Look for it by its end-to-end id at the bank, then `almoner payouts confirm` or `return` it",
+        "Look for it by its end-to-end id at the bank, then `almoner disbursements confirm` or `mark-returned`",
         """
         select id from disbursement
         where status = 'SENT' and sent_at < (select at from moment) - interval '5 days'
@@ -130,7 +130,7 @@ checks: Final = (
     Check(
         "payouts.were_verified",
         "A payout was sent to an organisation that had been approved by then",
-        "Hold the organisation (`almoner payouts hold`), and find out who sent this payout and how",
+        "Hold the organisation (`almoner disbursements hold`), and find out who sent this payout and how",
         """
         select d.id from disbursement d
         where d.sent_at is not null and not exists (
@@ -155,7 +155,7 @@ checks: Final = (
     Check(
         "payouts.held_by_rule_are_young",
         "What a rule holds back since the bank contradicts itself, or took money back, is looked at within 5 days",
-        "See why with `almoner payouts holds`, ask the bank, put it right, and release the organisation",
+        "See why with `almoner disbursements holds`, ask the bank, put it right, and release the organisation",
         """
         select organisation_id from (
             select distinct on (organisation_id, partner_id) * from disbursement_hold

@@ -8,7 +8,7 @@ checks: Final = (
     Check(
         "confirmations.end_their_check",
         "What a nonprofit has answered is noted of the verification that it was asked about, with the same outcome",
-        "Ask the nonprofit anew (`almoner verifications ask`), and find out who wrote the answer and how",
+        "Run `almoner verifications request-confirmation` again, and find out who wrote the answer and how",
         """
         select c.id::text from monetary_donation_confirmation c
         where c.answer is not null and not exists (

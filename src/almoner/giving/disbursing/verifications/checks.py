@@ -8,7 +8,7 @@ checks: Final = (
     Check(
         "verifications.rest_on_findings",
         "A check that has succeeded since findings are kept has one that says so",
-        "Hold the organisation (`almoner payouts hold`), and find out who ended the check and how",
+        "Hold the organisation (`almoner disbursements hold`), and find out who ended the check and how",
         """
         select v.id from monetary_donation_verification v join monetary_donation_check c on c.verification_id = v.id
         where c.status = 'succeeded'

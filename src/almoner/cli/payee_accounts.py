@@ -1,6 +1,8 @@
-"""``almoner payees``: the accounts that nonprofits are paid to, and who looked at them."""
+"""``almoner payee-accounts``: bank accounts of nonprofits, and who approved them."""
 
-from typing import Annotated
+from collections.abc import Mapping
+from enum import StrEnum
+from typing import Annotated, Final
 
 import typer
 
@@ -17,38 +19,67 @@ from almoner.nonprofits.organisations import service as organisations
 from almoner.platform.audit.log import DEPLOYMENT
 from almoner.platform.database.transactions import EVERYONE, Tx
 
-commands = typer.Typer(help="The accounts that nonprofits are paid to.", no_args_is_help=True)
+commands = typer.Typer(help="Approve bank accounts of nonprofits.", no_args_is_help=True)
 
 _TYPE = "payeeaccount"
 
-AccountId = Annotated[str, typer.Argument(help="Identifier, as `almoner payees list` shows it.")]
-Text = Annotated[str | None, typer.Option()]
+
+class Status(StrEnum):
+    """The status of an account."""
+
+    PROPOSED = "proposed"
+    APPROVED = "approved"
+    REJECTED = "rejected"
+    REPLACED = "replaced"
+
+
+_STORED: Final[Mapping[Status, PayeeStatus]] = {
+    Status.PROPOSED: "proposed",
+    Status.APPROVED: "approved",
+    Status.REJECTED: "refused",
+    Status.REPLACED: "replaced",
+}
+_SHOWN: Final = {stored: shown.value for shown, stored in _STORED.items()}
+
+AccountId = Annotated[str, typer.Argument(help="Account ID, from `almoner payee-accounts list`.")]
+Bank = Annotated[str | None, typer.Option(help="If the account has one.")]
+Part = Annotated[str | None, typer.Option(help="Of the holder's address.")]
 
 
 @commands.command("list")
 def list_accounts(
-    status: Annotated[PayeeStatus | None, typer.Option(help="With this status only.")] = None,
-    limit: Annotated[int, typer.Option(min=1, help="How many to show.")] = 50,
+    status: Annotated[Status | None, typer.Option(help="Only this status.")] = None,
+    limit: Annotated[int, typer.Option(min=1, help="Maximum number of rows.")] = 50,
 ) -> None:
-    """List accounts, newest first: whose each is, how well its holder agrees with the register, who has to look."""
+    """List payee accounts, newest first."""
 
     async def use(tx: Tx) -> list[list[object]]:
-        return [await _row(tx, one) for one in await service.newest(tx, status, limit)]
+        return [await _row(tx, one) for one in await service.newest(tx, _STORED[status] if status else None, limit)]
 
-    titles = ("account", "organisation", "currency", "number", "holder", "name agrees", "status", "looked", "proposed")
+    titles = (
+        "account",
+        "organisation",
+        "currency",
+        "number",
+        "holder",
+        "name match",
+        "status",
+        "approvals",
+        "proposed",
+    )
     table(titles, in_transaction(use))
 
 
 async def _row(tx: Tx, one: PayeeAccount) -> list[object]:
     organisation = await organisations.get(tx, EVERYONE, one.organisation_id)
-    agrees = f"{one.name_score} %" + ("" if one.name_score >= ALIKE else ", look closely")
-    facts = (one.currency, one.masked_number, one.holder, agrees, one.status, f"{one.seen} of {one.looks}")
+    agrees = f"{one.name_score} %" + ("" if one.name_score >= ALIKE else ", check")
+    facts = (one.currency, one.masked_number, one.holder, agrees, _SHOWN[one.status], f"{one.seen} of {one.looks}")
     return [tx.ids.text(_TYPE, one.id), organisation.shown_name, *facts, iso(one.proposed.at)]
 
 
 @commands.command("show")
 def show(account: AccountId) -> None:
-    """Show one account: the holder beside the register's name, who else has given it, and who looked at it."""
+    """Show a payee account and its approvals."""
 
     async def use(tx: Tx) -> tuple[list[list[object]], list[list[object]]]:
         one = await _find(tx, account)
@@ -62,21 +93,21 @@ def show(account: AccountId) -> None:
             ["organisation", f"{organisation.name} ({tx.ids.text('organisation', organisation.id)})"],
             ["register", f"{organisation.registry_name}, {organisation.registry_number}"],
             ["holder", one.holder],
-            ["name agrees", f"{one.name_score} %"],
+            ["name match", f"{one.name_score} %"],
             ["number", f"{one.masked_number} ({one.scheme}, {one.currency})"],
             ["address", ", ".join(part for part in parts if part)],
-            ["takes two others", "yes" if one.looks == 2 else "no"],
-            ["find out why", "; ".join(await service.oddities(tx, one)) or None],
-            ["status", one.status],
-            ["nonprofit told", iso(notice.notified_at) if notice else None],
-            ["not its own, it says", iso(one.denied_at) if one.denied_at else None],
-            ["also given by", ", ".join(tx.ids.text("organisation", other) for other in others) or None],
+            ["two approvals", "yes" if one.looks == 2 else "no"],
+            ["warnings", "; ".join(await service.oddities(tx, one)) or None],
+            ["status", _SHOWN[one.status]],
+            ["nonprofit notified", iso(notice.notified_at) if notice else None],
+            ["denied by nonprofit", iso(one.denied_at) if one.denied_at else None],
+            ["also used by", ", ".join(tx.ids.text("organisation", other) for other in others) or None],
         ]
         by = await named(tx, [look.by for look in (one.proposed, one.first, one.second) if look] + [one.refused_by])
         looks = [("proposed", one.proposed), ("approved", one.first), ("approved", one.second)]
         rows: list[list[object]] = [[iso(look.at), what, by(look.by), look.note] for what, look in looks if look]
         if one.refused_by:
-            rows.append([None, "refused", by(one.refused_by), one.refused_note])
+            rows.append([None, "rejected", by(one.refused_by), one.refused_note])
         return facts, rows
 
     facts, looks = in_transaction(use)
@@ -87,25 +118,28 @@ def show(account: AccountId) -> None:
 
 @commands.command("propose")
 def propose(
-    organisation: Annotated[str, typer.Argument(help="Identifier of the nonprofit.")],
-    currency: Annotated[str, typer.Option(help="What it is paid in there, such as EUR.")],
-    holder: Annotated[str, typer.Option(help="In whose name the account is, as the bank has it.")],
+    organisation: Annotated[str, typer.Argument(help="Organisation ID of the nonprofit.")],
+    currency: Annotated[str, typer.Option(help="The account's currency, such as EUR.")],
+    holder: Annotated[str, typer.Option(help="The account holder, as the bank has it.")],
     town: Annotated[str, typer.Option(help="Of the holder's address.")],
-    country: Annotated[str, typer.Option(help="Of the holder's address, in three letters such as DEU.")],
+    country: Annotated[str, typer.Option(help="Of the holder's address, such as DEU.")],
     note: Note,
-    iban: Text = None,
-    bic: Text = None,
-    account: Text = None,
-    sort_code: Text = None,
-    routing: Text = None,
-    bsb: Text = None,
-    institution: Text = None,
-    transit: Text = None,
-    street: Text = None,
-    building: Text = None,
-    postcode: Text = None,
+    iban: Bank = None,
+    bic: Bank = None,
+    account: Bank = None,
+    sort_code: Bank = None,
+    routing: Bank = None,
+    bsb: Bank = None,
+    institution: Bank = None,
+    transit: Bank = None,
+    street: Part = None,
+    building: Part = None,
+    postcode: Part = None,
 ) -> None:
-    """Say where a nonprofit is paid: another officer has to approve it, two when it takes the place of another one."""
+    """Propose the bank account of a nonprofit.
+
+    Another operator has to approve it, or two others if it replaces an account.
+    """
     given = {"iban": iban, "bic": bic, "account": account, "sort_code": sort_code, "routing": routing, "bsb": bsb}
     given |= {"institution": institution, "transit": transit}
     parts = (_line(part) or None for part in (street, building, postcode))
@@ -127,22 +161,23 @@ def propose(
         return made, tx.ids.text(_TYPE, made.id), await service.oddities(tx, made)
 
     made, named_so, odd = decide("finance", use)
-    typer.echo(f"{named_so} is proposed: {made.masked_number}, {made.holder}.")
+    typer.echo(f"{named_so} proposed: {made.masked_number}, {made.holder}.")
     for one in odd:
-        typer.echo(f"Find out why: {one}.")
-    looks = "Two others of finance have" if made.is_change else "Another one of finance has"
-    typer.echo(f"{looks} to approve it{': payouts to it wait until then' if made.is_change else ''}.")
+        typer.echo(f"Warning: {one}.")
+    who = "Two other finance operators" if made.is_change else "Another finance operator"
+    typer.echo(f"{who} must approve it{'. Disbursements to it wait until then' if made.is_change else ''}.")
 
 
 @commands.command("approve")
 def approve(
     account: AccountId,
-    number: Annotated[
-        str, typer.Option(help="As your evidence has it: the IBAN, or the bank's number and the account's.")
-    ],
+    number: Annotated[str, typer.Option(help="From your evidence: the IBAN, or bank number and account number.")],
     note: Note,
 ) -> None:
-    """Confirm that the account is the nonprofit's; with it the check bank_details of its verifications succeeds."""
+    """Approve an account as the nonprofit's own.
+
+    The bank_details check of its verifications succeeds with it.
+    """
 
     async def use(tx: Tx, officer: Officer) -> PayeeAccount:
         one = await _find(tx, account)
@@ -152,27 +187,28 @@ def approve(
         return seen
 
     seen = decide("finance", use)
-    waits = " (1 of 2: somebody else has to look as well)" if seen.status == "proposed" else ""
-    typer.echo(f"{account} is {seen.status}{waits}.")
+    waits = " (1 of 2: another finance operator must approve it too)" if seen.status == "proposed" else ""
+    typer.echo(f"{account} is {_SHOWN[seen.status]}{waits}.")
 
 
-@commands.command("refuse")
-def refuse(account: AccountId, note: Note) -> None:
-    """Say that it is not the nonprofit's, or cannot be paid to: nobody ever is."""
+@commands.command("reject")
+def reject(account: AccountId, note: Note) -> None:
+    """Reject an account. It is never paid to."""
 
     async def use(tx: Tx, officer: Officer) -> PayeeAccount:
         refused = await service.refuse(tx, (await _find(tx, account)).id, note=note.strip(), by=officer.id)
         await _record(tx, officer, "payee.refused", refused)
         return refused
 
-    typer.echo(f"{account} is {decide('finance', use).status}.")
+    decide("finance", use)
+    typer.echo(f"{account} is rejected.")
 
 
 async def _find(tx: Tx, account: str) -> PayeeAccount:
     try:
         return await service.get(tx, read_id(tx, _TYPE, account))
     except NotFound:
-        raise PayeeRefused(f"There is no account {account}: see `almoner payees list`.") from None
+        raise PayeeRefused(f"There is no account {account}: see `almoner payee-accounts list`.") from None
 
 
 async def _record(tx: Tx, officer: Officer, action: str, account: PayeeAccount) -> None:

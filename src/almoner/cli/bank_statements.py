@@ -1,4 +1,4 @@
-"""``almoner bank-lines``: statements of our bank accounts, and what each line of them is the movement of."""
+"""``almoner bank-statements``: statements of our bank accounts, and what each line matches."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -22,20 +22,25 @@ from almoner.kit.errors import NotFound
 from almoner.platform.audit.log import DEPLOYMENT
 from almoner.platform.database.transactions import Database, Tx
 
-commands = typer.Typer(help="What our bank says of our accounts, line by line.", no_args_is_help=True)
+commands = typer.Typer(help="Import bank statements and match their lines.", no_args_is_help=True)
 
 _TYPE: Final = "bankline"
 _STATEMENT: Final = "bankstatement"
 
-LineId = Annotated[str, typer.Argument(help="Identifier, as `almoner bank-lines list` shows it.")]
+LineId = Annotated[str, typer.Argument(help="Line ID, from `almoner bank-statements lines`.")]
 
 
 @commands.command("import")
 def import_statement(
-    file: Annotated[Path, typer.Argument(exists=True, dir_okay=False, help="A camt.053, or CSV with --mapping.")],
-    mapping: Annotated[Path | None, typer.Option(help="A TOML file that names the columns of a CSV.")] = None,
+    file: Annotated[
+        Path, typer.Argument(exists=True, dir_okay=False, help="A camt.053 file, or a CSV file with --mapping.")
+    ],
+    mapping: Annotated[Path | None, typer.Option(help="A TOML file that maps the columns of the CSV file.")] = None,
 ) -> None:
-    """Import a statement, and match every open line that can be: requests, providers' payouts, our own payouts."""
+    """Import a bank statement and match its lines.
+
+    Matches all open lines to donation requests, provider payouts, disbursements and donors' transfers.
+    """
     content, line = file.read_bytes(), Line()
     ours = settings.read().bank_accounts
     own = bank_files.own_accounts(ours) if ours else None
@@ -51,7 +56,7 @@ def import_statement(
             )
 
         def report(looked: Looked) -> None:
-            line.show(f"{looked.lines:,} lines looked at, {looked.per_second:,.0f}/s")
+            line.show(f"{looked.lines:,} lines checked, {looked.per_second:,.0f}/s")
 
         looked = await flows.import_file(
             database, content, mapping, own=own, by=officer.id, record=record, report=report
@@ -62,25 +67,25 @@ def import_statement(
     looked, gaps = with_database(use)
     line.clear()
     new = f"{looked.kept:,} new statement{'' if looked.kept == 1 else 's'}"
-    typer.echo(f"{new}; {looked.lines:,} open lines looked at, {looked.matched:,} of them matched.")
+    typer.echo(f"{new}; {looked.lines:,} open lines checked, {looked.matched:,} matched.")
     if looked.lines > looked.matched:
-        typer.echo(f"{looked.lines - looked.matched:,} wait for a person: see `almoner bank-lines list`.")
+        typer.echo(f"{looked.lines - looked.matched:,} need review: see `almoner bank-statements lines`.")
     if gaps:
-        before = "a statement" if gaps == 1 else f"{gaps:,} statements"
-        typer.echo(f"Before {before} another one is missing: see `almoner bank-lines gaps`.")
+        missing = "A statement is" if gaps == 1 else f"{gaps:,} statements are"
+        typer.echo(f"{missing} missing: see `almoner bank-statements gaps`.")
 
 
-@commands.command("list")
+@commands.command("lines")
 def list_lines(
-    every: Annotated[bool, typer.Option("--all", help="The newest lines, whatever became of them.")] = False,
-    limit: Annotated[int, typer.Option(min=1, help="How many to show.")] = 50,
+    every: Annotated[bool, typer.Option("--all", help="Include matched and dismissed lines, newest first.")] = False,
+    limit: Annotated[int, typer.Option(min=1, help="Maximum number of rows.")] = 50,
 ) -> None:
-    """List lines that wait for a person, the oldest first: how old each is, and why it waits."""
+    """List unmatched statement lines, oldest first."""
 
     async def use(tx: Tx) -> list[list[object]]:
         return [_row(tx, one) for one in await service.newest(tx, limit, every=every)]
 
-    titles = ("line", "account", "age", "booked", "amount", "from or to", "words", "status", "why it waits")
+    titles = ("line", "account", "age", "booked", "amount", "counterparty", "text", "status", "reason")
     table(titles, in_transaction(use))
 
 
@@ -104,13 +109,16 @@ def _why(reason: Open, refusal: str | None) -> str:
 
 
 @commands.command("gaps")
-def list_gaps(limit: Annotated[int, typer.Option(min=1, help="How many to show.")] = 50) -> None:
-    """List statements that open with a balance which no other one ended with: what lies before them is missing."""
+def list_gaps(limit: Annotated[int, typer.Option(min=1, help="Maximum number of rows.")] = 50) -> None:
+    """List gaps between bank statements.
+
+    A gap is a statement whose opening balance is not the closing balance of another one.
+    """
 
     async def use(tx: Tx) -> list[list[object]]:
         return [_gap(tx, one) for one in await service.gaps(tx, limit)]
 
-    table(("statement", "account", "the bank's name", "ends", "opens with", "age"), in_transaction(use))
+    table(("statement", "account", "reference", "ends", "opening balance", "age"), in_transaction(use))
 
 
 def _gap(tx: Tx, one: Gap) -> list[object]:
@@ -123,11 +131,11 @@ def _gap(tx: Tx, one: Gap) -> list[object]:
 def explain(
     what: Annotated[
         str,
-        typer.Argument(help="A statement as `gaps` shows it, or a provider's report as `reports` does."),
+        typer.Argument(help="A statement ID from `gaps`, or a report from `provider-payouts`."),
     ],
     note: Note,
 ) -> None:
-    """Say why nothing is missing before a statement, or why a provider's payout never came as it was told."""
+    """Explain a gap or a provider payout that never arrived."""
 
     async def use(tx: Tx, officer: Officer) -> None:
         provider, by_provider, reference = what.partition("/")
@@ -138,24 +146,25 @@ def explain(
                 await service.explain_gap(tx, read_id(tx, _STATEMENT, what), note=note.strip(), by=officer.id)
         except NotFound:
             raise StatementRefused(
-                f"Nothing is missing of {what}, or there is none: see `almoner bank-lines gaps` and `reports`."
+                f"{what} needs no explanation or does not exist: see `almoner bank-statements gaps` and "
+                "`provider-payouts`."
             ) from None
         await officer.record(
             tx, DEPLOYMENT, "settlement.explained" if by_provider else "bank_statement.explained", what
         )
 
     decide("finance", use)
-    typer.echo(f"{what} is explained.")
+    typer.echo(f"{what} has been explained.")
 
 
-@commands.command("reports")
-def list_reports(limit: Annotated[int, typer.Option(min=1, help="How many to show.")] = 50) -> None:
-    """List providers' payouts that no line of our bank tells of yet, the oldest first."""
+@commands.command("provider-payouts")
+def list_provider_payouts(limit: Annotated[int, typer.Option(min=1, help="Maximum number of rows.")] = 50) -> None:
+    """List provider payouts without a bank line."""
 
     async def use(tx: Tx) -> list[list[object]]:
         return [_report(tx, one) for one in await service.unbanked(tx, limit)]
 
-    table(("report", "settled", "age", "amount", "why it waits"), in_transaction(use))
+    table(("provider payout", "settled", "age", "amount", "reason"), in_transaction(use))
 
 
 def _report(tx: Tx, one: Unbanked) -> list[object]:
@@ -164,38 +173,32 @@ def _report(tx: Tx, one: Unbanked) -> list[object]:
     return [f"{one.provider}/{paid.reference}", one.settled_on, f"{(tx.now - one.since).days} d", amount, one.why]
 
 
-@commands.command("assign")
-def assign(
+@commands.command("match")
+def match(
     line: LineId,
-    request: Annotated[
-        str | None, typer.Option(help="The donation request that it pays, by its reference or identifier.")
+    request: Annotated[str | None, typer.Option(help="Reference or ID of the donation request that it pays.")] = None,
+    donation: Annotated[str | None, typer.Option(help="The donation that it pays or refunds.")] = None,
+    provider_payout: Annotated[
+        str | None, typer.Option(help="The provider payout, as PROVIDER/REFERENCE from `provider-payouts`.")
     ] = None,
-    donation: Annotated[
-        str | None, typer.Option(help="The donation whose donor sent it, or was sent it back, without the reference.")
-    ] = None,
-    report: Annotated[
-        str | None, typer.Option(help="The provider's report that it pays, as PROVIDER/REFERENCE: see `reports`.")
-    ] = None,
-    payout: Annotated[
-        str | None, typer.Option(help="The payout that it is the transfer of; or the return, if it came.")
-    ] = None,
+    disbursement: Annotated[str | None, typer.Option(help="The disbursement that it sends or returns.")] = None,
 ) -> None:
-    """Say what a line is the movement of, though it does not name it. The rules for what follows are the same."""
-    told = {"request": request, "donation": donation, "report": report, "payout": payout}
+    """Match a line by hand. Name exactly one record."""
+    told = {"request": request, "donation": donation, "report": provider_payout, "payout": disbursement}
     given = {name: value for name, value in told.items() if value is not None}
     if len(given) != 1:
-        raise typer.BadParameter("name one of a request, a donation, a report and a payout")
+        raise typer.BadParameter("give one of --request, --donation, --provider-payout and --disbursement")
     [(kind, thing)] = given.items()
 
     async def use(tx: Tx, officer: Officer) -> None:
         try:
             await _assign(tx, _id(tx, line), kind, thing, officer.id)
         except NotFound:
-            raise StatementRefused(f"There is no line {line}, or nothing is named {thing}.") from None
-        await officer.record(tx, DEPLOYMENT, "bank_statement_line.assigned", line, **given)
+            raise StatementRefused(f"There is no line {line} or no record {thing}.") from None
+        await officer.record(tx, DEPLOYMENT, "bank_line.assigned", line, **given)
 
     decide("finance", use)
-    typer.echo(f"{line} is assigned to {thing}.")
+    typer.echo(f"{line} has been matched to {thing}.")
 
 
 async def _assign(tx: Tx, line_id: UUID, kind: str, thing: str, by: str) -> None:
@@ -210,13 +213,13 @@ async def _assign(tx: Tx, line_id: UUID, kind: str, thing: str, by: str) -> None
         case _:
             request_id = await requests.named(tx, thing) or tx.ids.parse("donationrequest", thing)
             if request_id is None:
-                raise StatementRefused(f"There is no donation request {thing}: see `almoner requests list`.")
+                raise StatementRefused(f"There is no donation request {thing}: see `almoner donation-requests list`.")
             await service.assign(tx, line_id, request_id, by=by)
 
 
 @commands.command("dismiss")
 def dismiss(line: LineId, note: Note) -> None:
-    """Say that a line is no movement of ours, such as a fee of the bank: nothing is booked by it."""
+    """Dismiss a line, such as a bank fee. Books nothing."""
 
     async def use(tx: Tx, officer: Officer) -> None:
         try:
@@ -226,7 +229,7 @@ def dismiss(line: LineId, note: Note) -> None:
         await officer.record(tx, DEPLOYMENT, "bank_statement_line.dismissed", line)
 
     decide("finance", use)
-    typer.echo(f"{line} is dismissed.")
+    typer.echo(f"{line} has been dismissed.")
 
 
 def _id(tx: Tx, line: str) -> UUID:

@@ -1,4 +1,4 @@
-"""``almoner payouts``: paying nonprofits what was given for them."""
+"""``almoner disbursements``: paying donations out to nonprofits."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -38,22 +38,23 @@ from almoner.nonprofits.organisations import service as organisations
 from almoner.platform.audit.log import DEPLOYMENT
 from almoner.platform.database.transactions import EVERYONE, Database, Everyone, Partner, Tx
 
-commands = typer.Typer(help="Paying nonprofits what was given for them.", no_args_is_help=True)
+commands = typer.Typer(help="Pay donations out to nonprofits.", no_args_is_help=True)
 
-PayoutId = Annotated[str, typer.Argument(help="Identifier, as `almoner payouts list` shows it.")]
+DisbursementId = Annotated[str, typer.Argument(help="Disbursement ID, from `almoner disbursements list`.")]
 _SHOWN: Final = 100
 
 
 def rules() -> Rules:
-    """What the settings say of the least payout."""
+    """The smallest disbursement, from the settings."""
     return Rules(settings.read().payout_least_gifts)
 
 
 @commands.command("run")
 def run() -> None:
-    """Send every payout that nothing stands in the way of, and say what waits and why.
+    """Send all disbursements that are ready.
 
-    In the sandbox payouts are confirmed at once; in production the bank's confirmation is noted by `confirm`.
+    Shows what is still waiting, and why. In the sandbox, disbursements are confirmed at once; in production, record the
+    bank's confirmation with `confirm`.
     """
     line = Line()
 
@@ -65,7 +66,9 @@ def run() -> None:
             sent = sum(sums.payouts for sums in ran.sent.values())
             await officer.record(tx, DEPLOYMENT, "payouts.run", "all", sent=sent, refused=len(ran.refused))
 
-        told = await flows.run(database, rules(), lambda ran: line.show(f"{ran.looked:,} buckets looked at"), record)
+        told = await flows.run(
+            database, rules(), lambda ran: line.show(f"{ran.looked:,} disbursements checked"), record
+        )
         ids = database.deployment.ids
         return told, database.deployment.sandbox, [(ids.text("disbursement", one), said) for one, said in told.refused]
 
@@ -74,18 +77,18 @@ def run() -> None:
     if not ran.sent:
         typer.echo("Nothing was sent.")
     for sums in ran.sent.values():
-        typer.echo(f"{'Paid' if sandbox else 'Sent'}  {_told(sums)}")
+        typer.echo(f"{'Paid' if sandbox else 'Sent'}  {_in_words(sums)}")
     for (reason, _), sums in sorted(ran.waiting.items()):
-        typer.echo(f"Waits {_told(sums)}: {reason.value}, {reason.sentence}")
-    for payout, said in refused:
-        typer.echo(f"Refused by the books: payout {payout}: {said}", err=True)
+        typer.echo(f"Waits {_in_words(sums)}: {reason.value}, {reason.sentence}")
+    for disbursement, said in refused:
+        typer.echo(f"Refused by the ledger: disbursement {disbursement}: {said}", err=True)
     if refused:
         raise typer.Exit(1)
 
 
-def _told(sums: Sums) -> str:
+def _in_words(sums: Sums) -> str:
     whole = f"{decimal(sums.minor, sums.currency)} {sums.currency}"
-    return f"{whole} in {_many(sums.payouts, 'payout')} with {_many(sums.donations, 'donation')}"
+    return f"{whole} in {_many(sums.payouts, 'disbursement')} with {_many(sums.donations, 'donation')}"
 
 
 def _many(count: int, what: str) -> str:
@@ -93,17 +96,17 @@ def _many(count: int, what: str) -> str:
 
 
 @commands.command("list")
-def list_payouts(
+def list_disbursements(
     status: Annotated[str | None, typer.Option(help="PENDING, SENT, PAID or RETURNED.")] = None,
-    limit: Annotated[int, typer.Option(min=1, help="How many to show.")] = 50,
+    limit: Annotated[int, typer.Option(min=1, help="Maximum number of rows.")] = 50,
 ) -> None:
-    """List payouts, newest first: what each is worth, where it stands, and why it waits."""
+    """List disbursements, newest first."""
     wanted = _status(status)
 
     async def use(tx: Tx) -> list[list[object]]:
         return [await _row(tx, payout) for payout in await service.newest(tx, wanted, limit)]
 
-    titles = ("payout", "organisation", "amount", "donations", "status", "waits for", "created", "sent", "paid")
+    titles = ("disbursement", "organisation", "amount", "donations", "status", "waiting for", "created", "sent", "paid")
     table(titles, in_transaction(use))
 
 
@@ -125,33 +128,36 @@ async def _row(tx: Tx, payout: Disbursement) -> list[object]:
 
 @commands.command("show")
 def show(
-    payout: PayoutId,
+    disbursement: DisbursementId,
     csv_file: Annotated[
-        Path | None, typer.Option("--csv", help="Write the advice for the nonprofit, all donations, into this file.")
+        Path | None, typer.Option("--csv", help="Write all donations to this CSV file, for the nonprofit.")
     ] = None,
 ) -> None:
-    """Show a payout with its donations: who gave, unless anonymously, and what they said to the nonprofit."""
+    """Show a disbursement and its donations.
+
+    Names donors, unless they gave anonymously, and their messages to the nonprofit.
+    """
 
     async def use(database: Database) -> None:
         async with database.read() as tx:
-            with _known(payout):
-                found = await service.get(tx, EVERYONE, read_id(tx, "disbursement", payout))
+            with _known(disbursement):
+                found = await service.get(tx, EVERYONE, read_id(tx, "disbursement", disbursement))
             await _describe(tx, found)
         if csv_file is not None:
             with csv_file.open("w", encoding="utf-8-sig", newline="") as opened:
                 written = await flows.write_advice(database, found.id, opened)
-            typer.echo(f"The advice is in {csv_file}: {_many(written, 'donation')}.")
+            typer.echo(f"Wrote {_many(written, 'donation')} to {csv_file}.")
             return
         table(flows.TITLES, await flows.first_of_advice(database, found.id, _SHOWN))
         if found.donations > _SHOWN:
-            typer.echo(f"and {found.donations - _SHOWN:,} more: --csv FILE writes all of them.")
+            typer.echo(f"and {found.donations - _SHOWN:,} more. Use --csv FILE to write all of them.")
 
     with_database(use)
 
 
 async def _describe(tx: Tx, found: Disbursement) -> None:
     organisation = await organisations.get(tx, Partner(found.partner_id), found.organisation_id)
-    waits = f", waits: {found.waiting_reason.value}, {found.waiting_reason.sentence}" if found.waiting_reason else ""
+    waits = f", waiting: {found.waiting_reason.value}, {found.waiting_reason.sentence}" if found.waiting_reason else ""
     lines = {
         "organisation": f"{organisation.shown_name} ({tx.ids.text('organisation', organisation.id)})",
         "partner": tx.ids.text("partner", found.partner_id),
@@ -170,44 +176,46 @@ async def _describe(tx: Tx, found: Disbursement) -> None:
 
 @commands.command("remittance")
 def remittance(
-    payout: PayoutId,
-    pdf: Annotated[Path, typer.Option("--pdf", help="Where the document is written; the file must not exist.")],
+    disbursement: DisbursementId,
+    pdf: Annotated[Path, typer.Option("--pdf", help="The file to write. It must not exist.")],
     language: Annotated[
         str | None,
-        typer.Option("--language", help="Such as de; that of the nonprofit's country unless given."),
+        typer.Option("--language", help="Such as de. Default: the nonprofit's country's."),
     ] = None,
 ) -> None:
-    """Write the remittance statement for the nonprofit: its gifts, what was taken off, and what they come to.
+    """Write the remittance statement for the nonprofit.
 
-    Donors who wanted to stay anonymous are not named. The same payout gives the same document each time.
+    Lists its donations, deductions and the total. Anonymous donors are not named. The same disbursement always gives
+    the same document.
     """
     outputs.ensure_new(pdf)
 
     async def use(database: Database) -> Remittance:
         papers = remittances.Papers(database.deployment)
         spoken = _spoken(papers, language)
-        payout_id = _id(database, payout)
+        payout_id = _id(database, disbursement)
         async with acting(database, "finance") as (tx, officer):
-            with _known(payout):
+            with _known(disbursement):
                 made = await remittances.make(tx, payout_id, spoken)
         document = await papers.document(made)
         facts = {"language": made.language, "sha256": sha256(document).hexdigest()}
         async with database.write() as tx:
-            await officer.record(tx, made.payout.partner_id, "payout.remittance", payout, **facts)
+            await officer.record(tx, made.payout.partner_id, "payout.remittance", disbursement, **facts)
         outputs.write(pdf, document)
         return made
 
     made = with_database(use)
     told = f"{amount(made.payout.money)} from {_many(made.totals.gifts, 'donation')}"
-    typer.echo(f"{pdf} is the remittance statement for {made.organisation}: {told}, in {made.language}.")
+    typer.echo(f"Wrote the remittance statement for {made.organisation} to {pdf}: {told}, in {made.language}.")
     if len(made.lines) < made.totals.gifts:
         typer.echo(
-            f"It lists the first {len(made.lines):,}: `almoner payouts show {payout} --csv FILE` has all of them."
+            f"It lists the first {len(made.lines):,}. For all of them, run "
+            f"`almoner disbursements show {disbursement} --csv FILE`."
         )
 
 
 def _spoken(papers: remittances.Papers, language: str | None) -> str | None:
-    """The language that was asked for. Raises BadParameter."""
+    """The requested language. Raises BadParameter."""
     if language is None or nearest(language, papers.offered) is not None:
         return language
     raise typer.BadParameter(f"{language!r} is none of {', '.join(papers.offered)}")
@@ -215,28 +223,28 @@ def _spoken(papers: remittances.Papers, language: str | None) -> str | None:
 
 @commands.command("confirm")
 def confirm(
-    payout: PayoutId,
+    disbursement: DisbursementId,
     note: Annotated[
-        str | None, typer.Option("--note", help="Where you saw it; needed when two of finance have to confirm.")
+        str | None, typer.Option("--note", help="Where you saw it. Required if two people must confirm.")
     ] = None,
 ) -> None:
-    """Note that the bank has paid it: its donations are DISBURSED.
+    """Record that the bank has paid a disbursement.
 
-    One that went in a file which was released is confirmed by one of finance. Of others, above what one person may
-    release (`alone` in ALMONER_BANK_ACCOUNTS; nothing without it), two run the same command.
+    Its donations become DISBURSED. A disbursement in a released payment file needs one finance operator. For others,
+    two operators run the same command above the limit for one person (`alone` in ALMONER_BANK_ACCOUNTS, by default 0).
     """
     told = (note or "").strip()[:MAX_NOTE_LENGTH] or None
 
     async def use(database: Database) -> Disbursement | str:
-        payout_id = _id(database, payout)
+        payout_id = _id(database, disbursement)
         async with acting(database, "finance") as (tx, officer):
-            with _known(payout):
+            with _known(disbursement):
                 said = await _said(tx, officer, payout_id, told)
             if isinstance(said, str):
                 return said
             confirmed = await service.confirm(tx, payout_id, said)
             people = 2 if said and said.second else 1
-            await officer.record(tx, confirmed.partner_id, "payout.confirmed", payout, people=people)
+            await officer.record(tx, confirmed.partner_id, "payout.confirmed", disbursement, people=people)
         await flows.propagate_status(database, confirmed)
         return confirmed
 
@@ -244,11 +252,11 @@ def confirm(
     if isinstance(found, str):
         typer.echo(found)
         return
-    typer.echo(f"{payout} is {found.status}: {amount(found.money)} with {_many(found.donations, 'donation')}.")
+    typer.echo(f"{disbursement} is {found.status}: {amount(found.money)} with {_many(found.donations, 'donation')}.")
 
 
 async def _said(tx: Tx, officer: Officer, payout_id: UUID, note: str | None) -> Confirmation | str | None:
-    """Who says that it was paid; None when its file is enough, a sentence while a second has to look."""
+    """Who confirms; None when its file is enough, a sentence while a second person must confirm."""
     held, seen = await service.look_at_sent(tx, payout_id)
     if await bank_files.is_released(tx, payout_id):
         return None
@@ -258,7 +266,7 @@ async def _said(tx: Tx, officer: Officer, payout_id: UUID, note: str | None) -> 
     if not note:
         raise PayoutRefused(
             f"{amount(held.money)} is more than one person may confirm: say with --note where you saw that the bank "
-            "has paid it; then another of finance runs the same command"
+            "paid it; then another finance operator runs the same command"
         )
     shown = tx.ids.text("disbursement", payout_id)
     agreed = await look_by_two(tx, officer, "finance", "payouts.confirm", shown, seen, note, held.partner_id)
@@ -266,43 +274,47 @@ async def _said(tx: Tx, officer: Officer, payout_id: UUID, note: str | None) -> 
 
 
 def _alone(currency: str) -> int:
-    """Up to what one person may say that it was paid, in minor units."""
+    """The limit up to which one person may confirm, in minor units."""
     if (file := settings.read().bank_accounts) is None:
         return 0
     own = bank_files.own_accounts(file).get(currency)
     return own.alone.minor if own else 0
 
 
-@commands.command("return")
-def give_back(
-    payout: PayoutId,
-    reason: Annotated[str, typer.Option(help=f"What the bank said; at most {MAX_REASON_LENGTH} characters.")],
+@commands.command("mark-returned")
+def mark_returned(
+    disbursement: DisbursementId,
+    reason: Annotated[str, typer.Option(help=f"The bank's reason, at most {MAX_REASON_LENGTH} characters.")],
 ) -> None:
-    """Note that the bank returned it, or never sent it: its donations go into the next payout, which is held."""
+    """Record that the bank returned a disbursement.
+
+    Use it for one that was never sent, too. Its donations go into the next disbursement, which is on hold.
+    """
 
     async def use(database: Database) -> Disbursement:
-        payout_id = _id(database, payout)
+        payout_id = _id(database, disbursement)
         async with acting(database, "finance") as (tx, officer):
-            with _known(payout):
+            with _known(disbursement):
                 returned = await service.mark_returned(tx, payout_id, reason.strip(), recorded_by=officer.id)
-            await officer.record(tx, returned.partner_id, "payout.returned", payout)
+            await officer.record(tx, returned.partner_id, "payout.returned", disbursement)
         await flows.propagate_status(database, returned)
         return returned
 
     found = with_database(use)
     typer.echo(
-        f"{payout} is {found.status}: {amount(found.money)} with {_many(found.donations, 'donation')}. Nothing more is "
-        "sent to this organisation: find out why it came back, then `almoner payouts release`."
+        f"{disbursement} is {found.status}: {amount(found.money)} with {_many(found.donations, 'donation')}. "
+        "Disbursements to this organisation are on hold: find out why it was returned, then run "
+        "`almoner disbursements release`."
     )
 
 
-OrganisationId = Annotated[str, typer.Argument(help="Identifier of an organisation.")]
-PartnerId = Annotated[str | None, typer.Option("--partner", help="Of this partner's gifts alone; else of all.")]
+OrganisationId = Annotated[str, typer.Argument(help="Organisation ID.")]
+PartnerId = Annotated[str | None, typer.Option("--partner", help="Only this partner's donations. Default: all.")]
 
 
 @commands.command("hold")
 def hold(organisation: OrganisationId, note: Note, partner: PartnerId = None) -> None:
-    """Send nothing to an organisation until it is released, whatever its verification says."""
+    """Put disbursements to an organisation on hold."""
     told = note.strip()
 
     async def use(tx: Tx, officer: Officer) -> None:
@@ -312,14 +324,15 @@ def hold(organisation: OrganisationId, note: Note, partner: PartnerId = None) ->
         await officer.record(tx, _audited(scope), "payouts.held", organisation)
 
     decide("finance", use)
-    typer.echo(f"Payouts to {organisation} are held{f' for {partner}' if partner else ''}.")
+    typer.echo(f"Disbursements to {organisation} are on hold{f' for {partner}' if partner else ''}.")
 
 
 @commands.command("release")
 def release(organisation: OrganisationId, note: Note, partner: PartnerId = None) -> None:
-    """End all holds of an organisation, or one partner's: the next run sends what waits.
+    """Release all holds on an organisation.
 
-    Who held it does not release it alone; in production two officers of finance run the same command.
+    The next run sends what is waiting. Whoever placed a hold cannot release it alone; in production, two finance
+    operators run the same command.
     """
     told = note.strip()
     whose = f" for {partner}" if partner else ""
@@ -336,7 +349,7 @@ def release(organisation: OrganisationId, note: Note, partner: PartnerId = None)
             tx, scope, organisation_id, note=agreed.note, decided_by=agreed.by, rules=rules(), second=agreed.second
         )
         await officer.record(tx, of, "payouts.released", organisation, people=agreed.people)
-        return f"Payouts to {organisation} are released{whose}."
+        return f"Disbursements to {organisation} are released{whose}."
 
     typer.echo(decide("finance", use))
 
@@ -358,13 +371,13 @@ def _found(organisation: str) -> Iterator[None]:
         yield
     except NotFound:
         raise PayoutRefused(
-            f"there is no organisation {organisation}; one that a partner added is found with --partner"
+            f"there is no organisation {organisation}; use --partner for one that a partner added"
         ) from None
 
 
 @commands.command("holds")
 def list_holds() -> None:
-    """List what is held, oldest first: since when, by whom and why."""
+    """List holds, oldest first."""
 
     async def use(tx: Tx) -> list[list[object]]:
         held = await service.holds(tx)
@@ -382,18 +395,18 @@ def list_holds() -> None:
 
 
 @contextmanager
-def _known(payout: str) -> Iterator[None]:
-    """Say which payout is not known, and where all are."""
+def _known(disbursement: str) -> Iterator[None]:
+    """Name the disbursement that does not exist."""
     try:
         yield
     except NotFound:
-        raise PayoutRefused(f"there is no payout {payout}: see `almoner payouts list`") from None
+        raise PayoutRefused(f"there is no disbursement {disbursement}: see `almoner disbursements list`") from None
 
 
-def _id(database: Database, payout: str) -> UUID:
-    """The UUID of a payout. Raises BadParameter."""
-    found = database.deployment.ids.parse("disbursement", payout)
+def _id(database: Database, disbursement: str) -> UUID:
+    """The UUID of a disbursement. Raises BadParameter."""
+    found = database.deployment.ids.parse("disbursement", disbursement)
     if found is None:
         example = database.deployment.ids.example("disbursement")
-        raise typer.BadParameter(f"{payout!r} is not the identifier of a disbursement, such as {example}")
+        raise typer.BadParameter(f"{disbursement!r} is not the ID of a disbursement, such as {example}")
     return found

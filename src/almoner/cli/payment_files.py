@@ -1,4 +1,4 @@
-"""``almoner bank-files``: files of payments for our bank, and what it answers."""
+"""``almoner payment-files``: payment files for the bank, and its status reports."""
 
 from datetime import datetime
 from pathlib import Path
@@ -23,19 +23,19 @@ from almoner.nonprofits.organisations import service as organisations
 from almoner.platform.audit.log import DEPLOYMENT
 from almoner.platform.database.transactions import Database, Partner, Tx
 
-commands = typer.Typer(help="Files of payments for our bank, and what it answers.", no_args_is_help=True)
+commands = typer.Typer(help="Payment files for the bank (ISO 20022 pain.001).", no_args_is_help=True)
 
 _TYPE: Final = "bankfile"
 _SHOWN: Final = 20
-_HELD: Final = "is on hold, see `almoner payouts holds` and `almoner verifications flags`"
+_HELD: Final = "is on hold, see `almoner disbursements holds` and `almoner verifications flags`"
 
-FileId = Annotated[str, typer.Argument(help="Identifier, as `almoner bank-files list` shows it.")]
-Out = Annotated[Path, typer.Option("--out", help="Where the file is written; it must not exist.")]
+FileId = Annotated[str, typer.Argument(help="File ID, from `almoner payment-files list`.")]
+Out = Annotated[Path, typer.Option("--out", help="The file to write. It must not exist.")]
 
 
 @commands.command("list")
-def list_files(limit: Annotated[int, typer.Option(min=1, help="How many to show.")] = 50) -> None:
-    """List files, newest first: what each is worth, who made and who released it."""
+def list_files(limit: Annotated[int, typer.Option(min=1, help="Maximum number of rows.")] = 50) -> None:
+    """List payment files, newest first."""
 
     async def use(tx: Tx) -> list[list[object]]:
         found = await service.newest(tx, limit)
@@ -55,25 +55,38 @@ def list_files(limit: Annotated[int, typer.Option(min=1, help="How many to show.
             for one in found
         ]
 
-    titles = ("file", "amount", "payments", "on", "status", "made by", "released or withdrawn by", "released", "sha256")
+    titles = (
+        "file",
+        "amount",
+        "payments",
+        "execution date",
+        "status",
+        "created by",
+        "released or withdrawn by",
+        "released",
+        "sha256",
+    )
     table(titles, in_transaction(use))
 
 
-@commands.command("make")
-def make(
-    currency: Annotated[str, typer.Argument(help="Of the payouts, such as EUR.")],
-    on: Annotated[
-        datetime | None, typer.Option("--on", formats=["%Y-%m-%d"], help="The day of the payments; else today.")
+@commands.command("create")
+def create(
+    currency: Annotated[str, typer.Argument(help="The currency, such as EUR.")],
+    execution_date: Annotated[
+        datetime | None, typer.Option(formats=["%Y-%m-%d"], help="When the bank should pay. Default: today.")
     ] = None,
 ) -> None:
-    """Put all payouts of a currency that are SENT into a new file (ISO 20022 pain.001.001.09)."""
+    """Create a payment file for SENT disbursements.
+
+    It holds all of one currency, as pain.001.001.09. Release it to write it.
+    """
     own = _own(currency.strip().upper())
 
     async def use(tx: Tx, officer: Officer) -> tuple[Made, list[str]]:
-        made = await service.make(tx, own, on.date() if on else tx.now.date(), by=officer.id)
+        made = await service.make(tx, own, execution_date.date() if execution_date else tx.now.date(), by=officer.id)
         if made.file is not None:
-            await _record(tx, officer, "payment_file.made", made.file)
-        whys = ((made.homeless, "has no approved account, see `almoner payees`"), (made.held, _HELD))
+            await _record(tx, officer, "bank_file.made", made.file)
+        whys = ((made.homeless, "has no approved payee account, see `almoner payee-accounts`"), (made.held, _HELD))
         lost = [await _left_out(tx, payout, why) for payouts, why in whys for payout in payouts[:_SHOWN]]
         return made, [tx.ids.text(_TYPE, made.file.id) if made.file else "", *lost]
 
@@ -83,14 +96,14 @@ def make(
     if more := sum(max(0, len(payouts) - _SHOWN) for payouts in (made.homeless, made.held)):
         typer.echo(f"Left out: and {more:,} more")
     if made.file is None:
-        typer.echo(f"There is no payout of {own.alone.currency} that could be paid.")
+        typer.echo(f"There are no disbursements in {own.alone.currency} to pay.")
         return
-    who = "somebody else of finance has to release it" if made.file.requires_second_approval else "release it"
+    who = "another finance operator must release it" if made.file.requires_second_approval else "release it"
     typer.echo(
-        f"{named_so} is made: {amount(made.file.total)} in {_payments(made.file)}, on "
+        f"{named_so} created: {amount(made.file.total)} in {_payments(made.file)}, on "
         f"{made.file.execution_date}; sha256 {made.file.sha256}."
     )
-    typer.echo(f"Nothing is written yet: {who} with `almoner bank-files release`.")
+    typer.echo(f"The file is not written yet: {who} with `almoner payment-files release`.")
 
 
 async def _left_out(tx: Tx, payout: Disbursement, why: str) -> str:
@@ -102,15 +115,16 @@ async def _left_out(tx: Tx, payout: Disbursement, why: str) -> str:
 def _own(currency: str) -> OwnAccount:
     known = service.own_accounts(settings.read().bank_accounts)
     if currency not in known:
-        raise BankFileRefused(
-            f"There is no account of ours in {currency}: ALMONER_BANK_ACCOUNTS has {', '.join(known)}."
-        )
+        raise BankFileRefused(f"We have no account in {currency}: ALMONER_BANK_ACCOUNTS has {', '.join(known)}.")
     return known[currency]
 
 
 @commands.command("release")
 def release(file: FileId, out: Out) -> None:
-    """Let a file go to the bank, and write it; above what one person may release, not by who made it."""
+    """Release a payment file and write it.
+
+    Above the limit for one person, whoever created it cannot release it.
+    """
     outputs.ensure_new(out)
 
     async def use(tx: Tx, officer: Officer) -> tuple[BankFile, bytes]:
@@ -124,12 +138,12 @@ def release(file: FileId, out: Out) -> None:
     released, content = decide("finance", use)
     outputs.write(out, content)
     typer.echo(f"{out} holds {amount(released.total)} in {_payments(released)}; sha256 {released.sha256}.")
-    typer.echo("Upload it once: a second time the bank refuses it, by its message id.")
+    typer.echo("Upload it only once: the bank rejects a second upload by its message ID.")
 
 
-@commands.command("write")
-def write_again(file: FileId, out: Out) -> None:
-    """Write a released file once more, the same byte for byte."""
+@commands.command("export")
+def export(file: FileId, out: Out) -> None:
+    """Write a released file again, byte for byte the same."""
     outputs.ensure_new(out)
 
     async def use(tx: Tx, officer: Officer) -> bytes:
@@ -138,12 +152,15 @@ def write_again(file: FileId, out: Out) -> None:
         return service.content(tx, found)
 
     outputs.write(out, decide("finance", use))
-    typer.echo(f"{out} is written.")
+    typer.echo(f"Wrote {out}.")
 
 
 @commands.command("withdraw")
 def withdraw(file: FileId, note: Note) -> None:
-    """Let a file that was not released never go to the bank; its payouts may go into another one."""
+    """Withdraw a file that has not been released.
+
+    Its disbursements can go into another file.
+    """
 
     async def use(tx: Tx, officer: Officer) -> BankFile:
         withdrawn = await service.withdraw(tx, (await _find(tx, file)).id, note=note.strip(), by=officer.id)
@@ -153,29 +170,32 @@ def withdraw(file: FileId, note: Note) -> None:
     typer.echo(f"{file} is {decide('finance', use).status}.")
 
 
-@commands.command("answer")
-def answer(answer_file: Annotated[Path, typer.Argument(exists=True, dir_okay=False, help="A pain.002.")]) -> None:
-    """Do what the bank's status file says: confirm payouts that were paid, return those that were rejected."""
-    content = answer_file.read_bytes()
+@commands.command("import-status")
+def import_status(file: Annotated[Path, typer.Argument(exists=True, dir_okay=False, help="A pain.002 file.")]) -> None:
+    """Import the bank's status report (pain.002).
+
+    Confirms disbursements that the bank paid, and returns those that it rejected.
+    """
+    content = file.read_bytes()
 
     async def use(database: Database) -> tuple[Told, list[str]]:
         async with acting(database, "finance") as (_, officer):
             pass  # refused before anything is done
 
-        async def record(tx: Tx, file: BankFile, counts: dict[Verdict, int]) -> None:
+        async def record(tx: Tx, sent: BankFile, counts: dict[Verdict, int]) -> None:
             told = {verdict.value: count for verdict, count in counts.items()}
-            named_so = tx.ids.text(_TYPE, file.id)
-            await officer.record(tx, DEPLOYMENT, "payment_file.answered", named_so, **told)
+            named_so = tx.ids.text(_TYPE, sent.id)
+            await officer.record(tx, DEPLOYMENT, "bank_file.answered", named_so, **told)
 
         told = await flows.import_bank_answer(database, content, by=officer.id, record=record)
         return told, _wrong(database, told)
 
     told, wrong = with_database(use)
     if not told.counts:
-        typer.echo("This answer was noted before: nothing changed.")
+        typer.echo("This report was imported before: nothing changed.")
         return
     said = ", ".join(f"{count:,} {verdict.value}" for verdict, count in sorted(told.counts.items()))
-    typer.echo(f"The bank says: {said}. Payouts confirmed by it: {told.confirmed:,}, returned: {told.returned:,}.")
+    typer.echo(f"The bank reports {said}. Disbursements confirmed: {told.confirmed:,}, returned: {told.returned:,}.")
     for line in wrong:
         typer.echo(line, err=True)
     if wrong:
@@ -183,15 +203,15 @@ def answer(answer_file: Annotated[Path, typer.Argument(exists=True, dir_okay=Fal
 
 
 def _wrong(database: Database, told: Told) -> list[str]:
-    """What somebody has to see to."""
+    """What needs a person."""
     ids = database.deployment.ids
     found = [
-        f"{ids.text('disbursement', one)} is otherwise by what the bank said before: payouts to the organisation are "
-        "held, `almoner payouts holds` says why; ask the bank, and release them only once it is clear."
+        f"{ids.text('disbursement', one)} contradicts an earlier report of the bank. Disbursements to the organisation "
+        "are on hold, see `almoner disbursements holds`. Ask the bank, and release them once it is clear."
         for one in told.contradicted
     ]
     for one, why in told.refused:
-        found.append(f"{ids.text('disbursement', one)} could not be changed: {why}. Run this again once that is right.")
+        found.append(f"{ids.text('disbursement', one)} could not be changed: {why}. Fix that and run this again.")
     return found
 
 
@@ -199,7 +219,7 @@ async def _find(tx: Tx, file: str) -> BankFile:
     try:
         return await service.get(tx, read_id(tx, _TYPE, file))
     except NotFound:
-        raise BankFileRefused(f"There is no file {file}: see `almoner bank-files list`.") from None
+        raise BankFileRefused(f"There is no file {file}: see `almoner payment-files list`.") from None
 
 
 async def _record(tx: Tx, officer: Officer, action: str, file: BankFile) -> None:

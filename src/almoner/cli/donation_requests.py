@@ -1,4 +1,4 @@
-"""``almoner requests``: asking partners for their direct donations, and noting what they pay."""
+"""``almoner donation-requests``: invoicing partners for direct donations, and recording their payments."""
 
 from typing import Annotated
 from uuid import UUID
@@ -18,16 +18,17 @@ from almoner.kit.time import iso
 from almoner.platform.audit.log import DEPLOYMENT
 from almoner.platform.database.transactions import EVERYONE, Database, Tx
 
-commands = typer.Typer(
-    help="Asking partners for their direct donations: docs/runbooks/donation-requests.md.", no_args_is_help=True
-)
+commands = typer.Typer(help="Request payment of direct donations from partners.", no_args_is_help=True)
 
-Limit = Annotated[int, typer.Option(min=1, help="How many to show.")]
+Limit = Annotated[int, typer.Option(min=1, help="Maximum number of rows.")]
 
 
 @commands.command("run")
 def run() -> None:
-    """Ask every partner for the direct donations of the periods that are over. It also happens after each midnight."""
+    """Create donation requests for completed periods.
+
+    A worker does so after midnight (UTC) every day anyway.
+    """
 
     async def use(database: Database) -> tuple[Ran, list[str]]:
         async with acting(database, "finance") as (_, officer):
@@ -43,9 +44,9 @@ def run() -> None:
     for request_id, made in zip(ids, ran.made, strict=True):
         typer.echo(f"{request_id}  {made.reference}  {amount(made.money)} for {made.donations:,} donations")
     if not ran.made:
-        typer.echo("Nobody is asked for anything.")
+        typer.echo("No donation requests are due.")
     if ran.waiting:
-        typer.echo(f"{ran.waiting:,} wait for the end of the period, or for more donations.")
+        typer.echo(f"{ran.waiting:,} are waiting for the end of the period or for more donations.")
 
 
 @commands.command("list")
@@ -70,18 +71,19 @@ def list_requests(limit: Limit = 100) -> None:
     table(("request", "reference", "partner", "status", "amount", "paid", "donations", "due"), in_transaction(use))
 
 
-@commands.command("receive")
-def receive(
-    request: Annotated[
-        str, typer.Argument(help="Identifier of the donation request, or the reference it was paid by.")
-    ],
-    money: Annotated[str, typer.Argument(metavar="AMOUNT", help="What came, such as 1234.50.")],
-    currency: Annotated[str, typer.Argument(help="Its currency, such as GBP.")],
+@commands.command("record-payment")
+def record_payment(
+    request: Annotated[str, typer.Argument(help="Reference or ID of the donation request.")],
+    money: Annotated[str, typer.Argument(metavar="AMOUNT", help="The amount received, such as 1234.50.")],
+    currency: Annotated[str, typer.Argument(help="The currency, such as GBP.")],
     bank_reference: Annotated[
-        str, typer.Option(help=f"What our bank calls the transfer; at most {MAX_BANK_REFERENCE} characters.")
+        str, typer.Option(help=f"The bank's reference, at most {MAX_BANK_REFERENCE} characters.")
     ],
 ) -> None:
-    """Note a partner's transfer: donations that it covers are received, the oldest first; what is over is held."""
+    """Record a partner's payment of a donation request.
+
+    Allocates it to donations, oldest first. An overpayment is held.
+    """
     paid = read(money, currency)
 
     async def use(database: Database) -> RequestPayment:
@@ -101,10 +103,10 @@ def receive(
             raise RequestRefused(_unknown(request)) from None
 
     made = with_database(use)
-    typer.echo(f"{amount(made.money)} is booked on {request}.")
+    typer.echo(f"{amount(made.money)} has been recorded for {request}.")
     if made.overpaid_minor:
         over = amount(Money(made.overpaid_minor, made.money.currency))
-        typer.echo(f"{over} of it is more than was asked for, and held: see `almoner requests over`.")
+        typer.echo(f"{over} of it is an overpayment and is held: see `almoner donation-requests overpayments`.")
 
 
 async def _request_id(tx: Tx, text: str) -> UUID:
@@ -116,12 +118,12 @@ async def _request_id(tx: Tx, text: str) -> UUID:
 
 
 def _unknown(request: str) -> str:
-    return f"there is no donation request {request}: see `almoner requests list`"
+    return f"there is no donation request {request}: see `almoner donation-requests list`"
 
 
-@commands.command("over")
-def list_over(limit: Limit = 100) -> None:
-    """List transfers of which something is more than was asked for, oldest first."""
+@commands.command("overpayments")
+def list_overpayments(limit: Limit = 100) -> None:
+    """List overpayments, oldest first."""
 
     async def use(tx: Tx) -> list[list[object]]:
         return [
@@ -135,38 +137,42 @@ def list_over(limit: Limit = 100) -> None:
             for one in await service.held_payments(tx, limit)
         ]
 
-    table(("transfer", "request", "over", "bank reference", "received"), in_transaction(use))
+    table(("payment", "request", "overpaid", "bank reference", "received"), in_transaction(use))
 
 
-@commands.command("apply")
-def apply_over(
-    transfer: Annotated[str, typer.Argument(help="Identifier, as `almoner requests over` shows it.")],
-    request: Annotated[str, typer.Argument(help="Another request of the same partner: identifier or reference.")],
+@commands.command("apply-overpayment")
+def apply_overpayment(
+    payment: Annotated[str, typer.Argument(help="Payment ID, from `almoner donation-requests overpayments`.")],
+    request: Annotated[str, typer.Argument(help="Reference or ID of another request of the partner.")],
     note: Note,
 ) -> None:
-    """Have what was more than asked for pay another request of the same partner; what is still over stays held."""
+    """Apply an overpayment to another donation request.
+
+    The request must be of the same partner. What is left stays held.
+    """
 
     async def use(database: Database) -> RequestPayment:
         async with acting(database, "finance") as (tx, officer):
-            payment_id, request_id = read_id(tx, "requestpayment", transfer), await _request_id(tx, request)
+            payment_id, request_id = read_id(tx, "requestpayment", payment), await _request_id(tx, request)
 
         async def record(tx: Tx, part: RequestPayment) -> None:
             whose = (await service.get(tx, EVERYONE, part.request_id)).partner_id
             paid = {"request": tx.ids.text("donationrequest", part.request_id), "amount": amount(_applied(part))}
-            await officer.record(tx, whose, "request.overpayment_applied", transfer, **paid)
+            await officer.record(tx, whose, "request.over_applied", payment, **paid)
 
         try:
             return await flows.apply_over(
                 database, payment_id, request_id, note=note.strip(), decided_by=officer.id, record=record
             )
         except NotFound:
-            raise RequestRefused(f"there is no transfer {transfer}, or no donation request {request}") from None
+            raise RequestRefused(f"there is no payment {payment}, or no donation request {request}") from None
 
     part = with_database(use)
-    typer.echo(f"{amount(_applied(part))} pays {request}.")
+    typer.echo(f"{amount(_applied(part))} has been applied to {request}.")
     if part.overpaid_minor:
         typer.echo(
-            f"{amount(Money(part.overpaid_minor, part.money.currency))} is still held: see `almoner requests over`."
+            f"{amount(Money(part.overpaid_minor, part.money.currency))} is still held: "
+            "see `almoner donation-requests overpayments`."
         )
 
 
@@ -174,23 +180,29 @@ def _applied(part: RequestPayment) -> Money:
     return Money(part.applied_minor, part.money.currency)
 
 
-@commands.command("return-over")
-def return_over(
-    transfer: Annotated[str, typer.Argument(help="Identifier, as `almoner requests over` shows it.")], note: Note
+@commands.command("return-overpayment")
+def return_overpayment(
+    payment: Annotated[str, typer.Argument(help="Payment ID, from `almoner donation-requests overpayments`.")],
+    note: Note,
 ) -> None:
-    """Note that what was more than asked for went back to the partner by bank."""
+    """Record that you returned an overpayment.
+
+    Use it after a bank transfer to the partner.
+    """
     told = note.strip()
 
     async def use(tx: Tx, officer: Officer) -> RequestPayment:
         try:
             returned = await service.return_over(
-                tx, read_id(tx, "requestpayment", transfer), note=told, decided_by=officer.id
+                tx, read_id(tx, "requestpayment", payment), note=told, decided_by=officer.id
             )
         except NotFound:
-            raise RequestRefused(f"there is no transfer {transfer}: see `almoner requests over`") from None
+            raise RequestRefused(
+                f"there is no payment {payment}: see `almoner donation-requests overpayments`"
+            ) from None
         whose = (await service.get(tx, EVERYONE, returned.request_id)).partner_id
-        await officer.record(tx, whose, "request.overpayment_returned", transfer)
+        await officer.record(tx, whose, "request.over_returned", payment)
         return returned
 
     returned = decide("finance", use)
-    typer.echo(f"{amount(Money(returned.overpaid_minor, returned.money.currency))} went back.")
+    typer.echo(f"{amount(Money(returned.overpaid_minor, returned.money.currency))} has been returned.")

@@ -1,4 +1,4 @@
-"""``almoner members provider``: where a partner's members sign in beside passwords and passkeys."""
+"""``almoner members sso``: single sign-on at the partner's identity provider."""
 
 import sys
 from typing import Annotated
@@ -20,31 +20,32 @@ from almoner.kit.time import iso
 from almoner.platform.database.transactions import Database, Tx
 from almoner.platform.outbound.client import Outbound
 
-commands = typer.Typer(help="Sign-on at the partner's own provider: docs/guides/sign-on.md.", no_args_is_help=True)
+commands = typer.Typer(help="Single sign-on at the partner's identity provider.", no_args_is_help=True)
 
-PartnerId = Annotated[str, typer.Argument(metavar="PARTNER", help="Identifier, as `almoner partners list` shows it.")]
+PartnerId = Annotated[str, typer.Argument(metavar="PARTNER", help="Partner ID, from `almoner partners list`.")]
 
 
 @commands.command("set")
 def set_provider(
     partner: PartnerId,
-    name: Annotated[str, typer.Option(help="As people know it: `Continue with ...`.")],
-    issuer: Annotated[str, typer.Option(help="Its issuer, exactly as its description says it.")],
-    client_id: Annotated[str, typer.Option(help="What it knows this deployment by.")],
-    public: Annotated[bool, typer.Option("--public", help="The client has no secret.")] = False,
-    keep_secret: Annotated[bool, typer.Option("--keep-secret", help="Keep the secret that there is.")] = False,
-    subject_claim: Annotated[str, typer.Option(help="The claim that names a person: sub, or oid for Entra.")] = "sub",
-    groups_claim: Annotated[str | None, typer.Option(help="The claim that names their groups.")] = None,
-    role: Annotated[
-        list[str] | None, typer.Option(help="What a group is worth, as GROUP=ROLE; repeat for more.")
-    ] = None,
-    scopes: Annotated[str, typer.Option(help="What is asked for, between blanks.")] = " ".join(ASKED),
+    name: Annotated[str, typer.Option(help="Name on the sign-in button: `Continue with ...`.")],
+    issuer: Annotated[str, typer.Option(help="Issuer, exactly as in the provider's metadata.")],
+    client_id: Annotated[str, typer.Option(help="Client ID at the provider.")],
+    public: Annotated[bool, typer.Option("--public-client", help="The client has no secret.")] = False,
+    keep_secret: Annotated[bool, typer.Option("--keep-secret", help="Keep the current client secret.")] = False,
+    subject_claim: Annotated[str, typer.Option(help="Claim that identifies a person: sub, or oid for Entra.")] = "sub",
+    groups_claim: Annotated[str | None, typer.Option(help="Claim that holds their groups.")] = None,
+    role: Annotated[list[str] | None, typer.Option(help="Map a group to a role, as GROUP=ROLE. Repeatable.")] = None,
+    scopes: Annotated[str, typer.Option(help="Scopes to request, separated by spaces.")] = " ".join(ASKED),
     creates_members: Annotated[
-        bool, typer.Option("--creates-members", help="Whoever has a role by their groups becomes a member.")
+        bool, typer.Option("--create-members", help="Create members on first sign-in if a group gives them a role.")
     ] = False,
-    disabled: Annotated[bool, typer.Option("--disabled", help="Set it up without offering it.")] = False,
+    disabled: Annotated[bool, typer.Option("--disabled", help="Save the settings but do not offer SSO.")] = False,
 ) -> None:
-    """Set up the provider, or replace how it is set up. The client's secret is typed, or read from standard input."""
+    """Set up SSO, or replace its settings.
+
+    Enter the client secret at the prompt, or pipe it to standard input.
+    """
     if public and keep_secret:
         raise typer.BadParameter("a public client has no secret to keep")
     secret = "" if public else None if keep_secret else _secret()
@@ -70,7 +71,7 @@ def set_provider(
 
 @commands.command("show")
 def show_provider(partner: PartnerId) -> None:
-    """Show how the provider is set up, and the redirect address to register there."""
+    """Show the SSO settings and the redirect URL."""
 
     async def use(tx: Tx) -> tuple[Provider | None, str]:
         scope = await partner_of(tx, partner)
@@ -81,7 +82,7 @@ def show_provider(partner: PartnerId) -> None:
 
 @commands.command("test")
 def test_provider(partner: PartnerId) -> None:
-    """Fetch what the provider publishes, and say whether members can be sent there."""
+    """Fetch and check the provider's metadata."""
 
     async def use(database: Database) -> Metadata | Refused:
         async with database.read() as tx:
@@ -102,30 +103,36 @@ def test_provider(partner: PartnerId) -> None:
     typer.echo(one_line(f"sign-in         {found.authorization_endpoint}"))
     typer.echo(one_line(f"codes           {found.token_endpoint}"))
     typer.echo(one_line(f"keys            {found.jwks_uri}"))
-    typer.echo("The provider answers as it should.")
+    typer.echo("The provider's metadata is valid.")
 
 
 @commands.command("remove")
 def remove_provider(partner: PartnerId) -> None:
-    """Remove the provider: nobody signs in there any more, and roles that it gave are gone."""
+    """Remove SSO.
+
+    Members can no longer sign in with it, and roles granted by it are removed.
+    """
 
     async def use(tx: Tx, officer: Officer) -> None:
         await service.remove(tx, officer.by, await partner_of(tx, partner))
 
     administer(use)
-    typer.echo("The provider is removed.")
+    typer.echo("SSO has been removed.")
 
 
-@commands.command("unbind")
-def unbind_member(partner: PartnerId, member: Member) -> None:
-    """End that a member signs in by an account at the provider; what it said of their roles goes too."""
+@commands.command("unlink")
+def unlink_member(partner: PartnerId, member: Member) -> None:
+    """Unlink a member from the provider.
+
+    They can no longer sign in with SSO, and roles granted by it are removed.
+    """
 
     async def use(tx: Tx, officer: Officer) -> str:
         scope = await partner_of(tx, partner)
         person = await people.get(tx, members_of(scope), await member_of(tx, scope, member))
         issuers = [one.issuer for one in await identities.of_person(tx, person)]
         await identities.unbind(tx, person, officer.by)
-        gone = f"signs in no more by an account of {', '.join(issuers)}" if issuers else "signs in by no provider"
+        gone = f"can no longer sign in with {', '.join(issuers)}" if issuers else "is not linked to a provider"
         return f"{person.user_name} {gone}."
 
     typer.echo(one_line(administer(use)))
@@ -133,7 +140,7 @@ def unbind_member(partner: PartnerId, member: Member) -> None:
 
 def _secret() -> str:
     if sys.stdin.isatty():
-        return str(typer.prompt("The client's secret", hide_input=True, err=True)).strip()
+        return str(typer.prompt("Client secret", hide_input=True, err=True)).strip()
     return sys.stdin.readline().strip()
 
 
@@ -153,7 +160,7 @@ def _show(provider: Provider | None, redirect: str) -> None:
             ("provider", provider.name),
             ("issuer", provider.issuer),
             ("client", provider.client_id),
-            ("secret", "sealed" if provider.sealed_secret else "none"),
+            ("secret", "encrypted" if provider.sealed_secret else "none"),
             ("person", provider.subject_claim),
             ("groups", provider.groups_claim or "-"),
             *(("role", f"{value} = {role}") for value, role in sorted(provider.roles.items())),

@@ -1,0 +1,124 @@
+"""``almoner unallocated-payments``: payments without a donation, and decisions on them."""
+
+from typing import Annotated, Final
+
+import typer
+
+from almoner.cli.access import read_id, table
+from almoner.cli.amounts import amount
+from almoner.cli.database import in_transaction
+from almoner.cli.officer import Officer, decide, named
+from almoner.giving.accounting.suspense import service
+from almoner.giving.accounting.suspense.domain import HELD, NOTE_LENGTH, Decided, Held
+from almoner.giving.checkout.bank_transfers import service as transfers
+from almoner.kit.time import iso
+from almoner.platform.audit.log import DEPLOYMENT
+from almoner.platform.database.transactions import Tx
+
+commands = typer.Typer(help="Refund or apply payments without a donation.", no_args_is_help=True)
+
+_TYPE: Final = "heldpayment"
+_LONGEST_NAME: Final = 255
+_OPEN: Final = ("held", "refunding")
+_STATUS: Final = {"dismissed": "written off", "accepted": "applied"}
+_DECISION: Final = {"dismiss": "write off", "accept": "apply"}
+"""What differs from the name in the database."""
+
+HeldId = Annotated[str, typer.Argument(help="Payment ID, from `almoner unallocated-payments list`.")]
+Note = Annotated[str, typer.Option(help="The reason for the decision.")]
+
+
+@commands.command("list")
+def list_held(
+    every: Annotated[bool, typer.Option("--all", help="Include refunded, written-off and applied payments.")] = False,
+    limit: Annotated[int, typer.Option(min=1, help="Maximum number of rows.")] = 50,
+) -> None:
+    """List unallocated payments, newest first.
+
+    Shows why each is held, when it is refunded automatically (docs/money-rules.md), and past decisions.
+    """
+
+    async def use(tx: Tx) -> tuple[list[list[object]], list[list[object]]]:
+        found = await service.newest(tx, sorted(HELD.states()) if every else _OPEN, limit)
+        decided = await service.decisions(tx, [held.id for held in found])
+        by = await named(tx, [one.by for one in decided])
+        return [_row(tx, held) for held in found], [[*_decision(tx, one), by(one.by), one.note] for one in decided]
+
+    rows, decisions = in_transaction(use)
+    table(("payment", "since", "reason", "amount", "status", "automatic on", "provider payment"), rows)
+    if decisions:
+        typer.echo()
+        table(("payment", "decided at", "decision", "refund", "by", "note"), decisions)
+
+
+def _row(tx: Tx, held: Held) -> list[object]:
+    decides = held.auto_decide_at.date() if held.status == "held" else None
+    facts = [held.reason, amount(held.money), _status(held), decides, held.provider_payment]
+    return [tx.ids.text(_TYPE, held.id), held.received_at.date(), *facts]
+
+
+def _status(held: Held) -> str:
+    return _STATUS.get(held.status, held.status)
+
+
+def _decision(tx: Tx, one: Decided) -> list[object]:
+    return [tx.ids.text(_TYPE, one.held_id), iso(one.at), _DECISION.get(one.choice, one.choice), one.provider_refund]
+
+
+@commands.command("refund")
+def refund(
+    held: HeldId,
+    note: Note,
+    provider_refund: Annotated[
+        str | None,
+        typer.Option(help="ID of a refund that you made in the provider's dashboard, to record it only."),
+    ] = None,
+) -> None:
+    """Refund the payer through the payment provider."""
+    noted = _checked(note)
+    if provider_refund is not None and not 1 <= len(provider_refund) <= _LONGEST_NAME:
+        raise typer.BadParameter(f"--provider-refund must be 1 to {_LONGEST_NAME} characters")
+
+    async def use(tx: Tx, officer: Officer) -> Held:
+        held_id = read_id(tx, _TYPE, held)
+        await officer.record(tx, DEPLOYMENT, "held_payment.refunded", held, done_as=provider_refund)
+        if provider_refund is not None:
+            return await service.refunded_by_hand(tx, held_id, provider_refund, noted, officer.id)
+        return await service.refund(tx, held_id, noted, officer.id)
+
+    typer.echo(f"{held} is {_status(decide('finance', use))}.")
+
+
+@commands.command("apply")
+def apply(held: HeldId, note: Note) -> None:
+    """Apply a bank transfer to the donation it was meant for.
+
+    For a transfer that came late, or of another amount: the donation takes the amount that was received.
+    """
+    noted = _checked(note)
+
+    async def use(tx: Tx, officer: Officer) -> str:
+        held_id = read_id(tx, _TYPE, held)
+        await officer.record(tx, DEPLOYMENT, "held_payment.accepted", held)
+        return tx.ids.text("donation", (await transfers.accept(tx, held_id, noted, officer.id)).id)
+
+    typer.echo(f"{held} has been applied to {decide('finance', use)}.")
+
+
+@commands.command("write-off")
+def write_off(held: HeldId, note: Note) -> None:
+    """Write off a payment that is not ours. Refunds nothing."""
+    noted = _checked(note)
+
+    async def use(tx: Tx, officer: Officer) -> Held:
+        held_id = read_id(tx, _TYPE, held)
+        await officer.record(tx, DEPLOYMENT, "held_payment.dismissed", held)
+        return await service.write_off(tx, held_id, noted, officer.id)
+
+    typer.echo(f"{held} is {_status(decide('finance', use))}.")
+
+
+def _checked(note: str) -> str:
+    if not 1 <= len(note.strip()) <= NOTE_LENGTH:
+        raise typer.BadParameter(f"--note must be 1 to {NOTE_LENGTH} characters")
+    return note.strip()
