@@ -31,19 +31,18 @@ _ERRORS = """\
 
 Made from the code by `make docs`; do not edit by hand.
 
-Every answer that is no success has this body. `code` is for programs and never changes its meaning; `message` is
-for people and may be reworded; `reasons` has one sentence for each problem, naming the field, and may be empty.
+Every error response has this body. `code` is for programs and never changes its meaning. `message` is for people and
+may be reworded. `reasons` has one sentence for each problem, which names the field. It may be empty.
 
 ```json
 {"error": {"code": "bad_request", "title": "Bad request", "message": "One or more of the inputs were invalid",
   "reasons": ["body.organisationId is required"]}}
 ```
 
-Every answer carries `Request-Id`; quote it when you ask about a call. A 429 or 503 carries
-`Retry-After` in whole seconds.
-Answers of 500 and 503 leave nothing half done: repeat a POST with the same `Idempotency-Key`.
+Every response has a `Request-Id` header: quote it when you ask for help. A 429 or 503 has `Retry-After` in whole seconds.
+A 500 or 503 leaves nothing half done: repeat a POST with the same `Idempotency-Key`.
 
-## Of every operation
+## Errors of every operation
 
 Checked in this order: address, key, scope, limit, content type and size, `Idempotency-Key`, body.
 """
@@ -52,23 +51,23 @@ _EVENTS = """\
 
 Made from the code by `make docs`; do not edit by hand.
 
-What `events` of a webhook subscription may name; `*` stands for all of them. An event looks like this, in a delivery
-and in `GET /v1/events` alike; `eventData` is the record as its GET showed it at that moment, and never changes.
+These are the event types that `events` of a webhook subscription can list; `*` means all of them. Webhook deliveries and
+`GET /v1/events` show an event like this. `eventData` is the record as its GET showed it at that time, and never changes.
 
 ```json
 {"object": "event", "data": {"id": "event_...", "createdAt": "2026-11-21T09:30:00.000Z",
   "eventType": "donation.created", "eventData": {"id": "donation_..."}}}
 ```
 
-How to receive, verify and replay them: [the guide to webhooks](../guides/webhooks.md).
+To receive, verify and replay events, see the [webhooks guide](../guides/webhooks.md).
 """
 _SETTINGS = """\
 # Settings
 
 Made from the code by `make docs`; do not edit by hand.
 
-Settings are environment variables. A start reads them once and lists everything that is missing or unsafe at once.
-The sandbox needs none of them; production has no defaults for those marked as required there.
+Settings are environment variables. Each process reads them once, at startup, and reports all missing or unsafe
+settings together. The sandbox needs none of them. Production requires the ones marked as required.
 """
 
 

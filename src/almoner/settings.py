@@ -1,4 +1,4 @@
-"""What the deployment can be told from outside, and the only reader of the environment (architecture 4).
+"""All settings of a deployment, and the only reader of the environment (architecture 4).
 
 Each setting is the variable ``ALMONER_<NAME>``. ``read`` reports all missing and unsafe settings at once; secrets have
 no defaults in production. In the sandbox the command line completes what is missing from files of the data directory.
@@ -28,14 +28,14 @@ LOOPBACK_HOSTS = frozenset({"localhost", "127.0.0.1", "::1"})
 
 REQUIRED_IN_PRODUCTION = {
     "database_url": "the database for the role almoner_app, such as postgresql://almoner_app:secret@db.internal/almoner",
-    "master_key": "the key that all secrets derive from; make one with: openssl rand -base64 32",
+    "master_key": "the key that all secrets are derived from; create one with: openssl rand -base64 32",
     "api_url": "the public https address of the API, such as https://api.example.org",
     "pages_url": "the public https address of the hosted pages, such as https://give.example.org",
     "webhook_source_addresses": "the addresses that webhook deliveries leave from, separated by commas",
     "mail_url": "the mail server, such as smtps://user:secret@mail.example.org:465",
-    "mail_from": "the sender of e-mails, such as Giving <giving@example.org>",
+    "mail_from": "the sender of emails, such as Giving <giving@example.org>",
 }
-"""What production cannot do without, and what to say of each."""
+"""What production requires, and what to say of each."""
 
 
 class UnsafeSettings(Exception):
@@ -57,131 +57,137 @@ class Settings(BaseSettings):
         env_prefix=PREFIX, extra="ignore", frozen=True, validate_default=True, env_ignore_empty=True
     )
 
-    environment: Environment = Field("sandbox", description="sandbox or production; each has its own database.")
+    environment: Environment = Field("sandbox", description="`sandbox` or `production`. Each needs its own database.")
     database_url: DatabaseUrl | None = Field(
-        None, description="PostgreSQL 15 to 18, role almoner_app. Without it `almoner run` starts an embedded server."
+        None,
+        description="PostgreSQL 15 to 18, as role almoner_app. Without it, `almoner run` starts an embedded server.",
     )
     owner_database_url: DatabaseUrl | None = Field(
-        None, description="The same database for the owner of the tables, used by `almoner migrate`; else database_url."
+        None,
+        description="The same database as the owner of the tables, for `almoner migrate`. Default: the database URL.",
     )
-    database_pool: int = Field(10, ge=2, le=200, description="Connections of one process.")
+    database_pool: int = Field(10, ge=2, le=200, description="Database connections of each process.")
     master_key: Annotated[SecretStr, AfterValidator(values.master_key)] | None = Field(
-        None, description="32 random bytes in base64; all secrets derive from it."
+        None, description="32 random bytes in base64. All secrets are derived from it."
     )
-    data_dir: Path = Field(Path("var"), description="Where the sandbox keeps its files and the embedded server.")
+    data_dir: Path = Field(Path("var"), description="Folder for the sandbox's files and embedded database.")
     audit_heads: Path | None = Field(
         None,
-        description="The folder that signed heads of the audit log are exported to, best on another machine's disk; "
-        "else `audit-heads` in the data directory.",
+        description="Folder that signed heads of the audit log are exported to, ideally on another machine. "
+        "Default: `audit-heads` in the data directory.",
     )
     documents_url: Annotated[str | None, AfterValidator(values.documents_url)] = Field(
         None,
-        description="Where documents are kept, sealed: s3://bucket/prefix (gs, az), or a folder that all servers "
-        "share; else `documents` in the data directory.",
+        description="Where encrypted documents are stored: s3://bucket/prefix (gs, az), or a folder that all "
+        "servers share. Default: `documents` in the data directory.",
     )
     scanner_url: Annotated[str | None, AfterValidator(values.scanner_url)] = Field(
         None,
-        description="ClamAV's daemon: clamd://host:3310 or clamd:///path/of/its/socket; `none` does without. In "
-        "production documents wait for a scanner until this is set.",
+        description="The ClamAV daemon: clamd://host:3310 or clamd:///path/to/socket. `none` disables scanning. In "
+        "production, documents wait to be scanned until this is set.",
     )
-    pg_bin: Path | None = Field(None, description="The folder of PostgreSQL's programs for the embedded server.")
+    pg_bin: Path | None = Field(None, description="Folder of PostgreSQL's programs for the embedded server.")
 
-    host: str = Field("localhost", description="Address to listen on; localhost is both loopback families.")
-    port: int = Field(8080, ge=1, le=65534, description="API and pages; the test payment provider takes the next one.")
-    api_url: BaseUrl = Field("", description="Public base address of the API; in the sandbox http://localhost:<port>.")
-    pages_url: BaseUrl = Field(
-        "", description="Public base address of the hosted pages; in the sandbox that of the API."
+    host: str = Field("localhost", description="Address to listen on. `localhost` is IPv4 and IPv6 loopback.")
+    port: int = Field(
+        8080, ge=1, le=65534, description="Port of the API and the pages. The test payment provider uses the next port."
     )
-    provider_url: BaseUrl = Field("", description="Public base address of the test payment provider, sandbox only.")
+    api_url: BaseUrl = Field("", description="Public base URL of the API. In the sandbox: http://localhost:<port>.")
+    pages_url: BaseUrl = Field("", description="Public base URL of the hosted pages. In the sandbox: the API's.")
+    provider_url: BaseUrl = Field("", description="Public base URL of the test payment provider. Sandbox only.")
     trusted_proxies: Annotated[list[IPv4Network | IPv6Network], NoDecode, BeforeValidator(values.networks)] = Field(
-        [], description="Networks whose X-Forwarded-For and X-Forwarded-Proto are believed, separated by commas."
+        [], description="Networks whose X-Forwarded-For and X-Forwarded-Proto are trusted, separated by commas."
     )
 
     stripe_secret_key: Annotated[SecretStr, AfterValidator(values.stripe_key)] | None = Field(
         None,
-        description="The secret or restricted key of a Stripe account of its own: a test key in the sandbox, where "
-        "it takes the test payment provider's place, a live key in production. docs/guides/stripe.md.",
+        description="Secret or restricted key of a dedicated Stripe account: a live key in production, a test key in "
+        "the sandbox, where it replaces the test payment provider. See docs/guides/stripe.md.",
     )
     stripe_webhook_secret: Annotated[SecretStr, AfterValidator(values.stripe_secret)] | None = Field(
-        None, description="The signing secret (whsec_...) of Stripe's endpoint for our `/callbacks/stripe`."
+        None, description="Signing secret (whsec_...) of the Stripe webhook endpoint for `/callbacks/stripe`."
     )
     stripe_fee: Annotated[str, Field(pattern=values.FEE)] = Field(
         "290 USD:30",
-        description="What Stripe keeps of a payment, for donors who cover the fee: basis points, and by currency what "
-        "comes on top in its minor units.",
+        description="Stripe's fee, for donors who cover it: basis points, then the fixed part by currency in minor "
+        "units.",
     )
-    stripe_api_url: BaseUrl = Field("https://api.stripe.com", description="Where Stripe's API is; a stub in tests.")
+    stripe_api_url: BaseUrl = Field("https://api.stripe.com", description="Base URL of Stripe's API, for tests.")
     stripe_pages_url: BaseUrl = Field(
         "https://checkout.stripe.com",
-        description="Scheme and host of Checkout; the account's own domain if it has one.",
+        description="Base URL of Stripe Checkout, or of the account's own domain.",
     )
 
     rate_limit_secret: Annotated[Rate | None, NoDecode, BeforeValidator(values.rate)] = Field(
-        None, description="Of a secret key; 100/200, in the sandbox 25/50."
+        None, description="Limit per secret key. Default: 100/200, in the sandbox 25/50."
     )
     rate_limit_publishable: Annotated[Rate, NoDecode, BeforeValidator(values.rate)] = Field(
-        Rate(25, 50), description="Of a publishable key, per second and at once."
+        Rate(25, 50), description="Limit per publishable key: requests per second, and burst."
     )
     rate_limit_address: Annotated[Rate, NoDecode, BeforeValidator(values.rate)] = Field(
-        Rate(5, 20), description="Of one client address with a publishable key."
+        Rate(5, 20), description="Limit per client address with a publishable key."
     )
     rate_limit_wrong_keys: Annotated[Rate, NoDecode, BeforeValidator(values.rate)] = Field(
-        Rate(0.2, 20), description="Of one client address that tries keys which are none, each key counted once."
+        Rate(0.2, 20), description="Limit of invalid keys per client address. Each key counts once."
     )
     metrics_token: Annotated[SecretStr, Field(min_length=16)] | None = Field(
         None,
-        description="What /metrics wants as `Authorization: Bearer <token>`; without it only this machine may ask.",
+        description="Bearer token for `/metrics`. Without it, only this machine can read them.",
     )
 
-    card_testing_brakes: Literal["strict", "loose"] | None = Field(
-        None, description="Brakes against card testing: strict, or loose for tests with declined cards, sandbox only."
+    card_testing_limits: Literal["strict", "loose"] | None = Field(
+        None,
+        description="Limits against card testing: `strict`, or `loose` for tests with declined cards (sandbox only).",
     )
 
-    payout_least_gifts: int = Field(
-        0, ge=0, le=100_000, description="The least payout, in least gifts of its currency; 0 pays out every amount."
+    disbursement_min_donations: int = Field(
+        0,
+        ge=0,
+        le=100_000,
+        description="Smallest disbursement, in minimum donations of its currency. 0 disburses any amount.",
     )
     bank_accounts: Path | None = Field(
-        None, description="A TOML file of our own accounts by currency: payouts leave them, donors transfer to them."
+        None, description="TOML file with your own bank accounts by currency, for disbursements and donors' transfers."
     )
     register_schedule: Path | None = Field(
-        None, description="A TOML file of the registers that refresh themselves and their addresses; else none does."
+        None, description="TOML file with the registers to refresh automatically, and their URLs."
     )
     watchlist_schedule: Path | None = Field(
-        None, description="A TOML file of the watch lists that refresh themselves and their addresses; else none does."
+        None, description="TOML file with the watch lists to refresh automatically, and their URLs."
     )
     register_max_age: int | None = Field(
         None,
         ge=1,
         le=3650,
-        description="Days that a register's data may be old; older ones are shown as stale, and decide nothing.",
+        description="Maximum age of a register's data in days. Older data is shown as stale and decides nothing.",
     )
-    keep_refused_days: int = Field(
+    rejected_retention_days: int = Field(
         365,
         ge=30,
-        description="Days after a refusal that its documents, and who applied, are kept for appeals and questions.",
+        description="Days that documents and applicants' details are kept after a rejection, for appeals.",
     )
-    keep_accepted_days: int = Field(
+    accepted_retention_days: int = Field(
         2557,
         ge=30,
-        description="Days after an acceptance that its documents, and who applied, are kept as evidence; 7 years.",
+        description="Days that documents and applicants' details are kept after an acceptance, as evidence (7 years).",
     )
-    name_agreement: float | None = Field(
+    name_match_threshold: float | None = Field(
         None,
         ge=0.5,
         le=1,
-        description="How well names must agree for a validation request to be accepted without a person, 0.5 to 1; "
-        "else what was measured to be right in 98 of 100.",
+        description="How closely names must match to accept a validation request automatically, 0.5 to 1. "
+        "Default: a threshold measured to be right in 98 of 100 cases.",
     )
     operator_token: SecretStr | None = Field(
-        None, description="The personal token of who types a command that decides; asked for at a terminal otherwise."
+        None, description="Personal token of the operator who runs a command. Default: a prompt at the terminal."
     )
     webhook_source_addresses: Annotated[list[str], NoDecode, BeforeValidator(values.words)] = Field(
-        [], description="Addresses that deliveries leave from, as partners are told, separated by commas."
+        [], description="IP addresses that webhooks are sent from, as shown to partners, separated by commas."
     )
     mail_url: SecretStr | None = Field(
-        None, description="smtp:// or smtps:// server; the sandbox has a mailbox instead."
+        None, description="An smtp:// or smtps:// server. The sandbox has a mailbox instead."
     )
-    mail_from: str = Field("", description="The sender of e-mails.")
+    mail_from: str = Field("", description="Sender of emails.")
     log_level: str = Field("info", pattern="^(debug|info|warning|error)$", description="debug, info, warning or error.")
 
     @field_validator(*REQUIRED_IN_PRODUCTION, mode="after")
@@ -202,7 +208,7 @@ class Settings(BaseSettings):
     @classmethod
     def _sandbox_only(cls, value: str, info: ValidationInfo) -> str:
         if info.data.get("environment") == "production" and value:
-            raise ValueError("must not be set in production: the test payment provider is not there")
+            raise ValueError("must not be set in production: there is no test payment provider")
         return value
 
     @field_validator("stripe_secret_key", mode="after")
@@ -210,7 +216,7 @@ class Settings(BaseSettings):
     def _of_this_mode(cls, value: SecretStr | None, info: ValidationInfo) -> SecretStr | None:
         mode = "live" if info.data.get("environment") == "production" else "test"
         if value is not None and f"_{mode}_" not in value.get_secret_value()[:8]:
-            raise ValueError(f"must be a {mode} key here: money of the other mode would be held")
+            raise ValueError(f"must be a {mode} key here: payments of the other mode would not be allocated")
         return value
 
     @field_validator("stripe_webhook_secret", mode="after")
@@ -227,11 +233,11 @@ class Settings(BaseSettings):
             raise ValueError("must begin with https:// in production")
         return value
 
-    @field_validator("card_testing_brakes", mode="after")
+    @field_validator("card_testing_limits", mode="after")
     @classmethod
-    def _braked(cls, value: str | None, info: ValidationInfo) -> str | None:
+    def _strict_in_production(cls, value: str | None, info: ValidationInfo) -> str | None:
         if info.data.get("environment") == "production" and value == "loose":
-            raise ValueError("must be strict in production: donation pages are where stolen cards are tried")
+            raise ValueError("must be strict in production: donation pages are where stolen cards are tested")
         return value
 
     @classmethod
@@ -314,17 +320,17 @@ class Settings(BaseSettings):
 
     @property
     def metrics_secret(self) -> str | None:
-        """What /metrics costs, if anything."""
+        """The bearer token of /metrics, if there is one."""
         return None if self.metrics_token is None else self.metrics_token.get_secret_value()
 
     @property
-    def brakes(self) -> Literal["strict", "loose"]:
-        """How hard the brakes against card testing are."""
-        return self.card_testing_brakes or ("loose" if self.sandbox else "strict")
+    def card_testing_mode(self) -> Literal["strict", "loose"]:
+        """How strict the limits against card testing are."""
+        return self.card_testing_limits or ("loose" if self.sandbox else "strict")
 
     @property
     def operator_secret(self) -> str | None:
-        """The token of who types a command, if it was given."""
+        """The token of the operator who runs a command, if it is set."""
         return None if self.operator_token is None else self.operator_token.get_secret_value().strip()
 
     @property

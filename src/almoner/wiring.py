@@ -303,7 +303,7 @@ def _sandbox_pages(db: Database, catalogues: Catalogues) -> list[BaseRoute]:
 
 
 def _figures(settings: Settings) -> CardTestingLimits:
-    return STRICT if settings.brakes == "strict" else LOOSE
+    return STRICT if settings.card_testing_mode == "strict" else LOOSE
 
 
 def _duties(
@@ -324,18 +324,18 @@ def _duties(
         mail_of(settings, db),
         catalogues,
         _figures(settings),
-        Rules(settings.payout_least_gifts),
+        Rules(settings.disbursement_min_donations),
         telemetry,
         settings.heads_folder,
         refreshing(settings, db.deployment.receivers, outbound, telemetry),
         refreshing_lists(settings, db.deployment.receivers, outbound, telemetry),
-        settings.name_agreement or CERTAIN,
+        settings.name_match_threshold or CERTAIN,
         MailHostsOfSandbox() if settings.sandbox else MailHostsOnUse(),
         blobs,
         _scanner(settings),
         Screener(),
         accounts_of(settings),
-        Kept(timedelta(settings.keep_refused_days), timedelta(settings.keep_accepted_days)),
+        Kept(timedelta(settings.rejected_retention_days), timedelta(settings.accepted_retention_days)),
     )
 
 
@@ -365,7 +365,7 @@ async def build_services(
     pages = [*assets.ROUTES, *reports.routes(telemetry, clock), *_people_pages(db, catalogues, limiter, outbound)]
     provider, provider_app = provider_of(settings, db, outbound, telemetry, catalogues)
     work = None if provider is None else PaymentWork(db, provider, _figures(settings))
-    rules, looks = Rules(settings.payout_least_gifts), provider.looks() if provider else None
+    rules, looks = Rules(settings.disbursement_min_donations), provider.looks() if provider else None
     pages += [] if work is None else _giving_pages(settings, work, looks, catalogues, rules)
     pages += _sandbox_pages(db, catalogues) if settings.sandbox else []
     background = Background(db, _duties(settings, db, outbound, provider, catalogues, telemetry, blobs), telemetry)

@@ -370,10 +370,10 @@ async def test_h7_paid_gifts_count_as_tries_that_were_no_declines(street: Street
 
 def test_h6_production_has_strict_brakes() -> None:
     with pytest.raises(UnsafeSettings) as refused:
-        configuration.read(environment="production", card_testing_brakes="loose")
+        configuration.read(environment="production", card_testing_limits="loose")
     assert any("must be strict in production" in problem for problem in refused.value.problems)
-    assert configuration.read(environment="sandbox").brakes == "loose"
-    assert configuration.read(environment="sandbox", card_testing_brakes="strict").brakes == "strict"
+    assert configuration.read(environment="sandbox").card_testing_mode == "loose"
+    assert configuration.read(environment="sandbox", card_testing_limits="strict").card_testing_mode == "strict"
 
 
 async def test_the_page_of_the_code_is_for_whoever_was_asked(street: Street) -> None:
@@ -401,7 +401,7 @@ async def test_what_the_brakes_know_is_forgotten_after_a_day(street: Street) -> 
 async def test_partners_may_try_declined_cards_in_the_sandbox_as_often_as_they_like(
     empty_database: TestDatabase,
 ) -> None:
-    async with open_town(empty_database, card_testing_brakes=None) as loose, open_street(loose) as street:
+    async with open_town(empty_database, card_testing_limits=None) as loose, open_street(loose) as street:
         for _ in range(8):
             browser = street.browser()
             await browser.open()

@@ -23,7 +23,7 @@ CLAIMS = ("charged", "taken from you", "has not been paid", "has been completed"
 async def town(postgres_server: Server) -> AsyncIterator[Emptied]:
     async with (
         database.copied(postgres_server) as made,
-        card_testing.open_town(made, card_testing_brakes="loose") as service,
+        card_testing.open_town(made, card_testing_limits="loose") as service,
         emptied(service) as kept,
     ):
         yield kept

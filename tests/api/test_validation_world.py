@@ -118,8 +118,8 @@ async def test_in_production_a_test_value_is_a_name_and_nothing_is_simulated(
     [
         ({}, ()),
         ({"register_max_age": 10}, ("stale_data",)),
-        ({"name_agreement": 1}, ("name_disagrees",)),
-        ({"name_agreement": 0.5}, ()),
+        ({"name_match_threshold": 1}, ("name_disagrees",)),
+        ({"name_match_threshold": 0.5}, ()),
     ],
 )
 async def test_settings_say_how_much_is_decided_without_a_person(

@@ -20,7 +20,7 @@ from tests.support.running import ALMONER, free_port
 
 DESCRIPTORS = 256
 HALF_OPEN = 600
-LOST = "almoner_log_lines_lost_total "
+LOST = "almoner_log_lines_dropped_total "
 
 
 @contextmanager

@@ -85,7 +85,7 @@ async def test_m7_a_report_is_listed_with_its_age_until_a_line_is_assigned_to_it
     listed = (await almoner("bank-statements", "provider-payouts"))[1]
     for fact in ("test/po_12345", "2026-03-02", "0 d", "24.00 USD", "an open line names it with another amount"):
         assert fact in listed
-    await measured(service, "almoner_bank_lines_open 2.0", "almoner_bank_reports_open 1.0")
+    await measured(service, "almoner_bank_lines_open 2.0", "almoner_provider_payouts_open 1.0")
     named = await line(service, "B1")
     assert (await almoner("bank-statements", "match", named, "--provider-payout", "test/po_9"))[1] == (
         "No report po_9 of test was imported: see `almoner settlements list`.\n"
@@ -93,7 +93,7 @@ async def test_m7_a_report_is_listed_with_its_age_until_a_line_is_assigned_to_it
     done = await almoner("bank-statements", "match", named, "--provider-payout", "test/po_12345")
     assert done == (0, f"{named} has been matched to test/po_12345.\n")
     assert "po_12345" not in (await almoner("bank-statements", "provider-payouts"))[1]
-    await measured(service, "almoner_bank_lines_open 1.0", "almoner_bank_reports_open 0.0")
+    await measured(service, "almoner_bank_lines_open 1.0", "almoner_provider_payouts_open 0.0")
 
 
 async def test_m7_what_waits_is_seen_in_one_place_with_its_age(

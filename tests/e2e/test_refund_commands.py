@@ -120,13 +120,13 @@ async def test_what_a_provider_refused_waits_for_a_person(
     for name in names:
         assert name in listed
     assert (" 0 d " in listed, "the card is closed" in listed) == (True, True)
-    assert "almoner_refunds_refused 2.0" in await measured(service)
+    assert "almoner_refunds_failed 2.0" in await measured(service)
     await refunds.begun(service, anew, 500)
     status, told = await almoner("refunds", "resolve", names[1], "--note", "the donor keeps to the gift")
     assert (status, told) == (0, f"{names[1]} of 10.00 USD: failed.\n")
     listed = (await almoner("refunds", "failed"))[1]
     assert not any(name in listed for name in names)
-    assert "almoner_refunds_refused 0.0" in await measured(service)
+    assert "almoner_refunds_failed 0.0" in await measured(service)
     assert "let rest before" in (await almoner("refunds", "resolve", names[1], "--note", "x"))[1]
 
 

@@ -17,7 +17,7 @@ MAIL = "amina@example.org"
 @pytest.fixture
 async def strict(empty_database: TestDatabase, browser: Browser, axe: None) -> AsyncIterator[Site]:
     """A site with brakes as in production."""
-    async with open_site(empty_database, browser, card_testing_brakes="strict") as site:
+    async with open_site(empty_database, browser, card_testing_limits="strict") as site:
         yield site
 
 

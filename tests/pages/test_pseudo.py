@@ -69,7 +69,7 @@ def catalogues(tmp_path: Path) -> Catalogues:
 @pytest.fixture
 async def strict(empty_database: TestDatabase, browser: Browser, catalogues: Catalogues) -> AsyncIterator[Site]:
     """A site in the made-up language, with brakes as in production."""
-    async with open_site(empty_database, browser, catalogues=catalogues, card_testing_brakes="strict") as site:
+    async with open_site(empty_database, browser, catalogues=catalogues, card_testing_limits="strict") as site:
         yield site
 
 

@@ -166,7 +166,7 @@ class Browser:
 async def open_town(database: TestDatabase, **settings: Any) -> AsyncIterator[Service]:
     """The service on a port of its own until the block ends, behind a trusted proxy."""
     port = free_port()
-    given = {"card_testing_brakes": "strict", "trusted_proxies": "127.0.0.1/32,::1/128", **settings}
+    given = {"card_testing_limits": "strict", "trusted_proxies": "127.0.0.1/32,::1/128", **settings}
     async with serving(database, port=port, **given) as service:
         stop = asyncio.Event()
         async with asyncio.TaskGroup() as group:

@@ -45,7 +45,7 @@ def test_lost_lines_are_counted_and_told_once_writing_works_again(wrong: Excepti
     place.wrong = wrong
     for _ in range(3):
         telemetry.log("anything", datetime.now(UTC))
-    assert b"almoner_log_lines_lost_total 3.0" in telemetry.exposition()
+    assert b"almoner_log_lines_dropped_total 3.0" in telemetry.exposition()
     place.wrong = None
     telemetry.log("again", datetime.now(UTC))
     telemetry.log("further", datetime.now(UTC))

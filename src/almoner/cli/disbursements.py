@@ -46,7 +46,7 @@ _SHOWN: Final = 100
 
 def rules() -> Rules:
     """The smallest disbursement, from the settings."""
-    return Rules(settings.read().payout_least_gifts)
+    return Rules(settings.read().disbursement_min_donations)
 
 
 @commands.command("run")

@@ -52,7 +52,10 @@ class Telemetry:
         )
         self.jobs, self.statement_timeouts = _of_work(self.registry)
         self.queue = Gauge(
-            "almoner_queue_jobs", "Jobs that are due or running, for later, dead.", ("state",), registry=self.registry
+            "almoner_queue_jobs",
+            "Jobs that are due or running, scheduled, or dead.",
+            ("state",),
+            registry=self.registry,
         )
         self.deliveries = Counter(
             "almoner_deliveries", "Webhook attempts by result.", ("result",), registry=self.registry
@@ -61,18 +64,20 @@ class Telemetry:
             "almoner_dispatch_lag_seconds", "Age of the oldest unnumbered event.", registry=self.registry
         )
         self.audit_waiting = Gauge(
-            "almoner_audit_waiting_seconds", "Age of the oldest audit entry without a place.", registry=self.registry
+            "almoner_audit_unchained_seconds",
+            "Age of the oldest audit entry that is not chained yet.",
+            registry=self.registry,
         )
         self.upload_checks = Histogram(
             "almoner_upload_check_seconds",
-            "Time to check a received file, by outcome: accepted, refused, killed.",
+            "Time to check an uploaded file, by outcome: accepted, refused, killed.",
             ("outcome",),
             registry=self.registry,
             buckets=(0.01, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20),
         )
         self.tested_partners = Gauge(
             "almoner_card_testing_partners",
-            "Partners on whose pages stolen cards seem to be tried (H7).",
+            "Partners on whose pages stolen cards seem to be tested (H7).",
             registry=self.registry,
         )
         money = _of_money(self.registry)
@@ -122,8 +127,8 @@ class _LostLines(Collector):
 
     def collect(self) -> Iterator[Metric]:
         """What it is now."""
-        described = "Lines of the log that could not be written."
-        yield CounterMetricFamily("almoner_log_lines_lost", described, value=self._lines.lost)
+        described = "Log lines that could not be written."
+        yield CounterMetricFamily("almoner_log_lines_dropped", described, value=self._lines.lost)
 
 
 class Counted(Collector):
@@ -190,7 +195,7 @@ class WatchlistFigures:
             "almoner_watchlist_entries", "Entries of the loaded version of a watch list.", ("list",), registry=registry
         )
         self.loads = Total(
-            "almoner_watchlist_loads", "Loads of a watch list by what became of them.", ("list", "status"), registry
+            "almoner_watchlist_loads", "Imports of a watch list by status.", ("list", "status"), registry
         )
 
 
@@ -198,16 +203,16 @@ class ReviewFigures:
     """What waits for a person, and what people have decided, of the whole deployment."""
 
     def __init__(self, registry: CollectorRegistry) -> None:
-        self.open = Gauge("almoner_reviews_open", "What waits for a person, by kind.", ("kind",), registry=registry)
+        self.open = Gauge("almoner_reviews_open", "Open review cases, by kind.", ("kind",), registry=registry)
         self.oldest = Gauge(
             "almoner_review_oldest_seconds",
-            "How long the first of the queue has waited, by the business clock.",
+            "Age of the oldest open review case, by the business clock.",
             ("kind",),
             registry=registry,
         )
         self.decisions = Total(
             "almoner_review_decisions",
-            "What was decided that had waited for a person, by the identifier of who decided.",
+            "Decisions on review cases, by the ID of the reviewer.",
             ("by", "kind", "verdict"),
             registry,
         )
@@ -215,7 +220,7 @@ class ReviewFigures:
         bounds = (300, 900, hour, 4 * hour, 8 * hour, day, 2 * day, 3 * day, 7 * day, 14 * day, 30 * day)
         self.waited = Counted(
             "almoner_review_wait_seconds",
-            "Time from asking to deciding, by the business clock.",
+            "Time until a review case is decided, by the business clock.",
             ("kind",),
             [str(bound) for bound in bounds],
             registry,
@@ -227,13 +232,13 @@ class PayeeFigures:
 
     def __init__(self, registry: CollectorRegistry) -> None:
         self._open = Gauge(
-            "almoner_payees_open",
-            "What waits before nonprofits are paid: pending verifications, open flags, proposed accounts.",
+            "almoner_payee_checks_open",
+            "What blocks disbursements: pending verifications, open flags, proposed payee accounts.",
             ("what",),
             registry=registry,
         )
         self._oldest = Gauge(
-            "almoner_payee_oldest_seconds", "How long the oldest has waited, by the business clock.", ("what",),
+            "almoner_payee_checks_oldest_seconds", "Age of the oldest of them, by the business clock.", ("what",),
             registry=registry,
         )  # fmt: skip
 
@@ -248,11 +253,11 @@ class UnreconciledFigures:
 
     def __init__(self, registry: CollectorRegistry) -> None:
         self._open = Gauge(
-            "almoner_unreconciled_open", "What providers and our bank tell of and the books do not show.", ("what",),
+            "almoner_unreconciled_open", "What providers and our bank reported and the ledger lacks.", ("what",),
             registry=registry,
         )  # fmt: skip
         self._oldest = Gauge(
-            "almoner_unreconciled_oldest_seconds", "How long the oldest of it has waited, by the business clock.",
+            "almoner_unreconciled_oldest_seconds", "Age of the oldest of it, by the business clock.",
             ("what",), registry=registry,
         )  # fmt: skip
 
@@ -266,7 +271,7 @@ def _of_work(registry: CollectorRegistry) -> tuple[Counter, Counter]:
     jobs = Counter("almoner_jobs", "Finished jobs by kind and result.", ("kind", "result"), registry=registry)
     timeouts = Counter(
         "almoner_statement_timeouts",
-        "Database statements that were ended as they took too long, by route, sweep or kind of job.",
+        "Database statements that exceeded their time limit, by route, sweep or kind of job.",
         ("work",),
         registry=registry,
     )
@@ -275,10 +280,10 @@ def _of_work(registry: CollectorRegistry) -> tuple[Counter, Counter]:
 
 def _of_money(registry: CollectorRegistry) -> tuple[Gauge, Gauge, Gauge, Gauge]:
     return (
-        Gauge("almoner_disputes_open", "Gifts that donors' banks want back.", registry=registry),
-        Gauge("almoner_refunds_refused", "Refunds that providers refused, for a person to see to.", registry=registry),
-        Gauge("almoner_bank_lines_open", "Lines of bank statements that wait for a person.", registry=registry),
-        Gauge("almoner_bank_reports_open", "Payouts of providers that no bank line tells of yet.", registry=registry),
+        Gauge("almoner_disputes_open", "Open disputes (chargebacks).", registry=registry),
+        Gauge("almoner_refunds_failed", "Failed refunds that need a person.", registry=registry),
+        Gauge("almoner_bank_lines_open", "Unmatched bank statement lines that need a person.", registry=registry),
+        Gauge("almoner_provider_payouts_open", "Provider payouts without a matching bank line.", registry=registry),
     )
 
 
@@ -292,7 +297,7 @@ def _of_registers(registry: CollectorRegistry) -> tuple[Gauge, Total]:
     )
     loads = Total(
         "almoner_register_loads",
-        "Loads of a register by what became of them, of the whole deployment.",
+        "Imports of a register by status, of the whole deployment.",
         ("source", "status"),
         registry,
     )
@@ -311,7 +316,7 @@ def _of_selfchecks(registry: CollectorRegistry) -> tuple[Gauge, Gauge, Gauge]:
     )
     copied = Gauge(
         "almoner_unreleased_copy",
-        "1 while the database is a copy that was not released: nothing is done outside.",
+        "1 while the database is an unreleased copy, which does nothing outside.",
         registry=registry,
     )
     return findings, at, copied
