@@ -39,8 +39,8 @@ may be reworded. `reasons` has one sentence for each problem, which names the fi
   "reasons": ["body.organisationId is required"]}}
 ```
 
-Every response has a `Request-Id` header: quote it when you ask for help. A 429 or 503 has `Retry-After` in whole seconds.
-A 500 or 503 leaves nothing half done: repeat a POST with the same `Idempotency-Key`.
+Every response has a `Request-Id` header: quote it when you ask for help. A 429 or 503 has `Retry-After` in whole
+seconds. A 500 or 503 leaves nothing half done: repeat a POST with the same `Idempotency-Key`.
 
 ## Errors of every operation
 
@@ -51,8 +51,9 @@ _EVENTS = """\
 
 Made from the code by `make docs`; do not edit by hand.
 
-These are the event types that `events` of a webhook subscription can list; `*` means all of them. Webhook deliveries and
-`GET /v1/events` show an event like this. `eventData` is the record as its GET showed it at that time, and never changes.
+These are the event types that `events` of a webhook subscription can list; `*` means all of them. Webhook deliveries
+and `GET /v1/events` show an event like this. `eventData` is the record as its GET showed it at that time, and never
+changes.
 
 ```json
 {"object": "event", "data": {"id": "event_...", "createdAt": "2026-11-21T09:30:00.000Z",
