@@ -1,4 +1,4 @@
-"""Reads a report: CSV with a header, its columns found by name (docs/runbooks/payouts.md has them).
+"""Reads a report: CSV with a header, its columns found by name (docs/runbooks/disbursements.md has them).
 
 A column ``refund`` may be there, with what the provider calls each refund or dispute.
 """

@@ -114,7 +114,7 @@ checks: Final = (
     Check(
         "suspense.refunds_arrive",
         "A refund that was begun is made within a day",
-        "See why by docs/runbooks/held-money.md: the provider refuses it, or cannot be reached",
+        "See why by docs/runbooks/unallocated-payments.md: the provider refuses it, or cannot be reached",
         """
         select id from unallocated_payment
         where status = 'refunding' and status_changed_at < (select at from moment) - interval '1 day'
