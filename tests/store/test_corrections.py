@@ -11,7 +11,6 @@ from almoner.platform.database.transactions import EVERYONE
 from almoner.validation.agents import service as agents
 from almoner.validation.agents import store, store_mails
 from almoner.validation.agents.domain import Ended, InvalidState
-from almoner.validation.applications.submissions import store as submissions
 from almoner.validation.requests import service as requests
 from almoner.validation.requests.checks import checks
 from tests.support.agents import create

@@ -7,10 +7,10 @@ import typer
 from almoner.cli.access import read_id
 from almoner.cli.disbursements import rules
 from almoner.cli.officer import Officer, decide
-from almoner.giving.checkout.donations.domain import Donation
-from almoner.giving.disbursing.disbursements.domain import PayoutRefused
 from almoner.giving.accounting.reassignments import service
 from almoner.giving.accounting.reassignments.domain import MAX_REASON_LENGTH, Ground, UnknownOrganisation
+from almoner.giving.checkout.donations.domain import Donation
+from almoner.giving.disbursing.disbursements.domain import PayoutRefused
 from almoner.kit.errors import NotFound
 from almoner.platform.database.transactions import EVERYONE, Tx
 

@@ -10,9 +10,9 @@ from almoner.cli.amounts import amount
 from almoner.cli.database import in_transaction
 from almoner.cli.disbursements import rules
 from almoner.cli.officer import Officer, decide, named
-from almoner.giving.checkout.donations import service as donations
 from almoner.giving.accounting.refunds import service
 from almoner.giving.accounting.refunds.domain import REFUND, Refund, RefundNotPossible, Status
+from almoner.giving.checkout.donations import service as donations
 from almoner.kit.errors import NotFound
 from almoner.kit.time import iso
 from almoner.platform.audit.log import DEPLOYMENT

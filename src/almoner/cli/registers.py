@@ -173,7 +173,11 @@ def _row(ids: Ids, load: Load, *, verified: bool) -> tuple[object, ...]:
         load.carried_over,
         load.ambiguous,
     )
-    names = f"rolls back {ids.text(_LOAD, load.rolls_back)}" if load.rolls_back else " ".join(file.name for file in load.files)
+    names = (
+        f"rolls back {ids.text(_LOAD, load.rolls_back)}"
+        if load.rolls_back
+        else " ".join(file.name for file in load.files)
+    )
     return (
         ids.text(_LOAD, load.id),
         load.source,
