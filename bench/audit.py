@@ -31,7 +31,7 @@ async def _written(db: Database, trace: Trace, entries: int) -> None:
             subjects = [
                 f"sandbox_donationsession_{number:026}" for number in range(begin, min(begin + _BATCH, entries))
             ]
-            await tx.executemany(audit.insert(1), [trace.values(tx, subject) for subject in subjects])
+            await tx.executemany(audit.insert_sql(1), [trace.values(tx, subject) for subject in subjects])
 
 
 async def _round(db: Database, entries: int) -> tuple[float, float]:
@@ -42,10 +42,10 @@ async def _round(db: Database, entries: int) -> tuple[float, float]:
     )
     chainer = Chainer(db, Telemetry())
     began = time.perf_counter()
-    while await chainer.batch():
+    while await chainer.run_batch():
         pass
     chained = time.perf_counter()
-    proof = await audit_proof.prove(db, scope)
+    proof = await audit_proof.verify_chain(db, scope)
     if proof.broken or proof.entries != entries:
         raise RuntimeError(f"{proof.entries} entries were proved: {proof.broken}")
     return entries / (chained - began), entries / (time.perf_counter() - chained)

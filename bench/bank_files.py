@@ -14,10 +14,10 @@ from pathlib import Path
 from uuid import UUID
 
 from almoner.giving.banking.payment_files import domain, messages
-from almoner.giving.banking.payment_files.domain import Order, OwnAccount, Payment
-from almoner.giving.checkout.donations.domain import Bucket
-from almoner.giving.disbursing.disbursements.domain import opened
-from almoner.giving.disbursing.payee_bank_accounts.domain import Address, Numbers, Payee
+from almoner.giving.banking.payment_files.domain import CreditTransferInitiation, OwnAccount, CreditTransfer
+from almoner.giving.checkout.donations.domain import DisbursementBatch
+from almoner.giving.disbursing.disbursements.domain import new_batch
+from almoner.giving.disbursing.payee_bank_accounts.domain import Address, AccountNumbers, Payee
 from almoner.kit.money import Money
 from bench import machine
 
@@ -25,25 +25,25 @@ REPORT = Path(__file__).parents[1] / "docs" / "evidence" / "bank-files.md"
 PAYMENTS = 10_000
 ROUNDS = 5
 AT = datetime(2026, 3, 2, 9, 30, tzinfo=UTC)
-ACCOUNT = Numbers("iban", "DE89370400440532013000")
+ACCOUNT = AccountNumbers("iban", "DE89370400440532013000")
 ADDRESS = Address("Berlin", "DEU", "Weg", "1", "10115")
 AIM = 10.0
 
 
-def order() -> Order:
+def order() -> CreditTransferInitiation:
     """10,000 payments of a currency, half of them by SEPA."""
     own = OwnAccount("Example Foundation", ACCOUNT, ADDRESS, Money(0, "EUR"))
-    other = Numbers("gb", "55779911", "200000")
+    other = AccountNumbers("gb", "55779911", "200000")
     payments = []
     for number in range(1, PAYMENTS + 1):
-        bucket = Bucket(UUID(int=1), UUID(int=number), "EUR")
-        payout = replace(opened(UUID(int=number), bucket, AT), money=Money(1000 + number, "EUR"), status="SENT")
+        bucket = DisbursementBatch(UUID(int=1), UUID(int=number), "EUR")
+        payout = replace(new_batch(UUID(int=number), bucket, AT), money=Money(1000 + number, "EUR"), status="SENT")
         payee = Payee(UUID(int=number), f"Förderverein {number}", ACCOUNT if number % 2 else other, ADDRESS)
-        payments.append(Payment(payout, payee))
-    return Order(domain.message_id(UUID(int=7)), own, AT, date(2026, 3, 3), payments)
+        payments.append(CreditTransfer(payout, payee))
+    return CreditTransferInitiation(domain.message_id_of(UUID(int=7)), own, AT, date(2026, 3, 3), payments)
 
 
-def _template(asked: Order) -> bytes:
+def _template(asked: CreditTransferInitiation) -> bytes:
     return "".join(
         f"<CdtTrfTxInf><EndToEndId>{one.payout.end_to_end_id}</EndToEndId><InstdAmt>{one.payout.money.minor}</InstdAmt>"
         f"<Nm>{one.payee.holder}</Nm><IBAN>{one.payee.numbers.account}</IBAN></CdtTrfTxInf>"
@@ -51,7 +51,7 @@ def _template(asked: Order) -> bytes:
     ).encode()
 
 
-def _answer(asked: Order) -> bytes:
+def _answer(asked: CreditTransferInitiation) -> bytes:
     rows = "".join(
         f"<TxInfAndSts><OrgnlEndToEndId>{one.payout.end_to_end_id}</OrgnlEndToEndId><TxSts>ACSC</TxSts></TxInfAndSts>"
         for one in asked.payments
@@ -69,9 +69,9 @@ def measured() -> list[str]:
     asked = order()
     answer = _answer(asked)
     work: dict[str, Callable[[], object]] = {
-        "written and checked against the schema": lambda: messages.write(asked),
+        "written and checked against the schema": lambda: messages.write_pain001(asked),
         "a template that checks nothing": lambda: _template(asked),
-        "the bank's answer about all of them read": lambda: messages.read_answer(answer),
+        "the bank's answer about all of them read": lambda: messages.parse_pain002(answer),
     }
     times: dict[str, list[float]] = {name: [] for name in work}
     for _ in range(ROUNDS):
@@ -83,7 +83,7 @@ def measured() -> list[str]:
     for name, found in times.items():
         aim = f"{AIM:.0f}" if "written" in name else ""
         lines.append(f"| {name} | {statistics.median(found):.2f} ({min(found):.2f}-{max(found):.2f}) | {aim} |")
-    return [*lines, "", f"The file has {len(messages.write(asked)) / 2**20:.1f} MiB."]
+    return [*lines, "", f"The file has {len(messages.write_pain001(asked)) / 2**20:.1f} MiB."]
 
 
 def main() -> None:

@@ -21,7 +21,7 @@ import msgspec
 from almoner import wiring
 from almoner.giving.checkout.donations import service as donations
 from almoner.giving.checkout.donations.schemas import DonationOut
-from almoner.platform.database.transactions import EVERYONE, Partner, Tx
+from almoner.platform.database.transactions import ALL_PARTNERS, Partner, Tx
 from almoner.platform.events import outbox
 from almoner.webhooks.subscriptions import service as subscriptions
 from bench.machine import Spent, resident
@@ -150,7 +150,7 @@ async def _gift(tx: Tx, stage: Stage) -> DonationOut:
     """A gift as partners are told of it: slices react to what they read in it."""
     gift_id = tx.ids.parse("donation", stage.donations[0])
     assert gift_id is not None
-    return donations.record(tx, await donations.get(tx, EVERYONE, gift_id))
+    return donations.api_record(tx, await donations.get(tx, ALL_PARTNERS, gift_id))
 
 
 async def _settled(stage: Stage, wanted: int) -> None:

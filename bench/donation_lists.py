@@ -18,7 +18,7 @@ from typing import Final
 import aiohttp
 import asyncpg
 
-from almoner.giving.checkout.donations.store_lists import GATHER
+from almoner.giving.checkout.donations.store_lists import REFRESH_TOTALS
 from almoner.kit.ids import Ids
 from bench import machine
 from bench.stage import Stage, server, staged
@@ -116,7 +116,7 @@ async def fill(stage: Stage, rows: int) -> World:
         partner,
         rows,
     )
-    while await connection.fetchval(GATHER, 50_000, timeout=1200):
+    while await connection.fetchval(REFRESH_TOTALS, 50_000, timeout=1200):
         pass  # as a worker does every minute
     for table in ("donation_tally", "donation_tally_change"):
         await connection.execute(f"vacuum analyze {table}", timeout=1200)

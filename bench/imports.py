@@ -161,7 +161,7 @@ def database() -> Iterator[Settings]:
     folder = Path(tempfile.mkdtemp(prefix="almoner-bench-"))
     folder.chmod(0o755)  # PostgreSQL's account must reach it when root measures
     try:
-        with local.completed(settings.read(data_dir=folder)) as complete:
+        with local.completed(settings.read_settings(data_dir=folder)) as complete:
             migrations.migrate(complete.owner_dsn)
             yield complete
     finally:

@@ -19,7 +19,7 @@ from almoner.giving.accounting.ledger import service as ledger
 from almoner.giving.accounting.ledger import store
 from almoner.kit.money import Money
 from almoner.nonprofits.registers import flows
-from almoner.platform.database.transactions import EVERYONE, Database
+from almoner.platform.database.transactions import ALL_PARTNERS, Database
 from almoner.settings import Settings
 from almoner.sources import REGISTER_SOURCES
 from bench.imports import SAMPLE, SOURCE, database
@@ -63,9 +63,9 @@ async def _rate(post: Post, seconds: float) -> float:
 def _ours(db: Database, organisations: list[UUID], providers: int) -> Post:
     async def post(rng: random.Random) -> None:
         provider = f"provider{rng.randrange(providers)}"
-        transfers = books.payment_received(uuid4(), provider, rng.choice(organisations), Money(2500, "USD"))
+        transfers = books.payment_transfers(uuid4(), provider, rng.choice(organisations), Money(2500, "USD"))
         async with db.write() as tx:
-            ledger.post(tx, transfers)
+            ledger.post_transfers(tx, transfers)
 
     return post
 
@@ -91,9 +91,9 @@ async def _rounds(complete: Settings, scale: Scale) -> list[str]:
     pool = await asyncpg.create_pool(complete.owner_dsn, min_size=WRITERS, max_size=WRITERS, reset=_keep)
     organisations = [row["id"] for row in await owner.fetch("select id from organisation limit $1", ACCOUNTS)]
     async with services.db.write() as tx:
-        clearing = [books.clearing(f"provider{number}", "USD") for number in range(PROVIDERS)]
-        owed = [books.liability(organisation, "USD") for organisation in organisations]
-        await store.open_accounts(tx, EVERYONE, [*clearing, *owed])
+        clearing = [books.clearing_account(f"provider{number}", "USD") for number in range(PROVIDERS)]
+        owed = [books.liability_account(organisation, "USD") for organisation in organisations]
+        await store.open_accounts(tx, ALL_PARTNERS, [*clearing, *owed])
     lines = [
         f"| {WRITERS} writers, each posting in a transaction of its own | postings/s | of bare |",
         "|---|---|---|",

@@ -7,8 +7,16 @@ from pathlib import Path
 from typing import Final
 from uuid import UUID
 
-from almoner.screening.screenings.indexing import Lists, held
-from almoner.screening.watchlists.domain import KINDS, BadEntry, Category, Entry, Load, SubjectKind, Version
+from almoner.screening.screenings.indexing import ScreeningIndex, index_entry
+from almoner.screening.watchlists.domain import (
+    KINDS_BY_SUBJECT,
+    RejectedEntry,
+    Category,
+    WatchlistEntry,
+    Load,
+    SubjectKind,
+    WatchlistVersion,
+)
 from almoner.screening.watchlists.ports import WatchlistSource
 from almoner.sources import WATCHLIST_SOURCES
 
@@ -34,38 +42,40 @@ def others() -> dict[str, list[Path]]:
 
 
 @cache
-def lists() -> tuple[Entry, ...]:
+def lists() -> tuple[WatchlistEntry, ...]:
     """What all of them say."""
     files = {"ofac-sdn": sdn(), **others()}
     return tuple(one for code, paths in files.items() for one in read(WATCHLIST_SOURCES[code], paths))
 
 
-def read(source: WatchlistSource, files: Sequence[Path]) -> list[Entry]:
+def read(source: WatchlistSource, files: Sequence[Path]) -> list[WatchlistEntry]:
     """What a list says: what cannot be read is left out, as an import leaves it out."""
-    found: dict[str, Entry] = {}
+    found: dict[str, WatchlistEntry] = {}
     for one in source.read(files):
-        if not isinstance(one, BadEntry) and (category := one.category or source.category):
-            found.setdefault(one.key, Entry(source.code, one, category, b"", _NOBODY))
+        if not isinstance(one, RejectedEntry) and (category := one.category or source.category):
+            found.setdefault(one.key, WatchlistEntry(source.code, one, category, b"", _NOBODY))
     return list(found.values())
 
 
-def of(kind: SubjectKind) -> list[Entry]:
+def of(kind: SubjectKind) -> list[WatchlistEntry]:
     """Those with whom such subjects are compared; who may be either is asked for as a body."""
     return [
-        one for one in lists() if one.listed.kind in KINDS[kind] and (kind, one.listed.kind) != ("person", "unknown")
+        one
+        for one in lists()
+        if one.listed.kind in KINDS_BY_SUBJECT[kind] and (kind, one.listed.kind) != ("person", "unknown")
     ]
 
 
 @cache
-def compared() -> Lists:
+def compared() -> ScreeningIndex:
     """All of them, ready to be compared with."""
-    kept = [one for one in map(held, lists()) if one is not None]
-    return Lists(kept, [version(code) for code in dict.fromkeys(one.list for one in lists())])
+    kept = [one for one in map(index_entry, lists()) if one is not None]
+    return ScreeningIndex(kept, [version(code) for code in dict.fromkeys(one.list for one in lists())])
 
 
-def version(code: str) -> Version:
+def version(code: str) -> WatchlistVersion:
     """A list as it would be loaded, of bodies and of persons."""
     now = datetime.now(UTC)
     categories: tuple[Category, ...] = ("sanction",)
     load = Load(_NOBODY, code, "loaded", now, now, now, b"", (), categories, categories, categories, 0)
-    return Version(code, code, "", unverified=False, load=load)
+    return WatchlistVersion(code, code, "", unverified=False, load=load)

@@ -12,7 +12,14 @@ from typing import Final
 from rapidfuzz import fuzz, utils
 
 from almoner.screening.matching.domain import Party
-from almoner.screening.matching.service import CERTAIN, FLAGGED, agreement, compare, names_agree, prepare
+from almoner.screening.matching.service import (
+    CERTAIN_SCORE,
+    FLAG_SCORE,
+    compare_parties,
+    compare_names,
+    best_name_likeness,
+    prepare_name,
+)
 from bench.matching_lists import SHARED
 
 BENCHMARKS: Final = SHARED / "benchmarks"
@@ -79,7 +86,7 @@ def rivals_speed(python: Path) -> list[str]:
         pairs = [("Organization", row["name_uss_raw_main"], row["name_bmf_raw_main"]) for row in csv.DictReader(lines)]
     begun = time.perf_counter()
     for _, one, other in pairs:
-        compare(prepare(one), prepare(other))
+        compare_names(prepare_name(one), prepare_name(other))
     ours = len(pairs) / (time.perf_counter() - begun)
     text = "".join(",".join(f'"{cell}"' for cell in pair) + "\n" for pair in pairs if '"' not in "".join(pair))
     done = subprocess.run([python, RIVAL], input=text, capture_output=True, text=True, check=True)
@@ -116,10 +123,10 @@ def registers(python: Path | None) -> list[str]:
     scored: dict[str, list[float]] = {
         "RapidFuzz ratio": [fuzz.ratio(*map(utils.default_process, pair)) / 100 for pair in first],
         "RapidFuzz ratio, our words": [
-            fuzz.ratio(*(" ".join(prepare(name).words) for name in pair)) / 100 for pair in first
+            fuzz.ratio(*(" ".join(prepare_name(name).words) for name in pair)) / 100 for pair in first
         ],
-        "almoner, first lines": [compare(prepare(one), prepare(other)).score for one, other in first],
-        "almoner, all lines": [names_agree(_names(row, "uss"), _names(row, "bmf")).score for row in rows],
+        "almoner, first lines": [compare_names(prepare_name(one), prepare_name(other)).score for one, other in first],
+        "almoner, all lines": [best_name_likeness(_names(row, "uss"), _names(row, "bmf")).score for row in rows],
     }
     if python:
         scored["nomenklatura logic-v2"] = logic_v2(python, [("Organization", *pair) for pair in first])
@@ -134,9 +141,9 @@ def registers(python: Path | None) -> list[str]:
         lines_out.append(
             _row(name, validated(part[0], [bool(one) for one in part[1]], [groups[one] for one in people]))
         )
-    found = [agreement(_party(row, "uss"), _party(row, "bmf")) for row in rows]
+    found = [compare_parties(_party(row, "uss"), _party(row, "bmf")) for row in rows]
     certain = [one.score if one.located and one.likely else 0.0 for one in found]
-    asked = [agreement(_party(row, "uss", 1), _party(row, "bmf")) for row in rows]
+    asked = [compare_parties(_party(row, "uss", 1), _party(row, "bmf")) for row in rows]
     requests = [one.score if one.likely else 0.0 for one in asked]
     return [
         *lines_out,
@@ -145,11 +152,11 @@ def registers(python: Path | None) -> list[str]:
         "",
         "As validation requests are: one name is asked, and a place is enough where a street cannot be read.",
         "",
-        *_acceptance(rows, labels, requests, (CERTAIN,)),
+        *_acceptance(rows, labels, requests, (CERTAIN_SCORE,)),
         "",
         "With every name of either side, and a street on both:",
         "",
-        *_acceptance(rows, labels, certain, (0.88, 0.9, 0.91, 0.92, CERTAIN, 0.95, 0.96, 0.97, 0.98)),
+        *_acceptance(rows, labels, certain, (0.88, 0.9, 0.91, 0.92, CERTAIN_SCORE, 0.95, 0.96, 0.97, 0.98)),
     ]
 
 
@@ -167,7 +174,7 @@ def _acceptance(
             chosen = [place for place, row in enumerate(rows) if of(row["gt_method"])]
             scores = [accepted[one] for one in chosen]
             figures = at(threshold, scores, [labels[one] for one in chosen])
-            told = f"**{threshold}**" if threshold == CERTAIN else str(threshold)
+            told = f"**{threshold}**" if threshold == CERTAIN_SCORE else str(threshold)
             lines.append(
                 f"| {told} | {kind} | {figures.precision:.4f} | {figures.recall:.3f} "
                 f"| {figures.right} | {figures.wrong} |"
@@ -185,7 +192,7 @@ def companies(python: Path | None) -> list[str]:
     labels = [row["is_match"] == "true" for row in rows]
     scored = {
         "RapidFuzz WRatio": [fuzz.WRatio(*pair, processor=utils.default_process) / 100 for pair in pairs],
-        "almoner": [compare(prepare(one), prepare(other)).score for one, other in pairs],
+        "almoner": [compare_names(prepare_name(one), prepare_name(other)).score for one, other in pairs],
     }
     if python:
         scored["nomenklatura logic-v2"] = logic_v2(
@@ -194,10 +201,10 @@ def companies(python: Path | None) -> list[str]:
     kept = [place for place, pair in enumerate(pairs) if pair not in contested]
     lines_out = [f"### Names of companies and organisations: {len(rows)} pairs, best threshold", "", *HEAD]
     lines_out += [_row(name, best(scores, labels)) for name, scores in scored.items()]
-    own = f"almoner at {FLAGGED}"
-    lines_out += [_row(own, at(FLAGGED, scored["almoner"], labels))]
+    own = f"almoner at {FLAG_SCORE}"
+    lines_out += [_row(own, at(FLAG_SCORE, scored["almoner"], labels))]
     lines_out += ["", f"Without the {len(rows) - len(kept)} labels of `bench/matching_labels.csv`:", "", *HEAD]
     for name, scores in scored.items():
         lines_out.append(_row(name, best([scores[one] for one in kept], [labels[one] for one in kept])))
     here = [[these[one] for one in kept] for these in (scored["almoner"], labels)]
-    return [*lines_out, _row(own, at(FLAGGED, here[0], [bool(one) for one in here[1]]))]
+    return [*lines_out, _row(own, at(FLAG_SCORE, here[0], [bool(one) for one in here[1]]))]

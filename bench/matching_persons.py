@@ -10,10 +10,10 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from almoner.screening.matching.words import prepare
-from almoner.screening.screenings.domain import Asked
-from almoner.screening.screenings.indexing import Lists
-from almoner.screening.watchlists.domain import Entry
+from almoner.screening.matching.words import prepare_name
+from almoner.screening.screenings.domain import SubjectDetails
+from almoner.screening.screenings.indexing import ScreeningIndex
+from almoner.screening.watchlists.domain import WatchlistEntry
 from bench.matching_lists import compared, of
 from bench.matching_screening import found, master_file
 from bench.matching_slips import KINDS
@@ -38,7 +38,7 @@ def _common(rng: random.Random) -> list[str]:
     return _distinct(f"{rng.choice(first)} {rng.choice(last)}" for _ in range(NAMES))
 
 
-def _recombined(persons: Sequence[Entry], rng: random.Random) -> list[str]:
+def _recombined(persons: Sequence[WatchlistEntry], rng: random.Random) -> list[str]:
     """Names of listed persons put together anew, without those that are listed."""
     texts = [[name.text for name in one.listed.names] for one in persons]
     parts = [names[0].split(",", 1) for names in texts if "," in names[0]]
@@ -52,14 +52,16 @@ def _distinct(names: Iterator[str]) -> list[str]:
 
 
 def _words(name: str) -> tuple[str, ...]:
-    return tuple(sorted(prepare(name).words))
+    return tuple(sorted(prepare_name(name).words))
 
 
-def _flagged(held: Lists, names: Sequence[str]) -> float:
-    return sum(bool(held.hits(Asked("person", (name,)))) for name in names) / len(names)
+def _flagged(held: ScreeningIndex, names: Sequence[str]) -> float:
+    return sum(bool(held.find_hits(SubjectDetails("person", (name,)))) for name in names) / len(names)
 
 
-def _recall(held: Lists, persons: Sequence[Entry], share: float, *, placed: bool) -> dict[str, tuple[int, int]]:
+def _recall(
+    held: ScreeningIndex, persons: Sequence[WatchlistEntry], share: float, *, placed: bool
+) -> dict[str, tuple[int, int]]:
     """(found, asked) of every form; ``placed``: the nonprofit is where the list says that the person is."""
     rng = random.Random(SEED)
     counted: dict[str, tuple[int, int]] = {}
@@ -68,7 +70,7 @@ def _recall(held: Lists, persons: Sequence[Entry], share: float, *, placed: bool
             for form, change in KINDS.items() if rng.random() < share else ():
                 name = change(listed.text, rng)
                 good = found(held, one, "person", name, one.listed.countries if placed else ())
-                single = "one word" if len(prepare(listed.text).words) < 2 else "more words"
+                single = "one word" if len(prepare_name(listed.text).words) < 2 else "more words"
                 for group in (form, "weak" if listed.kind == "weak_alias" else "strong", single, "all"):
                     right, asked = counted.get(group, (0, 0))
                     counted[group] = right + good, asked + 1

@@ -16,14 +16,14 @@ from typing import Final
 import psutil
 
 from almoner.adapters.watchlist_values import country_of
-from almoner.screening.matching.domain import Entry as Compared
-from almoner.screening.matching.domain import ListedName, Party
-from almoner.screening.matching.screening import match, subject
-from almoner.screening.matching.words import prepare
+from almoner.screening.matching.domain import MatchEntry as Compared
+from almoner.screening.matching.domain import EntryName, Party
+from almoner.screening.matching.screening import match_entry, prepare_subject
+from almoner.screening.matching.words import prepare_name
 from almoner.screening.screenings import programmes
-from almoner.screening.screenings.domain import Asked, Hit
-from almoner.screening.screenings.indexing import Lists
-from almoner.screening.watchlists.domain import Entry, SubjectKind
+from almoner.screening.screenings.domain import SubjectDetails, Hit
+from almoner.screening.screenings.indexing import ScreeningIndex
+from almoner.screening.watchlists.domain import WatchlistEntry, SubjectKind
 from bench.matching_lists import SHARED, compared, of
 from bench.matching_slips import KINDS
 
@@ -46,16 +46,16 @@ def master_file() -> Iterator[Row]:
             yield from csv.DictReader(lines)
 
 
-def places(entry: Entry) -> list[tuple[str, ...]]:
+def places(entry: WatchlistEntry) -> list[tuple[str, ...]]:
     """The countries of a body that bears the name of an entry, in each way of ``ASKED_FROM``."""
     told = entry.listed.countries
-    concerned = tuple(sorted(programmes.countries(entry.listed.programmes)))
+    concerned = tuple(sorted(programmes.countries_of_programmes(entry.listed.programmes)))
     return [told, told or concerned or (HOME,), told or (HOME,)]
 
 
-def found(held: Lists, entry: Entry, kind: SubjectKind, name: str, countries: Sequence[str]) -> bool:
+def found(held: ScreeningIndex, entry: WatchlistEntry, kind: SubjectKind, name: str, countries: Sequence[str]) -> bool:
     """Whether an entry is among those of which a person is told."""
-    hits = held.hits(Asked(kind, (name,), countries))
+    hits = held.find_hits(SubjectDetails(kind, (name,), countries))
     return any((one.list, one.entry_key) == (entry.list, entry.listed.key) for one in hits)
 
 
@@ -83,11 +83,11 @@ def recall(share: float) -> list[str]:
     return lines
 
 
-def asked_of(row: Row) -> Asked:
+def asked_of(row: Row) -> SubjectDetails:
     """A body of the master file as monitoring has it compared: with its number, its address and its country."""
     country = HOME if row["STATE"] else country_of(row["CITY"]) or HOME
     address = Party((), row["STREET"], row["CITY"], row["STATE"], row["ZIP"], country)
-    return Asked("organisation", (row["NAME"],), (country,), (row["EIN"],), address)
+    return SubjectDetails("organisation", (row["NAME"],), (country,), (row["EIN"],), address)
 
 
 def _flagged(rows: list[Row]) -> tuple[int, float, float, int, list[Flagged]]:
@@ -95,7 +95,7 @@ def _flagged(rows: list[Row]) -> tuple[int, float, float, int, list[Flagged]]:
     held = compared()
     begun, worked = time.perf_counter(), time.process_time()
     flagged = [
-        (row["NAME"], one.listed, one.score, _supported(one)) for row in rows for one in held.hits(asked_of(row))
+        (row["NAME"], one.listed, one.score, _supported(one)) for row in rows for one in held.find_hits(asked_of(row))
     ]
     seconds, worked = time.perf_counter() - begun, time.process_time() - worked
     return len(rows), seconds, worked, psutil.Process().memory_info().rss // 2**20, flagged
@@ -114,8 +114,8 @@ def register(count: int | None) -> list[str]:
     """The bodies of the master file against all lists, on two cores."""
     rows = [{key: row[key] for key in _KEPT} for row in islice(master_file(), count)]
     texts = [listed.text for one in of("organisation") for listed in one.listed.names]
-    listed = {prepare(text).whole for text in texts}
-    bare = [row for row in rows if prepare(row["NAME"]).whole in listed]
+    listed = {prepare_name(text).whole for text in texts}
+    bare = [row for row in rows if prepare_name(row["NAME"]).whole in listed]
     context = multiprocessing.get_context("spawn")
     with context.Pool(CORES) as pool:
         parts = pool.map(_flagged, _halves(rows))
@@ -144,9 +144,9 @@ def aliases() -> list[str]:
     lines_out = ["| aliases | of | with the country | without |", "|---|---|---|---|"]
     groups: dict[str, list[tuple[bool, bool]]] = {}
     for row in rows:
-        entry = Compared("one", (ListedName(prepare(row["primary_name"])),), frozenset(("elsewhere",)))
-        known = match(subject([row["alias"]], ["elsewhere"]), entry).flagged
-        unknown = match(subject([row["alias"]]), entry).flagged
+        entry = Compared("one", (EntryName(prepare_name(row["primary_name"])),), frozenset(("elsewhere",)))
+        known = match_entry(prepare_subject([row["alias"]], ["elsewhere"]), entry).flagged
+        unknown = match_entry(prepare_subject([row["alias"]]), entry).flagged
         groups.setdefault(row["alias_type"], []).append((known, unknown))
     for kind, found in sorted(groups.items()):
         shares = [sum(one[side] for one in found) / len(found) for side in (0, 1)]

@@ -11,14 +11,14 @@ from uuid import UUID
 
 from almoner.giving.receipts import service
 from almoner.giving.receipts.domain import Receipt
-from almoner.giving.receipts.papers import Papers
+from almoner.giving.receipts.papers import ReceiptDocuments
 from almoner.kit.ids import Ids
 from almoner.kit.money import Money
 from almoner.kit.time import SystemClock
 from almoner.platform.crypto import Vault
-from almoner.platform.deployment import Deployment, Links
-from almoner.platform.pages.pdf import Press
-from almoner.platform.pages.rendering import Pages
+from almoner.platform.deployment import Deployment, BaseUrls
+from almoner.platform.pages.pdf import PdfRenderer
+from almoner.platform.pages.rendering import PageRenderer
 from bench.scale import FULL, Scale
 
 COUNT = 100
@@ -57,16 +57,16 @@ async def _milliseconds(make: Make, run: int, count: int) -> float:
     return (time.perf_counter() - began) / count * 1000
 
 
-async def _rounds(empty: Press, scale: Scale) -> list[str]:
-    links = Links("https://give.example.org", "https://give.example.org")
+async def _rounds(empty: PdfRenderer, scale: Scale) -> list[str]:
+    links = BaseUrls("https://give.example.org", "https://give.example.org")
     deployment = Deployment("production", SystemClock(), Ids(sandbox=False), links, Vault(bytes(32)))
-    papers = Papers(Pages(deployment, service.MAILS))
+    papers = ReceiptDocuments(PageRenderer(deployment, service.MAILS))
 
     def receipts(language: str) -> Make:
-        return lambda number: papers.document(_receipt(language, number))
+        return lambda number: papers.render(_receipt(language, number))
 
     async def page(number: int) -> bytes:
-        return await empty.print({"title": f"Page {number}"}, {}, AT)
+        return await empty.render({"title": f"Page {number}"}, {}, AT)
 
     makers = {"an empty page": page, **{f"a receipt in {name}": receipts(name) for name in ("en", "ar", "ja")}}
     found: dict[str, list[float]] = {name: [] for name in makers}
@@ -85,7 +85,7 @@ def measure(scale: Scale) -> list[str]:
     with tempfile.TemporaryDirectory() as folder:
         template = Path(folder) / "empty.typ"
         template.write_text(EMPTY)
-        return asyncio.run(_rounds(Press(template), scale))
+        return asyncio.run(_rounds(PdfRenderer(template), scale))
 
 
 if __name__ == "__main__":

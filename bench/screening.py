@@ -25,7 +25,7 @@ from almoner import wiring
 from almoner.platform.database.transactions import Database, Tx
 from almoner.screening.matching.domain import Party
 from almoner.screening.screenings import service as screenings
-from almoner.screening.screenings.domain import Asked, ScreenedSubject
+from almoner.screening.screenings.domain import SubjectDetails, ScreenedSubject
 from almoner.screening.screenings.service import Screener
 from almoner.screening.watchlists import flows
 from almoner.screening.watchlists.domain import Load
@@ -48,12 +48,12 @@ NOTES: Final = (
 _AT_ONCE: Final = 1_000
 
 
-def _asked(row: bodies.Row) -> Asked:
+def _asked(row: bodies.Row) -> SubjectDetails:
     """A body as monitoring has it compared."""
     city, state = row["CITY"], row["STATE"]
     country = "USA" if state else "GBR"
     address = Party((), street=row["STREET"], city=city, state=state, postcode=row["ZIP"], country=country)
-    return Asked("organisation", (row["NAME"],), (country,), (row["EIN"],), address)
+    return SubjectDetails("organisation", (row["NAME"],), (country,), (row["EIN"],), address)
 
 
 def _bodies(count: int) -> Iterator[bodies.Row]:
@@ -95,14 +95,14 @@ async def _comparing(settings: Settings, count: int, half: int) -> tuple[int, fl
     services = await wiring.build_services(settings)
     try:
         screener, begun = Screener(), time.perf_counter()
-        lists = await screener.renewed(services.db)
+        lists = await screener.reload(services.db)
         held = time.perf_counter() - begun
         done, seconds, worked = 0, 0.0, 0.0
         rows = islice(_bodies(count), half, None, CORES)
         while some := [_asked(row) for row in islice(rows, _AT_ONCE)]:
             done, begun, began = done + len(some), time.perf_counter(), time.process_time()
             for asked in some:
-                lists.hits(asked)
+                lists.find_hits(asked)
             seconds, worked = seconds + time.perf_counter() - begun, worked + time.process_time() - began
         return done, held, seconds, worked, psutil.Process().memory_info().rss
     finally:
@@ -129,14 +129,14 @@ async def _update(db: Database, count: int) -> list[str]:
     loaded, _ = await _as_before(db)
     for number, row in enumerate(_bodies(count), 1):
         who = ScreenedSubject("organisation", UUID(int=number), partner)
-        await screener.comparing(db, partial(_look, screener, who, _asked(row)))
+        await screener.run_with_lists(db, partial(_look, screener, who, _asked(row)))
     made, _ = await _load(db, "ofac-sdn", sdn(AFTER))
     begun = time.perf_counter()
     async with db.read() as tx:
-        found = list(await screenings.affected(tx, made.id))
-        fresh, after = await screenings.brought(tx, made.id), UUID(int=0)
+        found = list(await screenings.list_affected_subjects(tx, made.id))
+        fresh, after = await screenings.index_of_load(tx, made.id), UUID(int=0)
         while True:
-            some, last = await screenings.touched(tx, fresh, after)
+            some, last = await screenings.find_subjects_hit(tx, fresh, after)
             found += some
             if last is None:
                 break
@@ -147,8 +147,8 @@ async def _update(db: Database, count: int) -> list[str]:
     return [f"- from {loaded.version} to {made.version}, {moved}: {again}"]
 
 
-async def _look(screener: Screener, who: ScreenedSubject, asked: Asked, tx: Tx) -> None:
-    await matches.look(tx, screener, who, asked, watch=True)
+async def _look(screener: Screener, who: ScreenedSubject, asked: SubjectDetails, tx: Tx) -> None:
+    await matches.screen(tx, screener, who, asked, watch=True)
 
 
 async def _as_before(db: Database) -> tuple[Load, float]:

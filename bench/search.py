@@ -28,7 +28,7 @@ from almoner.nonprofits.organisations import flows as organisations
 from almoner.nonprofits.organisations import store_search
 from almoner.nonprofits.organisations.filters import Filters
 from almoner.nonprofits.registers import flows
-from almoner.platform.database.transactions import EVERYONE, Database, Tx
+from almoner.platform.database.transactions import ALL_PARTNERS, Database, Tx
 from almoner.platform.http.paging import Page
 from almoner.settings import Settings
 from almoner.sources import REGISTER_SOURCES
@@ -127,7 +127,7 @@ async def _many(db: Database, many: int) -> tuple[str, Figures]:
 async def _first(db: Database) -> Figures:
     """The first questions after a start: whole and misspelt names and beginnings, none of them asked again later."""
     pick = random.Random(SEED + 1)
-    await organisations.warm(db)
+    await organisations.warm_search_cache(db)
     asked = _asked((await sampled(db, ASKED + FIRST))[ASKED:])
     several = [
         question for kind in ("whole name", "two slips", "two slips, with the place") for question in asked[kind]
@@ -176,7 +176,7 @@ async def _exact(db: Database, meant: Sequence[Body]) -> tuple[str, Figures]:
         timed = _Timed(tx)
         for body in meant:
             exactly = Filters(number_keys=(body.number,))
-            found, _ = await store_search.page(cast("Tx", timed), EVERYONE, exactly, Page(SHOWN, descending=True))
+            found, _ = await store_search.page(cast("Tx", timed), ALL_PARTNERS, exactly, Page(SHOWN, descending=True))
             assert found, body
     told = (
         f"{where} p50 {figures.at(0.5):.2f} ms, p99 {figures.at(0.99):.2f} ms"
@@ -272,7 +272,7 @@ def _kept(folder: Path | None) -> Iterator[Settings]:
     folder.mkdir(parents=True, exist_ok=True)
     folder.chmod(0o755)  # PostgreSQL's account must reach it when root measures
     machine.forget(folder)
-    with local.completed(settings.read(data_dir=folder)) as complete:
+    with local.completed(settings.read_settings(data_dir=folder)) as complete:
         migrations.migrate(complete.owner_dsn)
         yield complete
 

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 
 from almoner.nonprofits.organisations import service as organisations
 from almoner.nonprofits.organisations.filters import Filters
-from almoner.nonprofits.organisations.words import searchable
-from almoner.platform.database.transactions import EVERYONE, Database
+from almoner.nonprofits.organisations.words import search_text
+from almoner.platform.database.transactions import ALL_PARTNERS, Database
 
 SEED = 20261121
 SHOWN = 25
@@ -130,7 +130,7 @@ async def measured(ask: Ask, questions: Sequence[Question]) -> Figures:
         started = time.perf_counter()
         names = await ask(question)
         figures.seconds.append(time.perf_counter() - started)
-        meant = searchable(question.meant)
+        meant = search_text(question.meant)
         figures.places.append(names.index(meant) if meant in names else None)
     return figures
 
@@ -140,8 +140,10 @@ def ours(db: Database) -> Ask:
 
     async def ask(question: Question) -> Sequence[str]:
         async with db.read() as tx:
-            found = await organisations.ranked(tx, EVERYONE, question.filters, question.text, 0, SHOWN, best_first=True)
-        return [searchable(row.name) for row in found.organisations]
+            found = await organisations.search_by_text(
+                tx, ALL_PARTNERS, question.filters, question.text, 0, SHOWN, best_first=True
+            )
+        return [search_text(row.name) for row in found.organisations]
 
     return ask
 

@@ -14,7 +14,7 @@ import uvloop
 
 from almoner.access.credentials import hashing
 from almoner.platform.database import postgres
-from almoner.platform.database.postgres import Server
+from almoner.platform.database.postgres import PostgresServer
 from tests.support import array_types, closed_network, cluster, database, emptied, hanging, statements
 from tests.support import given_files as outside
 from tests.support.client import Client
@@ -101,7 +101,7 @@ def given_files() -> Path:
 @pytest.fixture
 def hashes_of_today() -> Iterator[None]:
     """Passwords are hashed as the service does."""
-    hashing.set_cost(hashing.TODAY)
+    hashing.set_cost(hashing.CURRENT_COST)
     yield
     hashing.set_cost(LEAST_COST)
 
@@ -114,22 +114,22 @@ def figures(request: pytest.FixtureRequest) -> Figures:
 
 
 @pytest.fixture(scope="session")
-def postgres_server() -> Iterator[Server]:
+def postgres_server() -> Iterator[PostgresServer]:
     """The embedded server, shared by the workers of this run and by runs at the same time."""
-    with postgres.running(cluster.folder()) as server:
+    with postgres.running_server(cluster.folder()) as server:
         hanging.servers.append(server)
         yield server
 
 
 @pytest.fixture(scope="session")
-async def session_database(postgres_server: Server) -> AsyncIterator[TestDatabase]:
+async def session_database(postgres_server: PostgresServer) -> AsyncIterator[TestDatabase]:
     """The database of this worker."""
     async with database.copied(postgres_server) as made:
         yield made
 
 
 @pytest.fixture
-async def empty_database(postgres_server: Server) -> AsyncIterator[TestDatabase]:
+async def empty_database(postgres_server: PostgresServer) -> AsyncIterator[TestDatabase]:
     """A database for one test alone."""
     async with database.copied(postgres_server) as made:
         yield made
@@ -143,7 +143,7 @@ async def service(session_database: TestDatabase) -> AsyncIterator[Service]:
 
 
 @pytest.fixture(scope="session")
-async def emptied_service(postgres_server: Server) -> AsyncIterator[Emptied]:
+async def emptied_service(postgres_server: PostgresServer) -> AsyncIterator[Emptied]:
     """The one that ``alone`` gives."""
     async with database.copied(postgres_server) as made, serving(made) as service, emptied.emptied(service) as kept:
         yield kept

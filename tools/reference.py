@@ -12,7 +12,7 @@ from typing import Any, cast
 from almoner import wiring
 from almoner.app import describe_api
 from almoner.giving.accounting.refunds.routes import refund_routes
-from almoner.giving.disbursing.disbursements.domain import Rules
+from almoner.giving.disbursing.disbursements.domain import DisbursementRules
 from almoner.kit import errors
 from almoner.kit.errors import Problem
 from almoner.kit.ids import Ids
@@ -88,12 +88,16 @@ def render() -> Mapping[str, str]:
 
 def _routes() -> list[Routes]:
     """What a sandbox serves. The description needs the declarations alone, so nothing stands behind the tools."""
-    return [*wiring.ROUTES, refund_routes(Rules()), sandbox_routes(cast("Any", None), cast("Any", None))]
+    return [*wiring.ROUTES, refund_routes(DisbursementRules()), sandbox_routes(cast("Any", None), cast("Any", None))]
 
 
 def own_problems() -> dict[str, type[Problem]]:
     """Every code that the service declares; tests may declare more in the same process."""
-    return {code: problem for code, problem in errors.catalogue().items() if problem.__module__.startswith("almoner.")}
+    return {
+        code: problem
+        for code, problem in errors.problem_catalogue().items()
+        if problem.__module__.startswith("almoner.")
+    }
 
 
 def _page(lines: Iterator[str]) -> str:

@@ -26,7 +26,7 @@ import numpy as np
 
 from almoner.nonprofits.activities import suggestions
 from almoner.nonprofits.activities.domain import SUB_TAGS, TAGS
-from almoner.nonprofits.activities.suggestions import Features, Weights
+from almoner.nonprofits.activities.suggestions import Features, ModelWeights
 
 TARGET = Path(__file__).parents[1] / "src/almoner/nonprofits/activities/weights.json.gz"
 ORIGIN = {
@@ -57,20 +57,20 @@ def read(path: Path) -> list[Body]:
     with path.open(encoding="utf-8-sig", newline="") as file:
         return [
             Body(
-                suggestions.features(*(texts := (row["name"], row["activities"], row["objects"]))),
+                suggestions.extract_features(*(texts := (row["name"], row["activities"], row["objects"]))),
                 frozenset(row["UKCAT"].split(";")) & frozenset(SUB_TAGS),
-                frozenset(suggestions.matched(*texts)),
+                frozenset(suggestions.matching_sub_tags(*texts)),
             )
             for row in csv.DictReader(file)
         ]
 
 
-def learn(bodies: Sequence[Body], threshold: float) -> Weights:
+def learn(bodies: Sequence[Body], threshold: float) -> ModelWeights:
     """The weights for these bodies."""
     counts = Counter(word for body in bodies for word in body.found.words)
     rarity = {word: math.log(len(bodies) / n) for word, n in counts.items() if n >= FEWEST_BODIES_WITH_A_WORD}
-    empty = Weights(threshold, {}, rarity, {})
-    vectors = [empty.vector(body.found) for body in bodies]
+    empty = ModelWeights(threshold, {}, rarity, {})
+    vectors = [empty.weighted_features(body.found) for body in bodies]
     places = {feature: place for place, feature in enumerate(sorted({one for vector in vectors for one in vector}))}
     codes = [code for code in SUB_TAGS if any(code in body.tags for body in bodies)]
     x = np.zeros((len(bodies), len(places)), dtype=np.float32)
@@ -89,7 +89,7 @@ def learn(bodies: Sequence[Body], threshold: float) -> Weights:
         feature: {codes[column]: float(kept[place, column]) for column in np.flatnonzero(kept[place])}
         for feature, place in places.items()
     }
-    return Weights(
+    return ModelWeights(
         threshold,
         {code: round(float(one), 4) for code, one in zip(codes, shift, strict=True)},
         {word: round(value, 3) for word, value in rarity.items()},
@@ -97,9 +97,9 @@ def learn(bodies: Sequence[Body], threshold: float) -> Weights:
     )
 
 
-def packed(learnt: Weights) -> bytes:
+def packed(learnt: ModelWeights) -> bytes:
     """The file of the weights; the same bytes for the same weights."""
-    codes = list(learnt.before)
+    codes = list(learnt.intercepts)
     places = {code: place for place, code in enumerate(codes)}
     features = {}
     for feature, row in learnt.of.items():
@@ -113,7 +113,7 @@ def packed(learnt: Weights) -> bytes:
         "threshold": learnt.threshold,
         "scale": SCALE,
         "codes": codes,
-        "before": list(learnt.before.values()),
+        "before": list(learnt.intercepts.values()),
         "rarity": learnt.rarity,
         "features": features,
     }
@@ -156,9 +156,9 @@ def tally(scores: Sequence[dict[str, float]], bodies: Sequence[Body], threshold:
     return made
 
 
-def scored(learnt: Weights, bodies: Sequence[Body]) -> list[dict[str, float]]:
+def scored(learnt: ModelWeights, bodies: Sequence[Body]) -> list[dict[str, float]]:
     """The scores of bodies."""
-    return [learnt.scores(learnt.vector(body.found)) for body in bodies]
+    return [learnt.scores(learnt.weighted_features(body.found)) for body in bodies]
 
 
 def folds(bodies: Sequence[Body], seed: int) -> list[list[int]]:
@@ -229,7 +229,7 @@ def main(what: str, path: Path) -> None:
     elif what == "judge":
         judge(bodies)
     else:
-        learnt = suggestions.weights()
+        learnt = suggestions.load_weights()
         scores = scored(learnt, bodies)
         print(f"precision | recall | F1: {tally(scores, bodies, learnt.threshold)}")
         table(bodies, [{code for code, one in score.items() if one >= learnt.threshold} for score in scores])

@@ -12,15 +12,15 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from almoner import __version__
 from almoner.kit.errors import MethodNotAllowed, NotFound
 from almoner.kit.ids import Ids
-from almoner.platform.database.transactions import EVERYONE, REQUEST_SECONDS
+from almoner.platform.database.transactions import ALL_PARTNERS, REQUEST_SECONDS
 from almoner.platform.events.event_types import EventType
 from almoner.platform.files import media
 from almoner.platform.http.edge import Edge
 from almoner.platform.http.endpoints import Routes
-from almoner.platform.http.openapi import describe
+from almoner.platform.http.openapi import build_description
 from almoner.platform.http.probes import probe_routes
-from almoner.platform.http.service import Service
-from almoner.platform.http.signing_keys import signing_keys
+from almoner.platform.http.service import ApiApplication
+from almoner.platform.http.signing_keys import signing_keys_route
 from almoner.platform.reference.page import reference_routes
 from almoner.scim import PREFIX as SCIM
 from almoner.scim.lazy_app import LazyScimApplication
@@ -30,14 +30,14 @@ from almoner.wiring import Services
 def describe_api(routes: Iterable[Routes], events: Iterable[EventType], ids: Ids, server: str) -> bytes:
     """The interface description as JSON, readable."""
     endpoints = [endpoint for group in routes for endpoint in group.endpoints]
-    described = describe(endpoints, ids, server, __version__, events)
+    described = build_description(endpoints, ids, server, __version__, events)
     return msgspec.json.format(msgspec.json.encode(described), indent=2) + b"\n"
 
 
-class _Split:
+class _PathDispatcher:
     """/v1 goes to the declared endpoints, /scim/v2 to SCIM, everything else to the pages."""
 
-    def __init__(self, api: Service, scim: LazyScimApplication, pages: Router) -> None:
+    def __init__(self, api: ApiApplication, scim: LazyScimApplication, pages: Router) -> None:
         self._api = api
         self._scim = scim
         self._pages = pages
@@ -72,7 +72,7 @@ def create_app(
 
     async def show_media(request: Request) -> Response:
         async with services.db.read() as tx:
-            found = await media.find(tx, EVERYONE, request.path_params["key"])
+            found = await media.find(tx, ALL_PARTNERS, request.path_params["key"])
         if found is None:
             raise NotFound
         headers = {"Cache-Control": "public, max-age=31536000, immutable", "X-Content-Type-Options": "nosniff"}
@@ -86,12 +86,12 @@ def create_app(
             services.checks, deployment.identity, services.telemetry, description, services.settings.metrics_secret
         ),
         *reference_routes(deployment, description),
-        signing_keys(deployment.vault),
+        signing_keys_route(deployment.vault),
         *services.pages,
     ]
     outer = Router(pages, redirect_slashes=False)
     return Edge(
-        _Split(Service(services.db, services.guard, routes, services.intake), services.scim, outer),
+        _PathDispatcher(ApiApplication(services.db, services.guard, routes, services.intake), services.scim, outer),
         services.telemetry,
         services.db.deployment.clock,
         services.settings.trusted_proxies,

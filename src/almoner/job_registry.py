@@ -19,9 +19,9 @@ from almoner.giving.accounting.reassignments import jobs as reassignment_jobs
 from almoner.giving.accounting.refunds import jobs as refund_jobs
 from almoner.giving.accounting.refunds.ports import RefundStatusReader
 from almoner.giving.accounting.settlements import jobs as settlement_jobs
-from almoner.giving.accounting.settlements.ports import PayoutReports
+from almoner.giving.accounting.settlements.ports import PayoutReportSource
 from almoner.giving.accounting.suspense import jobs as suspense_jobs
-from almoner.giving.checkout.bank_transfers.domain import PayTo
+from almoner.giving.checkout.bank_transfers.domain import BankDetails
 from almoner.giving.checkout.card_testing import jobs as brake_jobs
 from almoner.giving.checkout.card_testing.domain import CardTestingLimits
 from almoner.giving.checkout.donation_requests import jobs as donation_request_jobs
@@ -30,7 +30,7 @@ from almoner.giving.checkout.donations import service as gifts
 from almoner.giving.checkout.payments.ports import PaymentProvider
 from almoner.giving.checkout.sessions import jobs as session_jobs
 from almoner.giving.disbursing.disbursements import jobs as payout_jobs
-from almoner.giving.disbursing.disbursements.domain import Rules
+from almoner.giving.disbursing.disbursements.domain import DisbursementRules
 from almoner.giving.disbursing.organisation_confirmations import jobs as confirmation_jobs
 from almoner.giving.disbursing.organisation_confirmations import service as confirmations
 from almoner.giving.disbursing.organisation_confirmations.domain import Contact
@@ -52,30 +52,30 @@ from almoner.nonprofits.categories import service as category_members
 from almoner.nonprofits.organisations import jobs as organisation_jobs
 from almoner.nonprofits.organisations.domain import Organisation
 from almoner.nonprofits.registers import jobs as register_jobs
-from almoner.nonprofits.registers.jobs import Refreshing
+from almoner.nonprofits.registers.jobs import RegisterRefreshContext
 from almoner.platform import idempotency
 from almoner.platform.audit import heads as audit_heads
 from almoner.platform.database.transactions import Database, Tx
 from almoner.platform.events import event_blocks, outbox
 from almoner.platform.files.storage import Blobs
 from almoner.platform.http import receiving
-from almoner.platform.jobs.background_tasks import Duties, Handler, Schedule
+from almoner.platform.jobs.background_tasks import BackgroundTasks, Handler, Schedule
 from almoner.platform.observability import selfcheck
 from almoner.platform.observability.telemetry import Telemetry
-from almoner.platform.outbound.client import Outbound
+from almoner.platform.outbound.client import OutboundClient
 from almoner.platform.outbound.mail import MailTransport
-from almoner.platform.pages.rendering import Pages
-from almoner.platform.pages.translations import Catalogues
-from almoner.screening.screenings.domain import Result, ScreenedSubject
+from almoner.platform.pages.rendering import PageRenderer
+from almoner.platform.pages.translations import TranslationCatalogues
+from almoner.screening.screenings.domain import ScreeningResult, ScreenedSubject
 from almoner.screening.screenings.service import Screener
 from almoner.screening.watchlists import jobs as watchlist_jobs
-from almoner.screening.watchlists.jobs import RefreshingLists
+from almoner.screening.watchlists.jobs import WatchlistRefreshContext
 from almoner.selfchecks import CHECKS
 from almoner.validation.agents import jobs as agent_jobs
 from almoner.validation.agents import service as agents
 from almoner.validation.agents.ports import MailHosts
 from almoner.validation.applications.documents import jobs as document_jobs
-from almoner.validation.applications.documents.domain import Kept
+from almoner.validation.applications.documents.domain import RetentionPeriods
 from almoner.validation.applications.documents.ports import Scanner
 from almoner.validation.applications.form import jobs as application_jobs
 from almoner.validation.applications.form import service as applications
@@ -94,9 +94,9 @@ from almoner.webhooks.deliveries import jobs as webhook_jobs
 
 Compared = TypeVar("Compared")
 
-TIDYING = (
+PURGE_SCHEDULES = (
     Schedule("idempotency.purge", idempotency.next_due, idempotency.purge, every=timedelta(hours=1)),
-    Schedule("event_blocks.build", event_blocks.next_due, event_blocks.build),
+    Schedule("event_blocks.build", event_blocks.next_due, event_blocks.build_blocks),
     Schedule("outbox.purge", outbox.next_due, outbox.purge, every=timedelta(days=1)),
     *receiving.schedules,
 )
@@ -121,7 +121,7 @@ SCHEDULES = (
     *appeal_jobs.schedules,
     *application_jobs.schedules,
     *selfcheck.schedules,
-    *TIDYING,
+    *PURGE_SCHEDULES,
 )
 """Sweeps that need nothing of the deployment."""
 
@@ -132,10 +132,10 @@ async def contact_of(tx: Tx, organisation_id: UUID) -> Contact | None:
     return None if found is None else Contact(found.email, found.source)
 
 
-FOLLOWERS = (
+PARTNERS_BY_ORGANISATION = (
     category_members.followers,
-    gifts.followers,
-    verifications.followers,
+    gifts.partners_by_organisation,
+    verifications.partners_by_organisation,
     monitoring.followers,
     eligibility.followers,
 )
@@ -154,7 +154,7 @@ REACTIONS = (
     *dispute_jobs.reactions,
     *reassignment_jobs.reactions,
     *reassignment_notice_jobs.reactions,
-    *organisation_jobs.reactions(FOLLOWERS),
+    *organisation_jobs.reactions(PARTNERS_BY_ORGANISATION),
     *register_jobs.reactions,
     *request_jobs.reactions,
     *agent_jobs.reactions,
@@ -168,28 +168,28 @@ REACTIONS = (
 )
 
 
-_BOOKS: Final = {**donation_request_jobs.handlers, **claim_jobs.handlers}
+_LEDGER_HANDLERS: Final = {**donation_request_jobs.handlers, **claim_jobs.handlers}
 
 
-class Screened:
+class WatchlistScreening:
     """A ``giving.verifications.ports.Screening``: people are asked about matches where all matches are decided."""
 
     def __init__(self, screener: Screener) -> None:
         self._screener = screener
 
-    async def comparing(self, db: Database, use: Callable[[Tx], Awaitable[Compared]]) -> Compared:
+    async def run_with_screening(self, db: Database, use: Callable[[Tx], Awaitable[Compared]]) -> Compared:
         """In a writing transaction in which the lists can be had."""
-        return await self._screener.comparing(db, use)
+        return await self._screener.run_with_lists(db, use)
 
-    async def look(self, tx: Tx, records: Sequence[Organisation], partner_id: UUID) -> Sequence[Result]:
+    async def screen(self, tx: Tx, records: Sequence[Organisation], partner_id: UUID) -> Sequence[ScreeningResult]:
         """Each record by itself; what was decided of one holds for the others where the question is the same."""
         whos = [ScreenedSubject("organisation", record.id, partner_id) for record in records]
         return [
-            await matches.look(
+            await matches.screen(
                 tx,
                 self._screener,
                 who,
-                matches.asked_of(record),
+                matches.screening_input_of(record),
                 watch=True,
                 others=[other for other in whos if other != who],
             )
@@ -197,44 +197,47 @@ class Screened:
         ]
 
 
-def duties(
+def build_background_tasks(
     db: Database,
-    outbound: Outbound,
+    outbound: OutboundClient,
     provider: PaymentProvider | None,
-    reports: PayoutReports | None,
+    reports: PayoutReportSource | None,
     looks: RefundStatusReader | None,
     transport: MailTransport,
-    catalogues: Catalogues,
+    catalogues: TranslationCatalogues,
     figures: CardTestingLimits,
-    rules: Rules,
+    rules: DisbursementRules,
     telemetry: Telemetry,
     heads: Path,
-    registers: Refreshing,
-    watchlists: RefreshingLists,
+    registers: RegisterRefreshContext,
+    watchlists: WatchlistRefreshContext,
     name_agreement: float,
     hosts: MailHosts,
     blobs: Blobs,
     scanner: Scanner | None,
     screener: Screener,
-    pay_to: Mapping[str, PayTo],
-    kept: Kept,
-) -> Duties:
+    pay_to: Mapping[str, BankDetails],
+    kept: RetentionPeriods,
+) -> BackgroundTasks:
     """What every slice does in the background."""
     handlers = {**webhook_jobs.handlers(db, outbound), **selfcheck.handlers(CHECKS, telemetry)}
-    handlers |= {**_BOOKS, **payout_jobs.handlers(rules, telemetry)}
-    handlers |= {**reassignment_jobs.handlers(rules), **dispute_jobs.recovering(rules)}
-    handlers |= _mailing(db, transport, catalogues, hosts, screener, pay_to)
-    handlers |= {**sign_in_jobs.handlers, **organisation_jobs.handlers(FOLLOWERS)}
+    handlers |= {**_LEDGER_HANDLERS, **payout_jobs.handlers(rules, telemetry)}
+    handlers |= {**reassignment_jobs.handlers(rules), **dispute_jobs.recovery_handlers(rules)}
+    handlers |= _mail_handlers(db, transport, catalogues, hosts, screener, pay_to)
+    handlers |= {**sign_in_jobs.handlers, **organisation_jobs.handlers(PARTNERS_BY_ORGANISATION)}
     handlers |= {**register_jobs.handlers(registers), **watchlist_jobs.handlers(watchlists)}
     handlers |= document_jobs.handlers(blobs, scanner)
-    handlers |= {**match_jobs.handlers(screener), **verification_jobs.handlers(Screened(screener), payees.known)}
+    handlers |= {
+        **match_jobs.handlers(screener),
+        **verification_jobs.handlers(WatchlistScreening(screener), payees.first_approved_account),
+    }
     handlers |= {**request_jobs.handlers(name_agreement), **monitoring_jobs.handlers(screener)}
     handlers |= {**eligibility_jobs.handlers, **submission_jobs.handlers, **appeal_jobs.handlers}
     if provider is not None:
-        handlers |= _paying(provider, looks, figures, rules)
+        handlers |= _payment_handlers(provider, looks, figures, rules)
     if reports is not None:
         handlers |= settlement_jobs.handlers(reports)
-    return Duties(
+    return BackgroundTasks(
         handlers,
         reactions=REACTIONS,
         schedules=(
@@ -243,20 +246,20 @@ def duties(
             *register_jobs.schedules(registers.plan),
             *watchlist_jobs.schedules(watchlists.plan),
             *audit_heads.schedules(heads),
-            *_forgetting(kept),
-            *(() if reports is None else settlement_jobs.fetching(reports)),
+            *_retention_schedules(kept),
+            *(() if reports is None else settlement_jobs.fetch_schedules(reports)),
         ),
         limits={**register_jobs.LIMITS, **watchlist_jobs.LIMITS, **document_jobs.LIMITS, **settlement_jobs.LIMITS},
     )
 
 
-def _forgetting(kept: Kept) -> tuple[Schedule, ...]:
+def _retention_schedules(kept: RetentionPeriods) -> tuple[Schedule, ...]:
     """What goes a term after a decision."""
     return (*agent_jobs.schedules(kept), *handed_in_jobs.schedules(kept))
 
 
-def _paying(
-    provider: PaymentProvider, looks: RefundStatusReader | None, figures: CardTestingLimits, rules: Rules
+def _payment_handlers(
+    provider: PaymentProvider, looks: RefundStatusReader | None, figures: CardTestingLimits, rules: DisbursementRules
 ) -> Mapping[str, Handler]:
     """What asks the payment provider."""
     return {
@@ -267,18 +270,18 @@ def _paying(
     }
 
 
-def _mailing(
+def _mail_handlers(
     db: Database,
     transport: MailTransport,
-    catalogues: Catalogues,
+    catalogues: TranslationCatalogues,
     hosts: MailHosts,
     screener: Screener,
-    pay_to: Mapping[str, PayTo],
+    pay_to: Mapping[str, BankDetails],
 ) -> Mapping[str, Handler]:
     """What is done by slices that write to people."""
 
-    def mails(folder: Path) -> Pages:
-        return Pages(db.deployment, folder, catalogues)
+    def mails(folder: Path) -> PageRenderer:
+        return PageRenderer(db.deployment, folder, catalogues)
 
     return {
         **receipt_jobs.handlers(mails(receipts.MAILS), transport),

@@ -3,16 +3,16 @@
 from collections.abc import Mapping
 from typing import Final
 
-from almoner.validation.agents.cases import CASE as AGENTS
-from almoner.validation.decisions.appeals.cases import AppealCase
+from almoner.validation.agents.cases import REVIEW_HANDLER as AGENTS
+from almoner.validation.decisions.appeals.cases import AppealReviewHandler
 from almoner.validation.decisions.reviews.domain import Kind
 from almoner.validation.decisions.reviews.ports import ReviewHandler
-from almoner.validation.ongoing.matches.cases import CASE as MATCHES
-from almoner.validation.requests.cases import CASE as REQUESTS
+from almoner.validation.ongoing.matches.cases import REVIEW_HANDLER as MATCHES
+from almoner.validation.requests.cases import REVIEW_HANDLER as REQUESTS
 
-CASES: Final[Mapping[Kind, ReviewHandler]] = {
+REVIEW_HANDLERS: Final[Mapping[Kind, ReviewHandler]] = {
     "validation_request": REQUESTS,
     "agent_verification": AGENTS,
     "match": MATCHES,
-    "appeal": AppealCase(REQUESTS, AGENTS),
+    "appeal": AppealReviewHandler(REQUESTS, AGENTS),
 }

@@ -18,8 +18,8 @@ from almoner import settings_values as values
 from almoner.kit.ids import Ids
 from almoner.kit.time import Clock
 from almoner.platform.crypto import Vault
-from almoner.platform.deployment import Deployment, Environment, Links
-from almoner.platform.outbound.addresses import Policy
+from almoner.platform.deployment import Deployment, Environment, BaseUrls
+from almoner.platform.outbound.addresses import AddressPolicy
 from almoner.settings_values import NO_SCANNER, StripeAccount
 from almoner.settings_values import Rate as Rate
 
@@ -46,8 +46,8 @@ class UnsafeSettings(Exception):
         self.problems = problems
 
 
-DatabaseUrl = Annotated[SecretStr, AfterValidator(values.database_url)]
-BaseUrl = Annotated[str, AfterValidator(values.base_url)]
+DatabaseUrl = Annotated[SecretStr, AfterValidator(values.check_database_url)]
+BaseUrl = Annotated[str, AfterValidator(values.check_base_url)]
 
 
 class Settings(BaseSettings):
@@ -263,10 +263,10 @@ class Settings(BaseSettings):
         return self.host in LOOPBACK_HOSTS
 
     @property
-    def links(self) -> Links:
+    def links(self) -> BaseUrls:
         """Base addresses of API and pages."""
         api = self.api_url or f"http://localhost:{self.port}"
-        return Links(api=api, pages=self.pages_url or api)
+        return BaseUrls(api=api, pages=self.pages_url or api)
 
     @property
     def built_in_provider(self) -> bool:
@@ -289,7 +289,7 @@ class Settings(BaseSettings):
         return self.provider_url or f"http://localhost:{self.port + 1}"
 
     @property
-    def heads_folder(self) -> Path:
+    def audit_heads_folder(self) -> Path:
         """Where signed heads of the audit log go."""
         return self.audit_heads or self.data_dir / "audit-heads"
 
@@ -299,7 +299,7 @@ class Settings(BaseSettings):
         return self.data_dir / "documents"
 
     @property
-    def unscanned(self) -> bool:
+    def skips_virus_scan(self) -> bool:
         """Whether documents are clean without a scanner: always where it says so, in the sandbox unless it has one."""
         return self.scanner_url == NO_SCANNER or (self.sandbox and self.scanner_url is None)
 
@@ -355,15 +355,17 @@ class Settings(BaseSettings):
         return value.get_secret_value()
 
 
-def read(**given: Any) -> Settings:
+def read_settings(**given: Any) -> Settings:
     """The settings from the environment, those ``given`` first. Raises UnsafeSettings with every problem."""
     try:
         return Settings(**given)
     except ValidationError as error:
-        raise UnsafeSettings([_sentence(dict(problem)) for problem in error.errors(include_input=False)]) from None
+        raise UnsafeSettings(
+            [_problem_sentence(dict(problem)) for problem in error.errors(include_input=False)]
+        ) from None
 
 
-def deployment_of(settings: Settings, clock: Clock) -> Deployment:
+def build_deployment(settings: Settings, clock: Clock) -> Deployment:
     """Where and as what the service runs."""
     return Deployment(
         settings.environment,
@@ -371,13 +373,13 @@ def deployment_of(settings: Settings, clock: Clock) -> Deployment:
         Ids(sandbox=settings.sandbox),
         settings.links,
         Vault(settings.master_key_bytes),
-        receivers=Policy(loopback=settings.sandbox and settings.loopback_only),
+        receivers=AddressPolicy(loopback=settings.sandbox and settings.loopback_only),
         source_addresses=tuple(settings.webhook_source_addresses),
         max_age=timedelta(settings.register_max_age) if settings.register_max_age else None,
     )
 
 
-def _sentence(problem: Mapping[str, Any]) -> str:
+def _problem_sentence(problem: Mapping[str, Any]) -> str:
     name = PREFIX + str(problem["loc"][0]).upper()
     message = str(problem["msg"]).removeprefix("Value error, ")
     return f"{name} {message}" if message.startswith(("is ", "must ")) else f"{name}: {message}"

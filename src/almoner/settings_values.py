@@ -37,12 +37,12 @@ class StripeAccount(NamedTuple):
     fixed_minor: Mapping[str, int]
 
 
-def words(value: object) -> object:
+def parse_words(value: object) -> object:
     """Words separated by commas."""
     return [word.strip() for word in value.split(",") if word.strip()] if isinstance(value, str) else value
 
 
-def rate(value: object) -> object:
+def parse_rate(value: object) -> object:
     """``25/50``: 25 per second, 50 at once."""
     if not isinstance(value, str):
         return value
@@ -56,13 +56,13 @@ def rate(value: object) -> object:
     return read
 
 
-def networks(value: object) -> object:
+def parse_networks(value: object) -> object:
     """Networks separated by commas."""
-    listed = words(value)
+    listed = parse_words(value)
     return [ip_network(word) for word in listed] if isinstance(listed, list) else listed
 
 
-def master_key(value: SecretStr) -> SecretStr:
+def check_master_key(value: SecretStr) -> SecretStr:
     """32 bytes in base64."""
     try:
         length = len(b64decode(value.get_secret_value(), validate=True))
@@ -73,7 +73,7 @@ def master_key(value: SecretStr) -> SecretStr:
     return value
 
 
-def database_url(value: SecretStr) -> SecretStr:
+def check_database_url(value: SecretStr) -> SecretStr:
     """The address of a PostgreSQL database."""
     parts = urlsplit(value.get_secret_value())
     if parts.scheme not in {"postgresql", "postgres"} or not parts.path.strip("/"):
@@ -81,7 +81,7 @@ def database_url(value: SecretStr) -> SecretStr:
     return value
 
 
-def base_url(value: str) -> str:
+def check_base_url(value: str) -> str:
     """An address without its last slash."""
     parts = urlsplit(value)
     if value and (parts.scheme not in {"http", "https"} or not parts.hostname or parts.query or parts.fragment):
@@ -89,14 +89,14 @@ def base_url(value: str) -> str:
     return value.rstrip("/")
 
 
-def documents_url(value: str | None) -> str | None:
+def check_documents_url(value: str | None) -> str | None:
     """The address of an object store, or a folder."""
     if value and urlsplit(value).scheme not in {"", "s3", "s3a", "gs", "az", "file"}:
         raise ValueError("must be s3://bucket/prefix, gs://bucket/prefix, az://container/prefix or a folder")
     return value
 
 
-def scanner_url(value: str | None) -> str | None:
+def check_scanner_url(value: str | None) -> str | None:
     """The address of ClamAV's daemon, or ``none``."""
     parts = urlsplit(value or "")
     if value and value != NO_SCANNER and (parts.scheme != "clamd" or not (parts.hostname or len(parts.path) > 1)):
@@ -104,14 +104,14 @@ def scanner_url(value: str | None) -> str | None:
     return value
 
 
-def stripe_key(value: SecretStr) -> SecretStr:
+def check_stripe_key(value: SecretStr) -> SecretStr:
     """A key of an account at Stripe."""
     if not _STRIPE_KEY.fullmatch(value.get_secret_value()):
         raise ValueError("must be a secret or restricted key of Stripe, such as sk_test_... or rk_live_...")
     return value
 
 
-def stripe_secret(value: SecretStr) -> SecretStr:
+def check_stripe_secret(value: SecretStr) -> SecretStr:
     """The signing secret of an endpoint at Stripe."""
     if not _STRIPE_SECRET.fullmatch(value.get_secret_value()):
         raise ValueError("must be the signing secret of an endpoint at Stripe, such as whsec_...")

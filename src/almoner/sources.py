@@ -7,22 +7,22 @@ from pathlib import Path
 from typing import Final, TypeVar
 
 from almoner.nonprofits.registers.domain import ImportRefused
-from almoner.nonprofits.registers.jobs import Refresh, Refreshing
+from almoner.nonprofits.registers.jobs import Refresh, RegisterRefreshContext
 from almoner.nonprofits.registers.ports import RegisterSource
 from almoner.platform.jobs import refreshing as refreshes
-from almoner.platform.jobs.refreshing import Coded, Format
+from almoner.platform.jobs.refreshing import SourceFormat, Format
 from almoner.platform.observability.telemetry import Telemetry
-from almoner.platform.outbound.addresses import Policy
-from almoner.platform.outbound.client import Outbound
+from almoner.platform.outbound.addresses import AddressPolicy
+from almoner.platform.outbound.client import OutboundClient
 from almoner.screening.watchlists.domain import WatchlistRefused
-from almoner.screening.watchlists.jobs import RefreshingLists
+from almoner.screening.watchlists.jobs import WatchlistRefreshContext
 from almoner.screening.watchlists.ports import WatchlistSource
 from almoner.settings import Settings, UnsafeSettings
 
-_Source = TypeVar("_Source", bound=Coded)
+_Source = TypeVar("_Source", bound=SourceFormat)
 
 
-class _OnUse(Mapping[str, _Source]):
+class _LazySources(Mapping[str, _Source]):
     """Readers by their codes, each imported when it is asked for: a server at rest reads no register."""
 
     def __init__(self, places: Mapping[str, str]) -> None:
@@ -81,10 +81,10 @@ _WATCHLISTS: Final = {
     "own": "watchlist_tables.OwnFindings",
 }
 
-REGISTER_SOURCES: Mapping[str, RegisterSource] = _OnUse(_REGISTERS)
+REGISTER_SOURCES: Mapping[str, RegisterSource] = _LazySources(_REGISTERS)
 """The formats that `almoner registers import` reads."""
 
-WATCHLIST_SOURCES: Mapping[str, WatchlistSource] = _OnUse(_WATCHLISTS)
+WATCHLIST_SOURCES: Mapping[str, WatchlistSource] = _LazySources(_WATCHLISTS)
 """The lists that `almoner watchlists import` reads."""
 
 
@@ -100,46 +100,59 @@ def register_source(named: str) -> RegisterSource:
     if named in REGISTER_SOURCES:
         return REGISTER_SOURCES[named]
     if named.endswith(".toml"):
-        from almoner.adapters.registers_mapped import MappedSource  # on first use (architecture 6)
-        from almoner.adapters.registers_mapping import from_file
+        from almoner.adapters.registers_mapped import MappedReader  # on first use (architecture 6)
+        from almoner.adapters.registers_mapping import load_mapping
 
-        taken = {code: source.registry_code if source.lists else None for code, source in REGISTER_SOURCES.items()}
-        return MappedSource(from_file(Path(named), taken))
+        taken = {
+            code: source.registry_code if source.lists_organisations else None
+            for code, source in REGISTER_SOURCES.items()
+        }
+        return MappedReader(load_mapping(Path(named), taken))
     known = ", ".join(REGISTER_SOURCES)
     raise ImportRefused(f"{named!r} is not a format of a register: use one of {known}, or a mapping file (.toml)")
 
 
-def refreshing(settings: Settings, policy: Policy, outbound: Outbound, telemetry: Telemetry) -> Refreshing:
+def build_register_refreshing(
+    settings: Settings, policy: AddressPolicy, outbound: OutboundClient, telemetry: Telemetry
+) -> RegisterRefreshContext:
     """Registers that refresh themselves. Raises UnsafeSettings when their schedule cannot be kept."""
-    return Refreshing(schedule(settings, policy), outbound, settings.registers_folder, telemetry)
+    return RegisterRefreshContext(
+        read_register_schedule(settings, policy), outbound, settings.registers_folder, telemetry
+    )
 
 
-def schedule(settings: Settings, policy: Policy) -> tuple[Refresh, ...]:
+def read_register_schedule(settings: Settings, policy: AddressPolicy) -> tuple[Refresh, ...]:
     """The schedule that the settings name, none by default. Raises UnsafeSettings."""
-    return _planned("ALMONER_REGISTER_SCHEDULE", settings.register_schedule, register_source, policy, ImportRefused)
+    return _read_schedule(
+        "ALMONER_REGISTER_SCHEDULE", settings.register_schedule, register_source, policy, ImportRefused
+    )
 
 
-def refreshing_lists(settings: Settings, policy: Policy, outbound: Outbound, telemetry: Telemetry) -> RefreshingLists:
+def build_watchlist_refreshing(
+    settings: Settings, policy: AddressPolicy, outbound: OutboundClient, telemetry: Telemetry
+) -> WatchlistRefreshContext:
     """Watch lists that refresh themselves. Raises UnsafeSettings when their schedule cannot be kept."""
-    return RefreshingLists(
-        _planned("ALMONER_WATCHLIST_SCHEDULE", settings.watchlist_schedule, watchlist_source, policy, WatchlistRefused),
+    return WatchlistRefreshContext(
+        _read_schedule(
+            "ALMONER_WATCHLIST_SCHEDULE", settings.watchlist_schedule, watchlist_source, policy, WatchlistRefused
+        ),
         outbound,
         settings.watchlists_folder,
         telemetry,
     )
 
 
-def _planned(
+def _read_schedule(
     setting: str,
     file: Path | None,
     named: Callable[[str], Format],
-    policy: Policy,
+    policy: AddressPolicy,
     refused: type[Exception],
-) -> tuple[refreshes.Refresh[Format], ...]:
+) -> tuple[refreshes.ScheduledRefresh[Format], ...]:
     if file is None:
         return ()
     try:
-        return refreshes.parse(file.read_text(encoding="utf-8"), named, policy, refused)
+        return refreshes.parse_schedule(file.read_text(encoding="utf-8"), named, policy, refused)
     except (OSError, UnicodeDecodeError) as error:
         problems = [f"cannot be read: {error}"]
     except refreshes.ScheduleInvalid as error:

@@ -9,34 +9,34 @@ from starlette.routing import BaseRoute
 
 from almoner import migrations
 from almoner.access.accounts import pages as account_pages
-from almoner.access.accounts.domain import MEMBERS_HOME, OPERATORS_HOME, Link
-from almoner.access.accounts.gate import Gate
-from almoner.access.guard import KeyGuard, Limits
+from almoner.access.accounts.domain import MEMBERS_HOME, OPERATORS_HOME, NavigationLink
+from almoner.access.accounts.gate import PageGuard
+from almoner.access.guard import KeyGuard, RateLimits
 from almoner.access.members import pages as member_pages
 from almoner.access.operators import pages as operator_pages
 from almoner.access.providers import pages as provider_pages
-from almoner.adapters.lazy import MailHostsOnUse
-from almoner.adapters.mail_hosts_sandbox import MailHostsOfSandbox
-from almoner.adapters.scanner_clamd import Clamd
-from almoner.backends import mail_of, storage_of
+from almoner.adapters.lazy import LazyMailHosts
+from almoner.adapters.mail_hosts_sandbox import SandboxMailHosts
+from almoner.adapters.scanner_clamd import ClamdScanner
+from almoner.backends import build_mail_transport, build_storage
 from almoner.giving.account_notices.pages import TEMPLATES as ACCOUNT_TEMPLATES
-from almoner.giving.account_notices.pages import AccountPages
-from almoner.giving.accounting.disputes.flows import DisputeWork
+from almoner.giving.account_notices.pages import AccountNoticePages
+from almoner.giving.accounting.disputes.flows import DisputeContext
 from almoner.giving.accounting.refunds.ports import RefundStatusReader
 from almoner.giving.accounting.refunds.routes import refund_routes
-from almoner.giving.checkout.card_testing.domain import LOOSE, STRICT, CardTestingLimits
+from almoner.giving.checkout.card_testing.domain import LOOSE_LIMITS, STRICT_LIMITS, CardTestingLimits
 from almoner.giving.checkout.donation_requests.routes import routes as donation_requests
 from almoner.giving.checkout.donations import flows
-from almoner.giving.checkout.donations.flows import PaymentWork
+from almoner.giving.checkout.donations.flows import PaymentContext
 from almoner.giving.checkout.donations.routes import routes as donations
 from almoner.giving.checkout.hosted_page import embed
-from almoner.giving.checkout.hosted_page.code_pages import CodePages
-from almoner.giving.checkout.hosted_page.pages import TEMPLATES, GivePages
+from almoner.giving.checkout.hosted_page.code_pages import EmailCodePages
+from almoner.giving.checkout.hosted_page.pages import TEMPLATES, DonationPages
 from almoner.giving.checkout.hosted_page.ports import Checkout
 from almoner.giving.checkout.hosted_page.transfer_pages import TransferPages
 from almoner.giving.checkout.sessions.routes import routes as donation_sessions
 from almoner.giving.checkout.users.routes import routes as users
-from almoner.giving.disbursing.disbursements.domain import Rules
+from almoner.giving.disbursing.disbursements.domain import DisbursementRules
 from almoner.giving.disbursing.disbursements.routes import routes as disbursements
 from almoner.giving.disbursing.organisation_confirmations.pages import TEMPLATES as CONFIRMATION_TEMPLATES
 from almoner.giving.disbursing.organisation_confirmations.pages import ConfirmationPages
@@ -45,8 +45,8 @@ from almoner.giving.donor_statements.pages import TEMPLATES as STATEMENT_TEMPLAT
 from almoner.giving.donor_statements.pages import StatementPages
 from almoner.giving.gift_aid.declarations.routes import routes as gift_aid
 from almoner.giving.receipts.pages import TEMPLATES as GIFT_TEMPLATES
-from almoner.giving.receipts.pages import GiftPages
-from almoner.job_registry import duties
+from almoner.giving.receipts.pages import DonationStatusPages
+from almoner.job_registry import build_background_tasks
 from almoner.kit.time import SystemClock
 from almoner.nonprofits.activities.routes import routes as activities
 from almoner.nonprofits.categories.routes import routes as categories
@@ -62,19 +62,25 @@ from almoner.platform.files.storage import Blobs
 from almoner.platform.files.uploads.checking import Checker
 from almoner.platform.http.endpoints import Routes
 from almoner.platform.http.probes import Check
-from almoner.platform.http.receiving import Intake
-from almoner.platform.jobs.background import Background
-from almoner.platform.jobs.background_tasks import Duties
+from almoner.platform.http.receiving import UploadIntake
+from almoner.platform.jobs.background import BackgroundWorker
+from almoner.platform.jobs.background_tasks import BackgroundTasks
 from almoner.platform.observability import readiness
 from almoner.platform.observability.telemetry import Telemetry
-from almoner.platform.outbound.client import Outbound
+from almoner.platform.outbound.client import OutboundClient
 from almoner.platform.pages import assets, reports
-from almoner.platform.pages.error_pages import dead_ends
-from almoner.platform.pages.rendering import Pages
-from almoner.platform.pages.translations import Catalogues
-from almoner.platform.ratelimit import Limit, RateLimiter
+from almoner.platform.pages.error_pages import not_found_routes
+from almoner.platform.pages.rendering import PageRenderer
+from almoner.platform.pages.translations import TranslationCatalogues
+from almoner.platform.ratelimit import RateLimit, RateLimiter
 from almoner.provider_test.app import ProviderTest
-from almoner.providers import Provider, accounts_of, callbacks, payment_simulator_of, provider_of
+from almoner.providers import (
+    ConnectedProvider,
+    own_bank_accounts,
+    provider_webhook_routes,
+    build_payment_simulator,
+    build_provider,
+)
 from almoner.sandbox import (
     simulate_agents,
     simulate_appeals,
@@ -94,18 +100,18 @@ from almoner.sandbox.ports import PaymentSimulator
 from almoner.sandbox.routes import sandbox_routes
 from almoner.sandbox.simulate import Simulation
 from almoner.scim.lazy_app import LazyScimApplication
-from almoner.screening.matching.service import CERTAIN
+from almoner.screening.matching.service import CERTAIN_SCORE
 from almoner.screening.screenings.service import Screener
-from almoner.settings import Rate, Settings, deployment_of
-from almoner.sources import refreshing, refreshing_lists
+from almoner.settings import Rate, Settings, build_deployment
+from almoner.sources import build_register_refreshing, build_watchlist_refreshing
 from almoner.validation.agents.pages import TEMPLATES as AGENT_TEMPLATES
 from almoner.validation.agents.pages import AgentPages
 from almoner.validation.agents.routes import routes as agent_verifications
 from almoner.validation.applications.configurations.routes import routes as submission_configurations
-from almoner.validation.applications.documents.domain import Kept
-from almoner.validation.applications.documents.pages import DocumentPages
+from almoner.validation.applications.documents.domain import RetentionPeriods
+from almoner.validation.applications.documents.pages import DownloadPages
 from almoner.validation.applications.documents.ports import NoScanner, Scanner
-from almoner.validation.applications.form.form_documents import DocumentPages as FormDocumentPages
+from almoner.validation.applications.form.form_documents import FormDocumentPages as FormDocumentPages
 from almoner.validation.applications.form.form_pages import TEMPLATES as APPLICATION_TEMPLATES
 from almoner.validation.applications.form.form_pages import FormPages
 from almoner.validation.applications.form.status_pages import StatusPages
@@ -158,12 +164,12 @@ class Services:
     limiter: RateLimiter
     guard: KeyGuard
     scim: LazyScimApplication
-    outbound: Outbound
-    background: Background
+    outbound: OutboundClient
+    background: BackgroundWorker
     copy_watch: CopyWatch
     checker: Checker
-    intake: Intake
-    provider: Provider | None
+    intake: UploadIntake
+    provider: ConnectedProvider | None
     provider_app: ProviderTest | None
     routes: list[Routes] = field(default_factory=list)
     pages: list[BaseRoute] = field(default_factory=list)
@@ -176,15 +182,15 @@ class Services:
         await self.outbound.close()
         if self.provider is not None:
             await self.provider.close()
-        await self.copy_watch.leave()
+        await self.copy_watch.close()
         await self.db.close()
 
 
-def _limits(settings: Settings) -> Limits:
-    def limit(policy: str, rate: Rate) -> Limit:
-        return Limit(policy, rate.per_second, rate.burst)
+def _limits(settings: Settings) -> RateLimits:
+    def limit(policy: str, rate: Rate) -> RateLimit:
+        return RateLimit(policy, rate.per_second, rate.burst)
 
-    return Limits(
+    return RateLimits(
         limit("secret", settings.secret_key_rate),
         limit("publishable", settings.rate_limit_publishable),
         limit("address", settings.rate_limit_address),
@@ -192,97 +198,105 @@ def _limits(settings: Settings) -> Limits:
     )
 
 
-NAVIGATION: tuple[Link, ...] = (*member_pages.LINKS, *provider_pages.LINKS, *operator_pages.LINKS)
+NAVIGATION: tuple[NavigationLink, ...] = (*member_pages.LINKS, *provider_pages.LINKS, *operator_pages.LINKS)
 """What the pages of people who sign in lead to, besides "your account", in this order."""
 
 
-def _people_pages(db: Database, catalogues: Catalogues, limiter: RateLimiter, outbound: Outbound) -> list[BaseRoute]:
+def _people_pages(
+    db: Database, catalogues: TranslationCatalogues, limiter: RateLimiter, outbound: OutboundClient
+) -> list[BaseRoute]:
     """Pages of members and operators, and what answers beside them."""
-    pages = Pages(db.deployment, account_pages.TEMPLATES, catalogues)
-    gate = Gate(db, pages, NAVIGATION)
+    pages = PageRenderer(db.deployment, account_pages.TEMPLATES, catalogues)
+    gate = PageGuard(db, pages, NAVIGATION)
     routes = [
         *account_pages.routes(gate, pages, limiter),
-        *member_pages.routes(gate, Pages(db.deployment, member_pages.TEMPLATES, catalogues)),
-        *provider_pages.routes(gate, Pages(db.deployment, provider_pages.TEMPLATES, catalogues), outbound),
-        *operator_pages.routes(gate, Pages(db.deployment, operator_pages.TEMPLATES, catalogues)),
+        *member_pages.routes(gate, PageRenderer(db.deployment, member_pages.TEMPLATES, catalogues)),
+        *provider_pages.routes(gate, PageRenderer(db.deployment, provider_pages.TEMPLATES, catalogues), outbound),
+        *operator_pages.routes(gate, PageRenderer(db.deployment, operator_pages.TEMPLATES, catalogues)),
     ]
     return [
         *routes,
-        *dead_ends(MEMBERS_HOME, routes, gate.unknown),
-        *dead_ends(OPERATORS_HOME, routes, gate.unknown),
+        *not_found_routes(MEMBERS_HOME, routes, gate.render_not_found),
+        *not_found_routes(OPERATORS_HOME, routes, gate.render_not_found),
     ]
 
 
 def _giving_pages(
-    settings: Settings, work: PaymentWork, looks: RefundStatusReader | None, catalogues: Catalogues, rules: Rules
+    settings: Settings,
+    work: PaymentContext,
+    looks: RefundStatusReader | None,
+    catalogues: TranslationCatalogues,
+    rules: DisbursementRules,
 ) -> list[BaseRoute]:
     db = work.db
     checkout = Checkout(
         work.provider.origin,
         work.provider.tariff,
-        partial(flows.begin_payment, work),
+        partial(flows.start_payment, work),
         partial(flows.return_from_provider, work),
         work.provider.currencies,
-        partial(flows.begin_transfer, work),
-        accounts_of(settings),
+        partial(flows.start_transfer, work),
+        own_bank_accounts(settings),
     )
-    gateway = GivePages(db, Pages(db.deployment, TEMPLATES, catalogues), checkout)
-    gifts = GiftPages(db, Pages(db.deployment, GIFT_TEMPLATES, catalogues), rules)
-    statements = StatementPages(db, Pages(db.deployment, STATEMENT_TEMPLATES, catalogues))
-    giving = [*gateway.routes(), *CodePages(db, gateway).routes(), *TransferPages(db, gateway, checkout).routes()]
-    following = [*gifts.routes(), *statements.asking()]
+    gateway = DonationPages(db, PageRenderer(db.deployment, TEMPLATES, catalogues), checkout)
+    gifts = DonationStatusPages(db, PageRenderer(db.deployment, GIFT_TEMPLATES, catalogues), rules)
+    statements = StatementPages(db, PageRenderer(db.deployment, STATEMENT_TEMPLATES, catalogues))
+    giving = [*gateway.routes(), *EmailCodePages(db, gateway).routes(), *TransferPages(db, gateway, checkout).routes()]
+    following = [*gifts.routes(), *statements.request_routes()]
     return [
         *giving,
-        *dead_ends("/give", giving, gateway.unknown),
+        *not_found_routes("/give", giving, gateway.unknown),
         *following,
-        *dead_ends("/gift", following, gifts.unknown),
+        *not_found_routes("/gift", following, gifts.unknown),
         *statements.routes(),
-        *dead_ends("/statement", statements.routes(), statements.unknown),
+        *not_found_routes("/statement", statements.routes(), statements.unknown),
         *embed.routes(catalogues),
-        *callbacks(work, looks, rules),
+        *provider_webhook_routes(work, looks, rules),
     ]
 
 
-def _payee_pages(db: Database, catalogues: Catalogues) -> list[BaseRoute]:
+def _payee_pages(db: Database, catalogues: TranslationCatalogues) -> list[BaseRoute]:
     """Where nonprofits say whether they want what is given for them, and whether an account is their own."""
-    confirmations = ConfirmationPages(db, Pages(db.deployment, CONFIRMATION_TEMPLATES, catalogues))
-    accounts = AccountPages(db, Pages(db.deployment, ACCOUNT_TEMPLATES, catalogues))
+    confirmations = ConfirmationPages(db, PageRenderer(db.deployment, CONFIRMATION_TEMPLATES, catalogues))
+    accounts = AccountNoticePages(db, PageRenderer(db.deployment, ACCOUNT_TEMPLATES, catalogues))
     return [*confirmations.routes(), *accounts.routes()]
 
 
-def _agent_pages(db: Database, catalogues: Catalogues) -> list[BaseRoute]:
+def _agent_pages(db: Database, catalogues: TranslationCatalogues) -> list[BaseRoute]:
     """Where applicants confirm, and nonprofits answer."""
-    agents = AgentPages(db, Pages(db.deployment, AGENT_TEMPLATES, catalogues))
+    agents = AgentPages(db, PageRenderer(db.deployment, AGENT_TEMPLATES, catalogues))
     routes = agents.routes()
     return [
         *routes,
-        *dead_ends("/confirm", routes, agents.unknown),
-        *dead_ends("/answer", routes, agents.unknown),
+        *not_found_routes("/confirm", routes, agents.unknown),
+        *not_found_routes("/answer", routes, agents.unknown),
     ]
 
 
-def _form_pages(db: Database, catalogues: Catalogues, intake: Intake, limiter: RateLimiter) -> list[BaseRoute]:
+def _form_pages(
+    db: Database, catalogues: TranslationCatalogues, intake: UploadIntake, limiter: RateLimiter
+) -> list[BaseRoute]:
     """The hosted form of applications, and where they stand."""
-    pages = Pages(db.deployment, APPLICATION_TEMPLATES, catalogues)
+    pages = PageRenderer(db.deployment, APPLICATION_TEMPLATES, catalogues)
     form = FormPages(db, pages, limiter)
     routes = [*form.routes(), *FormDocumentPages(db, pages, intake).routes()]
     status = StatusPages(db, pages, intake)
     return [
         *routes,
-        *dead_ends("/apply", routes, form.unknown),
+        *not_found_routes("/apply", routes, form.unknown),
         *status.routes(),
-        *dead_ends("/application", status.routes(), status.unknown),
+        *not_found_routes("/application", status.routes(), status.unknown),
     ]
 
 
-def _simulation(work: PaymentWork, simulator: PaymentSimulator, rules: Rules) -> Simulation:
+def _simulation(work: PaymentContext, simulator: PaymentSimulator, rules: DisbursementRules) -> Simulation:
     db = work.db
     return Simulation(
         db.deployment.ids,
         simulate_donations.actions(work, simulator),
         simulate_direct.actions(db),
         simulate_money.actions(db, work.provider, rules),
-        simulate_disputes.actions(DisputeWork(db, work.provider, rules), simulator),
+        simulate_disputes.actions(DisputeContext(db, work.provider, rules), simulator),
         simulate_verifications.actions(db),
         simulate_requests.actions(db),
         simulate_agents.actions(db),
@@ -293,58 +307,58 @@ def _simulation(work: PaymentWork, simulator: PaymentSimulator, rules: Rules) ->
 
 
 def _scanner(settings: Settings) -> Scanner | None:
-    if settings.unscanned:
+    if settings.skips_virus_scan:
         return NoScanner()
-    return None if settings.scanner_url is None else Clamd(settings.scanner_url)
+    return None if settings.scanner_url is None else ClamdScanner(settings.scanner_url)
 
 
-def _sandbox_pages(db: Database, catalogues: Catalogues) -> list[BaseRoute]:
-    return [*MailboxPages(db, Pages(db.deployment, SANDBOX_TEMPLATES, catalogues)).routes()]
+def _sandbox_pages(db: Database, catalogues: TranslationCatalogues) -> list[BaseRoute]:
+    return [*MailboxPages(db, PageRenderer(db.deployment, SANDBOX_TEMPLATES, catalogues)).routes()]
 
 
-def _figures(settings: Settings) -> CardTestingLimits:
-    return STRICT if settings.card_testing_mode == "strict" else LOOSE
+def _card_testing_limits(settings: Settings) -> CardTestingLimits:
+    return STRICT_LIMITS if settings.card_testing_mode == "strict" else LOOSE_LIMITS
 
 
-def _duties(
+def _build_background_tasks(
     settings: Settings,
     db: Database,
-    outbound: Outbound,
-    provider: Provider | None,
-    catalogues: Catalogues,
+    outbound: OutboundClient,
+    provider: ConnectedProvider | None,
+    catalogues: TranslationCatalogues,
     telemetry: Telemetry,
     blobs: Blobs,
-) -> Duties:
-    return duties(
+) -> BackgroundTasks:
+    return build_background_tasks(
         db,
         outbound,
         provider,
-        None if provider is None else provider.reports(),
-        None if provider is None else provider.looks(),
-        mail_of(settings, db),
+        None if provider is None else provider.payout_reports(),
+        None if provider is None else provider.refund_status_reader(),
+        build_mail_transport(settings, db),
         catalogues,
-        _figures(settings),
-        Rules(settings.disbursement_min_donations),
+        _card_testing_limits(settings),
+        DisbursementRules(settings.disbursement_min_donations),
         telemetry,
-        settings.heads_folder,
-        refreshing(settings, db.deployment.receivers, outbound, telemetry),
-        refreshing_lists(settings, db.deployment.receivers, outbound, telemetry),
-        settings.name_match_threshold or CERTAIN,
-        MailHostsOfSandbox() if settings.sandbox else MailHostsOnUse(),
+        settings.audit_heads_folder,
+        build_register_refreshing(settings, db.deployment.receivers, outbound, telemetry),
+        build_watchlist_refreshing(settings, db.deployment.receivers, outbound, telemetry),
+        settings.name_match_threshold or CERTAIN_SCORE,
+        SandboxMailHosts() if settings.sandbox else LazyMailHosts(),
         blobs,
         _scanner(settings),
         Screener(),
-        accounts_of(settings),
-        Kept(timedelta(settings.rejected_retention_days), timedelta(settings.accepted_retention_days)),
+        own_bank_accounts(settings),
+        RetentionPeriods(timedelta(settings.rejected_retention_days), timedelta(settings.accepted_retention_days)),
     )
 
 
-async def _documents(settings: Settings, db: Database, telemetry: Telemetry) -> tuple[CopyWatch, Blobs]:
+async def _build_document_storage(settings: Settings, db: Database, telemetry: Telemetry) -> tuple[CopyWatch, Blobs]:
     """Where documents are kept, and whether this database is one of those that may remove any."""
-    storage = storage_of(settings)
+    storage = build_storage(settings)
     watch = CopyWatch(db, storage, settings.dsn, telemetry)
-    await watch.look()
-    return watch, Blobs(storage, db.deployment.vault, db.deployment.identity, watch.confirm)
+    await watch.check()
+    return watch, Blobs(storage, db.deployment.vault, db.deployment.identity, watch.confirm_ownership)
 
 
 async def build_services(
@@ -352,30 +366,35 @@ async def build_services(
     *,
     clock: MovableClock | None = None,
     telemetry: Telemetry | None = None,
-    catalogues: Catalogues | None = None,
+    catalogues: TranslationCatalogues | None = None,
 ) -> Services:
     """Connect to the database and compose. Raises OSError or asyncpg.PostgresError without a database."""
     clock = clock or BusinessClock(SystemClock())
-    telemetry, catalogues = telemetry or Telemetry(), catalogues or Catalogues()
-    db = await database.open_service(settings.dsn, deployment_of(settings, clock), size=settings.database_pool)
-    watch, blobs = await _documents(settings, db, telemetry)
+    telemetry, catalogues = telemetry or Telemetry(), catalogues or TranslationCatalogues()
+    db = await database.connect_service(settings.dsn, build_deployment(settings, clock), size=settings.database_pool)
+    watch, blobs = await _build_document_storage(settings, db, telemetry)
     limiter = RateLimiter()
     guard = KeyGuard(db, clock, limiter, _limits(settings))
-    outbound = Outbound(db.deployment.receivers, identity=db.deployment.identity)
+    outbound = OutboundClient(db.deployment.receivers, identity=db.deployment.identity)
     pages = [*assets.ROUTES, *reports.routes(telemetry, clock), *_people_pages(db, catalogues, limiter, outbound)]
-    provider, provider_app = provider_of(settings, db, outbound, telemetry, catalogues)
-    work = None if provider is None else PaymentWork(db, provider, _figures(settings))
-    rules, looks = Rules(settings.disbursement_min_donations), provider.looks() if provider else None
+    provider, provider_app = build_provider(settings, db, outbound, telemetry, catalogues)
+    work = None if provider is None else PaymentContext(db, provider, _card_testing_limits(settings))
+    rules, looks = (
+        DisbursementRules(settings.disbursement_min_donations),
+        provider.refund_status_reader() if provider else None,
+    )
     pages += [] if work is None else _giving_pages(settings, work, looks, catalogues, rules)
     pages += _sandbox_pages(db, catalogues) if settings.sandbox else []
-    background = Background(db, _duties(settings, db, outbound, provider, catalogues, telemetry, blobs), telemetry)
-    checker = Checker(telemetry.upload_checked)
-    intake = Intake(db, checker, blobs, scans=not settings.unscanned)
-    pages += [*_agent_pages(db, catalogues), *_payee_pages(db, catalogues), *DocumentPages(db, blobs).routes()]
+    background = BackgroundWorker(
+        db, _build_background_tasks(settings, db, outbound, provider, catalogues, telemetry, blobs), telemetry
+    )
+    checker = Checker(telemetry.record_upload_check)
+    intake = UploadIntake(db, checker, blobs, scans=not settings.skips_virus_scan)
+    pages += [*_agent_pages(db, catalogues), *_payee_pages(db, catalogues), *DownloadPages(db, blobs).routes()]
     pages += _form_pages(db, catalogues, intake, limiter)
     routes = [*ROUTES, refund_routes(rules)]
     if settings.sandbox and work is not None:
-        tools = _simulation(work, payment_simulator_of(settings, db), rules)
+        tools = _simulation(work, build_payment_simulator(settings, db), rules)
         routes.append(sandbox_routes(SandboxClock(background, clock), tools))
     return Services(
         settings,
@@ -394,6 +413,6 @@ async def build_services(
         provider_app,
         routes=routes,
         pages=pages,
-        checks=readiness.checks(db, lambda revision: migrations.State(revision).refusal),
+        checks=readiness.readiness_checks(db, lambda revision: migrations.State(revision).refusal),
         events=EVENT_TYPES,
     )

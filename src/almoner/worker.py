@@ -16,9 +16,9 @@ from almoner.platform.audit import chain as audit_chain
 from almoner.platform.business_clock import ClockWatch
 from almoner.platform.events import dispatcher
 from almoner.platform.jobs import queue
-from almoner.platform.jobs.processes import Pulse, Role
+from almoner.platform.jobs.processes import Heartbeat, Role
 from almoner.platform.jobs.wakeup import wait_for_work
-from almoner.platform.observability.failures import TROUBLE, failure
+from almoner.platform.observability.failures import DATABASE_ERRORS, failure_fields
 from almoner.screening.watchlists import service as watchlists
 from almoner.validation.decisions.reviews import service as reviews
 from almoner.wiring import Services
@@ -34,14 +34,14 @@ async def run(services: Services, role: Role, stop: asyncio.Event) -> None:
     Every server dispatches events too; only a worker (``role`` says) chains audit entries and runs jobs, sweeps and
     deliveries.
     """
-    pulse = Pulse(services.db, role, services.telemetry, services.limiter.set_servers)
+    pulse = Heartbeat(services.db, role, services.telemetry, services.limiter.set_server_count)
     watch = ClockWatch(services.db, services.clock, pulse, services.telemetry)
-    await watch.look()
+    await watch.check()
     await pulse.beat()
     async with asyncio.TaskGroup() as group:
         background = services.background
         group.create_task(background.dispatcher.run(stop) if role == "server" else background.run(stop))
-        group.create_task(_note(services, stop))
+        group.create_task(_record_uses_and_metrics(services, stop))
         if services.settings.sandbox:
             group.create_task(watch.run(stop))
         group.create_task(pulse.run(stop))
@@ -53,29 +53,29 @@ async def drain(services: Services) -> None:
     await services.background.drain()
 
 
-async def _note(services: Services, stop: asyncio.Event) -> None:
+async def _record_uses_and_metrics(services: Services, stop: asyncio.Event) -> None:
     """Every few seconds: write down which keys were used, and measure what waits."""
     turns = count()
     while not stop.is_set():
         await wait_for_work(stop, _NOTE_SECONDS)
         try:
-            await services.guard.write_uses()
+            await services.guard.flush_uses()
             async with services.db.read() as tx:
-                services.telemetry.dispatch_lag.set(await dispatcher.lag(tx))
-                services.telemetry.audit_waiting.set(await audit_chain.waited(tx))
-                figures = await queue.figures(tx)
-                services.telemetry.tested_partners.set(len(await brakes.alerts(tx)))
+                services.telemetry.dispatch_lag.set(await dispatcher.lag_seconds(tx))
+                services.telemetry.audit_waiting.set(await audit_chain.longest_wait_seconds(tx))
+                figures = await queue.queue_metrics(tx)
+                services.telemetry.tested_partners.set(len(await brakes.active_alerts(tx)))
                 services.telemetry.disputes_open.set(await disputes.count_open(tx))
                 services.telemetry.refunds_refused.set(await refunds.count_unsent(tx))
-                await bank_lines.measure(tx, services.telemetry)
-                await registers.measure(tx, services.telemetry)
-                await watchlists.measure(tx, services.telemetry)
-                await reviews.measure(tx, services.telemetry)
-                await verifications.measure(tx, services.telemetry)
-                await payees.measure(tx, services.telemetry)
+                await bank_lines.collect_metrics(tx, services.telemetry)
+                await registers.collect_metrics(tx, services.telemetry)
+                await watchlists.collect_metrics(tx, services.telemetry)
+                await reviews.collect_metrics(tx, services.telemetry)
+                await verifications.collect_metrics(tx, services.telemetry)
+                await payees.collect_metrics(tx, services.telemetry)
                 if next(turns) % _TURNS_OF_HISTORY == 0:
-                    await reviews.measure_decided(tx, services.telemetry)
+                    await reviews.collect_decision_metrics(tx, services.telemetry)
             for state, jobs in asdict(figures).items():
                 services.telemetry.queue.labels(state).set(jobs)
-        except TROUBLE as error:
-            services.telemetry.log("notes_wait", services.clock.wall(), **failure(error))
+        except DATABASE_ERRORS as error:
+            services.telemetry.log("notes_wait", services.clock.real_now(), **failure_fields(error))

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from almoner.access.people.domain import OPERATORS, Person, Realm, members_of
+from almoner.access.people.domain import OPERATORS, Person, Realm, member_realm
 from almoner.access.sign_ins.service import links
 from tests.support import people
 from tests.support.browsing import Browser
@@ -38,7 +38,7 @@ async def browser(service: Service) -> AsyncIterator[Open]:
 @pytest.fixture
 def realm(tenant: Tenant) -> Realm:
     """The members of a fresh partner."""
-    return members_of(tenant.partner)
+    return member_realm(tenant.partner)
 
 
 @pytest.fixture
@@ -50,7 +50,7 @@ def home(service: Service, tenant: Tenant) -> str:
 async def token(service: Service, person: Person) -> str:
     """Of a new invitation."""
     async with service.db.write() as tx:
-        return links.token(tx, await links.invite(tx, person))
+        return links.link_token(tx, await links.send_invitation(tx, person))
 
 
 def chosen(password: str = NEW) -> dict[str, str]:
@@ -102,8 +102,8 @@ async def test_looking_at_a_link_uses_nothing_up(service: Service, browser: Open
 
 
 async def test_a_link_of_other_people_opens_nothing(service: Service, browser: Open, realm: Realm, home: str) -> None:
-    other = members_of((await service.tenant()).partner)
-    name = f"op-{service.clock.wall().timestamp()}@example.org"
+    other = member_realm((await service.tenant()).partner)
+    name = f"op-{service.clock.real_now().timestamp()}@example.org"
     secrets = [
         await token(service, await people.person(service, other, "amina@example.org", password=None)),
         await token(service, await people.person(service, OPERATORS, name, password=None)),
@@ -165,7 +165,7 @@ async def test_the_addresses_of_sign_in_pages_go_to_the_mailbox_alone(
     service: Service, browser: Open, realm: Realm, home: str, tenant: Tenant, api: Client
 ) -> None:
     await people.person(service, realm, "amina", email="Amina.K@Example.org")
-    other = members_of((await service.tenant()).partner)
+    other = member_realm((await service.tenant()).partner)
     await people.person(service, other, "amina", email="amina.k@example.org")
     texts = set()
     for email in ("amina.k@example.ORG", "nobody@example.org"):

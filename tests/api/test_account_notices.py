@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from almoner.giving.account_notices import service as notices
-from almoner.giving.account_notices.domain import ANSWERED_WITHIN
+from almoner.giving.account_notices.domain import RESPONSE_PERIOD
 from almoner.giving.disbursing.payee_bank_accounts import service as payees
 from almoner.giving.disbursing.payee_bank_accounts.domain import PayeeAccount
 from tests.api.test_payee_changes import approve, propose
@@ -79,10 +79,10 @@ async def test_what_the_nonprofit_saw_when_it_confirmed_is_not_told_again(
     assert await mails(service, api, mail["to"]) == []
     assert (await answered(browser, mail)).status_code == 303
     async with service.db.read() as tx:
-        [account] = await payees.approved_of(tx, (await bank_account(service, made)).organisation_id)
+        [account] = await payees.approved_accounts_of(tx, (await bank_account(service, made)).organisation_id)
     assert await mails(service, api, mail["to"]) == []
     async with service.db.write() as tx:
-        await notices.tell(tx, account.id, None)
+        await notices.notify_nonprofit(tx, account.id, None)
     changed = await propose(service, made["organisationId"])
     [told] = await mails(service, api, mail["to"])
     assert changed.masked_number in told["text"]
@@ -91,7 +91,7 @@ async def test_what_the_nonprofit_saw_when_it_confirmed_is_not_told_again(
 async def bank_account(service: Service, record: dict[str, Any]) -> PayeeAccount:
     """The newest account of a verification's nonprofit."""
     async with service.db.read() as tx:
-        named = await payees.newest(tx, None, 50)
+        named = await payees.newest_accounts(tx, None, 50)
         of = tx.ids.parse("organisation", record["organisationId"])
     return next(one for one in named if one.organisation_id == of)
 
@@ -175,7 +175,7 @@ async def test_h1_h2_programs_that_open_links_deny_nothing_and_links_end(
         unknown = await browser.open(wrong)
         assert (unknown.status_code, "This link is not valid" in unknown.text) == (404, True)
     assert (await read(service, account)).status == "proposed"
-    service.clock.advance(days=ANSWERED_WITHIN.days + 1)
+    service.clock.advance(days=RESPONSE_PERIOD.days + 1)
     late = await browser.post(page.url.path, form)
     assert late.status_code == 303
     over = await browser.open(late.headers["location"])

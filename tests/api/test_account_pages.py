@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator, Callable
 import pytest
 
 from almoner.access.people import service as all_people
-from almoner.access.people.domain import OPERATORS, Realm, members_of
+from almoner.access.people.domain import OPERATORS, Realm, member_realm
 from tests.support import people
 from tests.support.browsing import Browser
 from tests.support.people import PASSWORD
@@ -32,7 +32,7 @@ async def browser(service: Service) -> AsyncIterator[Open]:
 @pytest.fixture
 def realm(tenant: Tenant) -> Realm:
     """The members of a fresh partner."""
-    return members_of(tenant.partner)
+    return member_realm(tenant.partner)
 
 
 @pytest.fixture
@@ -163,7 +163,7 @@ async def test_a_cookie_of_another_realm_opens_nothing(
     other = await service.tenant()
     there = "/account/" + service.db.deployment.ids.text("partner", other.partner.id)
     await people.person(service, realm, "amina@example.org", "owner")
-    await people.person(service, members_of(other.partner), "amina@example.org", "owner")
+    await people.person(service, member_realm(other.partner), "amina@example.org", "owner")
     one = browser()
     await signed_in(one, home)
     [cookie] = [name for name in one.cookies if "member" in name]
@@ -202,7 +202,7 @@ async def test_who_is_deactivated_is_out_with_the_next_click(
     assert (await one.get(home)).status_code == 200
     async with service.db.write() as tx:
         locked = await all_people.lock(tx, realm, person.id)
-        await all_people.change_profile(tx, locked, {**locked.profile, "active": False})
+        await all_people.update_profile(tx, locked, {**locked.profile, "active": False})
     assert (await one.get(home)).status_code == 303
     await one.get(f"{home}/sign-in")
     answer = await one.post(f"{home}/sign-in", user_name="amina@example.org", password=PASSWORD)
@@ -297,7 +297,7 @@ async def test_a_cookie_that_was_there_before_is_worth_nothing_after(
 async def test_sign_ins_end_by_themselves_sooner_for_operators(
     service: Service, browser: Open, realm: Realm, home: str
 ) -> None:
-    name = f"idle-{service.clock.wall().timestamp()}@example.org"
+    name = f"idle-{service.clock.real_now().timestamp()}@example.org"
     operator = await people.person(service, OPERATORS, name, "reviewer")
     await people.person(service, realm, name)
     member, one = browser(), browser()
@@ -357,7 +357,7 @@ async def test_a_proof_is_asked_for_before_what_is_sensitive(
 
 
 async def test_operators_set_up_a_second_factor_before_anything_else(service: Service, browser: Open) -> None:
-    name = f"op-{service.clock.wall().timestamp()}@example.org"
+    name = f"op-{service.clock.real_now().timestamp()}@example.org"
     person = await people.person(service, OPERATORS, name, "finance")
     one = browser()
     await signed_in(one, "/operator", name)

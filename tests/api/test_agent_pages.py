@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from almoner.platform.database.transactions import Partner
-from almoner.platform.pages.translations import Catalogues
+from almoner.platform.pages.translations import TranslationCatalogues
 from almoner.validation.agents import service as agents
 from almoner.validation.agents.domain import Agent
 from tests.support import factories
@@ -187,12 +187,12 @@ async def test_links_that_are_over_used_or_unknown_say_so(service: Service, api:
     assert (await browser.open(f"/confirm/{made['id']}/more")).status_code == 404
 
 
-@pytest.mark.parametrize("language", Catalogues().offered)
+@pytest.mark.parametrize("language", TranslationCatalogues().offered)
 async def test_no_page_of_an_applicant_speaks_of_gifts(
     service: Service, api: Client, browser: Browser, language: str
 ) -> None:
     """What a page only says, as after confirming, has the footer of the pages that led to it."""
-    donors = str(Catalogues().language(language).html("page.footer"))
+    donors = str(TranslationCatalogues().language(language).html("page.footer"))
     _, mail = await applied(service, api, language=language)
     page = await browser.open(path_of(link_in(mail)))
     done = await browser.open((await browser.post(page.url.path, confirm="yes")).headers["location"])

@@ -2,10 +2,10 @@
 
 from uuid import UUID
 
-from almoner.platform.database.transactions import EVERYONE, Partner
+from almoner.platform.database.transactions import ALL_PARTNERS, Partner
 from almoner.validation.agents import confirming
 from almoner.validation.agents import service as agents
-from almoner.validation.agents.codes import MAILS_TO_ONE_ADDRESS, SANDBOX_MAILS
+from almoner.validation.agents.codes import EMAILS_PER_ADDRESS, SANDBOX_LIMIT_FACTOR
 from almoner.validation.agents.domain import Agent, AgentVerification
 from tests.support import factories
 from tests.support.agents import PATH, create, mail_to
@@ -36,7 +36,7 @@ async def test_an_address_that_nobody_confirmed_passes_by_no_domain(
     made = await unchecked(service, tenant, somebody())
     async with service.db.read() as tx:
         assert (await agents.get(tx, tenant.partner, made.id)).status == "pending_review"
-        steps = {step.name: step for step, _ in await agents.steps(tx, made.id)}
+        steps = {step.name: step for step, _ in await agents.list_steps(tx, made.id)}
         reasons = await tx.fetchval("select reasons from review where subject_id = $1", made.id)
     assert steps["domain_agreement"].verdict == "pass"
     assert (steps["email_confirmation"].verdict, steps["email_confirmation"].code) == ("unknown", "email_not_confirmed")
@@ -51,7 +51,7 @@ async def test_an_address_has_its_share_of_mails_whichever_verifications_send_th
 ) -> None:
     address = somebody()
     first = await create(service, api, email=address)
-    share = MAILS_TO_ONE_ADDRESS[0][1] * SANDBOX_MAILS
+    share = EMAILS_PER_ADDRESS[0][1] * SANDBOX_LIMIT_FACTOR
     first_id = service.db.deployment.ids.parse("agentverification", first["id"])
     assert first_id is not None
     await mails(service, tenant.partner, first_id, share - 1)
@@ -60,15 +60,15 @@ async def test_an_address_has_its_share_of_mails_whichever_verifications_send_th
     withheld_id = service.db.deployment.ids.parse("agentverification", withheld["id"])
     assert withheld_id is not None
     async with service.db.read() as tx:
-        told = [(step.name, step.verdict, step.code) for step, _ in await agents.steps(tx, withheld_id)]
+        told = [(step.name, step.verdict, step.code) for step, _ in await agents.list_steps(tx, withheld_id)]
         assert told[0] == ("confirmation_mail", "warn", "address_has_its_share")
     async with service.db.write() as tx:
-        assert not await confirming.send_again(tx, withheld_id), "nor by asking again"
+        assert not await confirming.resend_confirmation(tx, withheld_id), "nor by asking again"
 
 
 async def mails(service: Service, partner: Partner, verification_id: UUID, count: int) -> None:
     async with service.db.write() as tx:
         made = await agents.get(tx, partner, verification_id)
-        assert await agents.get(tx, EVERYONE, made.id) == made
+        assert await agents.get(tx, ALL_PARTNERS, made.id) == made
         for _ in range(count):
-            assert await confirming.send(tx, made)
+            assert await confirming.send_confirmation(tx, made)

@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from almoner.platform.database.transactions import EVERYONE
+from almoner.platform.database.transactions import ALL_PARTNERS
 from almoner.validation.agents import service as agents_service
-from almoner.validation.requests.domain import MOST_CORRECTIONS
+from almoner.validation.requests.domain import MAX_CORRECTIONS
 from tests.support import agents, appeals
 from tests.support.applications import PERSON, Form, configured, invited
 from tests.support.browsing import Browser
@@ -207,10 +207,10 @@ async def test_u1_no_address_is_written_to_more_often_than_it_may_be(service: Se
     form, made, home = await sent(service, api, own)
     verification = service.db.deployment.ids.parse("agentverification", made["agentVerificationId"])
     async with service.db.write() as tx:  # the sandbox's share of an hour, of somebody else's applications
-        other = await agents_service.correct(tx, EVERYONE, await _another(service, api), full)
+        other = await agents_service.correct_email(tx, ALL_PARTNERS, await _another(service, api), full)
         assert other is not None
         sql = "insert into agent_confirmation (id, verification_id, sent_at) values ($1, $2, $3)"
-        await tx.executemany(sql, [(tx.new_id(), other.id, tx.wall) for _ in range(99)])
+        await tx.executemany(sql, [(tx.new_id(), other.id, tx.real_now) for _ in range(99)])
     await form.browser.open(home)
     assert (await form.browser.post(f"{home}/email", {"email": full.upper()})).status_code == 429
     after = await shown(api, made)
@@ -306,7 +306,7 @@ async def test_u2_what_cannot_be_a_number_is_told_beside_its_field(service: Serv
 async def test_u2_a_number_is_corrected_five_times_and_not_once_it_is_decided(service: Service, api: Client) -> None:
     form, made, home = await sent(service, api, somebody(), "99-1234520")
     csrf = form.browser.csrf
-    for number in range(MOST_CORRECTIONS):
+    for number in range(MAX_CORRECTIONS):
         given = {"registry": "IRS", "number": f"99-123453{number}", "csrf": csrf}
         assert (await form.browser.post(f"{home}/number", given)).status_code == 303
         await service.drain()

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from almoner.platform.database.transactions import EVERYONE
+from almoner.platform.database.transactions import ALL_PARTNERS
 from almoner.validation.decisions.appeals import service as services
 from tests.support import appeals
 from tests.support.applications import PERSON, Form, invited
@@ -43,7 +43,7 @@ async def reversed_appeal(service: Service, api: Client, browser: Browser, done:
     assert answer.status_code == 303, answer.text
     appeal = (await shown(api, done))["appeal"]
     async with service.db.read() as tx:
-        appellant = (await services.get(tx, EVERYONE, appeals.id_of(service, appeal))).appellant
+        appellant = (await services.get(tx, ALL_PARTNERS, appeals.id_of(service, appeal))).appellant
     await appeals.decide(service, appeal, "accepted")
     after = await ended(service, api, done)
     return appellant, after["agentVerification"]["status"]

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from almoner.validation.applications.configurations.domain import LONGEST_ANSWERS, LONGEST_LABEL, MOST_FIELDS
+from almoner.validation.applications.configurations.domain import MAX_ANSWER_LENGTHS, MAX_LABEL_LENGTH, MAX_FIELDS
 from tests.support import factories, webhooks
 from tests.support.applications import PERSON, Form, configured, invited
 from tests.support.client import Client, data
@@ -18,17 +18,22 @@ SIGNS = {"of one byte": "&", "of three bytes": "漢", "of four bytes": "𠮷"}
 @pytest.mark.parametrize("sign", SIGNS.values(), ids=list(SIGNS))
 async def test_every_question_answered_at_its_full_length_is_sent(service: Service, api: Client, sign: str) -> None:
     fields = [
-        {"id": f"{'a' * 37}{place:03}", "type": "long_text", "required": True, "labels": {"en": "漢" * LONGEST_LABEL}}
-        for place in range(MOST_FIELDS)
+        {
+            "id": f"{'a' * 37}{place:03}",
+            "type": "long_text",
+            "required": True,
+            "labels": {"en": "漢" * MAX_LABEL_LENGTH},
+        }
+        for place in range(MAX_FIELDS)
     ]
     made = await configured(api, name=f"Largest {sign}", checks=["compliance"], partnerFields=fields)
     form = Form(service, await invited(api, hostedConfigId=made["id"]))
     await form.open()
-    answers = {str(field["id"]): sign * LONGEST_ANSWERS["long_text"] for field in fields}
+    answers = {str(field["id"]): sign * MAX_ANSWER_LENGTHS["long_text"] for field in fields}
     posted = {f"q-{name}": answer for name, answer in answers.items()}
     await form.answer("/questions", posted)
     # Coming back shows all of it, and it is as long as it was.
-    assert (await form.page("/questions")).count(sign.replace("&", "&amp;") * LONGEST_ANSWERS["long_text"]) == 30
+    assert (await form.page("/questions")).count(sign.replace("&", "&amp;") * MAX_ANSWER_LENGTHS["long_text"]) == 30
     # One sign more in one of them is refused in words beside it, and loses none of the others.
     await form.browser.open(f"{form.home}/questions")
     refused: Any = await form.browser.post(f"{form.home}/questions", {**posted, next(iter(posted)): sign * 5_001})

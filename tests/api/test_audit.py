@@ -144,14 +144,14 @@ def picture() -> bytes:
 
 def audited(service: Service) -> list[Endpoint]:
     """Routes that write or show a secret; those that remove something last, the innermost first."""
-    found = [endpoint for endpoint in service.endpoints if endpoint.writes or endpoint.shows_secret]
+    found = [endpoint for endpoint in service.endpoints if endpoint.is_write or endpoint.shows_secret]
     return sorted(found, key=lambda endpoint: (endpoint.method == "DELETE", -len(endpoint.path)))
 
 
 async def test_v8_every_writing_route_and_every_secret_read_leaves_one_entry(world: World) -> None:
     ids = world.service.db.deployment.ids
     async with world.service.db.read() as tx:
-        key = await keys.find(tx, world.tenant.secret)
+        key = await keys.find_by_secret(tx, world.tenant.secret)
     assert key is not None
     routes = audited(world.service)
     assert {"createCategory", "createDonationSession", "getWebhookSubscription", "simulate"} <= {
@@ -186,7 +186,7 @@ async def test_v8_calls_that_fail_leave_no_entry(world: World, publishable: Clie
         for name, mark in endpoint.path_parameters.items():
             assert mark is not None
             path = path.replace(f"{{{name}}}", stranger(mark.type))
-        broken = {"content": b"[", "headers": {"Content-Type": "application/json"}} if endpoint.writes else {}
+        broken = {"content": b"[", "headers": {"Content-Type": "application/json"}} if endpoint.is_write else {}
         for client, options in ((world.api, broken), (publishable, {})):
             answer = await client.request(endpoint.method, path, **options)
             assert answer.status_code >= 400, endpoint.route

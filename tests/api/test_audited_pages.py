@@ -12,7 +12,7 @@ import pytest
 from starlette.routing import Route
 
 from almoner.access.members import service as members
-from almoner.access.people.domain import OPERATORS, Person, members_of
+from almoner.access.people.domain import OPERATORS, Person, member_realm
 from almoner.access.sign_ins import service as sign_ins
 from almoner.access.sign_ins.domain import Browser as Device
 from almoner.access.sign_ins.service import links
@@ -84,7 +84,7 @@ async def test_v8_every_page_that_takes_a_form_leaves_an_entry(
 ) -> None:
     doing, ids = Doing(service), service.db.deployment.ids
     home = f"/account/{ids.text('partner', tenant.partner.id)}"
-    realm = members_of(tenant.partner)
+    realm = member_realm(tenant.partner)
     owner = await people.person(service, realm, "ann@example.org", "owner")
     secret = await people.authenticator(service, owner)
     await browser.open(f"{home}/sign-in")
@@ -100,7 +100,7 @@ async def test_v8_every_page_that_takes_a_form_leaves_an_entry(
 
 async def what_owners_do(doing: Doing, tenant: Tenant, browser: Browser, home: str) -> None:
     service, ids = doing.service, doing.service.db.deployment.ids
-    person = await people.person(service, members_of(tenant.partner), "bo@example.org", "developer")
+    person = await people.person(service, member_realm(tenant.partner), "bo@example.org", "developer")
     async with service.db.write() as tx:
         group = await members.create_group(tx, tenant.partner, {"displayName": "Bookkeepers"}, [person.id])
     await doing.post(browser, home, "/groups", {"group": ids.text("group", group.id), "role": "finance"})
@@ -148,7 +148,7 @@ async def what_everybody_does(doing: Doing, owner: Person, browser: Browser, hom
 async def by_links(doing: Doing, owner: Person, browser: Browser, home: str) -> None:
     new = await people.person(doing.service, owner.realm, "new@example.org", "read_only", password=None)
     async with doing.service.db.write() as tx:
-        invitation = links.token(tx, await links.invite(tx, new))
+        invitation = links.link_token(tx, await links.send_invitation(tx, new))
     await browser.open(f"{home}/forgotten")
     await browser.post(f"{home}/forgotten", {"user_name": "ann@example.org"})
     await doing.service.drain()

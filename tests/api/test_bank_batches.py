@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from almoner.giving.banking.bank_statements import service as lines
-from almoner.giving.banking.bank_statements.batches import at_once
-from almoner.giving.banking.payment_files.domain import BankFile, Ordered
+from almoner.giving.banking.bank_statements.batches import match_batch_total
+from almoner.giving.banking.payment_files.domain import PaymentFile, ReleasedTransfer
 from almoner.kit.money import Money
 from tests.support import bank, camt, factories
 from tests.support.client import Client
@@ -23,7 +23,7 @@ async def partner(alone: Service) -> AsyncIterator[Client]:
     await api.close()
 
 
-async def filed(service: Service, partner: Client, count: int = 3) -> tuple[BankFile, list[str], int]:
+async def filed(service: Service, partner: Client, count: int = 3) -> tuple[PaymentFile, list[str], int]:
     """A released file of so many payouts, their end-to-end ids, and what they come to."""
     for _ in range(count):
         cause = await factories.nonprofit(service)
@@ -44,7 +44,7 @@ async def statuses(partner: Client) -> set[str]:
 async def kept(service: Service) -> list[tuple[str, str, str | None]]:
     """The lines, by their names: how they stand, and what they are."""
     async with service.db.read() as tx:
-        found = await lines.newest(tx, 100, every=True)
+        found = await lines.newest_lines(tx, 100, every=True)
     return sorted((one.movement.reference, one.status, one.matched_as) for one in found)
 
 
@@ -112,9 +112,9 @@ async def test_a_file_that_was_never_released_is_booked_by_nobody(
     assert await statuses(partner) == {"SENT"}
 
 
-def ordered(*rows: tuple[str, str, int, bool]) -> list[Ordered]:
+def ordered(*rows: tuple[str, str, int, bool]) -> list[ReleasedTransfer]:
     """Payments of files."""
-    return [Ordered(batch, end, Money(minor, "EUR"), came_back) for batch, end, minor, came_back in rows]
+    return [ReleasedTransfer(batch, end, Money(minor, "EUR"), came_back) for batch, end, minor, came_back in rows]
 
 
 TWO = ordered(("m-sepa", "a", 100, False), ("m-sepa", "b", 200, True), ("m-other", "c", 300, False))
@@ -134,5 +134,5 @@ TWO = ordered(("m-sepa", "a", 100, False), ("m-sepa", "b", 200, True), ("m-other
     ],
 )
 def test_only_one_way_to_come_to_the_sum_is_certain(text: str, minor: int, found: Sequence[str]) -> None:
-    assert [one.end_to_end_id for one in at_once(text, Money(minor, "EUR"), TWO)] == found
-    assert at_once(text, Money(minor, "USD"), TWO) == []
+    assert [one.end_to_end_id for one in match_batch_total(text, Money(minor, "EUR"), TWO)] == found
+    assert match_batch_total(text, Money(minor, "USD"), TWO) == []

@@ -6,7 +6,7 @@ from random import Random
 import pytest
 
 from almoner.giving.banking.bank_statements import checks, service
-from almoner.giving.banking.bank_statements.domain import Gap, StatementRefused
+from almoner.giving.banking.bank_statements.domain import StatementGap, StatementRefused
 from almoner.kit.errors import NotFound
 from almoner.platform.observability import selfcheck
 from tests.support import bank, camt
@@ -15,9 +15,9 @@ from tests.support.service import Service
 DAYS = 12
 
 
-async def gaps(alone: Service) -> list[Gap]:
+async def gaps(alone: Service) -> list[StatementGap]:
     async with alone.db.read() as tx:
-        return await service.gaps(tx, 100)
+        return await service.statement_gaps(tx, 100)
 
 
 async def named(alone: Service) -> list[str]:
@@ -59,7 +59,9 @@ async def test_m7_whatever_is_missing_is_found_in_any_order_and_nothing_else(alo
     for name in left_out:
         await bank.stated(alone, told[name][0])
     assert await named(alone) == []
-    assert not (await selfcheck.run(alone.db, [one for one in checks.checks if "follow" in one.name])).findings
+    assert not (
+        await selfcheck.run_selfcheck(alone.db, [one for one in checks.checks if "follow" in one.name])
+    ).findings
 
 
 def opening(content: bytes) -> bytes:
@@ -104,12 +106,12 @@ async def test_m7_what_is_missing_waits_until_it_is_imported_or_explained(alone:
     await bank.stated(alone, of("S1", 0, 5, day=1))
     await bank.stated(alone, of("S4", 8, 9, day=4))
     [gap] = await gaps(alone)
-    assert (gap.reference, gap.opening_minor, str(gap.day)) == ("S4", 8, "2026-03-04")
+    assert (gap.reference, gap.opening_minor, str(gap.data_date)) == ("S4", 8, "2026-03-04")
     async with alone.db.read() as tx:
-        assert [(one.what, one.minor) for one in await service.waiting(tx, 10) if one.what == "bank_statement"] == [
-            ("bank_statement", 8)
-        ]
-    outcome = await selfcheck.run(alone.db, checks.checks)
+        assert [
+            (one.what, one.minor) for one in await service.unreconciled_items(tx, 10) if one.what == "bank_statement"
+        ] == [("bank_statement", 8)]
+    outcome = await selfcheck.run_selfcheck(alone.db, checks.checks)
     assert [one.check.name for one in outcome.findings] == ["bank_lines.statements_follow"]
     for note in ("", "x" * 2001):
         with pytest.raises(StatementRefused, match="1 to 2000"):
@@ -120,7 +122,7 @@ async def test_m7_what_is_missing_waits_until_it_is_imported_or_explained(alone:
         await explain(alone, gap, "again")
 
 
-async def explain(alone: Service, gap: Gap, note: str) -> None:
+async def explain(alone: Service, gap: StatementGap, note: str) -> None:
     async with alone.db.write() as tx:
         await service.explain_gap(tx, gap.id, note=note, by="officer")
 
@@ -136,7 +138,7 @@ async def test_m7_exports_of_overlapping_days_bring_each_line_once(alone: Servic
         await bank.stated(alone, content, bank.all_own(tmp_path), mapping)
         assert await count(alone) - before == new
     async with alone.db.read() as tx:
-        waiting = await service.newest(tx, 100, every=False)
+        waiting = await service.newest_lines(tx, 100, every=False)
     assert {one.reason for one in waiting} == {"unknown"}, "none was told before"
     assert await named(alone) == []
 

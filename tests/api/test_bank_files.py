@@ -12,10 +12,10 @@ from lxml import etree
 
 from almoner.giving.banking.bank_statements import checks as line_checks
 from almoner.giving.banking.payment_files import checks, service
-from almoner.giving.banking.payment_files.domain import BankFileRefused
+from almoner.giving.banking.payment_files.domain import PaymentFileRefused
 from almoner.giving.disbursing.disbursements import flows as payout_flows
 from almoner.giving.disbursing.disbursements import service as payout_service
-from almoner.giving.disbursing.disbursements.domain import PayoutRefused
+from almoner.giving.disbursing.disbursements.domain import DisbursementRefused
 from almoner.giving.disbursing.payee_bank_accounts import service as payees
 from almoner.platform.observability import selfcheck
 from tests.support import bank, camt, factories
@@ -65,7 +65,7 @@ async def test_m11_a_file_is_valid_and_its_sums_are_the_payouts(
     await given(service_alone, partner, homeless=True)
     made = await bank.made(service_alone, bank.own(tmp_path, "USD"))
     assert made.file is not None
-    assert [one.money.minor for one in made.homeless] == [2437]
+    assert [one.money.minor for one in made.without_account] == [2437]
     content = await bank.released(service_alone, made.file)
     tree = etree.fromstring(content)
     etree.XMLSchema(etree.parse(str(SCHEMA))).assertValid(tree)
@@ -78,8 +78,8 @@ async def test_m11_a_file_is_valid_and_its_sums_are_the_payouts(
     assert {one.text for one in tree.iterfind(".//p:Cdtr/p:PstlAdr/p:TwnNm", SPACE)} == {"Berlin"}
     assert {one.text for one in tree.iterfind(".//p:Cdtr/p:PstlAdr/p:Ctry", SPACE)} == {"DE"}
     async with service_alone.db.read() as tx:
-        assert service.content(tx, await service.get(tx, made.file.id)) == content
-    assert not (await selfcheck.run(service_alone.db, checks.checks)).findings
+        assert service.released_content(tx, await service.get(tx, made.file.id)) == content
+    assert not (await selfcheck.run_selfcheck(service_alone.db, checks.checks)).findings
 
 
 async def test_m11_a_payout_is_in_one_file_and_a_file_is_released_once(
@@ -98,7 +98,7 @@ async def test_m11_a_payout_is_in_one_file_and_a_file_is_released_once(
     await bank.released(service_alone, second, by="one")  # 24.37 USD: one person may
     for refused in (service.release(tx, second.id, by="two"), service.withdraw(tx, second.id, note="x", by="two")):
         async with service_alone.db.write() as tx:
-            with pytest.raises(BankFileRefused, match="The file is released"):
+            with pytest.raises(PaymentFileRefused, match="The file is released"):
                 await refused
     assert (await bank.made(service_alone, ours)).file is None
 
@@ -111,7 +111,7 @@ async def test_m12_above_the_limit_somebody_else_releases(
     file = (await bank.made(service_alone, bank.own(tmp_path, "USD"), by="one")).file
     assert file is not None
     assert file.requires_second_approval
-    with pytest.raises(BankFileRefused, match="somebody else has to release it"):
+    with pytest.raises(PaymentFileRefused, match="somebody else has to release it"):
         await bank.released(service_alone, file, by="one")
     await bank.released(service_alone, file, by="two")
 
@@ -123,8 +123,8 @@ async def test_a_file_is_not_released_when_one_of_its_payouts_has_moved(
     file = (await bank.made(service_alone, bank.own(tmp_path, "USD"))).file
     assert file is not None
     (payout,) = await payouts(partner)
-    await payout_flows.confirm(service_alone.db, uuid_of(service_alone, "disbursement", payout["id"]))
-    with pytest.raises(BankFileRefused, match="withdraw it and make another one"):
+    await payout_flows.confirm_in_sandbox(service_alone.db, uuid_of(service_alone, "disbursement", payout["id"]))
+    with pytest.raises(PaymentFileRefused, match="withdraw it and make another one"):
         await bank.released(service_alone, file)
 
 
@@ -152,7 +152,7 @@ async def test_euros_go_by_sepa_where_sepa_is(service_alone: Service, partner: C
 async def test_the_day_of_a_file_is_near(service_alone: Service, tmp_path: Path) -> None:
     today = service_alone.clock.now().date()
     for day in (today - timedelta(days=1), today + timedelta(days=61)):
-        with pytest.raises(BankFileRefused, match="from today on"):
+        with pytest.raises(PaymentFileRefused, match="from today on"):
             await bank.made(service_alone, bank.own(tmp_path, "USD"), on=day)
 
 
@@ -183,7 +183,7 @@ async def test_m11_an_answer_confirms_and_returns_and_a_repeated_one_changes_not
     [other] = [one["id"] for one in await payouts(partner) if one["endToEndId"] == rejected]
     assert [ids.text("disbursement", one) for one in late.contradicted] == [other], "it was told as paid, too"
     async with service_alone.db.read() as tx:
-        held = await payout_service.holds(tx)
+        held = await payout_service.active_holds(tx)
     assert [(one.decided_by, other in one.note) for one in held] == [("rule", True)], "in the place of the return's"
     assert {one["endToEndId"]: one["status"] for one in await payouts(partner)}[rejected] == "RETURNED"
 
@@ -200,10 +200,10 @@ async def test_m11_a_rejection_is_not_believed_against_the_statement(service_alo
     assert (told.returned, told.contradicted, payout["status"]) == (0, [name], "PAID")
     assert (await gift(partner, made))["status"] == "DISBURSED"
     async with service_alone.db.read() as tx:
-        assert [(one.decided_by, payout["id"] in one.note) for one in await payout_service.holds(tx)] == [
+        assert [(one.decided_by, payout["id"] in one.note) for one in await payout_service.active_holds(tx)] == [
             ("rule", True)
         ]
-    with pytest.raises(PayoutRefused, match="import the one in which it came back"):
+    with pytest.raises(DisbursementRefused, match="import the one in which it came back"):
         await payout_flows.mark_returned(service_alone.db, name, "closed", recorded_by="officer")
     by_hand = "update disbursement set status = 'RETURNED', returned_at = paid_at where id = $1"
     with pytest.raises(asyncpg.CheckViolationError, match="has left by a line of our bank"):
@@ -215,7 +215,7 @@ async def test_m11_a_rejection_is_not_believed_against_the_statement(service_alo
     )
     [payout] = await payouts(partner)
     assert payout["status"] == "RETURNED"
-    outcome = await selfcheck.run(service_alone.db, line_checks.checks)
+    outcome = await selfcheck.run_selfcheck(service_alone.db, line_checks.checks)
     assert not outcome.findings
 
 
@@ -224,7 +224,7 @@ async def test_m11_no_file_is_released_after_its_day(service_alone: Service, par
     file = (await bank.made(service_alone, bank.own(tmp_path, "USD"))).file
     assert file is not None
     service_alone.clock.advance(days=1)
-    with pytest.raises(BankFileRefused, match="The day of the file is over"):
+    with pytest.raises(PaymentFileRefused, match="The day of the file is over"):
         await bank.released(service_alone, file)
     await bank.withdrawn(service_alone, file)
     await bank.in_a_file(service_alone)
@@ -242,7 +242,7 @@ async def test_m11_no_file_is_released_after_its_day(service_alone: Service, par
     ],
 )
 async def test_an_answer_that_is_none_is_refused(service_alone: Service, wrong: bytes, why: str) -> None:
-    with pytest.raises(BankFileRefused, match=why):
+    with pytest.raises(PaymentFileRefused, match=why):
         await bank.heard(service_alone, wrong)
 
 
@@ -251,7 +251,7 @@ async def test_m11_a_wrong_answer_changes_nothing(service_alone: Service, partne
     file = (await bank.made(service_alone, bank.own(tmp_path, "USD"))).file
     assert file is not None
     (known,) = await ends(partner)
-    with pytest.raises(BankFileRefused, match="no file of ours that went to the bank"):
+    with pytest.raises(PaymentFileRefused, match="no file of ours that went to the bank"):
         await bank.heard(service_alone, answer(file, (known, "ACSC")))
     await bank.released(service_alone, file)
     wrongs = {
@@ -261,7 +261,7 @@ async def test_m11_a_wrong_answer_changes_nothing(service_alone: Service, partne
         "named twice": answer(file, (known, "ACSC"), (known, "RJCT")),
     }
     for why, content in wrongs.items():
-        with pytest.raises(BankFileRefused, match=why):
+        with pytest.raises(PaymentFileRefused, match=why):
             await bank.heard(service_alone, content)
     assert [one["status"] for one in await payouts(partner)] == ["SENT"]
     assert (await bank.heard(service_alone, answer(file, whole="RJCT", version="03"))).returned == 1
@@ -331,10 +331,10 @@ async def test_m11_an_answer_that_tells_of_other_payments_than_ours_changes_noth
         "the file has no batch '.*-sepa'": right.replace(b"-other", b"-sepa"),
     }
     for why, content in wrongs.items():
-        with pytest.raises(BankFileRefused, match=why):
+        with pytest.raises(PaymentFileRefused, match=why):
             await bank.heard(service_alone, content)
     every = right.replace(b"pain.001", b"pain.008").replace(b"NbOfTxs>1<", b"NbOfTxs>9<").replace(b"-other", b"-x")
-    with pytest.raises(BankFileRefused, match=r"pain\.008.*; .*9 payments.*; .*no batch"):
+    with pytest.raises(PaymentFileRefused, match=r"pain\.008.*; .*9 payments.*; .*no batch"):
         await bank.heard(service_alone, every)
     assert [one["status"] for one in await payouts(partner)] == ["SENT"]
     assert (await bank.heard(service_alone, with_facts(right, total="24.370", amount=ours))).confirmed == 1
@@ -363,7 +363,7 @@ async def test_m11_an_answer_that_cannot_be_read_is_refused(
     await bank.released(service_alone, file)
     content = answer(file, ((await ends(partner))[0], "ACSC"), payments=1)
     assert place in content
-    with pytest.raises(BankFileRefused):
+    with pytest.raises(PaymentFileRefused):
         await bank.heard(service_alone, content.replace(place, wrong, 1))
     assert [one["status"] for one in await payouts(partner)] == ["SENT"]
 

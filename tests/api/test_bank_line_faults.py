@@ -11,7 +11,7 @@ from almoner.giving.accounting.suspense import service as suspense
 from almoner.giving.banking.bank_statements import service
 from almoner.giving.banking.bank_statements.checks import checks
 from almoner.giving.banking.bank_statements.domain import BankLine, StatementRefused
-from almoner.giving.banking.bank_statements.flows import Looked
+from almoner.giving.banking.bank_statements.flows import ImportProgress
 from almoner.giving.checkout.bank_transfers import service as transfers
 from almoner.kit.errors import NotFound
 from almoner.platform.observability import selfcheck
@@ -36,7 +36,7 @@ async def partner(alone: Service) -> AsyncIterator[Client]:
     await api.close()
 
 
-async def heard(alone: Service, *entries: Entry, name: str = "S1", opening: int = 0) -> Looked:
+async def heard(alone: Service, *entries: Entry, name: str = "S1", opening: int = 0) -> ImportProgress:
     """An officer has imported a statement in dollars."""
     return await bank.stated(alone, camt.statement(*entries, reference=name, currency="USD", opening=opening))
 
@@ -44,14 +44,14 @@ async def heard(alone: Service, *entries: Entry, name: str = "S1", opening: int 
 async def lines(alone: Service) -> dict[str, BankLine]:
     """All lines by the bank's references, the newest of each."""
     async with alone.db.read() as tx:
-        return {one.movement.reference: one for one in reversed(await service.newest(tx, 1000, every=True))}
+        return {one.movement.reference: one for one in reversed(await service.newest_lines(tx, 1000, every=True))}
 
 
 async def consistent(alone: Service) -> None:
     """The books balance, and no self-check finds anything but lines that wait."""
     await alone.drain()
     assert await books.balanced(alone)
-    outcome = await selfcheck.run(alone.db, CHECKS)
+    outcome = await selfcheck.run_selfcheck(alone.db, CHECKS)
     assert [(one.check.name, one.examples) for one in outcome.findings] == []
 
 
@@ -86,16 +86,16 @@ async def test_m7_a_line_that_is_refused_waits_and_the_next_go_on(alone: Service
     assert found["B2"].matched_as == "request"
     assert (await requests(partner))[0]["paidAmount"] == 700
     async with alone.db.write() as tx:
-        await service.dismiss(tx, found["B1"].id, note="noted by hand, mistyped", by="officer")
+        await service.dismiss_line(tx, found["B1"].id, note="noted by hand, mistyped", by="officer")
     await consistent(alone)
 
 
 async def test_m7_what_the_database_refuses_keeps_no_other_line_back(alone: Service, partner: Client) -> None:
     (_, first), (_, second) = [await held_short(alone, partner, name) for name in ("H1", "H2")]
     async with alone.db.write() as tx:
-        [one], [other] = [await suspense.with_reference(tx, named) for named in (first, second)]
-        await suspense.refunded_by_hand(tx, one.id, "R1", "sent by bank", "officer")
-        await suspense.refund(tx, other.id, "send it back", "officer")
+        [one], [other] = [await suspense.lock_by_reference(tx, named) for named in (first, second)]
+        await suspense.record_manual_refund(tx, one.id, "R1", "sent by bank", "officer")
+        await suspense.begin_refund(tx, other.id, "send it back", "officer")
     request = await asked(alone, partner, 700)
     await heard(alone, came("R1", -2400, second), came("B2", 700, request["reference"]), opening=9999)
     found = await lines(alone)
@@ -118,9 +118,9 @@ async def test_m7_of_two_alike_that_go_back_the_one_that_was_noted_may_be_told_l
     named = await reference(giving)
     await heard(alone, *(came(name, 2500, named) for name in ("N1", "N2", "N3")))
     async with alone.db.write() as tx:
-        first, second = await suspense.with_reference(tx, named)
-        await suspense.refunded_by_hand(tx, first.id, "OUT1", "sent by bank", "officer")
-        await suspense.refund(tx, second.id, "send it back", "officer")
+        first, second = await suspense.lock_by_reference(tx, named)
+        await suspense.record_manual_refund(tx, first.id, "OUT1", "sent by bank", "officer")
+        await suspense.begin_refund(tx, second.id, "send it back", "officer")
     for name in ("OUT2", "OUT1", "OUT3"):
         await heard(alone, came(name, -2500, named), name=f"S-{name}")
     found = await lines(alone)
@@ -154,7 +154,7 @@ async def test_people_assign_payouts_and_what_came_back_of_them(alone: Service, 
 
     async def assign(name: str) -> str:
         async with alone.db.write() as tx:
-            await service.assign_payout(tx, found[name].id, named, by="officer")
+            await service.assign_to_disbursement(tx, found[name].id, named, by="officer")
         return str((await payouts(partner))[0]["status"])
 
     with pytest.raises(StatementRefused, match="of another amount"):
@@ -181,7 +181,7 @@ async def test_people_assign_what_a_provider_paid_out(alone: Service, partner: C
 
     async def assign(name: str, reference: str = "po_1") -> None:
         async with alone.db.write() as tx:
-            await service.assign_report(tx, found[name].id, "test", reference, by="officer")
+            await service.assign_to_report(tx, found[name].id, "test", reference, by="officer")
 
     with pytest.raises(StatementRefused, match="of another amount"):
         await assign("B1")
@@ -191,7 +191,7 @@ async def test_people_assign_what_a_provider_paid_out(alone: Service, partner: C
     with pytest.raises(StatementRefused, match="another movement is that of what it names"):
         await assign("B3")
     async with alone.db.read() as tx:
-        assert await service.unbanked(tx, 10) == []
+        assert await service.missing_provider_payouts(tx, 10) == []
     assert (await lines(alone))["B2"].matched_as == "settlement"
 
 
@@ -203,13 +203,13 @@ async def test_m7_a_report_that_comes_to_nothing_waits_for_no_line(alone: Servic
     await imported(alone, even, "test")
     await heard(alone, came("B1", 5, "interest"))
     async with alone.db.read() as tx:
-        assert (await service.unbanked(tx, 10), await service.count_open(tx)) == ([], (1, 0))
+        assert (await service.missing_provider_payouts(tx, 10), await service.count_open(tx)) == ([], (1, 0))
     assert data(await partner.get(f"/v1/donations/{gift['id']}"))["settledAt"]
     alone.clock.advance(days=4)
     await heard(alone, came("B2", 5, "interest"), name="S2")
     alone.clock.advance(days=11)
     await heard(alone, came("B3", 5, "interest"), name="S3")
-    outcome = await selfcheck.run(alone.db, CHECKS)
+    outcome = await selfcheck.run_selfcheck(alone.db, CHECKS)
     assert "bank_lines.providers_paid" not in {one.check.name for one in outcome.findings}
 
 
@@ -225,7 +225,7 @@ async def test_m7_a_payout_that_was_taken_back_comes_with_the_next_one_and_is_ex
     await imported(alone, report(("payment", other, 25.0, 1.0), back, reference="po_again"), "test")
     await heard(alone, came("B1", 4800, "po_again"))
     async with alone.db.write() as tx:
-        await settlements.clear(
+        await settlements.clear_exception(
             tx, "test", "po_again", ("txn_failed", LineKind.PAYMENT, ""), cleared_by="officer", note="po_failed again"
         )
 
@@ -240,11 +240,11 @@ async def test_m7_a_payout_that_was_taken_back_comes_with_the_next_one_and_is_ex
         await explain("po_failed", "")
     alone.clock.advance(days=15)
     await bank.stated(alone, camt.statement(opening=4800, reference="S2", currency="USD", day="2026-03-03"))
-    outcome = await selfcheck.run(alone.db, checks)
+    outcome = await selfcheck.run_selfcheck(alone.db, checks)
     assert [one.check.name for one in outcome.findings] == ["bank_lines.providers_paid"]
     await explain("po_failed")
     async with alone.db.read() as tx:
-        assert await service.waiting(tx, 10) == []
+        assert await service.unreconciled_items(tx, 10) == []
     await consistent(alone)
     with pytest.raises(NotFound):
         await explain("po_failed")
@@ -262,8 +262,8 @@ async def test_m6_a_gift_that_was_accepted_goes_back_by_bank_under_its_reference
         await giving.sweep()
     await heard(alone, came("B1", 2500 if late else 2400, named))
     async with alone.db.write() as tx:
-        [held] = await suspense.with_reference(tx, named)
-        made = await transfers.accept(tx, held.id, "the donor called", "officer")
+        [held] = await suspense.lock_by_reference(tx, named)
+        made = await transfers.apply_to_donation(tx, held.id, "the donor called", "officer")
     gift = alone.db.deployment.ids.text("donation", made.id)
     data(await partner.post(f"/v1/donations/{gift}/refund", {}))
     await heard(alone, came("B2", -held.money.minor, f"back {named}"), name="S2", opening=held.money.minor)
@@ -286,9 +286,9 @@ async def test_people_assign_what_went_back_to_a_donor_without_the_reference(alo
             named = uuid_of(alone, "donation", gift["id"])
             if name == "B3":
                 with pytest.raises(StatementRefused, match="was it paid twice"):
-                    await service.assign_gift(tx, found[name].id, named, by="officer")
+                    await service.assign_to_donation(tx, found[name].id, named, by="officer")
                 break
-            await service.assign_gift(tx, found[name].id, named, by="officer")
+            await service.assign_to_donation(tx, found[name].id, named, by="officer")
     assert (await giving.donations())[0]["refundedAmount"] == 1000
 
 
@@ -301,5 +301,5 @@ async def test_what_the_database_says_of_a_row_is_not_kept(alone: Service) -> No
                 *(tx.new_id(), tx.now),
             )
     assert "Ada Byron" in str(refused.value)
-    assert "Ada Byron" not in service.said(refused.value)
-    assert "bank_statement_sha256_check" in service.said(refused.value)
+    assert "Ada Byron" not in service.refusal_text(refused.value)
+    assert "bank_statement_sha256_check" in service.refusal_text(refused.value)

@@ -232,23 +232,23 @@ async def test_m7_a_month_of_bank_lines_with_faults_of_every_kind_all_found_none
     for number, content in told:
         matched += (await bank.stated(own, content)).matched
         async with own.db.read() as tx:
-            missing = [one.reference for one in await service.gaps(tx, 100)]
+            missing = [one.reference for one in await service.statement_gaps(tx, 100)]
         assert missing == ([f"D{number}"] if number == late + 1 else []), "the statement before it is missing"
     matched += (await bank.stated(own, camt.statement(*month.euros, reference="E", currency="EUR"))).matched
     async with own.db.read() as tx:
         found = await tx.fetch("select bank_reference, reason, status from bank_statement_line")
         held = await tx.fetch("select split_part(provider_payment, '/', 1), reason from unallocated_payment")
-        unbanked = await service.unbanked(tx, 10_000)
+        unbanked = await service.missing_provider_payouts(tx, 10_000)
     waiting = Counter((month.twins.get(row[0], row[0]), row[1]) for row in found if row["status"] == "open")
     assert waiting == month.waiting
     assert Counter(tuple(row) for row in held) == month.held
-    assert {one.paid_out.reference for one in unbanked} == month.left["report"]
+    assert {one.payout.reference for one in unbanked} == month.left["report"]
     assert await left(own) == {name: month.left[name] for name in ("gift", "request", "payout")}
     assert await states(own) == month.states
     assert (len(found), matched) == (month.told, month.told - month.waiting.total())
     assert await books.in_bank(own, "USD") - before == month.arrived
     assert await books.balanced(own)
-    outcome = await selfcheck.run(own.db, CHECKS)
+    outcome = await selfcheck.run_selfcheck(own.db, CHECKS)
     assert [(one.check.name, one.examples) for one in outcome.findings] == []
     figures.write(
         "bank-month",

@@ -10,10 +10,10 @@ import pytest
 from almoner.giving.accounting.refunds import service as refunds
 from almoner.giving.accounting.suspense import service as suspense
 from almoner.giving.banking.bank_statements import service
-from almoner.giving.banking.bank_statements.domain import BankLine, Open, StatementRefused
+from almoner.giving.banking.bank_statements.domain import BankLine, OpenReason, StatementRefused
 from almoner.giving.disbursing.disbursements import service as holding
-from almoner.giving.disbursing.disbursements.domain import Rules
-from almoner.platform.database.transactions import EVERYONE, Partner
+from almoner.giving.disbursing.disbursements.domain import DisbursementRules
+from almoner.platform.database.transactions import ALL_PARTNERS, Partner
 from tests.support import bank, books, camt, factories
 from tests.support import giving as support
 from tests.support.client import Client
@@ -37,7 +37,7 @@ async def partner(alone: Service) -> AsyncIterator[Client]:
 async def lines(alone: Service) -> list[BankLine]:
     """All lines, the oldest first."""
     async with alone.db.read() as tx:
-        return (await service.newest(tx, 1000, every=True))[::-1]
+        return (await service.newest_lines(tx, 1000, every=True))[::-1]
 
 
 async def payment(alone: Service) -> str:
@@ -130,7 +130,7 @@ async def test_m7_one_account_in_two_spellings_is_one(alone: Service, partner: C
         await bank.stated(alone, camt.statement(moved, currency="USD", reference=f"S{rank}", account=account))
     assert [(one.account, one.matched_as, one.reason) for one in await lines(alone)] == [
         (camt.ACCOUNT, "donation", None),
-        (camt.ACCOUNT, None, Open.SEEN_BEFORE),
+        (camt.ACCOUNT, None, OpenReason.SEEN_BEFORE),
     ]
     assert await books.in_bank(alone, "USD") == 2500
 
@@ -158,19 +158,19 @@ async def test_m7_a_credit_that_is_taken_back_is_no_double_and_holds_payouts_bac
     named = await reference(giving)
     await taken_back(alone, named, named if worded else "")
     first, second = await lines(alone)
-    assert (first.matched_as, second.status, second.reason) == ("donation", "open", Open.TAKEN_BACK)
+    assert (first.matched_as, second.status, second.reason) == ("donation", "open", OpenReason.TAKEN_BACK)
     async with alone.db.read() as tx:
-        [hold] = await holding.holds(tx)
+        [hold] = await holding.active_holds(tx)
         gift = await tx.fetchrow("select id, partner_id, organisation_id from donation")
         assert gift is not None
         assert (hold.partner_id, hold.organisation_id) == (gift["partner_id"], gift["organisation_id"])
         assert hold.note.endswith("the bank has taken back what it told before, B1")
     async with alone.db.write() as tx:
         scope, organisation = Partner(gift["partner_id"]), gift["organisation_id"]
-        await holding.release(tx, scope, organisation, note="seen", decided_by="x", rules=Rules())
+        await holding.release_holds(tx, scope, organisation, note="seen", decided_by="x", rules=DisbursementRules())
     await bank.stated(alone, camt.statement(came("B9", 1, "interest"), currency="USD", reference="S3"))
     async with alone.db.read() as tx:
-        assert await holding.holds(tx) == [], "what people have released is not held again by the same line"
+        assert await holding.active_holds(tx) == [], "what people have released is not held again by the same line"
 
 
 async def test_m7_a_credit_that_is_taken_back_is_the_transfer_of_a_refund_that_people_begin(
@@ -184,10 +184,12 @@ async def test_m7_a_credit_that_is_taken_back_is_the_transfer_of_a_refund_that_p
     async with alone.db.read() as tx:
         donation = await tx.fetchval("select id from donation")
     async with alone.db.write() as tx:
-        await refunds.begin(tx, EVERYONE, donation, None, Rules(), started_by="officer", note="the bank took it back")
+        await refunds.begin_refund(
+            tx, ALL_PARTNERS, donation, None, DisbursementRules(), started_by="officer", note="the bank took it back"
+        )
     await alone.drain()
     async with alone.db.write() as tx:
-        await service.assign_gift(tx, line.id, donation, by="officer")
+        await service.assign_to_donation(tx, line.id, donation, by="officer")
     assert [one.matched_as for one in await lines(alone)] == ["donation", "donation_refund"]
     assert await books.in_bank(alone, "USD") == 0
     assert await books.balanced(alone)
@@ -208,7 +210,7 @@ async def test_m7_a_debit_that_is_taken_back_is_the_return_of_its_payout(alone: 
 
 
 async def test_all_that_is_wrong_with_a_file_is_told_at_once_with_its_line(alone: Service) -> None:
-    ahead = (max(alone.clock.now(), alone.clock.wall()) + timedelta(days=5)).date()
+    ahead = (max(alone.clock.now(), alone.clock.real_now()) + timedelta(days=5)).date()
     content = camt.statement(
         camt.entry("B1", 500, end_to_end="e" * 80),
         camt.entry("B2", 600, day="9999-12-31"),
@@ -269,12 +271,12 @@ async def test_m7_a_credit_that_is_taken_back_and_booked_again_leaves_the_gift_a
     await taken_back(alone, named)
     await bank.stated(alone, camt.statement(came("B2", 2500, named), currency="USD", reference="S3"))
     async with alone.db.write() as tx:
-        [held] = await suspense.with_reference(tx, named)
-        await suspense.refund(tx, held.id, "the bank took the first one back", "officer")
+        [held] = await suspense.lock_by_reference(tx, named)
+        await suspense.begin_refund(tx, held.id, "the bank took the first one back", "officer")
         donation = await tx.fetchval("select id from donation")
     await alone.drain()
     async with alone.db.write() as tx:
-        await service.assign_gift(tx, (await lines(alone))[1].id, donation, by="officer")
+        await service.assign_to_donation(tx, (await lines(alone))[1].id, donation, by="officer")
     assert [one.matched_as for one in await lines(alone)] == ["donation", "donation_refund", "donation"]
     assert await books.in_bank(alone, "USD") == 2500
     assert await payment(alone) == "succeeded"

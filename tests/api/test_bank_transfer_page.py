@@ -10,8 +10,8 @@ import pytest
 
 from almoner.giving.accounting.suspense import service as suspense
 from almoner.giving.checkout.bank_transfers import service as transfers
-from almoner.giving.checkout.bank_transfers.domain import PayTo, Transfer, code
-from almoner.giving.disbursing.payee_bank_accounts.domain import Numbers
+from almoner.giving.checkout.bank_transfers.domain import BankDetails, AwaitedTransfer, epc_qr_payload
+from almoner.giving.disbursing.payee_bank_accounts.domain import AccountNumbers
 from almoner.kit import rf
 from almoner.kit.money import Money
 from tests.support import bank, camt, factories
@@ -100,8 +100,8 @@ async def test_a_transfer_of_another_amount_is_looked_into(alone: Service, partn
         assert "We are reviewing your transfer" in told
         assert "We’ll either accept it as your donation or refund you" in told
     async with alone.db.write() as tx:
-        [other] = await suspense.with_reference(tx, "".join(found[0].split()))
-        await transfers.accept(tx, other.id, "as it is", "officer")
+        [other] = await suspense.lock_by_reference(tx, "".join(found[0].split()))
+        await transfers.apply_to_donation(tx, other.id, "as it is", "officer")
     assert "This donation has already been made" in (await browser.open(page)).text
 
 
@@ -126,9 +126,9 @@ async def test_without_an_account_in_the_currency_nobody_is_offered_a_transfer(a
 
 
 def test_the_code_is_as_epc069_12_has_it() -> None:
-    reference = rf.reference("7ZQ3K9MABC")
-    euros = PayTo("Example & Söhne", Numbers("iban", "NL91ABNA0417164300", None, "ABNANL2A"))
-    told = code(Transfer(euros, Money(1205, "EUR"), reference, None))
+    reference = rf.creditor_reference("7ZQ3K9MABC")
+    euros = BankDetails("Example & Söhne", AccountNumbers("iban", "NL91ABNA0417164300", None, "ABNANL2A"))
+    told = epc_qr_payload(AwaitedTransfer(euros, Money(1205, "EUR"), reference, None))
     assert told is not None
     assert told.split("\n") == [
         "BCD",
@@ -142,25 +142,25 @@ def test_the_code_is_as_epc069_12_has_it() -> None:
         "",
         reference,
     ]
-    assert code(Transfer(euros, Money(1205, "USD"), reference, None)) is None
+    assert epc_qr_payload(AwaitedTransfer(euros, Money(1205, "USD"), reference, None)) is None
 
 
 @pytest.mark.parametrize(
     ("numbers", "rows"),
     [
-        (Numbers("gb", "12345678", "112233"), [("sort_code", "11-22-33"), ("account", "12345678")]),
-        (Numbers("us", "12345678", "011000015"), [("routing", "011000015"), ("account", "12345678")]),
-        (Numbers("au", "1234567", "062000"), [("bsb", "062-000"), ("account", "1234567")]),
+        (AccountNumbers("gb", "12345678", "112233"), [("sort_code", "11-22-33"), ("account", "12345678")]),
+        (AccountNumbers("us", "12345678", "011000015"), [("routing", "011000015"), ("account", "12345678")]),
+        (AccountNumbers("au", "1234567", "062000"), [("bsb", "062-000"), ("account", "1234567")]),
         (
-            Numbers("ca", "1234567", "00312345"),
+            AccountNumbers("ca", "1234567", "00312345"),
             [("institution", "003"), ("transit", "12345"), ("account", "1234567")],
         ),
-        (Numbers("nz", "01-0902-0068389-00"), [("account", "01-0902-0068389-00")]),
+        (AccountNumbers("nz", "01-0902-0068389-00"), [("account", "01-0902-0068389-00")]),
         (
-            Numbers("iban", "NL91ABNA0417164300", None, "ABNANL2A"),
+            AccountNumbers("iban", "NL91ABNA0417164300", None, "ABNANL2A"),
             [("iban", "NL91 ABNA 0417 1643 00"), ("bic", "ABNANL2A")],
         ),
     ],
 )
-def test_each_country_has_its_own_numbers(numbers: Numbers, rows: list[tuple[str, str]]) -> None:
-    assert PayTo("Any", numbers).rows == [(f"transfer.{name}", value) for name, value in rows]
+def test_each_country_has_its_own_numbers(numbers: AccountNumbers, rows: list[tuple[str, str]]) -> None:
+    assert BankDetails("Any", numbers).rows == [(f"transfer.{name}", value) for name, value in rows]

@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 
 from almoner.giving.accounting.suspense import service as suspense
-from almoner.giving.accounting.suspense.domain import Held, NotDecidable
+from almoner.giving.accounting.suspense.domain import UnallocatedPayment, DecisionRefused
 from almoner.giving.banking.bank_statements import service as bank_lines
 from almoner.giving.banking.bank_statements.domain import BankLine, StatementRefused
 from almoner.giving.checkout.bank_transfers import service as transfers
-from almoner.giving.checkout.donations.domain import Standing
+from almoner.giving.checkout.donations.domain import CheckoutState
 from almoner.kit import rf
 from tests.support import factories
 from tests.support import giving as support
@@ -31,17 +31,17 @@ async def giving(service: Service, api: Client) -> Giving:
     return await support.open_session(service, api)
 
 
-async def held(giving: Giving) -> list[Held]:
+async def held(giving: Giving) -> list[UnallocatedPayment]:
     """What is held of the donor's transfers, oldest first."""
     named = await reference(giving)
     async with giving.service.db.write() as tx:
-        return await suspense.with_reference(tx, named)
+        return await suspense.lock_by_reference(tx, named)
 
 
 async def line(giving: Giving, name: str) -> BankLine:
     """A line by the bank's name of it."""
     async with giving.service.db.read() as tx:
-        found = await bank_lines.newest(tx, 200, every=True)
+        found = await bank_lines.newest_lines(tx, 200, every=True)
     return next(one for one in found if one.movement.reference == name)
 
 
@@ -52,7 +52,7 @@ async def donation(giving: Giving) -> dict[str, Any]:
 
 async def test_a_transfer_is_confirmed_arrives_and_is_settled_at_once(giving: Giving) -> None:
     began = await begun(giving)
-    assert began.standing is Standing.UNDER_WAY
+    assert began.standing is CheckoutState.UNDER_WAY
     assert began.url is not None
     assert began.url.endswith(f"/give/{giving.session['id']}/transfer")
     await confirmed(giving)
@@ -113,7 +113,7 @@ async def test_m6_late_money_is_held_and_an_officer_makes_it_a_gift(giving: Givi
         30,
     )
     async with giving.service.db.write() as tx:
-        made = await transfers.accept(tx, late.id, "the donor called", "officer")
+        made = await transfers.apply_to_donation(tx, late.id, "the donor called", "officer")
     found = {one["id"]: one for one in await giving.donations()}
     now = found.pop(giving.service.db.deployment.ids.text("donation", made.id))
     assert (now["status"], now["settledAmount"]["amount"], now["firstName"]) == ("RECEIVED_PAYMENT", 2500, "Ada")
@@ -122,9 +122,9 @@ async def test_m6_late_money_is_held_and_an_officer_makes_it_a_gift(giving: Givi
     async with giving.service.db.read() as tx:
         names = await tx.fetchval("select donation_id from donation_session where id = $1", giving.session_id)
     assert (session["status"], names) == ("completed", made.id)
-    with pytest.raises(NotDecidable, match="decided over"):
+    with pytest.raises(DecisionRefused, match="decided over"):
         async with giving.service.db.write() as tx:
-            await transfers.accept(tx, late.id, "again", "officer")
+            await transfers.apply_to_donation(tx, late.id, "again", "officer")
 
 
 async def test_what_was_declared_for_a_late_gift_is_declared_for_the_gift_it_becomes(
@@ -141,7 +141,7 @@ async def test_what_was_declared_for_a_late_gift_is_declared_for_the_gift_it_bec
     await stated(giving, came(f"T3-{named}", 2500, named, "GBP"), reference=f"S3-{named}", currency="GBP")
     [late] = await held(giving)
     async with giving.service.db.write() as tx:
-        await transfers.accept(tx, late.id, "the donor called", "officer")
+        await transfers.apply_to_donation(tx, late.id, "the donor called", "officer")
     now = next(one for one in await giving.donations() if one["id"] != before["id"])
     assert now["status"] == "RECEIVED_PAYMENT"
     assert now["giftAidId"] not in {None, before["giftAidId"]}
@@ -157,7 +157,7 @@ async def test_m6_another_amount_is_held_and_may_be_accepted(giving: Giving, min
     [other] = await held(giving)
     assert other.reason == reason
     async with giving.service.db.write() as tx:
-        await transfers.accept(tx, other.id, "as it is", "officer")
+        await transfers.apply_to_donation(tx, other.id, "as it is", "officer")
     now = await donation(giving)
     assert (now["status"], now["amount"], now["settledAmount"]["amount"]) == ("RECEIVED_PAYMENT", minor, minor)
     assert await giving.events() == SETTLED
@@ -170,11 +170,11 @@ async def test_m6_another_currency_is_held_and_only_goes_back(giving: Giving) ->
     await stated(giving, entry, reference=f"S5-{named}", currency="EUR")
     [other] = await held(giving)
     assert (other.reason, other.money.currency) == ("other_currency", "EUR")
-    with pytest.raises(NotDecidable, match="only be sent back"):
+    with pytest.raises(DecisionRefused, match="only be sent back"):
         async with giving.service.db.write() as tx:
-            await transfers.accept(tx, other.id, "no", "officer")
+            await transfers.apply_to_donation(tx, other.id, "no", "officer")
     async with giving.service.db.write() as tx:
-        await suspense.refund(tx, other.id, "other currency", "officer")
+        await suspense.begin_refund(tx, other.id, "other currency", "officer")
     back = came(f"T6-{named}", -2500, named, "EUR")
     await stated(giving, back, reference=f"S6-{named}", currency="EUR")
     assert [one.status for one in await held(giving)] == ["refunded"]
@@ -189,9 +189,9 @@ async def test_m6_late_money_in_another_currency_only_goes_back(giving: Giving) 
     await stated(giving, came(f"TE-{named}", 2500, named, "EUR"), reference=f"SE-{named}", currency="EUR")
     [late] = await held(giving)
     assert late.reason == "donation_cancelled"
-    with pytest.raises(NotDecidable, match="only be sent back"):
+    with pytest.raises(DecisionRefused, match="only be sent back"):
         async with giving.service.db.write() as tx:
-            await transfers.accept(tx, late.id, "no", "officer")
+            await transfers.apply_to_donation(tx, late.id, "no", "officer")
 
 
 async def test_m6_a_standing_order_goes_back_transfer_by_transfer(giving: Giving) -> None:
@@ -203,8 +203,8 @@ async def test_m6_a_standing_order_goes_back_transfer_by_transfer(giving: Giving
     assert [one.reason for one in again] == ["paid_twice"] * 3
     async with giving.service.db.write() as tx:
         for one in again:
-            await suspense.refund(tx, one.id, "a standing order", "officer")
-        await suspense.refunded_by_hand(tx, again[2].id, f"TG0-{named}", "sent", "officer")
+            await suspense.begin_refund(tx, one.id, "a standing order", "officer")
+        await suspense.record_manual_refund(tx, again[2].id, f"TG0-{named}", "sent", "officer")
     back = [came(f"TG{rank}-{named}", -2500, named) for rank in range(3)]
     await stated(giving, back[0], reference=f"SG0-{named}")
     assert [one.status for one in await held(giving)] == ["refunding", "refunding", "refunded"]
@@ -285,7 +285,7 @@ async def test_m6_in_the_sandbox_a_partner_sees_what_a_short_transfer_does(servi
 async def test_m7_a_report_without_a_bank_line_is_told_until_its_line_comes(giving: Giving) -> None:
     await giving.begin()
     payment = giving.provider.only()
-    giving.provider.pay(payment)
+    giving.provider.pay_with_card(payment)
     await giving.come_back()
     name = f"po_{payment}"
     await imported(giving.service, report(("payment", payment, 25.0, 1.0), reference=name), giving.provider.name)
@@ -293,8 +293,8 @@ async def test_m7_a_report_without_a_bank_line_is_told_until_its_line_comes(givi
 
     async def unbanked() -> list[tuple[int, int]]:
         async with giving.service.db.read() as tx:
-            found = await bank_lines.unbanked(tx, 1000)
-        return [(one.paid_out.net_minor, one.near) for one in found if one.paid_out.reference == name]
+            found = await bank_lines.missing_provider_payouts(tx, 1000)
+        return [(one.payout.net_minor, one.candidate_lines) for one in found if one.payout.reference == name]
 
     assert await unbanked() == [(2400, 0)]
     await stated(giving, came(f"U1-{payment}", 2300, name), reference=f"U1-{payment}"[:35])
@@ -313,7 +313,7 @@ async def test_an_officer_assigns_a_transfer_without_its_reference(giving: Givin
     async with giving.service.db.write() as tx:
         donation_id = tx.ids.parse("donation", str((await donation(giving))["id"]))
         assert donation_id is not None
-        await bank_lines.assign_gift(tx, waiting.id, donation_id, by="officer")
+        await bank_lines.assign_to_donation(tx, waiting.id, donation_id, by="officer")
     assert await giving.events() == SETTLED
     assert (await line(giving, f"TC-{named}")).matched_as == "donation"
 
@@ -327,7 +327,7 @@ async def test_a_line_is_not_assigned_to_a_gift_by_card(giving: Giving) -> None:
     assert gift_id is not None
     with pytest.raises(StatementRefused, match="by bank transfer"):
         async with giving.service.db.write() as tx:
-            await bank_lines.assign_gift(tx, waiting.id, gift_id, by="officer")
+            await bank_lines.assign_to_donation(tx, waiting.id, gift_id, by="officer")
 
 
 async def test_m7_a_month_of_transfers_with_one_fault_of_every_kind(service: Service, api: Client) -> None:
@@ -347,7 +347,11 @@ async def test_m7_a_month_of_transfers_with_one_fault_of_every_kind(service: Ser
     amounts = {short: 2499, over: 2501}
     spelt = {typo: named[typo][:-1] + ("0" if named[typo][-1] != "0" else "1")}
     lines = [
-        came(f"M{rank}-{one}", amounts.get(rank, 2500), chance.choice((rf.shown, str.lower, str))(spelt.get(rank, one)))
+        came(
+            f"M{rank}-{one}",
+            amounts.get(rank, 2500),
+            chance.choice((rf.format_reference, str.lower, str))(spelt.get(rank, one)),
+        )
         for rank, one in enumerate(named)
     ]
     chance.shuffle(lines)

@@ -15,13 +15,13 @@ async def sent(anonymous: Client, path: str, body: bytes, headers: dict[str, str
 
 
 async def test_m5_a_notice_with_a_strangers_signature_is_refused(service: Service, anonymous: Client) -> None:
-    body, headers = notice("tp_1", at=service.clock.wall())
+    body, headers = notice("tp_1", at=service.clock.real_now())
     assert await sent(anonymous, "/callbacks/test", body, headers) == (400, "payment/notice_refused")
     assert await sent(anonymous, "/callbacks/test", body, {}) == (400, "payment/notice_refused")
 
 
 async def test_an_api_key_is_no_signature(service: Service, api: Client) -> None:
-    body, headers = notice("tp_1", at=service.clock.wall())
+    body, headers = notice("tp_1", at=service.clock.real_now())
     assert await sent(api, "/callbacks/test", body, headers) == (400, "payment/notice_refused")
 
 

@@ -5,7 +5,7 @@ from datetime import timedelta
 
 import pytest
 
-from almoner.platform.database.postgres import Server
+from almoner.platform.database.postgres import PostgresServer
 from tests.support import database
 from tests.support.card_testing import FORM, Street, code_asked, open_street, open_town
 from tests.support.emptied import Emptied, emptied
@@ -15,7 +15,7 @@ MARGIN = timedelta(seconds=20)
 
 
 @pytest.fixture(scope="module")
-async def town(postgres_server: Server) -> AsyncIterator[Emptied]:
+async def town(postgres_server: PostgresServer) -> AsyncIterator[Emptied]:
     """A service of their own for these tests."""
     async with database.copied(postgres_server) as made, open_town(made) as service, emptied(service) as kept:
         yield kept

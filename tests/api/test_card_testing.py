@@ -13,9 +13,9 @@ from almoner import settings as configuration
 from almoner import worker
 from almoner.giving.checkout.card_testing import service as brakes
 from almoner.giving.checkout.card_testing import store
-from almoner.giving.checkout.card_testing.domain import CALM_AFTER, Recent, Visitor
+from almoner.giving.checkout.card_testing.domain import ALERT_DURATION, RecentDeclines, Visitor
 from almoner.kit.time import iso
-from almoner.platform.database.postgres import Server
+from almoner.platform.database.postgres import PostgresServer
 from almoner.platform.database.transactions import Partner
 from almoner.settings import UnsafeSettings
 from tests.support import database
@@ -32,7 +32,7 @@ BOTS = [f"198.51.100.{number}" for number in range(1, 11)]
 
 
 @pytest.fixture(scope="module")
-async def town(postgres_server: Server) -> AsyncIterator[Emptied]:
+async def town(postgres_server: PostgresServer) -> AsyncIterator[Emptied]:
     """A service of their own for these tests."""
     async with database.copied(postgres_server) as made, open_town(made) as service, emptied(service) as kept:
         yield kept
@@ -71,8 +71,8 @@ class Bot:
         """Try cards on a payment until it takes no more."""
         browser = self._street.browser(self._address)
         while (await browser.pay(url, DECLINED)).status_code == 402:
-            self.tried.append(self._street.service.clock.wall())
-        self.tried.append(self._street.service.clock.wall())
+            self.tried.append(self._street.service.clock.real_now())
+        self.tried.append(self._street.service.clock.real_now())
 
 
 @pytest.mark.parametrize("reads_mail", [False, True], ids=["no mailbox", "mailboxes of its own"])
@@ -296,7 +296,7 @@ async def test_h6_six_declines_in_an_hour_pause_the_source_for_thirty_minutes_to
 
 
 async def test_h7_many_declines_of_one_partner_alert_and_ask_all_its_donors_for_a_code(street: Street) -> None:
-    began = street.service.clock.wall()
+    began = street.service.clock.real_now()
     for number in range(10):
         await street.pass_time(seconds=30)
         browser = street.browser(f"198.51.100.{number}")
@@ -315,7 +315,9 @@ async def test_h7_many_declines_of_one_partner_alert_and_ask_all_its_donors_for_
     raised = await street.value("select raised_at from card_testing_alert")
     assert raised - began <= timedelta(minutes=10)
     async with street.service.db.read() as tx:
-        assert list(await brakes.alerts(tx)) == [await tx.fetchval("select partner_id from donation_session limit 1")]
+        assert list(await brakes.active_alerts(tx)) == [
+            await tx.fetchval("select partner_id from donation_session limit 1")
+        ]
     innocent, other = street.browser("192.0.2.60"), street.browser("192.0.2.61")
     await innocent.open()
     assert (await innocent.give()).headers["location"].endswith("/code")
@@ -335,10 +337,10 @@ async def test_h7_administrators_see_who_is_attacked(street: Street) -> None:
     await street.link()
     async with street.service.db.write() as tx:
         partner = Partner(await tx.fetchval("select partner_id from donation_session"))
-        assert await store.alert(tx, partner, 31, 40)
+        assert await store.raise_alert(tx, partner, 31, 40)
     async with street.service.db.write() as tx:
-        assert not await store.alert(tx, partner, 32, 41)
-        shown = iso(tx.wall + CALM_AFTER)
+        assert not await store.raise_alert(tx, partner, 32, 41)
+        shown = iso(tx.real_now + ALERT_DURATION)
     settings = street.service.services.settings
     given = {"ALMONER_DATABASE_URL": settings.dsn, "ALMONER_MASTER_KEY": b64encode(settings.master_key_bytes).decode()}
     listing = await asyncio.create_subprocess_exec(ALMONER, "partners", "list", env=given, stdout=PIPE)
@@ -363,17 +365,19 @@ async def test_h7_paid_gifts_count_as_tries_that_were_no_declines(street: Street
     async with street.service.db.read() as tx:
         row = await tx.fetchrow("select partner_id, address, device from card_attempt order by started_at limit 1")
         assert row is not None
-        seen = await store.recent(tx, Partner(row["partner_id"]), Visitor(row["address"], row["device"]))
-    assert seen == Recent(by_address=2, by_device=2, declines=6, tries=9)
+        seen = await store.recent_declines(tx, Partner(row["partner_id"]), Visitor(row["address"], row["device"]))
+    assert seen == RecentDeclines(by_address=2, by_device=2, declines=6, tries=9)
     assert await street.value("select sum(tries) from payment") == 9  # what a partner's donation knows of them
 
 
 def test_h6_production_has_strict_brakes() -> None:
     with pytest.raises(UnsafeSettings) as refused:
-        configuration.read(environment="production", card_testing_limits="loose")
+        configuration.read_settings(environment="production", card_testing_limits="loose")
     assert any("must be strict in production" in problem for problem in refused.value.problems)
-    assert configuration.read(environment="sandbox").card_testing_mode == "loose"
-    assert configuration.read(environment="sandbox", card_testing_limits="strict").card_testing_mode == "strict"
+    assert configuration.read_settings(environment="sandbox").card_testing_mode == "loose"
+    assert (
+        configuration.read_settings(environment="sandbox", card_testing_limits="strict").card_testing_mode == "strict"
+    )
 
 
 async def test_the_page_of_the_code_is_for_whoever_was_asked(street: Street) -> None:

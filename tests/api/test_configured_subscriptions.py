@@ -7,9 +7,9 @@ import pytest
 
 from almoner.screening.watchlists.domain import CATEGORIES
 from almoner.validation.applications.configurations import service as configurations
-from almoner.validation.applications.configurations.service import Wish
+from almoner.validation.applications.configurations.service import ConfigurationInput
 from almoner.validation.ongoing.eligibility import service as eligibility
-from almoner.validation.ongoing.eligibility.domain import Allowed, Asked
+from almoner.validation.ongoing.eligibility.domain import AllowedActivities, SubscriptionInput
 from almoner.validation.ongoing.monitoring import service as monitoring
 from tests.support import eligibility as activities
 from tests.support import factories, validation
@@ -53,7 +53,7 @@ async def monitored(service: Service, api: Client, tenant: Tenant, of: str, conf
 async def judged(service: Service, api: Client, tenant: Tenant, of: str, configuration: UUID) -> dict[str, Any]:
     """The same for what an organisation does."""
     async with service.db.write() as tx:
-        made = await eligibility.create(tx, tenant.partner, Asked(of, configuration_id=configuration))
+        made = await eligibility.create(tx, tenant.partner, SubscriptionInput(of, configuration_id=configuration))
         text = tx.ids.text("eligibilitysubscription", made.id)
     await service.drain()
     return await activities.shown(api, {"id": text})
@@ -147,7 +147,7 @@ async def test_allowed_activities_decide_anew_and_tell_only_changes(
     assert (await activities.told(service, api))[len(before) :] == [now[cats["id"]]]
     (_, last) = await activities.evidence(service, choir)
     assert (last.occasion, last.told) == ("configuration_changed", False)
-    assert last.allowed == Allowed(frozenset((DOGS, PERFORMING)))
+    assert last.allowed == AllowedActivities(frozenset((DOGS, PERFORMING)))
     await change(service, api, own, allowedActivitySubTags=[activities.tag(service, DOGS)])
     status, confirmed, rejected = activities.summary(await activities.shown(api, both))
     assert (status, set(confirmed), rejected) == ("pass", {"d", "c"}, ["c"])
@@ -178,12 +178,12 @@ async def test_a_configuration_concerns_its_own_subscriptions_alone(
 async def test_many_are_judged_in_batches(service: Service, tenant: Tenant) -> None:
     of = await factories.nonprofit(service)
     async with service.db.write() as tx:
-        own = await configurations.default(tx, tenant.partner)
+        own = await configurations.find_default(tx, tenant.partner)
         assert own is not None
         made = [await monitoring.create(tx, tenant.partner, f"{of}-complianceStatus:pass", None) for _ in range(5)]
         seen: list[UUID] = []
         after: UUID | None = None
-        await configurations.change(tx, tenant.partner, own.id, Wish(compliance_flags=("commercial",)))
-        while after := await monitoring.reconfigure_batch(tx, tenant.partner, own.id, after, at_once=2):
+        await configurations.change(tx, tenant.partner, own.id, ConfigurationInput(compliance_flags=("commercial",)))
+        while after := await monitoring.reevaluate_batch(tx, tenant.partner, own.id, after, at_once=2):
             seen.append(after)
     assert seen == [made[1].id, made[3].id]

@@ -101,7 +101,7 @@ async def test_every_refusal_has_its_code(
         ["your account settles in GBP, USD, EUR, not JPY"],
     )
     async with service.db.write() as tx:
-        await partners.set_giving(tx, tenant.partner, currencies=["USD", "JPY"])
+        await partners.update_donation_settings(tx, tenant.partner, currencies=["USD", "JPY"])
     assert (await refusal(api, {**body, "currencyCode": "JPY"}))[0] == "donation/wrong_target_currency"
     assert (await refusal(api, {**body, "currencyCode": "GBP"}))[0] == "donation/wrong_partner_currency"
     japanese = await factories.nonprofit(service, country="JPN")
@@ -150,7 +150,7 @@ async def test_the_organisation_changes_only_while_direct_and_active(service: Se
     assert await code(path, {"organisationId": None}) == "bad_request"
     rupees = await factories.nonprofit(service, country="IND")
     async with service.db.write() as tx:
-        await partners.set_giving(tx, await _partner(service, made), currencies=["INR"])
+        await partners.update_donation_settings(tx, await _partner(service, made), currencies=["INR"])
     own = await factories.direct(service, api, organisation=rupees, currencyCode="INR")
     assert (
         await code(f"/v1/donations/{own['id']}", {"organisationId": chosen, "metadata": {"kept": "no"}})
@@ -212,7 +212,7 @@ async def test_a_repeated_call_makes_one_donation(service: Service, api: Client,
 
 async def test_donors_are_named_only_to_partners_that_want_it(service: Service, api: Client, tenant: Tenant) -> None:
     async with service.db.write() as tx:
-        await partners.set_giving(tx, tenant.partner, shares_donor_details=False)
+        await partners.update_donation_settings(tx, tenant.partner, shares_donor_details=False)
     made = await factories.direct(service, api, **DONOR)
     hosted = await factories.donation(service, api)
     hidden = dict.fromkeys(DONOR)
@@ -224,7 +224,7 @@ async def test_donors_are_named_only_to_partners_that_want_it(service: Service, 
         assert {name: told[name] for name in DONOR} == hidden
     assert await payload(service, made, "donation.created") == made
     async with service.db.write() as tx:
-        await partners.set_giving(tx, tenant.partner, shares_donor_details=True)
+        await partners.update_donation_settings(tx, tenant.partner, shares_donor_details=True)
     assert {name: data(await api.get(f"/v1/donations/{made['id']}"))[name] for name in DONOR} == DONOR
 
 

@@ -31,10 +31,10 @@ class Disputed:
     async def tell(self, status: DisputeStatus) -> None:
         """The provider says how the dispute stands."""
         if not self.giving.provider.disputed:
-            self.giving.provider.dispute(self.payment, self.giving.service.clock.now())
+            self.giving.provider.open_dispute(self.payment, self.giving.service.clock.now())
         if status is not DisputeStatus.OPEN:
-            self.giving.provider.decide(self.payment, status)
-        body, headers = notice(self.payment, f"dispute.{status.value}", at=self.giving.service.clock.wall())
+            self.giving.provider.decide_dispute(self.payment, status)
+        body, headers = notice(self.payment, f"dispute.{status.value}", at=self.giving.service.clock.real_now())
         await self.giving.post(body, headers, to=self.giving.provider.name)
 
     async def lines(self, *told: tuple[str, float, float]) -> None:
@@ -59,7 +59,7 @@ async def paid(service: Service, api: Client, provider: str) -> Disputed:
     giving = await support.open_session(service, api, organisation=nonprofit)
     giving.provider = FakeProvider(name=provider)
     await giving.begin(gift(4000))
-    giving.provider.pay(giving.provider.only())
+    giving.provider.pay_with_card(giving.provider.only())
     await giving.come_back()
     return Disputed(giving, nonprofit)
 
@@ -136,7 +136,7 @@ async def late(service: Service, api: Client, provider: str) -> Disputed:
     service.clock.advance(DAY)
     async with service.db.write() as tx:
         await donations.cancel_abandoned(tx)
-    giving.provider.pay(giving.provider.only())
+    giving.provider.pay_with_card(giving.provider.only())
     await giving.come_back()
     return Disputed(giving, giving.session["organisationId"])
 

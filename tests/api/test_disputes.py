@@ -11,9 +11,9 @@ from structlog.testing import capture_logs
 from almoner import worker
 from almoner.giving.accounting.disputes import jobs
 from almoner.giving.accounting.disputes import service as disputes
-from almoner.giving.accounting.disputes.domain import Decision, DisputeRefused
+from almoner.giving.accounting.disputes.domain import DisputeDecision, DisputeRefused
 from almoner.giving.checkout.payments.domain import DisputeStatus
-from almoner.giving.disbursing.disbursements.domain import Rules
+from almoner.giving.disbursing.disbursements.domain import DisbursementRules
 from almoner.kit.money import Money
 from almoner.platform.jobs import queue
 from tests.support import books, factories
@@ -132,7 +132,7 @@ async def test_settled_9_the_card_that_disputes_does_so_a_day_later_by_the_sandb
                 "select provider_payment from payment where donation_id = $1",
                 support.uuid_of(service, "donation", one["id"]),
             )
-            await disputes.ask(tx, payment)
+            await disputes.enqueue_refresh(tx, payment)
         await service.drain()
         assert await known(service, one) == states
     assert (await refused(api, one["id"], "dispute"))[0] == MOVES
@@ -164,7 +164,7 @@ async def paid(service: Service, api: Client) -> Giving:
     """A gift that was paid at a provider in memory."""
     giving = await donors.open_session(service, api)
     await giving.begin(donors.gift(4000))
-    giving.provider.pay(giving.provider.only())
+    giving.provider.pay_with_card(giving.provider.only())
     await giving.notify(giving.provider.only())
     return giving
 
@@ -177,11 +177,11 @@ async def events(giving: Giving) -> list[str]:
 @pytest.mark.parametrize("first", ["opened", "lost", "payment"])
 async def test_m4_notices_in_any_order_any_number_of_times_have_one_effect(paid: Giving, first: str) -> None:
     payment, before = paid.provider.only(), await books.disputed(paid.service, "USD", "fake")
-    paid.provider.dispute(payment, paid.service.clock.now())
+    paid.provider.open_dispute(payment, paid.service.clock.now())
     if first == "opened":
         assert (await paid.notify(payment, "dispute.opened")).status_code == 204
         assert await states(paid) == [("open", 4000, None)]
-    paid.provider.decide(payment, DisputeStatus.LOST)
+    paid.provider.decide_dispute(payment, DisputeStatus.LOST)
     for kind in ("dispute.lost", "dispute.opened", "dispute.lost", "payment.succeeded", "dispute.opened"):
         for _ in range(3):
             assert (await paid.notify(payment, kind)).status_code == 204
@@ -194,8 +194,8 @@ async def test_m4_a_dispute_heard_of_before_its_payment_brings_the_payment_along
     giving = await donors.open_session(service, api)
     await giving.begin()
     payment = giving.provider.only()
-    giving.provider.pay(payment)
-    giving.provider.dispute(payment, service.clock.now())
+    giving.provider.pay_with_card(payment)
+    giving.provider.open_dispute(payment, service.clock.now())
     assert (await giving.notify(payment, "dispute.opened")).status_code == 204
     assert await giving.events() == donors.PAID
     assert await states(giving) == [("open", 2500, None)]
@@ -204,7 +204,7 @@ async def test_m4_a_dispute_heard_of_before_its_payment_brings_the_payment_along
 @pytest.mark.parametrize("wrong", ["more than was paid", "another currency", "real money"])
 async def test_m5_a_dispute_that_cannot_be_of_this_payment_changes_nothing(paid: Giving, wrong: str) -> None:
     payment = paid.provider.only()
-    opened = paid.provider.dispute(payment, paid.service.clock.now())
+    opened = paid.provider.open_dispute(payment, paid.service.clock.now())
     changed = {
         "more than was paid": replace(opened, money=Money(4001, "USD")),
         "another currency": replace(opened, money=Money(4000, "EUR")),
@@ -218,7 +218,7 @@ async def test_m5_a_dispute_that_cannot_be_of_this_payment_changes_nothing(paid:
 
 async def test_a_provider_that_is_away_is_asked_again_when_it_tells_again(paid: Giving) -> None:
     payment = paid.provider.only()
-    paid.provider.dispute(payment, paid.service.clock.now())
+    paid.provider.open_dispute(payment, paid.service.clock.now())
     await paid.notify(payment, "payment.succeeded", event="tpe_again")
     paid.provider.refuse = 1
     assert (await paid.notify(payment, "dispute.opened", event="tpe_again")).status_code == 503
@@ -230,19 +230,21 @@ async def test_a_provider_that_is_away_is_asked_again_when_it_tells_again(paid: 
 @pytest.mark.parametrize("outcome", ["won", "lost"])
 async def test_people_note_how_one_ended_that_the_provider_does_not_tell(paid: Giving, outcome: Any) -> None:
     payment = paid.provider.only()
-    paid.provider.dispute(payment, paid.service.clock.now())
+    paid.provider.open_dispute(payment, paid.service.clock.now())
     await paid.notify(payment, "dispute.opened")
-    decided = Decision(outcome, "operator_1", "a letter of the bank")
+    decided = DisputeDecision(outcome, "operator_1", "a letter of the bank")
     async with paid.service.db.write() as tx:
         (found,) = [one for one in await disputes.newest(tx, ["open"], 100) if one.provider_payment == payment]
-        ended = await disputes.decide(tx, found.id, decided, Rules())
+        ended = await disputes.record_outcome(tx, found.id, decided, DisbursementRules())
     assert (ended.status, ended.decided_by, ended.note) == (outcome, "operator_1", "a letter of the bank")
     assert await events(paid) == (["donation.refunded"] if outcome == "lost" else [])
     for again in ("won", "lost"):
         async with paid.service.db.write() as tx:
             with pytest.raises(DisputeRefused):
-                await disputes.decide(tx, found.id, Decision(again, "operator_1", "once more"), Rules())
-    paid.provider.decide(payment, DisputeStatus.WON if outcome == "lost" else DisputeStatus.LOST)
+                await disputes.record_outcome(
+                    tx, found.id, DisputeDecision(again, "operator_1", "once more"), DisbursementRules()
+                )
+    paid.provider.decide_dispute(payment, DisputeStatus.WON if outcome == "lost" else DisputeStatus.LOST)
     with capture_logs() as lines:
         await paid.notify(payment, "dispute.won")
     assert [state for state, _, _ in await states(paid)] == [outcome]
@@ -251,8 +253,8 @@ async def test_people_note_how_one_ended_that_the_provider_does_not_tell(paid: G
 
 async def test_a_part_of_a_gift_is_lost_and_the_rest_is_paid_out(paid: Giving) -> None:
     payment = paid.provider.only()
-    paid.provider.dispute(payment, paid.service.clock.now(), 1500)
-    paid.provider.decide(payment, DisputeStatus.LOST)
+    paid.provider.open_dispute(payment, paid.service.clock.now(), 1500)
+    paid.provider.decide_dispute(payment, DisputeStatus.LOST)
     await paid.notify(payment, "dispute.lost")
     (donation,) = await paid.donations()
     assert (donation["refundedAmount"], donation["amount"]) == (1500, 4000)
@@ -266,15 +268,15 @@ async def test_what_is_left_of_a_returned_gift_is_collected_once_its_loss_is_tak
     giving = await donors.open_session(service, api, organisationId=nonprofit)
     await giving.begin(donors.gift(4000))
     payment = giving.provider.only()
-    giving.provider.pay(payment)
+    giving.provider.pay_with_card(payment)
     await giving.notify(payment)
     await verified(service, api, nonprofit)
     (donation,) = await giving.donations()
     one = await simulate(api, donation["id"], "settle")
     await service.drain()
     await run(service)
-    giving.provider.dispute(payment, service.clock.now(), 1500)
-    giving.provider.decide(payment, DisputeStatus.LOST)
+    giving.provider.open_dispute(payment, service.clock.now(), 1500)
+    giving.provider.decide_dispute(payment, DisputeStatus.LOST)
     await giving.notify(payment, "dispute.lost")
     gift_id = str(support.uuid_of(service, "donation", one["id"]))
     async with service.db.write() as tx:  # the job comes late: buckets are filled before it
@@ -300,7 +302,7 @@ async def test_a_bank_that_decides_while_a_refund_is_under_way_is_heard_when_tha
     )
     async with service.db.write() as tx:  # as its notice does
         gift_id = support.uuid_of(service, "donation", one["id"])
-        await disputes.ask(
+        await disputes.enqueue_refresh(
             tx, await tx.fetchval("select provider_payment from payment where donation_id = $1", gift_id)
         )
     await service.drain()
@@ -312,7 +314,7 @@ async def test_a_bank_that_decides_while_a_refund_is_under_way_is_heard_when_tha
 
 
 async def test_how_many_are_open_is_a_metric(paid: Giving) -> None:
-    paid.provider.dispute(paid.provider.only(), paid.service.clock.now())
+    paid.provider.open_dispute(paid.provider.only(), paid.service.clock.now())
     await paid.notify(paid.provider.only(), "dispute.opened")
     async with paid.service.db.read() as tx:
         expected = f"almoner_disputes_open {await disputes.count_open(tx)}.0"

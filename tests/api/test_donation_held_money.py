@@ -5,7 +5,7 @@ from datetime import timedelta
 
 import pytest
 
-from almoner.giving.checkout.donations.domain import Standing
+from almoner.giving.checkout.donations.domain import CheckoutState
 from almoner.giving.checkout.payments.domain import ProviderStatus
 from almoner.kit.money import Money
 from tests.support import giving as support
@@ -25,11 +25,11 @@ async def test_m6_money_after_the_cancellation_is_held(giving: Giving) -> None:
     await giving.begin()
     giving.service.clock.advance(DAY)
     await giving.sweep()
-    giving.provider.pay(giving.provider.only())
+    giving.provider.pay_with_card(giving.provider.only())
     for _ in range(2):
         assert (await giving.notify(giving.provider.only())).status_code == 204
     assert await giving.held() == [("donation_cancelled", 2500, "USD")]
-    assert (await giving.come_back()).standing is Standing.HELD
+    assert (await giving.come_back()).standing is CheckoutState.HELD
     assert (await giving.donations())[0]["status"] == "CANCELLED"
 
 
@@ -37,8 +37,8 @@ async def test_m6_the_browsers_return_alone_finds_money_that_came_after_the_canc
     await giving.begin()
     giving.service.clock.advance(DAY)
     await giving.sweep()
-    giving.provider.pay(giving.provider.only())
-    assert (await giving.come_back()).standing is Standing.HELD
+    giving.provider.pay_with_card(giving.provider.only())
+    assert (await giving.come_back()).standing is CheckoutState.HELD
     assert await giving.held() == [("donation_cancelled", 2500, "USD")]
 
 
@@ -47,9 +47,9 @@ async def test_m6_money_that_comes_twice_is_held(giving: Giving) -> None:
     first = giving.provider.only()
     await giving.begin(gift(4000))
     second = next(payment for payment in giving.provider.payments if payment != first)
-    giving.provider.pay(second)
+    giving.provider.pay_with_card(second)
     await giving.come_back()
-    giving.provider.pay(first)
+    giving.provider.pay_with_card(first)
     assert (await giving.notify(first)).status_code == 204
     assert await giving.held() == [("paid_twice", 2500, "USD")]
     assert await giving.events() == PAID
@@ -59,12 +59,12 @@ async def test_m6_money_of_a_payment_whose_donation_has_changed_is_held(giving: 
     await giving.begin()
     first = giving.provider.only()
     await giving.begin(gift(4000))
-    giving.provider.pay(first)
+    giving.provider.pay_with_card(first)
     assert (await giving.notify(first)).status_code == 204
     assert await giving.held() == [("short", 2500, "USD")]
     assert (await giving.donations())[0]["status"] == "REQUESTED_PAYMENT"
-    assert (await giving.come_back()).standing is Standing.HELD
-    assert (await giving.begin(gift(4000))).standing is Standing.HELD
+    assert (await giving.come_back()).standing is CheckoutState.HELD
+    assert (await giving.begin(gift(4000))).standing is CheckoutState.HELD
 
 
 @pytest.mark.parametrize(
@@ -83,11 +83,11 @@ async def test_m5_what_differs_from_what_was_asked_for_is_held_and_never_posted(
     giving: Giving, tampered: dict[str, object], reason: str, by_notice: bool
 ) -> None:
     await giving.begin()
-    paid = giving.provider.pay(giving.provider.only(), **tampered)
+    paid = giving.provider.pay_with_card(giving.provider.only(), **tampered)
     if by_notice:
         assert (await giving.notify(paid.id)).status_code == 204
     else:
-        assert (await giving.come_back()).standing is Standing.HELD
+        assert (await giving.come_back()).standing is CheckoutState.HELD
     assert await giving.held() == [(reason, paid.money.minor, paid.money.currency)]
     assert (await giving.donations())[0]["status"] == "REQUESTED_PAYMENT"
     assert await giving.status() == "open"
@@ -107,7 +107,7 @@ async def test_m5_a_notice_that_claims_success_is_only_a_hint(giving: Giving) ->
     await giving.begin()
     assert (await giving.notify(giving.provider.only())).status_code == 204
     assert (await giving.donations())[0]["status"] == "REQUESTED_PAYMENT"
-    giving.provider.pay(giving.provider.only())
+    giving.provider.pay_with_card(giving.provider.only())
     assert (await giving.notify(giving.provider.only())).status_code == 204
     assert await giving.events() == PAID
 
@@ -116,8 +116,8 @@ async def test_m5_a_notice_that_claims_success_is_only_a_hint(giving: Giving) ->
 async def test_m5_a_notice_that_is_not_the_providers_is_refused(giving: Giving, spoilt: str) -> None:
     await giving.begin()
     payment = giving.provider.only()
-    giving.provider.pay(payment)
-    wall = giving.service.clock.wall()
+    giving.provider.pay_with_card(payment)
+    wall = giving.service.clock.real_now()
     aged = {"age": -timedelta(seconds=302), "future": timedelta(seconds=302)}.get(spoilt, timedelta())
     body, headers = notice(payment, at=wall + aged)
     match spoilt:
@@ -141,7 +141,7 @@ async def test_a_notice_about_a_payment_that_the_provider_does_not_know_is_refus
 
 
 async def test_a_notice_of_another_provider_is_not_found_and_a_huge_one_too_large(giving: Giving) -> None:
-    body, headers = notice("tp_1", at=giving.service.clock.wall())
+    body, headers = notice("tp_1", at=giving.service.clock.real_now())
     assert (await giving.post(body + b" " * 65_536, headers)).status_code == 413
     assert (await giving.post(body, headers, to="other")).status_code == 404
 
@@ -149,7 +149,7 @@ async def test_a_notice_of_another_provider_is_not_found_and_a_huge_one_too_larg
 async def test_w1_a_notice_is_answered_2xx_only_when_its_effect_is_committed(giving: Giving) -> None:
     await giving.begin()
     payment = giving.provider.only()
-    giving.provider.pay(payment)
+    giving.provider.pay_with_card(payment)
     giving.provider.refuse = 1
     answer = await giving.notify(payment, event="tpe_away")
     assert answer.status_code == 503

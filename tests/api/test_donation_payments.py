@@ -11,15 +11,15 @@ import pytest
 
 from almoner.giving.checkout.donations import flows
 from almoner.giving.checkout.donations import service as donations
-from almoner.giving.checkout.donations.domain import Standing, TooManyTries, WrongTargetCurrency
-from almoner.giving.checkout.donations.flows import PaymentWork
-from almoner.giving.checkout.payments.domain import RETURN, ProviderStatus, ProviderUnavailable
+from almoner.giving.checkout.donations.domain import CheckoutState, TooManyTries, WrongTargetCurrency
+from almoner.giving.checkout.donations.flows import PaymentContext
+from almoner.giving.checkout.payments.domain import RETURN_PURPOSE, ProviderStatus, ProviderUnavailable
 from almoner.giving.checkout.sessions import service as sessions
 from almoner.giving.checkout.sessions.domain import SessionCompleted, SessionExpired
 from almoner.kit.errors import NotFound
 from almoner.kit.ids import decode
 from almoner.platform.database.transactions import Database, open_pool
-from almoner.platform.deployment import Links
+from almoner.platform.deployment import BaseUrls
 from tests.support import giving as support
 from tests.support.client import Client, data
 from tests.support.giving import DAY, MOMENT, PAID, Giving, gift
@@ -34,7 +34,7 @@ async def giving(service: Service, api: Client) -> Giving:
 
 async def test_a_gift_becomes_a_donation_that_waits_for_its_money(giving: Giving) -> None:
     begun = await giving.begin()
-    assert begun.standing is Standing.UNDER_WAY
+    assert begun.standing is CheckoutState.UNDER_WAY
     assert begun.url == giving.provider.payments[giving.provider.only()].url
     (donation,) = await giving.donations()
     assert donation == {
@@ -71,8 +71,8 @@ async def test_a_gift_becomes_a_donation_that_waits_for_its_money(giving: Giving
 
 async def test_m4_the_browsers_return_alone_completes_the_donation(giving: Giving) -> None:
     await giving.begin()
-    giving.provider.pay(giving.provider.only())
-    assert (await giving.come_back()).standing is Standing.PAID
+    giving.provider.pay_with_card(giving.provider.only())
+    assert (await giving.come_back()).standing is CheckoutState.PAID
     assert (await giving.donations())[0]["status"] == "RECEIVED_PAYMENT"
     assert await giving.status() == "completed"
     assert await giving.events() == PAID
@@ -80,7 +80,7 @@ async def test_m4_the_browsers_return_alone_completes_the_donation(giving: Givin
 
 async def test_m4_the_events_hold_the_record_as_it_was_then(giving: Giving) -> None:
     await giving.begin()
-    giving.provider.pay(giving.provider.only())
+    giving.provider.pay_with_card(giving.provider.only())
     await giving.come_back()
     async with giving.service.db.read() as tx:
         rows = await tx.fetch(
@@ -106,7 +106,7 @@ async def wrong_notice(giving: Giving, payment: str) -> None:
 
 
 async def browser(giving: Giving, payment: str) -> None:
-    assert (await giving.come_back()).standing is Standing.PAID
+    assert (await giving.come_back()).standing is CheckoutState.PAID
 
 
 @pytest.mark.parametrize(
@@ -117,7 +117,7 @@ async def test_m4_notices_and_return_in_any_order_make_one_donation_and_one_even
 ) -> None:
     await giving.begin()
     payment = giving.provider.only()
-    giving.provider.pay(payment)
+    giving.provider.pay_with_card(payment)
     for step in order:
         await step(giving, payment)
     assert [row["status"] for row in await giving.donations()] == ["RECEIVED_PAYMENT"]
@@ -131,7 +131,7 @@ async def test_m4_a_notice_before_our_own_record_of_the_payment_finds_it_by_its_
     with pytest.raises(ProviderUnavailable):
         await giving.begin()
     payment = giving.provider.only()
-    giving.provider.pay(payment)
+    giving.provider.pay_with_card(payment)
     assert (await giving.notify(payment)).status_code == 204
     assert await giving.events() == PAID
     assert await giving.held() == []
@@ -165,15 +165,15 @@ async def test_another_amount_ends_the_first_payment_and_edits_the_donation(givi
     assert [row["amount"] for row in await giving.donations()] == [4000]
     assert await giving.events() == ["donation.created"]
     second = next(payment for payment in giving.provider.payments if payment != first)
-    giving.provider.pay(second)
-    assert (await giving.come_back()).standing is Standing.PAID
+    giving.provider.pay_with_card(second)
+    assert (await giving.come_back()).standing is CheckoutState.PAID
     assert (await giving.donations())[0]["amount"] == 4000
 
 
 async def test_m4_a_payment_made_while_its_amount_is_being_changed_counts_as_it_was_made(giving: Giving) -> None:
     await giving.begin()
-    giving.provider.pay(giving.provider.only())
-    assert (await giving.begin(gift(4000))).standing is Standing.PAID
+    giving.provider.pay_with_card(giving.provider.only())
+    assert (await giving.begin(gift(4000))).standing is CheckoutState.PAID
     assert [(row["amount"], row["status"]) for row in await giving.donations()] == [(2500, "RECEIVED_PAYMENT")]
     assert await giving.events() == PAID
 
@@ -181,7 +181,7 @@ async def test_m4_a_payment_made_while_its_amount_is_being_changed_counts_as_it_
 async def test_a_payment_that_the_bank_is_busy_with_keeps_its_amount(giving: Giving) -> None:
     await giving.begin()
     giving.provider.become(giving.provider.only(), ProviderStatus.PROCESSING)
-    assert (await giving.begin(gift(4000))).standing is Standing.UNDER_WAY
+    assert (await giving.begin(gift(4000))).standing is CheckoutState.UNDER_WAY
     assert [row["amount"] for row in await giving.donations()] == [2500]
 
 
@@ -190,7 +190,7 @@ async def test_a_declined_payment_may_be_tried_again_but_not_for_ever(giving: Gi
         await giving.begin()
         payment = list(giving.provider.payments)[-1]
         giving.provider.become(payment, ProviderStatus.FAILED)
-        assert (await giving.come_back()).standing is Standing.DECLINED
+        assert (await giving.come_back()).standing is CheckoutState.DECLINED
     with pytest.raises(TooManyTries):
         await giving.begin()
     assert len(giving.provider.payments) == 5
@@ -210,9 +210,9 @@ async def test_h6_cards_tried_on_the_providers_own_page_count(giving: Giving) ->
 
 async def test_a_completed_session_takes_nothing_more(giving: Giving) -> None:
     await giving.begin()
-    giving.provider.pay(giving.provider.only())
+    giving.provider.pay_with_card(giving.provider.only())
     await giving.come_back()
-    assert (await giving.begin(gift(100))).standing is Standing.PAID
+    assert (await giving.begin(gift(100))).standing is CheckoutState.PAID
     assert len(giving.provider.payments) == 1
     assert len(await giving.donations()) == 1
 
@@ -265,7 +265,7 @@ async def test_s5_an_attempt_under_way_at_expiry_may_finish_for_60_minutes_and_c
     assert (await giving.begin()).url == begun.url
     with pytest.raises(SessionExpired):
         await giving.begin(gift(9999))
-    giving.provider.pay(giving.provider.only())
+    giving.provider.pay_with_card(giving.provider.only())
     assert (await giving.notify(giving.provider.only())).status_code == 204
     assert await giving.status() == "completed"
     assert await giving.events() == PAID
@@ -277,7 +277,7 @@ async def test_m6_money_after_the_grace_is_held(giving: Giving) -> None:
     giving.service.clock.advance(timedelta(minutes=60) + MOMENT)
     with pytest.raises(SessionExpired):
         await giving.begin()
-    giving.provider.pay(giving.provider.only())
+    giving.provider.pay_with_card(giving.provider.only())
     assert (await giving.notify(giving.provider.only())).status_code == 204
     assert await giving.held() == [("session_over", 2500, "USD")]
     assert await giving.status() == "expired"
@@ -307,17 +307,17 @@ async def test_i6_an_attempt_that_began_under_an_old_address_comes_to_its_end(
     giving.provider.lose_answers = 1
     with pytest.raises(ProviderUnavailable):
         await giving.begin()
-    moved = replace(service.db.deployment, links=Links("https://api.example.net", "https://give.example.net"))
+    moved = replace(service.db.deployment, links=BaseUrls("https://api.example.net", "https://give.example.net"))
     db = Database(await open_pool(service.database.dsn, 2), moved)
-    work = PaymentWork(db, giving.provider)
+    work = PaymentContext(db, giving.provider)
     if end == "pay":
-        standing = await flows.begin_payment(work, giving.session_id, gift())
+        standing = await flows.start_payment(work, giving.session_id, gift())
         assert standing.url is not None
     else:
         (order, _) = next(iter(giving.provider.orders.values()))
         payment = decode(order.reference)
         assert payment is not None
-        await flows.end_payment(work, payment)
+        await flows.cancel_payment(work, payment)
         assert giving.provider.payments[giving.provider.only()].status is ProviderStatus.CANCELLED
     assert len(giving.provider.orders) == 1
     await db.close()
@@ -330,7 +330,7 @@ async def test_the_order_to_the_provider_names_our_pages_and_nothing_personal(gi
     page, token = order.cancel_url.split("?token=")
     assert page == f"{links.pages}/give/{giving.session['id']}"
     assert order.return_url == f"{page}/return?token={token}"
-    assert giving.service.db.deployment.vault.read_page_token(RETURN, token) == decode(order.reference)
+    assert giving.service.db.deployment.vault.read_page_token(RETURN_PURPOSE, token) == decode(order.reference)
     assert order.callback_url == f"{links.api}/callbacks/fake"
     assert key.startswith("sandbox:payment:")
     assert key.endswith(order.reference)
@@ -344,17 +344,17 @@ async def test_a_return_asks_about_the_payment_it_comes_from_though_another_has_
     await giving.begin(gift(5000))
     asked = decode(giving.provider.payments[first].reference)
     back = await flows.return_from_provider(giving.work, giving.session_id, asked)
-    assert (back.standing, back.unpaid) == (Standing.UNDER_WAY, True)  # of the newest, which was asked about last
+    assert (back.standing, back.unpaid) == (CheckoutState.UNDER_WAY, True)  # of the newest, which was asked about last
     assert giving.provider.calls[-2:] == ["fetch", "fetch"]
-    giving.provider.pay(first)
+    giving.provider.pay_with_card(first)
     back = await flows.return_from_provider(giving.work, giving.session_id, asked)
-    assert (back.standing, back.unpaid) == (Standing.HELD, False)
+    assert (back.standing, back.unpaid) == (CheckoutState.HELD, False)
 
 
 async def sweep_sessions(service: Service) -> None:
     """Record the expiry of every session that has expired."""
     async with service.db.write() as tx:
-        await sessions.expire(tx)
+        await sessions.expire_due(tx)
 
 
 async def test_the_record_of_a_donation_is_read_by_its_own_partner_alone(giving: Giving, other: Client) -> None:
@@ -368,7 +368,7 @@ async def test_the_record_of_a_donation_is_read_by_its_own_partner_alone(giving:
 
 async def test_a_completed_session_refuses_a_donation_that_comes_too_late_to_know(giving: Giving) -> None:
     await giving.begin()
-    giving.provider.pay(giving.provider.only())
+    giving.provider.pay_with_card(giving.provider.only())
     await giving.come_back()
     with pytest.raises(SessionCompleted):
         async with giving.service.db.write() as tx:

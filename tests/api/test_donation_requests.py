@@ -9,10 +9,10 @@ import pytest
 from almoner.access.partners import service as partners
 from almoner.giving.checkout.donation_requests import flows
 from almoner.giving.checkout.donation_requests import service as asking
-from almoner.giving.checkout.donation_requests.domain import RequestPayment, RequestRefused, Unasked
+from almoner.giving.checkout.donation_requests.domain import RequestPayment, RequestRefused, UninvoicedGroup
 from almoner.kit.money import MAX_MINOR, Money
 from almoner.kit.time import iso
-from almoner.platform.database.transactions import EVERYONE, Tx
+from almoner.platform.database.transactions import ALL_PARTNERS, Tx
 from almoner.platform.observability import selfcheck
 from almoner.selfchecks import CHECKS
 from tests.support import books, factories
@@ -96,7 +96,7 @@ async def test_a_period_is_bundled_by_currency_once_it_is_over(service: Service,
 
 async def test_the_run_comes_by_itself_after_the_period(service: Service, api: Client, tenant: Tenant) -> None:
     async with service.db.write() as tx:
-        await partners.set_giving(tx, tenant.partner, request_interval="day", request_due_days=7)
+        await partners.update_donation_settings(tx, tenant.partner, request_interval="day", request_due_days=7)
     await factories.direct(service, api)
     await service.drain()
     assert await requests(api) == []
@@ -109,7 +109,7 @@ async def test_the_run_comes_by_itself_after_the_period(service: Service, api: C
 
 async def test_too_little_waits_for_the_next_period(service: Service, api: Client, tenant: Tenant) -> None:
     async with service.db.write() as tx:
-        await partners.set_giving(tx, tenant.partner, request_minimum_multiple=20)
+        await partners.update_donation_settings(tx, tenant.partner, request_minimum_multiple=20)
     await factories.direct(service, api, amount=1999)
     service.clock.advance(days=NEXT_PERIOD)
     assert (await run(service)).waiting > 0
@@ -186,11 +186,11 @@ async def test_other_money_is_held_whole_and_returned_by_a_person(service: Servi
     for payment in (euros, late):
         before = await suspense(service, payment.money.currency)
         async with service.db.write() as tx:
-            await asking.return_over(tx, payment.id, note="sent back", decided_by="officer")
+            await asking.return_overpayment(tx, payment.id, note="sent back", decided_by="officer")
         assert await suspense(service, payment.money.currency) == before - payment.money.minor
         with pytest.raises(RequestRefused, match="it is returned"):
             async with service.db.write() as tx:
-                await asking.return_over(tx, payment.id, note="sent back", decided_by="officer")
+                await asking.return_overpayment(tx, payment.id, note="sent back", decided_by="officer")
     assert await books.balanced(service)
 
 
@@ -228,9 +228,9 @@ async def test_many_runs_at_once_ask_once(service: Service, api: Client) -> None
 async def test_a_run_that_died_is_finished_by_the_next(service: Service, api: Client, tenant: Tenant) -> None:
     made = [await factories.direct(service, api, amount=amount) for amount in (5, 6, 7)]
     service.clock.advance(days=NEXT_PERIOD)
-    of = Unasked(tenant.partner.id, "USD")
+    of = UninvoicedGroup(tenant.partner.id, "USD")
     async with service.db.write() as tx:
-        _, more = await asking.gather(tx, of, limit=2)
+        _, more = await asking.fill_request(tx, of, limit=2)
     assert more
     [request] = await requests(api)
     with pytest.raises(RequestRefused, match="still come in"):
@@ -246,7 +246,7 @@ async def test_more_donations_than_one_transaction_holds_are_all_received(servic
     named = uuid_of(service, "donationrequest", request["id"])
     async with service.db.write() as tx:  # and the process is gone
         money = Money(request["amount"], "USD")
-        await asking.receive(tx, EVERYONE, named, money, "TX-MANY", recorded_by="officer")
+        await asking.receive_payment(tx, ALL_PARTNERS, named, money, "TX-MANY", recorded_by="officer")
     assert statuses(await donations_of(api, request)).count("RECEIVED_PAYMENT") == 100
     await service.drain()
     assert (await api.get("/v1/donations", donationRequestId=request["id"], status="RECEIVED_PAYMENT")).json()[
@@ -287,7 +287,7 @@ async def test_simulate_asks_and_pays(service: Service, api: Client) -> None:
 async def check_the_books(service: Service) -> None:
     """The self-check finds nothing wrong with requests and with the books."""
     ours = [one for one in CHECKS if one.name.startswith(("donation_requests.", "ledger."))]
-    assert not (await selfcheck.run(service.db, ours)).findings
+    assert not (await selfcheck.run_selfcheck(service.db, ours)).findings
 
 
 async def test_the_books_and_their_checks_agree_afterwards(service: Service) -> None:
@@ -308,7 +308,7 @@ async def test_what_is_over_pays_another_request_and_the_rest_stays_held(
     async def apply(payment: RequestPayment, request: UUID) -> RequestPayment:
         async def record(_tx: Tx, _part: RequestPayment) -> None: ...
 
-        return await flows.apply_over(
+        return await flows.apply_overpayment(
             service.db, payment.id, request, note="asked for", decided_by="officer", record=record
         )
 
@@ -346,11 +346,11 @@ async def test_what_is_over_is_applied_or_returned_once_whoever_is_first(service
 
     async def apply(request: UUID) -> None:
         async with service.db.write() as tx:
-            await asking.apply_over(tx, over.id, request, note="x", decided_by="officer")
+            await asking.apply_overpayment(tx, over.id, request, note="x", decided_by="officer")
 
     async def give_back() -> None:
         async with service.db.write() as tx:
-            await asking.return_over(tx, over.id, note="x", decided_by="officer")
+            await asking.return_overpayment(tx, over.id, note="x", decided_by="officer")
 
     done = await asyncio.gather(*map(apply, requests_of), give_back(), return_exceptions=True)
     assert sorted(isinstance(one, RequestRefused) for one in done) == [False, True, True, True]
@@ -387,9 +387,9 @@ async def test_a_request_is_full_at_the_end_of_a_batch_as_well(service: Service,
     for amount in (MAX_MINOR - 1, 1, 2, 3):
         await factories.direct(service, api, amount=amount)
     service.clock.advance(days=NEXT_PERIOD)
-    of, more, finished = Unasked(tenant.partner.id, "USD"), True, []
+    of, more, finished = UninvoicedGroup(tenant.partner.id, "USD"), True, []
     while more:
         async with service.db.write() as tx:
-            made, more = await asking.gather(tx, of, limit=2)
+            made, more = await asking.fill_request(tx, of, limit=2)
         finished += [made.money.minor] if made and not made.collecting else []
     assert finished == [MAX_MINOR, 5]

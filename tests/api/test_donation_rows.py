@@ -13,12 +13,12 @@ import pytest
 
 from almoner.giving.accounting.reassignments import service as reassignments
 from almoner.giving.checkout.donation_requests import flows as requests
-from almoner.giving.checkout.donation_requests.domain import Unasked
+from almoner.giving.checkout.donation_requests.domain import UninvoicedGroup
 from almoner.giving.checkout.payments.domain import DisputeStatus
 from almoner.giving.disbursing.disbursements import flows as payout_flows
-from almoner.giving.disbursing.disbursements.domain import Rules
+from almoner.giving.disbursing.disbursements.domain import DisbursementRules
 from almoner.kit.money import Money
-from almoner.platform.database.transactions import EVERYONE
+from almoner.platform.database.transactions import ALL_PARTNERS
 from tests.support import factories
 from tests.support import giving as donors
 from tests.support import payouts as support
@@ -150,7 +150,7 @@ async def begins(world: World) -> None:
 
 async def pays(world: World) -> None:
     payment = world.donor.provider.only()
-    world.donor.provider.pay(payment)
+    world.donor.provider.pay_with_card(payment)
     await world.donor.notify(payment)
 
 
@@ -184,7 +184,7 @@ async def officer_reassigns(world: World) -> None:
     ids = uuid_of(world.service, "donation", world.id), uuid_of(world.service, "organisation", world.other)
     async with world.service.db.write() as tx:
         await reassignments.reassign(
-            tx, EVERYONE, *ids, ground="merged", reason="merged", reassigned_by="officer", rules=Rules()
+            tx, ALL_PARTNERS, *ids, ground="merged", reason="merged", reassigned_by="officer", rules=DisbursementRules()
         )
 
 
@@ -198,8 +198,8 @@ def refunds(**body: int) -> Move:
 
 async def bank_wins(world: World) -> None:
     payment = world.donor.provider.only()
-    world.donor.provider.dispute(payment, world.service.clock.now())
-    world.donor.provider.decide(payment, DisputeStatus.LOST)
+    world.donor.provider.open_dispute(payment, world.service.clock.now())
+    world.donor.provider.decide_dispute(payment, DisputeStatus.LOST)
     await world.donor.notify(payment, "dispute.lost")
 
 
@@ -208,13 +208,13 @@ async def gives_directly(world: World) -> None:
 
 
 async def is_asked(world: World) -> None:
-    await requests.invoice_partner(world.service.db, Unasked(world.tenant.partner.id, "USD"), now_asked=True)
+    await requests.invoice_partner(world.service.db, UninvoicedGroup(world.tenant.partner.id, "USD"), now_asked=True)
 
 
 async def partner_pays(world: World) -> None:
     request = uuid_of(world.service, "donationrequest", (await world.record())["donationRequestId"])
-    await requests.receive(
-        world.service.db, EVERYONE, request, Money(2500, "USD"), f"bank {request}", recorded_by="officer"
+    await requests.receive_payment(
+        world.service.db, ALL_PARTNERS, request, Money(2500, "USD"), f"bank {request}", recorded_by="officer"
     )
 
 

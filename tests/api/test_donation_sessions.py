@@ -7,7 +7,7 @@ from uuid import UUID
 import pytest
 
 from almoner.giving.checkout.sessions import service as sessions
-from almoner.giving.checkout.sessions.domain import PAGE
+from almoner.giving.checkout.sessions.domain import PAGE_PURPOSE
 from tests.support import factories
 from tests.support.client import Client, data
 from tests.support.service import Service, Tenant
@@ -72,7 +72,7 @@ async def test_h1_the_address_holds_a_token_of_this_session_and_never_changes(se
     made, second = await factories.session(service, api), await factories.session(service, api)
     address, _, token = made["url"].partition("?token=")
     assert address == service.db.deployment.links.pages + "/give"
-    opened = service.db.deployment.vault.read_page_token(PAGE, token)
+    opened = service.db.deployment.vault.read_page_token(PAGE_PURPOSE, token)
     assert opened is not None
     assert service.db.deployment.ids.text("donationsession", opened) == made["id"]
     assert second["url"] != made["url"]
@@ -107,10 +107,10 @@ async def test_s4_the_sweep_records_what_has_expired_in_batches(service: Service
     late = await factories.session(service, api)
     service.clock.advance(hours=23)
     async with service.db.write() as tx:
-        while await sessions.expire(tx, 2):
+        while await sessions.expire_due(tx, 2):
             assert await tx.fetchval("select count(*) from state_change where changed_at = $1", tx.now) > 0
     async with service.db.read() as tx:
-        due = await sessions.next_due(tx)
+        due = await sessions.next_due_at(tx)
         assert due is not None
         assert due > tx.now
 
@@ -361,6 +361,6 @@ async def test_what_nobody_chose_is_settled_once(service: Service, api: Client) 
     assert session_id is not None
     for language, currency in (("en", "EUR"), ("de", "GBP")):
         async with service.db.write() as tx:
-            await sessions.settle_choice(tx, session_id, language, currency)
+            await sessions.store_choice(tx, session_id, language, currency)
     settled = data(await api.get(f"/v1/donation-sessions/{made['id']}"))
     assert (settled["language"], settled["currency"]) == ("ar", "EUR")

@@ -64,7 +64,7 @@ async def test_status_filters_follow_the_donation(service: Service, api: Client)
     paid, abandoned = await support.open_session(service, api), await support.open_session(service, api)
     for giving in (paid, abandoned):
         await giving.begin()
-    paid.provider.pay(paid.provider.only())
+    paid.provider.pay_with_card(paid.provider.only())
     await paid.come_back()
     service.clock.advance(DAY)
     await abandoned.sweep()
@@ -142,6 +142,6 @@ async def test_s2_no_key_is_lost_when_many_change_metadata_at_once(service: Serv
 async def test_the_largest_amount_goes_through_unharmed(service: Service, api: Client) -> None:
     giving = await support.open_session(service, api)
     await giving.begin(gift(2**53 - 1))
-    giving.provider.pay(giving.provider.only())
+    giving.provider.pay_with_card(giving.provider.only())
     await giving.come_back()
     assert [(row["amount"], row["status"]) for row in await giving.donations()] == [(2**53 - 1, "RECEIVED_PAYMENT")]

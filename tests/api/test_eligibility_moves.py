@@ -38,7 +38,7 @@ DOGS, CATS, CHOIRS, PERFORMING = "AN102", "AN101", "AR301", "AR300"
 async def changed(service: Service, organisation: str) -> None:
     """Its followers are told, as after a load or a new branding."""
     async with service.db.write() as tx:
-        await organisations.tell_shown(tx, uuid(service, organisation, "organisation"))
+        await organisations.emit_display_changed(tx, uuid(service, organisation, "organisation"))
     await service.drain()
 
 
@@ -156,7 +156,7 @@ async def test_new_rules_of_activities_decide_anew(service: Service, api: Client
     organisation = await body_of(service, {DOGS: "ntee:D20"}, name="Casper")
     made = await evaluated(service, api, organisation)
     await tagged(service, organisation, {CATS: "ntee:D20"})
-    await activities.apply(service.db)
+    await activities.retag_organisations(service.db)
     await service.drain()
     assert (await shown(api, made))["results"]["confirmedActivitySubTags"][0]["id"] == tag(service, CATS)
     assert [one.occasion for one in await evidence(service, made)] == ["created", "rules_changed"]

@@ -9,23 +9,32 @@ import asyncpg
 import pytest
 from starlette.types import Receive, Scope, Send
 
-from almoner.access.guard import KeyGuard, Limits
+from almoner.access.guard import KeyGuard, RateLimits
 from almoner.kit import errors
 from almoner.kit.errors import BadRequest, Problem
 from almoner.kit.patch import UNSET
-from almoner.platform.database.connections import NoConnection
+from almoner.platform.database.connections import ConnectionUnavailable
 from almoner.platform.database.transactions import Database, open_pool
 from almoner.platform.http import errors as answers
 from almoner.platform.http.caller import NO_KEY, PUBLISHABLE, SECRET
-from almoner.platform.http.calls import Call
+from almoner.platform.http.calls import ApiCall
 from almoner.platform.http.edge import Edge
 from almoner.platform.http.endpoints import Retirement, Routes
 from almoner.platform.http.ids import PathId
 from almoner.platform.http.openapi import problems_of
-from almoner.platform.http.paging import Listing
-from almoner.platform.http.service import Service
-from almoner.platform.http.wire import DayOrMoment, In, Maybe, Out, PageQuery, Patch, Text255, WholeQuery
-from almoner.platform.ratelimit import Limit, RateLimiter
+from almoner.platform.http.paging import ListResponse
+from almoner.platform.http.service import ApiApplication
+from almoner.platform.http.wire import (
+    DayOrMoment,
+    RequestBody,
+    Maybe,
+    ResponseRecord,
+    PageQuery,
+    PatchBody,
+    Text255,
+    UnpagedQuery,
+)
+from almoner.platform.ratelimit import RateLimit, RateLimiter
 from tests.support import service as support
 from tests.support.client import Client, data
 
@@ -37,17 +46,17 @@ class OutOfTea(BadRequest):
     message = "There is no tea left"
 
 
-class TeaOut(Out, object_name="tea"):
+class TeaOut(ResponseRecord, object_name="tea"):
     name: str
     sugar: int | None
 
 
-class TeaIn(In):
+class TeaIn(RequestBody):
     name: Text255
     sugar: int | None = None
 
 
-class TeaPatch(Patch):
+class TeaPatch(PatchBody):
     name: Maybe[Text255] = UNSET
     sugar: Maybe[int | None] = UNSET
 
@@ -62,14 +71,14 @@ raised: list[Problem | Exception] = []
 
 
 @routes.get("/v1/tea", key=PUBLISHABLE, scope="categories:read")
-async def list_tea(call: Call, query: TeaQuery) -> Listing[TeaOut]:
+async def list_tea(call: ApiCall, query: TeaQuery) -> ListResponse[TeaOut]:
     """List tea."""
     names = [query.since.isoformat() if query.since else "", *query.tags]
-    return call.all_of(names, lambda name: TeaOut(name=name, sugar=None), WholeQuery(direction="ASC"))
+    return call.whole_list(names, lambda name: TeaOut(name=name, sugar=None), UnpagedQuery(direction="ASC"))
 
 
 @routes.post("/v1/tea", key=SECRET, scope="categories:write", errors=(OutOfTea,))
-async def make_tea(call: Call, body: TeaIn) -> TeaOut:
+async def make_tea(call: ApiCall, body: TeaIn) -> TeaOut:
     """Make tea."""
     if raised:
         raise raised.pop()
@@ -77,13 +86,13 @@ async def make_tea(call: Call, body: TeaIn) -> TeaOut:
 
 
 @routes.patch("/v1/tea/{teaId}", key=SECRET, scope="tea:write", retirement=RETIRED)
-async def change_tea(call: Call, tea_id: Annotated[UUID, PathId("category")], body: TeaPatch) -> TeaOut:
+async def change_tea(call: ApiCall, tea_id: Annotated[UUID, PathId("category")], body: TeaPatch) -> TeaOut:
     """Change tea."""
     return TeaOut(name=str(body.name), sugar=None if body.sugar is UNSET else body.sugar)
 
 
 @routes.get("/v1/tea/free", key=NO_KEY, tx=None)
-async def smell_tea(call: Call) -> TeaOut:
+async def smell_tea(call: ApiCall) -> TeaOut:
     """Smell tea."""
     return TeaOut(name=call.address, sugar=None)
 
@@ -92,7 +101,7 @@ async def smell_tea(call: Call) -> TeaOut:
 async def tea(service: support.Service, tenant: support.Tenant) -> AsyncIterator[Client]:
     raised.clear()
     app = Edge(
-        Service(service.db, service.services.guard, [routes]),
+        ApiApplication(service.db, service.services.guard, [routes]),
         service.services.telemetry,
         service.clock,
         [ip_network("127.0.0.0/8"), ip_network("10.0.0.0/8")],
@@ -103,7 +112,7 @@ async def tea(service: support.Service, tenant: support.Tenant) -> AsyncIterator
     await client.close()
 
 
-PROBLEMS = [problem for problem in errors.catalogue().values() if problem.__module__ == errors.__name__]
+PROBLEMS = [problem for problem in errors.problem_catalogue().values() if problem.__module__ == errors.__name__]
 
 
 @pytest.mark.parametrize("problem", [*PROBLEMS, OutOfTea], ids=lambda problem: problem.code)
@@ -156,10 +165,11 @@ async def test_a_wrong_use_of_the_driver_is_no_lost_database(tea: Client) -> Non
 
 async def test_who_gets_no_connection_is_told_to_come_again(service: support.Service, tenant: support.Tenant) -> None:
     db = Database(await open_pool(service.database.dsn, 2), service.db.deployment, patience=0.05)
-    free = Limit("free", 1000, 1000)
-    guard = KeyGuard(db, service.clock, RateLimiter(), Limits(free, free, free, free))
+    free = RateLimit("free", 1000, 1000)
+    guard = KeyGuard(db, service.clock, RateLimiter(), RateLimits(free, free, free, free))
     known, unknown = (
-        Client(Service(db, guard, [routes]), "http://testserver", key) for key in (tenant.secret, tenant.publishable)
+        Client(ApiApplication(db, guard, [routes]), "http://testserver", key)
+        for key in (tenant.secret, tenant.publishable)
     )
     assert (await known.post("/v1/tea", {"name": "green"})).status_code == 200
     async with db.write(), db.write():
@@ -172,7 +182,7 @@ async def test_who_gets_no_connection_is_told_to_come_again(service: support.Ser
 
 async def test_a_page_without_a_connection_is_503(service: support.Service) -> None:
     async def page(_scope: Scope, _receive: Receive, _send: Send) -> None:
-        raise NoConnection
+        raise ConnectionUnavailable
 
     edge = Edge(page, service.services.telemetry, service.clock, https_only=False)
     answer = await Client(edge, "http://testserver", None).get("/give")
@@ -319,7 +329,9 @@ async def test_the_client_address_is_the_nearest_untrusted_one(
 
 async def test_a_stranger_cannot_choose_its_address(service: support.Service) -> None:
     services = service.services
-    app = Edge(Service(service.db, services.guard, [routes]), services.telemetry, service.clock, https_only=False)
+    app = Edge(
+        ApiApplication(service.db, services.guard, [routes]), services.telemetry, service.clock, https_only=False
+    )
     client = Client(app, "http://testserver", None, address="203.0.113.7")
     answer = await client.get("/v1/tea/free", headers={"X-Forwarded-For": "198.51.100.1"})
     assert data(answer)["name"] == "203.0.113.7"
@@ -328,7 +340,7 @@ async def test_a_stranger_cannot_choose_its_address(service: support.Service) ->
 
 async def test_plain_http_is_refused_where_https_is_required(service: support.Service) -> None:
     services = service.services
-    inner = Service(service.db, services.guard, [routes])
+    inner = ApiApplication(service.db, services.guard, [routes])
     app = Edge(inner, services.telemetry, service.clock, [ip_network("127.0.0.1")], https_only=True)
     client = Client(app, "http://testserver", None)
     assert (await client.get("/v1/tea/free")).status_code == 403
@@ -351,13 +363,13 @@ def test_wrong_declarations_do_not_start() -> None:
     with pytest.raises(TypeError, match="names its scope"):
         group.get("/v1/x", key=SECRET)
 
-    async def undocumented(call: Call) -> TeaOut:
+    async def undocumented(call: ApiCall) -> TeaOut:
         return TeaOut(name="", sugar=None)
 
     with pytest.raises(TypeError, match="docstring"):
         group.get("/v1/x", key=NO_KEY)(undocumented)
 
-    async def misnamed(call: Call, other: str) -> TeaOut:
+    async def misnamed(call: ApiCall, other: str) -> TeaOut:
         """Wrong."""
         return TeaOut(name="", sugar=None)
 

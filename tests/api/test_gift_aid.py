@@ -160,7 +160,7 @@ async def test_a_partner_that_asks_for_gift_aid_gets_no_gift_without(
     service: Service, api: Client, tenant: Tenant
 ) -> None:
     async with service.db.write() as tx:
-        await partners.set_giving(tx, tenant.partner, requires_gift_aid=True)
+        await partners.update_donation_settings(tx, tenant.partner, requires_gift_aid=True)
     user, cause, abroad = (await factories.user(api))["id"], await charity(service), await factories.nonprofit(service)
     assert await missing(api, cause) == []
     assert await missing(api, cause, userId=user) == []
@@ -199,7 +199,7 @@ async def test_a_hosted_gift_of_the_user_is_covered_too(service: Service, api: C
     [donation] = await giving.donations()
     assert (donation["currencyCode"], donation["giftAidId"]) == ("EUR", None)
     await giving.begin(gift(3000, "GBP"))
-    giving.provider.pay(list(giving.provider.payments)[-1])
+    giving.provider.pay_with_card(list(giving.provider.payments)[-1])
     await giving.come_back()
     [donation] = await giving.donations()
     assert (donation["status"], donation["giftAidId"]) == ("RECEIVED_PAYMENT", made["id"])
@@ -216,12 +216,12 @@ async def test_a_cancelled_declaration_covers_no_later_gift(service: Service, ap
     named = uuid_of(service, "giftaid", made["id"])
     with pytest.raises(GiftAidRefused, match="still to come"):
         async with service.db.write() as tx:
-            await giftaid.cancel(tx, named, tx.now + timedelta(days=1))
+            await giftaid.cancel_declaration(tx, named, tx.now + timedelta(days=1))
     async with service.db.write() as tx:
-        await giftaid.cancel(tx, named)
+        await giftaid.cancel_declaration(tx, named)
     with pytest.raises(GiftAidRefused, match="was cancelled on"):
         async with service.db.write() as tx:
-            await giftaid.cancel(tx, named)
+            await giftaid.cancel_declaration(tx, named)
     assert (await given(api, cause, userId=user))["giftAidId"] is None
     assert data(await api.get(f"/v1/donations/{before['id']}"))["giftAidId"] == made["id"]
     assert (await api.get(f"/v1/users/{user}/has-gift-aid")).status_code == 404
@@ -251,7 +251,7 @@ async def test_v6_what_was_declared_for_a_gift_that_never_came_is_forgotten_with
     never, paid = [await support.open_session(service, api, organisation=cause) for _ in range(2)]
     for giving in (never, paid):
         await giving.begin(gift(2000, "GBP", declarer=home))
-    paid.provider.pay(paid.provider.only())
+    paid.provider.pay_with_card(paid.provider.only())
     await paid.come_back()
     listed = data(await api.get("/v1/donations"))
     declared_for = [uuid_of(service, "giftaid", one["giftAidId"]) for one in listed]

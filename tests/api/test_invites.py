@@ -98,7 +98,7 @@ async def test_expiry_is_true_on_read_to_the_millisecond_with_the_sweeper_stoppe
         stored = await tx.fetchval("select status from validation_invite where id = $1", id_of(service, made))
         if status == "expired":
             with pytest.raises(InviteExpired):
-                await invites.use(tx, tenant.partner, id_of(service, made))
+                await invites.lock_open(tx, tenant.partner, id_of(service, made))
     assert stored == "open"
 
 
@@ -110,7 +110,7 @@ async def test_the_sweep_records_what_has_expired_in_batches(service: Service, a
     async with service.db.write() as tx:
         while await invites.expire(tx, 2):
             pass
-        due = await invites.next_due(tx)
+        due = await invites.next_expiry(tx)
         assert due is not None
         assert due > tx.now
         stored = [
@@ -130,7 +130,7 @@ async def use(service: Service, partner: Partner, invite_id: UUID) -> Problem | 
     """Use an invite as a submission does; what it is refused with."""
     try:
         async with service.db.write() as tx:
-            await invites.complete(tx, await invites.use(tx, partner, invite_id))
+            await invites.complete(tx, await invites.lock_open(tx, partner, invite_id))
     except Problem as problem:
         return problem
     return None
@@ -208,4 +208,4 @@ async def test_publishable_keys_make_and_read_none(api: Client, publishable: Cli
 
 
 def test_the_states_are_those_of_the_interface() -> None:
-    assert set(INVITE.arrows()) == {("open", "complete"), ("open", "expired")}
+    assert set(INVITE.transitions()) == {("open", "complete"), ("open", "expired")}

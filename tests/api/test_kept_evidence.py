@@ -7,7 +7,7 @@ import pytest
 
 from almoner.validation.agents import service as agents
 from almoner.validation.applications.documents import service as documents
-from almoner.validation.applications.documents.domain import Kept, Outcome
+from almoner.validation.applications.documents.domain import RetentionPeriods, Outcome
 from almoner.validation.applications.submission_documents import jobs as keeping
 from tests.support import appeals
 from tests.support.client import Client, data
@@ -15,7 +15,7 @@ from tests.support.hostile_files import HONEST, PNG
 from tests.support.service import Service
 from tests.support.submissions import ADA, PATH, applied, configured, ended, shown
 
-SHORT = Kept(refused=timedelta(days=40), accepted=timedelta(days=60))
+SHORT = RetentionPeriods(refused=timedelta(days=40), accepted=timedelta(days=60))
 MADE = datetime(2026, 3, 2, tzinfo=UTC)
 INVALID_STATE = (400, "validation_submission/invalid_state")
 
@@ -38,7 +38,7 @@ def after(days: int) -> datetime:
 def test_a_document_is_kept_as_long_as_anything_needs_it(
     ends: list[tuple[Outcome, datetime]], until: datetime | None
 ) -> None:
-    assert SHORT.until(MADE, ends) == until
+    assert SHORT.keep_until(MADE, ends) == until
 
 
 async def later(service: Service, **time: float) -> None:
@@ -49,9 +49,9 @@ async def later(service: Service, **time: float) -> None:
         await tx.execute(
             "update document set next_check_at = created_at where deleted_at is null"
         )  # the usual terms are longer
-        while await keeping.forget(SHORT, tx):
+        while await keeping.delete_expired(SHORT, tx):
             pass
-        while await agents.forget(SHORT, tx):
+        while await agents.erase_personal_data(SHORT, tx):
             pass
     await service.drain()
 
@@ -127,7 +127,7 @@ async def test_v6_the_bytes_are_gone_and_the_row_says_what_they_were(service: Se
         )
         assert row is not None
         assert None not in tuple(row)
-        assert await documents.to_remove(tx, file) is None
+        assert await documents.find_removable_key(tx, file) is None
     assert await held(api, refused) == []
 
 

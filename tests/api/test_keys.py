@@ -11,12 +11,12 @@ from uuid import UUID
 import httpx
 import pytest
 
-from almoner.access.guard import KeyGuard, Limits
+from almoner.access.guard import KeyGuard, RateLimits
 from almoner.access.keys import domain as key_form
 from almoner.access.keys import service as keys
 from almoner.platform.database.transactions import Database, Tx
-from almoner.platform.http.service import Service as EndpointLayer
-from almoner.platform.ratelimit import Limit, RateLimiter
+from almoner.platform.http.service import ApiApplication as EndpointLayer
+from almoner.platform.ratelimit import RateLimit, RateLimiter
 from tests.support.client import Client
 from tests.support.service import Service, Tenant
 
@@ -26,7 +26,7 @@ CATEGORIES = "/v1/categories"
 async def key_id(service: Service, tenant: Tenant) -> UUID:
     """The tenant's secret key."""
     async with service.db.read() as tx:
-        found = await keys.find(tx, tenant.secret)
+        found = await keys.find_by_secret(tx, tenant.secret)
     assert found is not None
     return found.id
 
@@ -72,7 +72,7 @@ async def test_k4_a_revoked_key_stops_within_a_second(service: Service, tenant: 
 
 async def test_k5_last_use_is_written_at_most_once_a_minute(service: Service, tenant: Tenant) -> None:
     async def last_use() -> list[object]:
-        await service.services.guard.write_uses()
+        await service.services.guard.flush_uses()
         async with service.db.read() as tx:
             row = await tx.fetchrow(
                 "select last_used_at, last_used_address, last_used_route from api_key where id = $1",
@@ -123,7 +123,7 @@ async def test_k3_unknown_malformed_and_foreign_keys_get_one_answer(service: Ser
         await client.close()
 
 
-WRONG_KEYS = Limit("wrong_keys", 0.2, 20)
+WRONG_KEYS = RateLimit("wrong_keys", 0.2, 20)
 
 
 class StandingClock:
@@ -136,7 +136,7 @@ class StandingClock:
         """The same."""
         return self.at
 
-    def wall(self) -> datetime:
+    def real_now(self) -> datetime:
         """The same."""
         return self.at
 
@@ -157,8 +157,12 @@ class CountedReads:
 async def test_k4_of_many_calls_at_once_one_looks_the_key_up_again_and_all_do_when_it_takes_too_long(
     service: Service, tenant: Tenant
 ) -> None:
-    clock, db, free = StandingClock(service.clock.wall()), CountedReads(service.db), Limit("free", 100_000, 100_000)
-    guard = KeyGuard(cast("Database", db), clock, RateLimiter(), Limits(free, free, free, free))
+    clock, db, free = (
+        StandingClock(service.clock.real_now()),
+        CountedReads(service.db),
+        RateLimit("free", 100_000, 100_000),
+    )
+    guard = KeyGuard(cast("Database", db), clock, RateLimiter(), RateLimits(free, free, free, free))
     await guard.authenticate(tenant.secret, "192.0.2.7")
     clock.at += timedelta(seconds=0.6)
     await asyncio.gather(*(guard.authenticate(tenant.secret, "192.0.2.7") for _ in range(20)))
@@ -173,8 +177,10 @@ async def test_k4_of_many_calls_at_once_one_looks_the_key_up_again_and_all_do_wh
 
 
 async def test_l1_l3_limits_per_key_and_their_headers(service: Service) -> None:
-    clock = StandingClock(service.clock.wall())
-    limits = Limits(Limit("secret", 25, 50), Limit("publishable", 25, 50), Limit("address", 5, 20), WRONG_KEYS)
+    clock = StandingClock(service.clock.real_now())
+    limits = RateLimits(
+        RateLimit("secret", 25, 50), RateLimit("publishable", 25, 50), RateLimit("address", 5, 20), WRONG_KEYS
+    )
     guard = KeyGuard(service.db, clock, RateLimiter(), limits)
     app = EndpointLayer(service.db, guard, service.services.routes)
     tenant = await service.tenant()
@@ -209,14 +215,14 @@ class Door:
 
 @pytest.fixture
 def door(service: Service) -> Door:
-    clock = StandingClock(service.clock.wall())
-    free = Limit("free", 100_000, 100_000)
-    guard = KeyGuard(service.db, clock, RateLimiter(), Limits(free, free, free, WRONG_KEYS))
+    clock = StandingClock(service.clock.real_now())
+    free = RateLimit("free", 100_000, 100_000)
+    guard = KeyGuard(service.db, clock, RateLimiter(), RateLimits(free, free, free, WRONG_KEYS))
     return Door(EndpointLayer(service.db, guard, service.services.routes), clock)
 
 
 def guess() -> str:
-    return key_form.generate("secret", sandbox=True)
+    return key_form.generate_key_secret("secret", sandbox=True)
 
 
 async def test_an_address_that_guesses_is_slowed_and_told_when_to_come_back(door: Door) -> None:

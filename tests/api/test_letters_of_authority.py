@@ -3,7 +3,7 @@
 from typing import Any
 from uuid import UUID
 
-from almoner.review_cases import CASES
+from almoner.review_cases import REVIEW_HANDLERS
 from almoner.validation.decisions.reviews.domain import Kind
 from tests.support import agents, appeals, factories
 from tests.support.applications import Form, invited
@@ -34,7 +34,7 @@ async def shown_to_reviewers(service: Service, kind: Kind, type_: str, record_id
     named = service.db.deployment.ids.parse(type_, record_id)
     assert named is not None
     async with service.db.read() as tx:
-        return list((await CASES[kind].show(tx, named)).documents)
+        return list((await REVIEW_HANDLERS[kind].load_evidence(tx, named)).documents)
 
 
 async def asked_about(service: Service, api: Client, office: str, **more: Any) -> dict[str, Any]:

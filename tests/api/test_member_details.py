@@ -6,12 +6,12 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from almoner.access.credentials.domain import By
+from almoner.access.credentials.domain import AuditContext
 from almoner.access.members import service as members
-from almoner.access.members.domain import NEW_ADDRESSES_A_DAY
+from almoner.access.members.domain import MAX_DAILY_ADDRESSES
 from almoner.access.members.service import details
 from almoner.access.people import service as people
-from almoner.access.people.domain import Person, members_of, profile_of
+from almoner.access.people.domain import Person, member_realm, build_profile
 from almoner.access.sign_ins.domain import LinkClosed
 from almoner.access.sign_ins.service import links
 from almoner.platform.audit import log as audit
@@ -19,7 +19,7 @@ from almoner.platform.audit.log import Actor, Entry
 from tests.support.members import ADDRESS, Desk, desk, member
 from tests.support.service import Service, Tenant
 
-BY = By(Actor("machine", "tests"), None)
+BY = AuditContext(Actor("machine", "tests"), None)
 
 
 @pytest.fixture
@@ -90,10 +90,10 @@ async def test_an_owner_puts_a_mistyped_address_right(owner: Desk, service: Serv
 
 async def test_what_a_directory_calls_somebody_stays(service: Service, tenant: Tenant) -> None:
     emails = [{"value": "home@example.org"}, {"value": "cy@example.org", "primary": True, "type": "work"}]
-    profile = {**profile_of("cy@example.org", name="Cy"), "externalId": "17", "emails": emails}
+    profile = {**build_profile("cy@example.org", name="Cy"), "externalId": "17", "emails": emails}
     async with service.db.write() as tx:
-        person = await people.create(tx, members_of(tenant.partner), profile)
-        changed = await details.change(tx, tenant.partner, BY, person.id, email="new@example.org", name="")
+        person = await people.create(tx, member_realm(tenant.partner), profile)
+        changed = await details.update_details(tx, tenant.partner, BY, person.id, email="new@example.org", name="")
     assert changed.user_name == changed.shown_name == "cy@example.org"
     assert changed.profile["emails"] == [
         {"value": "new@example.org", "primary": True, "type": "work"}, {"value": "home@example.org"},
@@ -104,7 +104,7 @@ async def test_what_a_directory_calls_somebody_stays(service: Service, tenant: T
 async def test_a_partner_writes_to_so_many_new_addresses_a_day(owner: Desk, service: Service, tenant: Tenant) -> None:
     person = await member(service, tenant)
     async with service.db.write() as tx:
-        for number in range(NEW_ADDRESSES_A_DAY):
+        for number in range(MAX_DAILY_ADDRESSES):
             action = "member.invited" if number % 2 else "member.changed"
             await audit.record(tx, tenant.partner.id, Actor("member", "x"), action, "x")
     page = f"{owner.home}/members/invite"
@@ -125,11 +125,11 @@ async def test_a_partner_writes_to_so_many_new_addresses_a_day(owner: Desk, serv
 async def test_who_is_in_a_group_is_listed_page_by_page(owner: Desk, service: Service, tenant: Tenant) -> None:
     async with service.db.write() as tx:
         made = [
-            await people.create(tx, members_of(tenant.partner), profile_of(f"person-{number:02}"))
+            await people.create(tx, member_realm(tenant.partner), build_profile(f"person-{number:02}"))
             for number in range(60)
         ]
         group = await members.create_group(tx, tenant.partner, {"displayName": "All"}, [one.id for one in made])
-        await members.map_group(tx, tenant.partner, group.id, "read_only", BY)
+        await members.set_group_role(tx, tenant.partner, group.id, "read_only", BY)
     page = f"{owner.home}/groups/{service.db.deployment.ids.text('group', group.id)}"
     await owner.get(f"{owner.home}/groups")
     assert owner.page is not None

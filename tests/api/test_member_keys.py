@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from almoner.access.keys import service as keys
-from almoner.access.keys.domain import Key
+from almoner.access.keys.domain import ApiKey
 from almoner.access.members import audit_pages
 from almoner.access.people import service as people
 from almoner.platform.audit import log as audit
@@ -38,7 +38,7 @@ async def developer(service: Service, tenant: Tenant) -> AsyncIterator[Desk]:
     await made.close()
 
 
-async def stored(service: Service, tenant: Tenant) -> list[Key]:
+async def stored(service: Service, tenant: Tenant) -> list[ApiKey]:
     """The partner's keys, newest first."""
     async with service.db.read() as tx:
         return await keys.of_partner(tx, tenant.partner)

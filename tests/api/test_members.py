@@ -7,24 +7,24 @@ from uuid import uuid4
 import pytest
 from starlette.routing import Route
 
-from almoner.access.accounts.gate import Gate
-from almoner.access.credentials.domain import By
+from almoner.access.accounts.gate import PageGuard
+from almoner.access.credentials.domain import AuditContext
 from almoner.access.keys import service as keys
 from almoner.access.members import pages
 from almoner.access.members import service as members
 from almoner.access.people import service as people
-from almoner.access.people.domain import MEMBER_ROLES, OPERATORS, MemberRole, members_of, profile_of
+from almoner.access.people.domain import MEMBER_ROLES, OPERATORS, MemberRole, member_realm, build_profile
 from almoner.access.sign_ins import service as sign_ins
 from almoner.access.sign_ins.domain import Browser as Device
 from almoner.access.sign_ins.domain import LinkClosed
 from almoner.access.sign_ins.service import links
 from almoner.platform.audit import log as audit
 from almoner.platform.audit.log import Actor, Entry
-from almoner.platform.pages.rendering import Pages
+from almoner.platform.pages.rendering import PageRenderer
 from tests.support.members import ADDRESS, Desk, desk, member
 from tests.support.service import Service, Tenant
 
-BY = By(Actor("system", "tests"), None)
+BY = AuditContext(Actor("system", "tests"), None)
 EVERYBODY: frozenset[MemberRole] = frozenset(MEMBER_ROLES)
 OWNERS: frozenset[MemberRole] = frozenset({"owner"})
 BUILDERS: frozenset[MemberRole] = frozenset({"owner", "developer"})
@@ -76,8 +76,8 @@ async def recorded(service: Service, tenant: Tenant) -> list[Entry]:
 
 
 def test_every_page_has_its_row_in_the_table(service: Service) -> None:
-    gate = Gate(service.db, Pages(service.db.deployment, pages.TEMPLATES))
-    made = pages.routes(gate, Pages(service.db.deployment, pages.TEMPLATES))
+    gate = PageGuard(service.db, PageRenderer(service.db.deployment, pages.TEMPLATES))
+    made = pages.routes(gate, PageRenderer(service.db.deployment, pages.TEMPLATES))
     served = {route.path for route in service.services.pages if isinstance(route, Route)}
     assert {route.path.removeprefix("/account/{partner}") for route in made} == set(WHO_MAY)
     assert {route.path for route in made} <= served
@@ -112,7 +112,7 @@ async def test_k5_nobody_else_opens_a_page_of_the_partner(path: str, service: Se
     nobody = Desk(service, tenant, None)
     operator = Desk(service, tenant, None)
     async with service.db.write() as tx:
-        person = await people.create(tx, OPERATORS, profile_of(f"operator-{uuid4()}"), ["administrator"])
+        person = await people.create(tx, OPERATORS, build_profile(f"operator-{uuid4()}"), ["administrator"])
         entered = await sign_ins.begin(tx, person, "password_totp", Device(ADDRESS))
     operator.cookies["__Host-operator"] = entered.secret
     forged = Desk(service, tenant, None)
@@ -176,11 +176,11 @@ async def test_an_owner_invites_somebody_who_gets_a_mail(owner: Desk, service: S
     assert "Invitation sent." in owner.text()
     assert "Bo Builder Bo@example.org; developer; invited until" in owner.text()
     async with service.db.read() as tx:
-        person = await people.find_by_name(tx, members_of(tenant.partner), "bo@example.org")
+        person = await people.find_by_name(tx, member_realm(tenant.partner), "bo@example.org")
         assert person is not None
-        link = await links.invitation(tx, person)
+        link = await links.find_invitation(tx, person)
         assert link is not None
-        token = links.token(tx, link)
+        token = links.link_token(tx, link)
     await service.drain()
     letters = (await service.client(tenant.secret).get("/v1/sandbox/mailbox")).json()["data"]
     assert [letter["to"] for letter in letters] == ["Bo@example.org"]
@@ -202,9 +202,9 @@ async def test_an_invitation_is_sent_again_five_times_a_day_at_most(
 ) -> None:
     async with service.db.write() as tx:
         person, _ = await members.invite(tx, tenant.partner, BY, "late@example.org")
-        first = await links.invitation(tx, person)
+        first = await links.find_invitation(tx, person)
         assert first is not None
-        old = links.token(tx, first)
+        old = links.link_token(tx, first)
     page = f"{owner.home}/members/{service.db.deployment.ids.text('member', person.id)}"
     statuses = []
     for _ in range(5):
@@ -296,7 +296,7 @@ async def test_what_a_group_may_do_is_said_by_an_owner(owner: Desk, service: Ser
 async def test_long_lists_are_read_page_by_page(owner: Desk, service: Service, tenant: Tenant) -> None:
     async with service.db.write() as tx:
         for number in range(60):
-            await people.create(tx, members_of(tenant.partner), profile_of(f"person-{number:02}"))
+            await people.create(tx, member_realm(tenant.partner), build_profile(f"person-{number:02}"))
             await members.create_group(tx, tenant.partner, {"displayName": f"Group {number:02}"})
     for page, name in (("members", "person"), ("groups", "Group")):
         await owner.get(f"{owner.home}/{page}")

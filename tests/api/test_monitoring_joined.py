@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from almoner.nonprofits.registers.domain import Link
-from almoner.platform.database.transactions import EVERYONE
+from almoner.nonprofits.registers.domain import RegisterLink
+from almoner.platform.database.transactions import ALL_PARTNERS
 from almoner.platform.observability import selfcheck
 from almoner.screening.watchlists.domain import CATEGORIES
 from almoner.validation.decisions.reviews import service as reviews
@@ -25,11 +25,15 @@ from tests.support.watchlists import Lists, listing
 from tests.support.written_register import Loader, Written, entry
 
 AQSA = "AL-MASJED AL-AQSA CHARITY FOUNDATION"
-CCEW, OSCR, LINKS = Written("ccew", "CCEW"), Written("oscr", "OSCR"), Written("gb-links", "CCEW", lists=False)
+CCEW, OSCR, LINKS = (
+    Written("ccew", "CCEW"),
+    Written("oscr", "OSCR"),
+    Written("gb-links", "CCEW", lists_organisations=False),
+)
 DAYS = [datetime(2026, month, 9, tzinfo=UTC) for month in range(1, 7)]
 SAME = Decision("accepted", None, "operator_1", "The same board")
 OTHER = Decision("rejected", "not_the_same", "operator_1", "Another town, another board")
-JOIN = Link("same", "CCEW", "263710", "OSCR", "SC002327")
+JOIN = RegisterLink("same", "CCEW", "263710", "OSCR", "SC002327")
 UNSEEN: dict[str, str | None] = dict.fromkeys(CATEGORIES)
 
 
@@ -67,7 +71,7 @@ async def registered(service: Service, folder: Path, ours: str, theirs: str) -> 
     return loader, ids[0], ids[1]
 
 
-async def join(service: Service, loader: Loader, *links: Link, day: datetime = DAYS[1]) -> None:
+async def join(service: Service, loader: Loader, *links: RegisterLink, day: datetime = DAYS[1]) -> None:
     """What is said of both from this day on."""
     await loader.load(LINKS, day, entry("199999", f"Links of {day:%B}"), *links)
     await service.drain()
@@ -84,14 +88,14 @@ async def decide(service: Service, decision: Decision) -> None:
     """Decide whatever waits."""
     for match in await waiting(service):
         async with service.db.write() as tx:
-            await matches.decide(tx, EVERYONE, match, decision)
+            await matches.decide(tx, ALL_PARTNERS, match, decision)
     await service.drain()
 
 
 async def broken(service: Service) -> list[str]:
     """The promises of monitoring that do not hold."""
     async with service.db.read() as tx:
-        return [finding.check.name for finding in (await selfcheck.look(tx, checks.checks)).findings]
+        return [finding.check.name for finding in (await selfcheck.run_checks(tx, checks.checks)).findings]
 
 
 async def test_a_flag_stays_when_another_record_answers(alone: Service, api: Client, tmp_path: Path) -> None:
@@ -149,7 +153,7 @@ async def test_what_was_decided_of_one_record_holds_for_the_same_question_of_ano
         rows = await tx.fetch(
             "select m.id, s.partner_id from screening_match m join screening_subject s on s.id = m.subject order by 1"
         )
-        kept = [(await reviews.of(tx, Subject("match", row[0], row[1]))).decisions for row in rows]
+        kept = [(await reviews.history_of(tx, Subject("match", row[0], row[1]))).decisions for row in rows]
     [[first], [second]] = [[one.decision for one in said] for said in kept]
     assert first == decision
     assert (second.verdict, second.by) == (decision.verdict, decision.by)
@@ -164,7 +168,7 @@ async def test_two_records_that_wait_are_answered_by_one_decision(alone: Service
     made = await looked(alone, api, organisationId=ours)
     first, _ = await waiting(alone)
     async with alone.db.write() as tx:
-        await matches.decide(tx, EVERYONE, first, OTHER)
+        await matches.decide(tx, ALL_PARTNERS, first, OTHER)
     await alone.drain()
     assert await waiting(alone) == []
     assert statuses(await shown(api, made))["sanction"] == "clear"

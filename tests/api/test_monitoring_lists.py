@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from almoner.kit.time import iso
-from almoner.platform.database.transactions import EVERYONE
+from almoner.platform.database.transactions import ALL_PARTNERS
 from almoner.platform.observability import selfcheck
 from almoner.screening.watchlists.domain import CATEGORIES
 from almoner.validation.decisions.reviews.domain import Decision
@@ -61,7 +61,7 @@ async def decide(service: Service, decision: Decision, code: str = "ofac-sdn") -
         match = await tx.fetchval(
             "select id from screening_match where decision = 'open' and current and list = $1", code
         )
-        await matches.decide(tx, EVERYONE, match, decision)
+        await matches.decide(tx, ALL_PARTNERS, match, decision)
     await service.drain()
 
 
@@ -103,7 +103,7 @@ async def test_a_list_of_warnings_alone_is_found_to_check_no_sanctions(
 
 async def passes_unseen(service: Service) -> list[str]:
     """What the self-check finds of subscriptions that nothing was looked into for."""
-    outcome = await selfcheck.run(service.db, checks.checks)
+    outcome = await selfcheck.run_selfcheck(service.db, checks.checks)
     return [
         one
         for finding in outcome.findings
@@ -197,7 +197,7 @@ async def test_what_the_register_says_anew_is_told_to_whoever_monitors(alone: Se
     async with alone.db.write() as tx:
         assert set(await monitoring.followers(tx, [found])) == {found}
         await tx.execute("update organisation set active = false where id = $1", found)
-        await monitoring.follow_organisations(tx, [found], "register_changed")
+        await monitoring.propagate_organisation_changes(tx, [found], "register_changed")
     changed = (await told(alone, api))[-1]
     assert changed == await shown(api, live)
     assert changed["results"] == {**live["results"], "registration": {"active": "no"}}
@@ -214,7 +214,7 @@ async def test_who_was_renamed_to_a_listed_name_is_looked_at_again(alone: Servic
     assert found is not None
     async with alone.db.write() as tx:
         await tx.execute("update organisation set name = $2 where id = $1", found, AQSA)
-        await monitoring.follow_organisations(tx, [found], "register_changed")
+        await monitoring.propagate_organisation_changes(tx, [found], "register_changed")
     renamed = (await told(alone, api))[-1]
     assert (renamed["id"], renamed["organisation"], statuses(renamed)) == (live["id"], {"name": AQSA}, UNSEEN)
 

@@ -116,8 +116,8 @@ async def test_an_administrator_invites_changes_and_deactivates(service: Service
     await hers.open(START)
     assert f"Bo Okafor {email}; finance; invited" in words(hers)
     async with service.db.write() as tx:
-        bo = next(one.person for one in await operators.everyone(tx) if one.person.user_name == email)
-        _, secret = await operators.make_token(tx, BY, bo, "first")
+        bo = next(one.person for one in await operators.list_operators(tx) if one.person.user_name == email)
+        _, secret = await operators.create_token(tx, BY, bo, "first")
     his = address(service, bo)
     await hers.get(his)
     assert (await hers.post(his, do="invite")).status_code == 303
@@ -127,7 +127,7 @@ async def test_an_administrator_invites_changes_and_deactivates(service: Service
     assert (await hers.post(his, do="deactivate")).status_code == 303
     async with service.db.write() as tx:
         with pytest.raises(TokenRefused):
-            await operators.known_by(tx, secret)
+            await operators.authenticate(tx, secret)
         rows = await tx.fetch(
             "select action from audit_entry where subject = $1 and actor_id = $2 order by n",
             tx.ids.text("operator", bo.id),
@@ -155,7 +155,7 @@ async def test_a_token_is_made_shown_once_and_revoked_by_its_operator_alone(serv
     found = re.search(r'id="secret">([^<]+)<', answer.text)
     assert found is not None
     async with service.db.write() as tx:
-        person, token = await operators.known_by(tx, found[1])
+        person, token = await operators.authenticate(tx, found[1])
         named = tx.ids.text("operatortoken", token.id)
     assert (person.id, token.name) == (bo.id, "laptop")
     assert found[1] not in (await his.get(page)).text
@@ -166,7 +166,7 @@ async def test_a_token_is_made_shown_once_and_revoked_by_its_operator_alone(serv
     assert (await his.post(page, do="revoke", token=named)).headers["location"] == f"{page}?told=revoked"
     async with service.db.write() as tx:
         with pytest.raises(TokenRefused, match="revoked"):
-            await operators.known_by(tx, found[1])
+            await operators.authenticate(tx, found[1])
     await his.close()
 
 
@@ -177,14 +177,14 @@ async def test_all_tokens_are_revoked_at_once_by_their_operator_or_an_administra
     his = await signed_in(service, bo)
     for browser, page in ((his, "/operator/tokens"), (hers, address(service, bo))):
         async with service.db.write() as tx:
-            made = [(await operators.make_token(tx, BY, bo, name))[1] for name in ("laptop", "till")]
+            made = [(await operators.create_token(tx, BY, bo, name))[1] for name in ("laptop", "till")]
         assert "Revoke all tokens" in (await browser.get(page)).text
         assert (await browser.post(page, do="revoke_all")).headers["location"] == f"{page}?told=revoked_all"
         assert "Revoke all tokens" not in (await browser.get(page)).text
         for secret in made:
             async with service.db.write() as tx:
                 with pytest.raises(TokenRefused, match="revoked"):
-                    await operators.known_by(tx, secret)
+                    await operators.authenticate(tx, secret)
     await his.close()
 
 

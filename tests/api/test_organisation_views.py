@@ -97,7 +97,7 @@ async def test_only_listed_nonprofits_are_receivable(service: Service, tenant: T
         async def currencies(id_: str) -> tuple[str, ...]:
             parsed = tx.ids.parse("organisation", id_)
             assert parsed is not None
-            return (await organisations.get(tx, tenant.partner, parsed)).receives
+            return (await organisations.get(tx, tenant.partner, parsed)).donation_currencies
 
         assert await currencies(await factories.nonprofit(service)) == ("USD", "EUR", "GBP")
         assert await currencies(await factories.nonprofit(service, types=("social_impact",))) == ()

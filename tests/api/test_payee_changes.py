@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from almoner.giving.banking.payment_files.domain import BankFileRefused
+from almoner.giving.banking.payment_files.domain import PaymentFileRefused
 from almoner.giving.disbursing.payee_bank_accounts import service as payees
-from almoner.giving.disbursing.payee_bank_accounts.domain import PayeeAccount, PayeeRefused
+from almoner.giving.disbursing.payee_bank_accounts.domain import PayeeAccount, PayeeAccountRefused
 from almoner.validation.agents.domain import ContactRefused
 from tests.api.test_verification_findings import flags, lift, noted, waits
 from tests.support import bank, factories
@@ -39,7 +39,7 @@ async def test_the_first_account_after_an_officers_word_waits_for_two_people(ser
     account = await propose(service, nonprofit)
     assert [(flag.kind, flag.status) for flag in await flags(service, made)] == [("payee_changed", "open")]
     assert await waits(service, api, nonprofit) == "on_hold"
-    with pytest.raises(PayeeRefused, match="yourself"):
+    with pytest.raises(PayeeAccountRefused, match="yourself"):
         await approve(service, account, "one")
     assert await approve(service, account, "two") == "approved"
     [flag] = await flags(service, made)
@@ -153,11 +153,11 @@ async def test_what_was_sent_is_in_no_file_while_its_nonprofit_waits(
     file = (await bank.made(service, ours)).file
     assert file is not None
     account = await propose(service, nonprofit)
-    with pytest.raises(BankFileRefused, match="withdraw it and make another one"):
+    with pytest.raises(PaymentFileRefused, match="withdraw it and make another one"):
         await bank.released(service, file)
     for officer in ("two", "three"):
         await approve(service, account, officer)
-    with pytest.raises(BankFileRefused, match="was changed since it was made"):
+    with pytest.raises(PaymentFileRefused, match="was changed since it was made"):
         await bank.released(service, file)
     await bank.withdrawn(service, file)
     again = (await bank.made(service, ours)).file
@@ -168,7 +168,7 @@ async def test_what_was_sent_is_in_no_file_while_its_nonprofit_waits(
 async def test_who_says_where_it_is_asked_does_not_say_where_it_is_paid(service: Service) -> None:
     asked, paid = [await factories.nonprofit(service) for _ in range(2)]
     await contact(service, asked)  # by operator_olive
-    with pytest.raises(PayeeRefused, match="somebody else has to say where it is paid"):
+    with pytest.raises(PayeeAccountRefused, match="somebody else has to say where it is paid"):
         await propose(service, asked, by="operator_olive")
     await propose(service, asked, by="one")
     account = await propose(service, paid, by="operator_olive")

@@ -16,8 +16,8 @@ async def measured(service: Service) -> dict[str, tuple[float, float]]:
     """How many of each wait, and how long the oldest has, in days."""
     telemetry = service.services.telemetry
     async with service.db.read() as tx:
-        await verifications.measure(tx, telemetry)
-        await payees.measure(tx, telemetry)
+        await verifications.collect_metrics(tx, telemetry)
+        await payees.collect_metrics(tx, telemetry)
     found = {(kind, what): float(value) for kind, what, value in SET.findall(telemetry.exposition().decode())}
     kinds = ("verification", "flag", "account")
     return {what: (found["s_open", what], round(found["_oldest_seconds", what] / 86_400)) for what in kinds}

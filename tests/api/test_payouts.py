@@ -8,9 +8,9 @@ import pytest
 from almoner.giving.checkout.donation_requests import flows as asking
 from almoner.giving.checkout.donations import service as donations
 from almoner.giving.disbursing.disbursements import service as service_of_payouts
-from almoner.giving.disbursing.disbursements.domain import PayoutRefused, Rules
+from almoner.giving.disbursing.disbursements.domain import DisbursementRefused, DisbursementRules
 from almoner.kit.money import MAX_MINOR
-from almoner.platform.database.transactions import EVERYONE, Partner
+from almoner.platform.database.transactions import ALL_PARTNERS, Partner
 from almoner.platform.observability import selfcheck
 from almoner.selfchecks import CHECKS
 from tests.support import books, factories
@@ -134,7 +134,9 @@ async def test_the_reason_of_a_gift_is_known_before_and_after_it_is_in_a_bucket(
     async def reason(least_gifts: int = 0) -> str | None:
         async with service.db.read() as tx:
             donation = await donations.get(tx, tenant.partner, support.uuid_of(service, "donation", made["id"]))
-            return await service_of_payouts.waiting_reason(tx, tenant.partner, donation, Rules(least_gifts))
+            return await service_of_payouts.donation_waiting_reason(
+                tx, tenant.partner, donation, DisbursementRules(least_gifts)
+            )
 
     assert await reason() == "verification_missing"
     await service.drain()
@@ -175,7 +177,7 @@ async def test_a_verified_nonprofit_can_be_held_and_released(service: Service, a
     assert (code, "on_hold" in reasons[0]) == ("donation/invalid_state", True)
     await support.release(service, nonprofit)
     assert [one["waitingReason"] for one in await payouts(api)] == [None]
-    with pytest.raises(PayoutRefused):
+    with pytest.raises(DisbursementRefused):
         await support.release(service, nonprofit)
     await run(service)
     assert (await gift(api, made))["status"] == "DISBURSED"
@@ -189,30 +191,30 @@ async def test_a_hold_can_be_of_one_partners_gifts_alone(
     for client in (api, other):
         await verified(service, client, nonprofit)
         await settled(service, client, nonprofit)
-    said: Any = {"note": "asked by mail", "decided_by": "officer", "rules": Rules()}
+    said: Any = {"note": "asked by mail", "decided_by": "officer", "rules": DisbursementRules()}
     async with service.db.write() as tx:
-        await service_of_payouts.hold(tx, tenant.partner, organisation_id, **said)
+        await service_of_payouts.hold_organisation(tx, tenant.partner, organisation_id, **said)
     await run(service)
     assert [one["waitingReason"] for one in await payouts(api)] == ["on_hold"]
     assert [one["status"] for one in await payouts(other)] == ["PAID"]
     await support.hold(service, nonprofit)
     async with service.db.write() as tx:
-        await service_of_payouts.release(tx, tenant.partner, organisation_id, **said)
+        await service_of_payouts.release_holds(tx, tenant.partner, organisation_id, **said)
     await run(service)
     assert [one["waitingReason"] for one in await payouts(api)] == ["on_hold"]
     async with service.db.write() as tx:
-        with pytest.raises(PayoutRefused, match="release without a partner"):
-            await service_of_payouts.release(tx, tenant.partner, organisation_id, **said)
+        with pytest.raises(DisbursementRefused, match="release without a partner"):
+            await service_of_payouts.release_holds(tx, tenant.partner, organisation_id, **said)
 
 
 async def test_a_payout_waits_until_it_is_worth_a_transfer(service: Service, api: Client) -> None:
     nonprofit = await factories.nonprofit(service)
     await verified(service, api, nonprofit)
     await settled(service, api, nonprofit, amount=1000)
-    await run(service, Rules(least_gifts=15))
+    await run(service, DisbursementRules(minimum_multiple=15))
     assert [one["waitingReason"] for one in await payouts(api)] == ["below_threshold"]
     await settled(service, api, nonprofit, amount=1000)
-    await run(service, Rules(least_gifts=15))
+    await run(service, DisbursementRules(minimum_multiple=15))
     assert [(one["status"], one["amount"]) for one in await payouts(api)] == [("PAID", 1950)]
 
 
@@ -339,9 +341,9 @@ async def test_what_is_too_much_for_one_payout_goes_into_the_next_and_keeps_nobo
         (bucket,) = await payouts(first)
         assert bucket["amount"] == large[0]["settledAmount"]["amount"] <= MAX_MINOR
         async with alone.db.read() as tx:
-            donation = await donations.get(tx, EVERYONE, support.uuid_of(alone, "donation", large[1]["id"]))
+            donation = await donations.get(tx, ALL_PARTNERS, support.uuid_of(alone, "donation", large[1]["id"]))
             whose = Partner(donation.partner_id)
-            assert await service_of_payouts.waiting_reason(tx, whose, donation, Rules()) is None
+            assert await service_of_payouts.donation_waiting_reason(tx, whose, donation, DisbursementRules()) is None
         await support.hold(alone, rich)
         code, reasons = await refused(first, large[1]["id"], "disburse")
         assert (code, reasons[0].partition(":")[0]) == ("donation/invalid_state", "the payout waits, on_hold")
@@ -385,7 +387,7 @@ async def test_what_the_database_refuses_of_one_partner_keeps_nobody_back(empty_
         held, made = [await settled(alone, api, cause) for api in (first, other)]
         stuck, direct = [await factories.direct(alone, api) for api in (first, other)]
         alone.clock.advance(days=NEXT_PERIOD)
-        await asking.run(alone.db)
+        await asking.run_invoicing(alone.db)
         assert [(await gift(*one))["status"] for one in ((first, stuck), (other, direct))] == [
             "ACTIVE",
             "REQUESTED_PAYMENT",
@@ -402,4 +404,4 @@ async def test_what_the_database_refuses_of_one_partner_keeps_nobody_back(empty_
 async def check(service: Service) -> None:
     """The self-check finds nothing wrong with payouts and with the books."""
     ours = [one for one in CHECKS if one.name.startswith(("payouts.", "ledger."))]
-    assert not (await selfcheck.run(service.db, ours)).findings
+    assert not (await selfcheck.run_selfcheck(service.db, ours)).findings

@@ -53,11 +53,11 @@ async def test_readiness_tells_of_audit_entries_that_no_worker_chains(empty_data
         assert (answer.status_code, list(answer.json()["checks"])) == (503, ["audit"])
         assert "audit entries have waited 660 s" in answer.json()["checks"]["audit"]
         async with service.db.read() as tx:
-            assert await audit_chain.waited(tx) == 660
+            assert await audit_chain.longest_wait_seconds(tx) == 660
         await service.drain()
         assert (await anonymous.get("/readyz")).json() == {"status": "ok", "checks": {}}
         async with service.db.read() as tx:
-            assert await audit_chain.waited(tx) == 0
+            assert await audit_chain.longest_wait_seconds(tx) == 0
 
 
 async def test_a_copy_answers_and_says_what_it_does_not_do(empty_database: TestDatabase) -> None:
@@ -69,9 +69,9 @@ async def test_a_copy_answers_and_says_what_it_does_not_do(empty_database: TestD
             await tx.execute(
                 "update deployment set copy_reason = 'x', copy_detected_at = $1, written_by = "
                 "pg_current_xact_id()::text::bigint",
-                tx.wall,
+                tx.real_now,
             )
-        await service.services.copy_watch.look()
+        await service.services.copy_watch.check()
         assert (await api.get(path)).status_code == 200
         for refused in (
             await api.upload(f"{path}/document", "file", "x", HONEST[PDF], PDF),

@@ -5,7 +5,7 @@ from datetime import timedelta
 
 import pytest
 
-from almoner.access.people.domain import Role, members_of
+from almoner.access.people.domain import Role, member_realm
 from almoner.access.sign_ins import service as sign_ins
 from almoner.access.sign_ins.domain import Browser as Where
 from almoner.access.sign_on.domain import Reason
@@ -61,7 +61,7 @@ async def at(here: Setup, pages: str, home: str) -> AsyncIterator[At]:
 
 async def member(here: Setup, *roles: Role, password: bool = True) -> si.Account:
     chosen = si.PASSWORD if password else None
-    return await si.person_of(here.service, members_of(here.partner), *(roles or ("developer",)), password=chosen)
+    return await si.person_of(here.service, member_realm(here.partner), *(roles or ("developer",)), password=chosen)
 
 
 async def connected(one: Browser, home: str, pages: str) -> str:

@@ -10,9 +10,9 @@ import asyncpg
 import pytest
 from pypdf import PdfReader
 
-from almoner.adapters.mail_mailbox import Mailbox
+from almoner.adapters.mail_mailbox import SandboxMailbox
 from almoner.giving.disbursing.disbursements import service as payouts
-from almoner.giving.disbursing.disbursements.domain import Rules
+from almoner.giving.disbursing.disbursements.domain import DisbursementRules
 from almoner.giving.receipts import jobs, store
 from almoner.giving.receipts import service as receipts
 from almoner.giving.receipts.domain import Receipt
@@ -20,11 +20,11 @@ from almoner.kit.errors import NotFound
 from almoner.kit.money import Money
 from almoner.kit.time import iso
 from almoner.platform.database.transactions import Partner
-from almoner.platform.jobs.background_tasks import Work
-from almoner.platform.jobs.queue import Done, Drop, Job, Result, Retry
+from almoner.platform.jobs.background_tasks import JobContext
+from almoner.platform.jobs.queue import JobDone, JobDropped, Job, Result, JobRetry
 from almoner.platform.outbound.mail import Mail, MailDelayed, MailRefused
-from almoner.platform.pages.rendering import Pages
-from almoner.platform.pages.translations import Catalogues
+from almoner.platform.pages.rendering import PageRenderer
+from almoner.platform.pages.translations import TranslationCatalogues
 from tests.support import factories
 from tests.support import payouts as support
 from tests.support import refunds as back
@@ -43,7 +43,7 @@ async def paid(service: Service, api: Client, **gift: Any) -> UUID:
 async def issue(service: Service, partner: Partner, donation_id: UUID) -> Receipt:
     """As the job does."""
     async with service.db.write() as tx:
-        receipt = await receipts.issue(tx, partner, donation_id, tx.now)
+        receipt = await receipts.issue_receipt(tx, partner, donation_id, tx.now)
     assert receipt is not None
     return receipt
 
@@ -76,7 +76,7 @@ async def test_what_fails_takes_no_number(service: Service, api: Client, tenant:
 
     async def issue_and_die() -> None:
         async with service.db.write() as tx:
-            await receipts.issue(tx, tenant.partner, first, tx.now)
+            await receipts.issue_receipt(tx, tenant.partner, first, tx.now)
             raise RuntimeError("the process died")
 
     with pytest.raises(RuntimeError):
@@ -120,17 +120,17 @@ async def test_an_issuer_has_a_name_and_a_prefix_from_then_on(service: Service, 
     first = await issue(service, tenant.partner, await paid(service, api))
     assert (first.issuer, first.shown_number) == (tenant.name, "000001")
     async with service.db.write() as tx:
-        await receipts.name_issuer(tx, tenant.partner, " Bright Bank Foundation ", "BB-26")
+        await receipts.update_issuer(tx, tenant.partner, " Bright Bank Foundation ", "BB-26")
     second = await issue(service, tenant.partner, await paid(service, api))
     assert (second.issuer, second.shown_number) == ("Bright Bank Foundation", "BB-26-000002")
     assert await issue(service, tenant.partner, first.donation_id) == first
     async with service.db.write() as tx:
-        kept = await receipts.name_issuer(tx, tenant.partner, "", None)
+        kept = await receipts.update_issuer(tx, tenant.partner, "", None)
     assert (kept.name, kept.prefix, kept.last_number) == (None, "BB-26", 2)
     for name, prefix in (("x" * 256, ""), (None, "a"), (None, "A-"), (None, "A" * 13), (None, "A B")):
         with pytest.raises(ValueError, match=r"characters|capital letters"):
             async with service.db.write() as tx:
-                await receipts.name_issuer(tx, tenant.partner, name, prefix)
+                await receipts.update_issuer(tx, tenant.partner, name, prefix)
 
 
 async def test_a_receipt_stays_as_it_was_when_the_nonprofit_is_renamed(
@@ -153,7 +153,7 @@ async def test_a_gift_that_is_not_paid_gets_none(service: Service, api: Client, 
     donation_id = service.db.deployment.ids.parse("donation", unpaid["id"])
     assert donation_id is not None
     async with service.db.write() as tx:
-        assert await receipts.issue(tx, tenant.partner, donation_id, tx.now) is None
+        assert await receipts.issue_receipt(tx, tenant.partner, donation_id, tx.now) is None
     assert await numbers(service, tenant.partner) == []
 
 
@@ -176,9 +176,9 @@ async def send(service: Service, postman: Any, partner: Partner, donation_id: UU
     """The job, run once."""
     now = service.clock.now()
     payload = {"partner": str(partner.id), "donation": str(donation_id), "received": iso(now)}
-    pages = Pages(service.db.deployment, receipts.MAILS)
+    pages = PageRenderer(service.db.deployment, receipts.MAILS)
     handler = jobs.handlers(pages, postman)[jobs.SEND]
-    return await handler(Work(service.db), Job(1, jobs.SEND, payload, attempt, 0, now, None))
+    return await handler(JobContext(service.db), Job(1, jobs.SEND, payload, attempt, 0, now, None))
 
 
 async def test_a_crash_between_number_and_mail_sends_the_same_receipt(
@@ -187,9 +187,9 @@ async def test_a_crash_between_number_and_mail_sends_the_same_receipt(
     donation_id = await paid(service, api)
     issued = await issue(service, tenant.partner, donation_id)
     postman = Postman(None, MailDelayed("later"))
-    assert await send(service, postman, tenant.partner, donation_id) == Done()
-    assert isinstance(await send(service, postman, tenant.partner, donation_id), Retry)
-    assert await send(service, postman, tenant.partner, donation_id, attempt=2) == Done()
+    assert await send(service, postman, tenant.partner, donation_id) == JobDone()
+    assert isinstance(await send(service, postman, tenant.partner, donation_id), JobRetry)
+    assert await send(service, postman, tenant.partner, donation_id, attempt=2) == JobDone()
     first, second = postman.mails
     assert first == second
     assert issued.shown_number in first.text
@@ -199,7 +199,7 @@ async def test_a_crash_between_number_and_mail_sends_the_same_receipt(
 async def test_a_refused_mail_has_its_number_all_the_same(service: Service, api: Client, tenant: Tenant) -> None:
     donation_id = await paid(service, api)
     refused = await send(service, Postman(MailRefused("no such address")), tenant.partner, donation_id)
-    assert refused == Drop("no such address")
+    assert refused == JobDropped("no such address")
     assert await numbers(service, tenant.partner) == [1]
 
 
@@ -208,8 +208,8 @@ async def test_the_job_twice_is_one_mail_in_the_mailbox_with_the_receipt(
 ) -> None:
     donation_id = await paid(service, api, email="twice@example.org", anonymous="yes")
     await service.drain()
-    mailbox = Mailbox(service.db, "Sandbox <sandbox@example.org>")
-    assert await send(service, mailbox, tenant.partner, donation_id) == Done()
+    mailbox = SandboxMailbox(service.db, "Sandbox <sandbox@example.org>")
+    assert await send(service, mailbox, tenant.partner, donation_id) == JobDone()
     [mail] = data(await api.get("/v1/sandbox/mailbox", to="twice@example.org"))
     [file] = mail["attachments"]
     assert (file["name"], file["mediaType"]) == ("receipt-000001.pdf", "application/pdf")
@@ -228,7 +228,7 @@ async def test_the_job_twice_is_one_mail_in_the_mailbox_with_the_receipt(
 async def test_a_receipt_that_is_sent_late_says_what_has_gone_back(
     service: Service, api: Client, anonymous: Client, minor: int, said: str
 ) -> None:
-    words = Catalogues().language("en")
+    words = TranslationCatalogues().language("en")
     email = f"{uuid4().hex}@example.org"
     made = await factories.donation(service, api, email=email)
     await back.by_hand(service, (await back.begun(service, made, minor)).id, factories.unique("tpr"))
@@ -291,7 +291,7 @@ class TestFollowing:
         await support.simulate(api, named, "disburse")
         assert await followed(service, donation_id) == (3, None, False)
         async with service.db.read() as tx:
-            now = await receipts.follow(tx, donation_id, Rules())
+            now = await receipts.load_progress(tx, donation_id, DisbursementRules())
         assert [step.at and (step.at - received).days for step in now.steps] == [0, 2, 3]
 
     async def test_a_gift_that_is_passed_on_names_both(self, service: Service, api: Client, tenant: Tenant) -> None:
@@ -301,7 +301,7 @@ class TestFollowing:
         named = service.db.deployment.ids.text("donation", donation_id)
         await support.simulate(api, named, "reassign", organisationId=second)
         async with service.db.read() as tx:
-            now = await receipts.follow(tx, donation_id, Rules())
+            now = await receipts.load_progress(tx, donation_id, DisbursementRules())
         assert (now.receipt.organisation, now.organisation.name) == ("First Fund", "Second Fund")
         assert now.organisation.number != now.receipt.register_number
         assert now.donation.reassigned_at is not None
@@ -310,11 +310,11 @@ class TestFollowing:
         donation_id = await paid(service, api)
         async with service.db.read() as tx:
             with pytest.raises(NotFound):
-                await receipts.follow(tx, donation_id, Rules())
+                await receipts.load_progress(tx, donation_id, DisbursementRules())
 
 
 async def followed(service: Service, donation_id: UUID) -> tuple[int, str | None, bool]:
     """How many stages were reached, what is waited for, whether a payout came back."""
     async with service.db.read() as tx:
-        now = await receipts.follow(tx, donation_id, Rules())
+        now = await receipts.load_progress(tx, donation_id, DisbursementRules())
     return sum(step.at is not None for step in now.steps), now.waiting, now.returned_at is not None

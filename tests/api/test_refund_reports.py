@@ -17,7 +17,7 @@ async def paid(service: Service, api: Client, provider: str, amount: int = 10_00
     giving.provider = FakeProvider(name=provider)
     await giving.begin(gift(amount))
     payment = giving.provider.only()
-    giving.provider.pay(payment)
+    giving.provider.pay_with_card(payment)
     await giving.come_back()
     (donation,) = await giving.donations()
     return giving, donation["id"], payment

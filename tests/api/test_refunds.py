@@ -9,8 +9,8 @@ import pytest
 from almoner.giving.accounting.refunds import service as refunding
 from almoner.giving.accounting.refunds.domain import RefundNotPossible
 from almoner.giving.disbursing.disbursements import service as sending
-from almoner.giving.disbursing.disbursements.domain import Rules
-from almoner.platform.database.transactions import EVERYONE
+from almoner.giving.disbursing.disbursements.domain import DisbursementRules
+from almoner.platform.database.transactions import ALL_PARTNERS
 from tests.support import books, factories
 from tests.support import payouts as support
 from tests.support import refunds as back
@@ -64,7 +64,7 @@ async def test_part_refunds_add_up_and_never_to_more_than_was_given(service: Ser
     assert told == [1000, 3500, 10_000]
     assert (await support.events_of(service, one)).count("donation.refunded") == 3
     assert [one.money.minor for one in await back.of(service, one)] == [1000, 2500, 6500]
-    assert [one.borne.minor for one in await back.of(service, one)] == [1000, 2500, 6250]
+    assert [one.nonprofit_share.minor for one in await back.of(service, one)] == [1000, 2500, 6250]
     assert await books.balanced(service)
 
 
@@ -146,7 +146,7 @@ async def test_a_gift_on_its_way_to_its_nonprofit_stays(service: Service, api: C
     await verified(service, api, nonprofit)
     (payout,) = await payouts(api)
     async with service.db.write() as tx:
-        await sending.send(tx, support.uuid_of(service, "disbursement", payout["id"]), Rules())
+        await sending.send_batch(tx, support.uuid_of(service, "disbursement", payout["id"]), DisbursementRules())
     code, reasons = await back.refused(api, one)
     assert code == "donation/invalid_state"
     assert reasons == [f"the donation is in {payout['id']}, which is SENT"]
@@ -206,7 +206,7 @@ async def test_what_an_officer_has_sent_is_noted_and_nobody_is_asked(service: Se
             async with service.db.write() as tx:
                 donation = support.uuid_of(service, "donation", gift_["id"])
                 by = {"started_by": "officer", "note": "in the dashboard", "called": called}
-                await refunding.begin(tx, EVERYONE, donation, 100, Rules(), **by)
+                await refunding.begin_refund(tx, ALL_PARTNERS, donation, 100, DisbursementRules(), **by)
         assert [refund.status for refund in await back.of(service, gift_)] == ([expected] if expected else [])
     assert await asked_for(service) == before
 
@@ -254,7 +254,7 @@ async def test_whoever_asked_and_our_officers_are_told_of_what_a_provider_refuse
     assert "donation.refunded" not in await support.events_of(service, one)  # settled 6 knows no event of it
     begun_by_us = await back.begun(service, one, 1000)
     async with service.db.write() as tx:
-        await refunding.refuse(tx, begun_by_us.id, "no account", "officer")
+        await refunding.mark_refused(tx, begun_by_us.id, "no account", "officer")
     assert len(await told.mails()) == 1
 
 

@@ -3,7 +3,7 @@
 import asyncpg
 import pytest
 
-from almoner.giving.disbursing.disbursements.domain import PayoutRefused
+from almoner.giving.disbursing.disbursements.domain import DisbursementRefused
 from almoner.giving.disbursing.remittances import service as remittances
 from tests.support import factories
 from tests.support.client import Client
@@ -20,7 +20,7 @@ async def test_m12_a_remittance_is_the_payout_to_the_cent_or_is_not_made(service
     [made] = await payouts(api, organisationId=cause)
     payout = uuid_of(service, "disbursement", made["id"])
     async with service.db.read() as tx:
-        told = await remittances.make(tx, payout)
+        told = await remittances.build_remittance(tx, payout)
     assert (told.totals.paid_minor, told.totals.gifts, len(told.lines)) == (made["amount"], 2, 2)
     assert sum(line.paid_minor for line in told.lines) == made["amount"]
     connection = await asyncpg.connect(service.database.server.superuser_url(service.database.name))
@@ -28,9 +28,9 @@ async def test_m12_a_remittance_is_the_payout_to_the_cent_or_is_not_made(service
         await connection.execute("set session_replication_role = replica")  # no trigger holds it back
         wrong = "update disbursement set amount_minor = amount_minor + $2 where id = $1"
         await connection.execute(wrong, payout, 1)
-        with pytest.raises(PayoutRefused, match="is not the sum of its donations"):
+        with pytest.raises(DisbursementRefused, match="is not the sum of its donations"):
             async with service.db.read() as tx:
-                await remittances.make(tx, payout)
+                await remittances.build_remittance(tx, payout)
         await connection.execute(wrong, payout, -1)
     finally:
         await connection.close()

@@ -9,7 +9,7 @@ from typing import Any
 import httpx
 import pytest
 
-from almoner.platform.database.postgres import Server
+from almoner.platform.database.postgres import PostgresServer
 from tests.support import card_testing, database
 from tests.support.card_testing import DECLINED, FORM, GOOD, Browser, Street
 from tests.support.emptied import Emptied, emptied
@@ -20,7 +20,7 @@ CLAIMS = ("charged", "taken from you", "has not been paid", "has been completed"
 
 
 @pytest.fixture(scope="module")
-async def town(postgres_server: Server) -> AsyncIterator[Emptied]:
+async def town(postgres_server: PostgresServer) -> AsyncIterator[Emptied]:
     async with (
         database.copied(postgres_server) as made,
         card_testing.open_town(made, card_testing_limits="loose") as service,

@@ -7,9 +7,9 @@ from uuid import UUID
 
 import pytest
 
-from almoner.adapters.mail_mailbox import Mailbox
+from almoner.adapters.mail_mailbox import SandboxMailbox
 from almoner.kit.time import parse_moment
-from almoner.platform.database.postgres import Server
+from almoner.platform.database.postgres import PostgresServer
 from almoner.platform.outbound.mail import Mail
 from almoner.sandbox import mailbox
 from tests.support import database
@@ -20,7 +20,7 @@ CLOCK = "/v1/sandbox/clock"
 
 
 @pytest.fixture(scope="module")
-async def service(postgres_server: Server) -> AsyncIterator[Service]:
+async def service(postgres_server: PostgresServer) -> AsyncIterator[Service]:
     """A service of its own: here the clock goes far."""
     async with database.copied(postgres_server) as made, serving(made) as running:
         yield running
@@ -102,7 +102,7 @@ async def test_one_call_moves_the_clock_at_a_time(service: Service, api: Client)
 async def _mail(service: Service, partner: UUID | None, key: str, to: str, subject: str) -> None:
     at = service.clock.now()
     text, html = "See https://example.org/a", '<p>See <a href="https://example.org/a">this</a></p>'
-    await Mailbox(service.db, "Sandbox <sandbox@example.org>").send(
+    await SandboxMailbox(service.db, "Sandbox <sandbox@example.org>").send(
         Mail(key, at, partner, to, subject, text, html, "en")
     )
 
@@ -151,7 +151,9 @@ async def test_the_mailbox_page_shows_the_mails_and_escapes_them(service: Servic
     assert "script" not in page.headers["Content-Security-Policy"].replace("frame-ancestors", "")
 
 
-async def test_where_others_reach_the_sandbox_the_mailbox_opens_by_a_partners_link(postgres_server: Server) -> None:
+async def test_where_others_reach_the_sandbox_the_mailbox_opens_by_a_partners_link(
+    postgres_server: PostgresServer,
+) -> None:
     async with database.copied(postgres_server) as made, serving(made, host="0.0.0.0") as service:
         tenant, stranger = await service.tenant(), await service.tenant()
         await _mail(service, tenant.partner.id, "mine", "ada@example.org", "Mine")

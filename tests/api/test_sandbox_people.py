@@ -11,7 +11,7 @@ import pytest
 from almoner.cli.ports import listen
 from almoner.cli.serve import answer
 from almoner.kit.time import parse_moment
-from almoner.platform.database.postgres import Server
+from almoner.platform.database.postgres import PostgresServer
 from tests.support import database, factories
 from tests.support.client import Client, data
 from tests.support.receivers import receiver, reply
@@ -24,7 +24,7 @@ GIFT = {"action": "donate", "amount": 2500, "currencyCode": "USD", **DONOR}
 
 
 @pytest.fixture(scope="module")
-async def service(postgres_server: Server) -> AsyncIterator[Service]:
+async def service(postgres_server: PostgresServer) -> AsyncIterator[Service]:
     """A service of its own, with its payment provider listening."""
     port, stop = free_port(), asyncio.Event()
     async with AsyncExitStack() as stack:

@@ -4,17 +4,17 @@ from typing import Any
 
 import pytest
 
-from almoner.access.credentials.domain import By
+from almoner.access.credentials.domain import AuditContext
 from almoner.access.members import service as members
 from almoner.access.people import service as people
-from almoner.access.people.domain import Person, members_of
+from almoner.access.people.domain import Person, member_realm
 from almoner.access.sign_ins import service as sign_ins
 from almoner.access.sign_ins.domain import Browser
 from almoner.platform.audit.log import Actor
 from tests.support.scim import USER, ScimClient, bulk, patch, shown
 from tests.support.service import Service, Tenant
 
-OPERATOR = By(Actor("system", "tests"), None)
+OPERATOR = AuditContext(Actor("system", "tests"), None)
 OFF = {"op": "Replace", "path": "active", "value": "False"}
 
 
@@ -23,7 +23,7 @@ async def person_of(service: Service, tenant: Tenant, record: dict[str, Any]) ->
     async with service.db.read() as tx:
         id_ = tx.ids.parse("member", record["id"])
         assert id_ is not None
-        return await people.get(tx, members_of(tenant.partner), id_)
+        return await people.get(tx, member_realm(tenant.partner), id_)
 
 
 async def sign_in(service: Service, tenant: Tenant, record: dict[str, Any]) -> str:
@@ -36,7 +36,7 @@ async def sign_in(service: Service, tenant: Tenant, record: dict[str, Any]) -> s
 async def is_signed_in(service: Service, tenant: Tenant, secret: str) -> bool:
     """Whether the cookie opens anything."""
     async with service.db.read() as tx:
-        return await sign_ins.find(tx, members_of(tenant.partner), secret) is not None
+        return await sign_ins.find_by_secret(tx, member_realm(tenant.partner), secret) is not None
 
 
 WAYS = ("patch", "put", "bulk", "delete")
@@ -77,7 +77,7 @@ async def test_a_group_gives_its_role_to_those_in_it_alone(service: Service, ten
     async with service.db.write() as tx:
         id_ = tx.ids.parse("group", team["id"])
         assert id_ is not None
-        await members.map_group(tx, tenant.partner, id_, "finance", OPERATOR)
+        await members.set_group_role(tx, tenant.partner, id_, "finance", OPERATOR)
     assert (await roles(ada), await roles(grace)) == ({"finance"}, set())
     path = f"/Groups/{team['id']}"
     shown(await scim.patch(path, {"op": "add", "path": "members", "value": [{"value": grace["id"]}]}))

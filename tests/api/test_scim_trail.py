@@ -2,13 +2,13 @@
 
 from typing import Any
 
-from almoner.access.credentials.domain import By
+from almoner.access.credentials.domain import AuditContext
 from almoner.access.members import service as members
 from almoner.platform.audit.log import Actor
 from tests.support.scim import ENTERPRISE, USER, ScimClient, shown, user
 from tests.support.service import Service, Tenant
 
-BY = By(Actor("machine", "test"), None)
+BY = AuditContext(Actor("machine", "test"), None)
 
 
 async def told(service: Service, tenant: Tenant) -> list[tuple[str, Any]]:
@@ -52,7 +52,7 @@ async def test_v8_who_comes_into_a_group_and_who_goes_is_told(
     async with service.db.write() as tx:
         id_ = tx.ids.parse("group", team["id"])
         assert id_ is not None
-        await members.map_group(tx, tenant.partner, id_, "owner", BY)
+        await members.set_group_role(tx, tenant.partner, id_, "owner", BY)
     for operations in (
         [{"op": "add", "path": "members", "value": [{"value": b}, {"value": a}]}],
         [

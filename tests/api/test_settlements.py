@@ -24,7 +24,7 @@ async def paid(service: Service, api: Client, provider: str, amount: int = 2500,
     giving = await support.open_session(service, api)
     giving.provider = FakeProvider(name=provider)
     await giving.begin(gift(amount, currency))
-    giving.provider.pay(giving.provider.only())
+    giving.provider.pay_with_card(giving.provider.only())
     await giving.come_back()
     return giving
 
@@ -36,7 +36,7 @@ async def late(service: Service, api: Client, provider: str) -> Giving:
     await giving.begin()
     service.clock.advance(DAY)
     await giving.sweep()
-    giving.provider.pay(giving.provider.only())
+    giving.provider.pay_with_card(giving.provider.only())
     await giving.come_back()
     return giving
 
@@ -48,8 +48,8 @@ async def refunded(giving: Giving) -> None:
             "select id from unallocated_payment where provider_payment = $1", giving.provider.only()
         )
     async with giving.service.db.write() as tx:
-        await decisions.refund(tx, held, "too late", "tests")
-    await suspense.refund(giving.service.db, giving.provider, held)
+        await decisions.begin_refund(tx, held, "too late", "tests")
+    await suspense.refund_unallocated_payment(giving.service.db, giving.provider, held)
 
 
 async def accounts(service: Service, provider: str, organisation: str) -> tuple[int, int, int]:
@@ -102,7 +102,7 @@ async def test_m7_what_does_not_go_with_our_books_is_an_exception_with_its_reaso
     assert other.exceptions == 1
     assert await reasons(service, euro.provider.only()) == ["other_currency"]
     async with service.db.read() as tx:
-        shown = [one for one in await settlements.exceptions(tx, 100_000) if one.stored.provider == "fake_b"]
+        shown = [one for one in await settlements.unbooked_lines(tx, 100_000) if one.stored.provider == "fake_b"]
     assert len(shown) == 6
     assert [one.booked_in for one in shown if one.stored.reason == "settled_before"] == [done.reference]
     assert [one.booked_in for one in shown if one.stored.reason == "unknown_payment"] == [None]
@@ -127,7 +127,7 @@ async def test_m7_an_exception_is_booked_once_what_was_missing_has_come(service:
     await waiting.begin()
     second = next(one for one in giving.provider.payments if one != payment)
     await imported(service, report(("payment", second, 25.0, 1.0)), "fake_c")
-    giving.provider.pay(second)
+    giving.provider.pay_with_card(second)
     await waiting.come_back()
     service.clock.advance(hours=1)
     assert (await imported(service, report(("payment", "tp_other", 1.0, 0.0)), "fake_c")).exceptions == 1

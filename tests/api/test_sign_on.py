@@ -7,11 +7,11 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
-from almoner.access.people.domain import members_of
+from almoner.access.people.domain import member_realm
 from almoner.access.sign_ins.service import links
 from almoner.access.sign_on import service as providers
-from almoner.access.sign_on.domain import NoProvider, Reason, Refused, WrongSettings
-from almoner.access.sign_on.service.oidc_flow import Arrival
+from almoner.access.sign_on.domain import NoProvider, Reason, SsoRefused, InvalidProviderSettings
+from almoner.access.sign_on.service.oidc_flow import SignInResult
 from tests.support import hostile_openid as forged
 from tests.support.hostile_openid import HostileProvider, hostile_provider
 from tests.support.service import Service
@@ -98,7 +98,7 @@ async def test_two_members_of_one_external_id_are_nobody(here: Setup) -> None:
 async def test_an_invitation_accepted_at_the_provider_binds(here: Setup) -> None:
     ada = await here.member("ada")
     async with here.service.db.write() as tx:
-        link = await links.invite(tx, ada)
+        link = await links.send_invitation(tx, ada)
     assert entered(await here.sign_in("invitation", link.id)).person.id == ada.id
     assert entered(await here.sign_in()).person.id == ada.id
     again = await refused(here, here.sign_in("invitation", link.id))
@@ -109,7 +109,7 @@ async def test_an_invitation_does_not_bind_who_is_somebody_already(here: Setup) 
     await here.member("ada", externalId="ada")
     grace = await here.member("grace")
     async with here.service.db.write() as tx:
-        link = await links.invite(tx, grace)
+        link = await links.send_invitation(tx, grace)
     assert (await refused(here, here.sign_in("invitation", link.id))).reason is Reason.OTHER_PERSON
     assert await here.count("sign_on_identity") == 0
 
@@ -118,17 +118,17 @@ async def test_an_invitation_of_another_partner_opens_nothing(here: Setup) -> No
     async with set_up(here.service) as elsewhere:
         stranger = await elsewhere.member("stranger")
         async with here.service.db.write() as tx:
-            link = await links.invite(tx, stranger)
+            link = await links.send_invitation(tx, stranger)
         assert (await refused(here, here.sign_in("invitation", link.id))).reason is Reason.INVITATION
 
 
 async def test_an_invitation_that_ran_out_at_the_provider_opens_nothing(here: Setup) -> None:
     ada = await here.member("ada")
     async with here.service.db.write() as tx:
-        link = await links.invite(tx, ada)
+        link = await links.send_invitation(tx, ada)
     away = await here.begin("invitation", link.id)
     async with here.service.db.write() as tx:
-        await links.invite(tx, ada)
+        await links.send_invitation(tx, ada)
     assert (await refused(here, here.finish(away, await visit(away.url)))).reason is Reason.INVITATION
 
 
@@ -147,10 +147,10 @@ async def test_who_comes_six_times_at_once_becomes_one_member(here: Setup, evil:
     await here.set_up(evil.url, creates_members=True)
     evil.person |= {"preferred_username": "ada", "groups": ["staff"]}
     outcomes = await asyncio.gather(*(here.sign_in() for _ in range(6)), return_exceptions=True)
-    arrivals = [one for one in outcomes if isinstance(one, Arrival)]
+    arrivals = [one for one in outcomes if isinstance(one, SignInResult)]
     assert len({entered(one).person.id for one in arrivals}) == 1
-    assert {one.reason for one in outcomes if isinstance(one, Refused)} <= {Reason.NAME_TAKEN, Reason.USED}
-    assert {type(one) for one in outcomes} <= {Arrival, Refused}
+    assert {one.reason for one in outcomes if isinstance(one, SsoRefused)} <= {Reason.NAME_TAKEN, Reason.USED}
+    assert {type(one) for one in outcomes} <= {SignInResult, SsoRefused}
     assert (await here.count("person"), await here.count("sign_on_identity")) == (1, 1)
     assert await here.count("sign_in") == len(arrivals)
 
@@ -209,7 +209,7 @@ async def test_a_proof_is_fresh_of_the_same_person_and_in_the_same_sign_in(here:
     asked = parse_qs(urlsplit(away.url).query)
     assert (asked["prompt"], asked["max_age"]) == (["login"], ["0"])
     assert (await refused(here, here.finish(away, await visit(away.url), first))).reason is Reason.NOT_FRESH
-    now = int(here.service.clock.wall().timestamp())
+    now = int(here.service.clock.real_now().timestamp())
     evil.claims = {"auth_time": now - 1200, "iat": now, "exp": now + 60}
     no = await _again(here, first)
     assert no.reason is Reason.NOT_FRESH
@@ -223,11 +223,11 @@ async def test_a_proof_is_fresh_of_the_same_person_and_in_the_same_sign_in(here:
     async with here.service.db.read() as tx:
         proved = await tx.fetchval("select authenticated_at from sign_in where id = $1", first.id)
     assert proved > first.authenticated_at
-    assert ada.realm == grace.realm == members_of(here.partner)
+    assert ada.realm == grace.realm == member_realm(here.partner)
 
 
-async def _again(here: Setup, begun: Any, came_back: Any = None) -> Refused:
-    with pytest.raises(Refused) as caught:
+async def _again(here: Setup, begun: Any, came_back: Any = None) -> SsoRefused:
+    with pytest.raises(SsoRefused) as caught:
         await here.sign_in("proof", begun.id, came_back or begun)
     return caught.value
 
@@ -257,7 +257,7 @@ async def test_what_an_owner_cannot_set_up(
 ) -> None:
     async with here.service.db.write() as tx:
         await providers.remove(tx, BY, here.partner)
-    with pytest.raises(WrongSettings) as caught:
+    with pytest.raises(InvalidProviderSettings) as caught:
         await here.set_up(**{"issuer": evil.url, **wrong})
     assert any(told in reason for reason in caught.value.reasons)
 
@@ -267,16 +267,16 @@ async def test_the_secret_is_sealed_kept_and_never_sent_to_another_issuer(here: 
     assert sealed is not None
     assert forged.SECRET.encode() not in sealed
     assert (await here.set_up(evil.url, secret=None)).sealed_secret == sealed
-    with pytest.raises(WrongSettings, match="secret again"):
+    with pytest.raises(InvalidProviderSettings, match="secret again"):
         await here.set_up("http://localhost:9", secret=None)
     changes = [details for action, details in await here.actions() if action == "provider.changed"]
     assert [change["secretChanged"] for change in changes] == [True, False]
     assert forged.SECRET not in str(changes)
     async with here.service.db.write() as tx:
-        offer = await providers.offered(tx, here.partner)
+        offer = await providers.find_option(tx, here.partner)
         assert offer is not None
         assert offer.name == "Example ID"
         await providers.remove(tx, BY, here.partner)
-        assert await providers.offered(tx, here.partner) is None
+        assert await providers.find_option(tx, here.partner) is None
         with pytest.raises(NoProvider):
             await providers.remove(tx, BY, here.partner)

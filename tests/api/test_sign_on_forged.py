@@ -9,7 +9,7 @@ import pytest
 from starlette.requests import Request
 from starlette.responses import JSONResponse, RedirectResponse, Response, StreamingResponse
 
-from almoner.access.sign_on.domain import NoProvider, Reason, Refused
+from almoner.access.sign_on.domain import NoProvider, Reason, SsoRefused
 from tests.support import hostile_openid as forged
 from tests.support.hostile_openid import KEY, OTHER_KEY, HostileProvider, hostile_provider
 from tests.support.service import Service
@@ -70,7 +70,7 @@ async def test_a_state_counts_once_however_many_come_back_with_it(here: Setup) -
     query = await visit(away.url)
     outcomes = await asyncio.gather(*(here.finish(away, query) for _ in range(6)), return_exceptions=True)
     assert [type(outcome).__name__ for outcome in outcomes].count("Arrival") == 1
-    assert {one.reason for one in outcomes if isinstance(one, Refused)} == {Reason.USED}
+    assert {one.reason for one in outcomes if isinstance(one, SsoRefused)} == {Reason.USED}
     assert await here.count("sign_in") == 1
     assert (await refused(here, here.finish(away, query))).reason is Reason.USED
 
@@ -84,7 +84,7 @@ async def test_a_state_of_another_browser_partner_or_time_is_refused_and_leaves_
         here.finish(theirs, {**query, "state": state_of(mine)}),
         here.finish(theirs, {"code": query["code"]}),
     ):
-        with pytest.raises(Refused) as caught:
+        with pytest.raises(SsoRefused) as caught:
             await call
         assert caught.value.reason is Reason.STATE
     assert [action for action, _ in await here.actions()] == ["provider.set"]
@@ -97,7 +97,7 @@ async def test_another_partners_callback_is_refused(here: Setup, evil: HostilePr
         await elsewhere.set_up(evil.url)
         await elsewhere.member("ada", externalId="ada")
         away = await here.begin()
-        with pytest.raises(Refused) as caught:
+        with pytest.raises(SsoRefused) as caught:
             await elsewhere.finish(away, await visit(away.url))
         assert caught.value.reason is Reason.STATE
         assert await elsewhere.count("sign_in") == 0
@@ -123,10 +123,10 @@ async def test_another_partners_provider_cannot_speak_for_our_people(service: Se
         await ours.sign_in()
         for said in ({}, {"email": "ada@example.org", "email_verified": True}, {"iss": own.url}):
             evil.claims = dict(said)
-            with pytest.raises(Refused):
+            with pytest.raises(SsoRefused):
                 await theirs.sign_in()
         await theirs.set_up(own.url)  # the very same issuer and subject, at another partner
-        with pytest.raises(Refused) as caught:
+        with pytest.raises(SsoRefused) as caught:
             await theirs.sign_in()
         assert caught.value.reason is Reason.UNKNOWN
         assert "sign_in.refused" in [action for action, _ in await theirs.actions()]
@@ -153,7 +153,7 @@ async def test_the_provider_says_no_in_its_own_words(here: Setup, evil: HostileP
     assert (no.reason, no.told) == (Reason.DECLINED, "access_denied: <b>Not today</b>")
     assert evil.token_requests == []
     away = await here.begin()
-    with pytest.raises(Refused):
+    with pytest.raises(SsoRefused):
         await here.finish(away, {"state": state_of(away)})
 
 
@@ -236,12 +236,12 @@ async def test_a_description_that_is_not_right_sends_nobody_away(
     here: Setup, evil: HostileProvider, change: dict[str, Any], reason: Reason
 ) -> None:
     evil.change = change
-    with pytest.raises(Refused) as caught:
+    with pytest.raises(SsoRefused) as caught:
         await here.begin()
     assert caught.value.reason is reason
     evil.change, asked = {}, len(evil.fetched)
     outcomes = await asyncio.gather(*(here.begin() for _ in range(5)), return_exceptions=True)
-    assert [type(outcome) for outcome in outcomes] == [Refused] * 5
+    assert [type(outcome) for outcome in outcomes] == [SsoRefused] * 5
     assert len(evil.fetched) == asked, "for some seconds it is left alone"
     here.service.clock.advance_wall(seconds=6)
     for away in await asyncio.gather(*(here.begin() for _ in range(5))):

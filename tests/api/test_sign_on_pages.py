@@ -8,10 +8,10 @@ import httpx
 import pytest
 
 from almoner.access.people import service as all_people
-from almoner.access.people.domain import Realm, members_of
+from almoner.access.people.domain import Realm, member_realm
 from almoner.access.sign_ins.service import links
 from almoner.access.sign_on import service as providers
-from almoner.access.sign_on.domain import Wanted
+from almoner.access.sign_on.domain import ProviderSettings
 from tests.support import people
 from tests.support.browsing import Browser
 from tests.support.hostile_openid import CLIENT, hostile_provider
@@ -31,7 +31,7 @@ async def provider() -> AsyncIterator[OpenIdProvider]:
 
 @pytest.fixture
 def realm(tenant: Tenant) -> Realm:
-    return members_of(tenant.partner)
+    return member_realm(tenant.partner)
 
 
 @pytest.fixture
@@ -57,7 +57,9 @@ async def browser(service: Service) -> AsyncIterator[Open]:
 async def set_up(service: Service, tenant: Tenant, issuer: str, **changed: Any) -> None:
     wanted = {"groups_claim": "groups", "roles": {"staff": "finance"}, **changed}
     async with service.db.write() as tx:
-        await providers.set_up(tx, BY, tenant.partner, Wanted("Example ID", issuer, CLIENT, "secret", **wanted))
+        await providers.save_provider(
+            tx, BY, tenant.partner, ProviderSettings("Example ID", issuer, CLIENT, "secret", **wanted)
+        )
 
 
 async def member(service: Service, realm: Realm, name: str, *, external: str | None = None) -> Any:
@@ -65,7 +67,7 @@ async def member(service: Service, realm: Realm, name: str, *, external: str | N
     if external is not None:
         async with service.db.write() as tx:
             held = await all_people.lock(tx, realm, made.id)
-            await all_people.change_profile(tx, held, {**held.profile, "externalId": external})
+            await all_people.update_profile(tx, held, {**held.profile, "externalId": external})
     return made
 
 
@@ -169,7 +171,7 @@ async def test_an_invitation_is_accepted_at_the_provider_by_who_holds_its_link(
 ) -> None:
     person = await member(service, realm, "grace@example.org")
     async with service.db.write() as tx:
-        token = links.token(tx, await links.invite(tx, person))
+        token = links.link_token(tx, await links.send_invitation(tx, person))
     stranger = browser()
     nothing = await stranger.get(f"{home}/sign-on?for=invitation")
     assert nothing.status_code == 403
@@ -196,7 +198,7 @@ async def test_who_signs_in_there_proves_there_that_it_is_still_they(
         assert (await one.get(local(await through(away.headers["location"])))).status_code == 303
         silent = await one.get(f"{home}/password")
         assert silent.headers["location"].startswith(f"{home}/prove"), "the provider may have asked nothing"
-        own.claims = {"auth_time": int(service.clock.wall().timestamp())}
+        own.claims = {"auth_time": int(service.clock.real_now().timestamp())}
         away = await one.get(f"{home}/sign-on")
         assert (await one.get(local(await through(away.headers["location"])))).status_code == 303
         assert (await one.get(f"{home}/password")).status_code == 200
@@ -210,7 +212,7 @@ async def test_who_signs_in_there_proves_there_that_it_is_still_they(
         late = await one.get(local(await through(away.headers["location"])))
         assert late.status_code == 403, "the provider says nothing of when"
         assert (await one.get(f"{home}/password")).status_code == 303
-        own.claims = {"auth_time": int(service.clock.wall().timestamp())}
+        own.claims = {"auth_time": int(service.clock.real_now().timestamp())}
         before = dict(one.cookies)
         away = await one.get(wish)
         back = await one.get(local(await through(away.headers["location"])))

@@ -7,7 +7,7 @@ import pytest
 
 from almoner.access.credentials.service import passkeys
 from almoner.access.sign_ins import service as sign_ins
-from almoner.access.sign_ins.domain import Entered, SecondNeeded, TicketOver
+from almoner.access.sign_ins.domain import NewSignIn, SecondFactorRequired, TicketExpired
 from almoner.access.sign_ins.service import account, sign_in_methods
 from almoner.access.sign_on.service import identities
 from tests.support.browsing import Browser
@@ -44,25 +44,25 @@ async def ada(here: Setup) -> Account:
     return made
 
 
-async def needed(here: Setup) -> SecondNeeded:
+async def needed(here: Setup) -> SecondFactorRequired:
     """Back from the provider, with no sign-in."""
     before = await here.count("sign_in")
     arrival = await here.sign_in()
-    assert isinstance(arrival.entered, SecondNeeded)
+    assert isinstance(arrival.entered, SecondFactorRequired)
     assert await here.count("sign_in") == before
     return arrival.entered
 
 
-async def is_owner(here: Setup, one: Entered) -> bool:
+async def is_owner(here: Setup, one: NewSignIn) -> bool:
     async with here.service.db.single() as tx:
-        seen = await sign_ins.find(tx, one.person.realm, one.secret)
+        seen = await sign_ins.find_by_secret(tx, one.person.realm, one.secret)
     return seen is not None and "owner" in seen[1].roles
 
 
 async def test_v8_the_code_is_asked_after_the_provider(here: Setup, ada: Account) -> None:
     await ada.add_app()
     ticket = (await needed(here)).ticket
-    one = await sign_in_methods.by_code(here.service.db, ada.realm, ticket, ada.code(), ada.home)
+    one = await sign_in_methods.sign_in_by_code(here.service.db, ada.realm, ticket, ada.code(), ada.home)
     assert one.sign_in.method == "provider"
     assert await is_owner(here, one)
 
@@ -70,9 +70,9 @@ async def test_v8_the_code_is_asked_after_the_provider(here: Setup, ada: Account
 async def test_v8_a_recovery_code_stands_in_for_it(here: Setup, ada: Account) -> None:
     await ada.add_app()
     async with here.service.db.write() as tx:
-        codes = await account.make_recovery_codes(tx, ada.person, ada.home)
+        codes = await account.create_recovery_codes(tx, ada.person, ada.home)
     ticket = (await needed(here)).ticket
-    one = await sign_in_methods.by_code(here.service.db, ada.realm, ticket, codes[0], ada.home)
+    one = await sign_in_methods.sign_in_by_code(here.service.db, ada.realm, ticket, codes[0], ada.home)
     assert one.sign_in.method == "provider"
     assert [subject for subject, _ in await ada.mails() if subject.startswith("Recovery code used")]
 
@@ -80,13 +80,13 @@ async def test_v8_a_recovery_code_stands_in_for_it(here: Setup, ada: Account) ->
 async def test_v8_a_passkey_after_the_provider_is_a_sign_in_there_and_alone_is_none(here: Setup, ada: Account) -> None:
     key = SecurityKey(here.service.db.deployment.links.pages)
     async with here.service.db.write() as tx:
-        answer = key.create(await passkeys.to_add(tx, ada.person, BINDING))
+        answer = key.create(await passkeys.registration_options(tx, ada.person, BINDING))
         await account.add_passkey(tx, ada.person, BINDING, answer, "Laptop", ada.home)
     ticket = (await needed(here)).ticket
     for given, method in ((ticket, "provider"), ("", "passkey"), ("rubbish", "passkey")):
         async with here.service.db.read() as tx:
-            answer = key.get(await passkeys.to_use(tx, BINDING))
-        one = await sign_in_methods.by_passkey(here.service.db, ada.realm, BINDING, answer, ada.home, given)
+            answer = key.get(await passkeys.authentication_options(tx, BINDING))
+        one = await sign_in_methods.sign_in_by_passkey(here.service.db, ada.realm, BINDING, answer, ada.home, given)
         assert one.sign_in.method == method
         assert await is_owner(here, one) == (method == "provider")
 
@@ -105,9 +105,9 @@ async def test_v8_unbinding_ends_a_sign_in_that_is_half_way(here: Setup, ada: Ac
     await ada.add_app()
     ticket = (await needed(here)).ticket
     async with here.service.db.write() as tx:
-        await identities.unbind(tx, ada.person, BY)
-    with pytest.raises(TicketOver):
-        await sign_in_methods.by_code(here.service.db, ada.realm, ticket, ada.code(), ada.home)
+        await identities.unlink_accounts(tx, ada.person, BY)
+    with pytest.raises(TicketExpired):
+        await sign_in_methods.sign_in_by_code(here.service.db, ada.realm, ticket, ada.code(), ada.home)
 
 
 async def test_v8_an_owner_by_the_provider_comes_to_sensitive_pages_by_a_code(here: Setup, ada: Account) -> None:

@@ -11,10 +11,10 @@ from starlette.responses import Response
 from almoner.access.people import service as people
 from almoner.access.people.domain import Person, Role
 from almoner.access.sign_ins import service as sign_ins
-from almoner.access.sign_ins.domain import Entered, Method
+from almoner.access.sign_ins.domain import NewSignIn, Method
 from almoner.access.sign_ins.service import links
 from almoner.access.sign_on import service as providers
-from almoner.access.sign_on.domain import LastWayIn, Reason, WrongSettings
+from almoner.access.sign_on.domain import LastSignInMethod, Reason, InvalidProviderSettings
 from almoner.access.sign_on.service import identities
 from tests.support.hostile_openid import HostileProvider, hostile_provider
 from tests.support.service import Service
@@ -38,14 +38,14 @@ async def here(service: Service, evil: HostileProvider) -> AsyncIterator[Setup]:
         yield made
 
 
-async def roles(here: Setup, one: Entered) -> set[Role] | None:
+async def roles(here: Setup, one: NewSignIn) -> set[Role] | None:
     """What a sign-in lets its person do; None where it opens nothing any more."""
     async with here.service.db.single() as tx:
-        found = await sign_ins.find(tx, one.person.realm, one.secret)
+        found = await sign_ins.find_by_secret(tx, one.person.realm, one.secret)
     return set(found[1].roles) if found else None
 
 
-async def begin(here: Setup, person: Person, method: Method) -> Entered:
+async def begin(here: Setup, person: Person, method: Method) -> NewSignIn:
     async with here.service.db.write() as tx:
         return await sign_ins.begin(tx, person, method, BROWSER)
 
@@ -133,7 +133,7 @@ async def test_v8_a_directory_cannot_say_who_is_a_granted_owner(here: Setup) -> 
     no = await refused(here, here.sign_in())
     assert (no.reason, "link in your invitation" in no.text) == (Reason.OTHER_WAY_IN, True)
     async with here.service.db.write() as tx:
-        link = await links.invite(tx, owner.person)
+        link = await links.send_invitation(tx, owner.person)
     assert entered(await here.sign_in("invitation", link.id)).person.id == owner.person.id
 
 
@@ -145,7 +145,7 @@ async def test_v8_one_subject_of_an_issuer_is_one_member(here: Setup, evil: Host
     assert (await refused(here, here.sign_in())).reason is Reason.OTHER_WAY_IN
     here.service.clock.advance_wall(minutes=2)  # refusals of a minute are recorded once
     async with here.service.db.write() as tx:
-        link = await links.invite(tx, victim.person)
+        link = await links.send_invitation(tx, victim.person)
     assert (await refused(here, here.sign_in("invitation", link.id))).reason is Reason.OTHER_PERSON
     async with here.service.db.write() as tx:
         with pytest.raises(Exception, match="sign_on_identity_of_one"):
@@ -173,10 +173,10 @@ async def test_v8_a_sign_in_at_the_provider_is_a_proof_of_when_they_signed_in_th
     here: Setup, evil: HostileProvider, said: Callable[[int], int | None], ago: int | None
 ) -> None:
     await somebody(here)
-    wall = here.service.clock.wall()
+    wall = here.service.clock.real_now()
     evil.claims = {"auth_time": said(int(wall.timestamp()))}
     begun = entered(await here.sign_in()).sign_in
-    assert sign_ins.recently_proved(begun, begun.created_at) == (ago is not None and ago < 600)
+    assert sign_ins.is_recently_proved(begun, begun.created_at) == (ago is not None and ago < 600)
     if ago is not None:
         assert timedelta(seconds=ago - 5) <= begun.created_at - begun.authenticated_at <= timedelta(seconds=ago + 5)
     async with here.service.db.read() as tx:
@@ -212,7 +212,7 @@ async def test_what_no_database_can_hold_beside_the_subject_is_left_out(here: Se
 async def test_what_no_database_can_hold_is_no_setting(
     here: Setup, evil: HostileProvider, wrong: dict[str, Any]
 ) -> None:
-    with pytest.raises(WrongSettings):
+    with pytest.raises(InvalidProviderSettings):
         await here.set_up(evil.url, **wrong)
 
 
@@ -222,9 +222,9 @@ async def test_v8_unbinding_ends_the_sign_ins_the_roles_and_the_way_in(here: Set
     async with here.service.db.write() as tx:
         (bound,) = await identities.of_person(tx, ada.person)
         assert bound.issuer == evil.url
-        await identities.unbind(tx, ada.person, BY)
+        await identities.unlink_accounts(tx, ada.person, BY)
         assert await identities.of_person(tx, ada.person) == []
-        await identities.unbind(tx, ada.person, BY)
+        await identities.unlink_accounts(tx, ada.person, BY)
     assert await roles(here, there) is None
     assert await roles(here, elsewhere) == {"developer"}
     assert (await here.find(ada.person)).roles == {"developer"}
@@ -239,7 +239,7 @@ async def test_v8_the_only_way_in_is_not_unbound_by_oneself(here: Setup) -> None
     ada = await somebody(here)
     await here.sign_in()
     async with here.service.db.write() as tx:
-        with pytest.raises(LastWayIn):
-            await identities.unbind_own(tx, ada.person, BY)
+        with pytest.raises(LastSignInMethod):
+            await identities.unlink_own_accounts(tx, ada.person, BY)
         assert len(await identities.of_person(tx, ada.person)) == 1
         assert (await people.get(tx, ada.realm, ada.person.id)).roles == {"owner", "developer"}

@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 
 from almoner.giving.accounting.refunds import flows as refunding
-from almoner.giving.accounting.settlements.jobs import FETCH, fetch
+from almoner.giving.accounting.settlements.jobs import FETCH, fetch_reports
 from almoner.giving.disbursing.disbursements import service as payouts
-from almoner.platform.jobs.background_tasks import Work
-from almoner.platform.jobs.queue import Done, Job
+from almoner.platform.jobs.background_tasks import JobContext
+from almoner.platform.jobs.queue import JobDone, Job
 from tests.support import bank
 from tests.support import refunds as back
 from tests.support.client import Client, data
@@ -35,7 +35,7 @@ async def giving(alone: Service, partner: Client) -> AsyncIterator[AtStripe]:
     async with serving_at_stripe(alone, retries=0) as stripe:
         made = await stripe.open_session(partner)
         await made.giving.begin()
-        stripe.account.pay(made.session["id"])
+        stripe.account.pay_with_card(made.session["id"])
         assert await made.deliver() == [204]
         await verified(alone, partner, (await gift_of(made))["organisationId"])
         yield made
@@ -45,7 +45,7 @@ async def held(giving: AtStripe) -> list[tuple[str, str]]:
     """Who holds payouts to the nonprofit, and why."""
     await giving.giving.service.drain()
     async with giving.giving.service.db.read() as tx:
-        return [(one.decided_by, one.note) for one in await payouts.holds(tx)]
+        return [(one.decided_by, one.note) for one in await payouts.active_holds(tx)]
 
 
 async def gift_of(giving: AtStripe) -> dict[str, Any]:
@@ -57,7 +57,9 @@ async def paid_out(giving: AtStripe) -> bool:
     """Stripe pays out what there is, and so do we: whether the gift's payout was sent."""
     service = giving.giving.service
     giving.stripe.account.pay_out()
-    assert isinstance(await fetch(giving.stripe.provider.reports(), Work(service.db), JOB), Done)
+    assert isinstance(
+        await fetch_reports(giving.stripe.provider.payout_reports(), JobContext(service.db), JOB), JobDone
+    )
     await service.drain()
     await bank.sent(service)
     async with service.db.read() as tx:
@@ -78,7 +80,7 @@ async def test_m7_what_was_sent_back_in_the_dashboard_is_not_paid_to_the_nonprof
     account, service = giving.stripe.account, giving.giving.service
     other = await giving.stripe.open_session(partner)  # so that Stripe has something to pay out
     await other.giving.begin()
-    account.pay(other.session["id"])
+    account.pay_with_card(other.session["id"])
     refund = account.refund_by_hand(giving.session["id"])
     if not told:
         account.notices.pop()
@@ -103,8 +105,8 @@ async def test_m7_what_was_sent_back_in_the_dashboard_is_not_paid_to_the_nonprof
 async def test_m7_a_dispute_of_more_than_what_is_left_stops_the_payout(giving: AtStripe) -> None:
     service, account = giving.giving.service, giving.stripe.account
     refund = await back.begun(service, await gift_of(giving), 500)
-    await refunding.send(service.db, giving.stripe.provider, refund.id)
-    made = account.dispute(giving.session["id"])
+    await refunding.send_refund(service.db, giving.stripe.provider, refund.id)
+    made = account.open_dispute(giving.session["id"])
     made["amount"] = 2500
     assert set(await giving.deliver(times=2)) == {204}
     [(who, why)] = await held(giving)
@@ -117,7 +119,7 @@ async def test_m7_a_payment_that_fails_after_all_is_named_and_stops_the_payout(
 ) -> None:
     other = await giving.stripe.open_session(partner)
     await other.giving.begin()
-    giving.stripe.account.pay(other.session["id"])
+    giving.stripe.account.pay_with_card(other.session["id"])
     assert await other.deliver() == [204]
     giving.stripe.account.fail_payment(giving.session["id"])
     assert not await paid_out(giving)
@@ -131,7 +133,7 @@ async def test_m7_a_payment_that_fails_after_all_is_named_and_stops_the_payout(
 async def test_m7_our_own_refund_holds_nobody(giving: AtStripe) -> None:
     service = giving.giving.service
     refund = await back.begun(service, await gift_of(giving), 500)
-    await refunding.send(service.db, giving.stripe.provider, refund.id)
+    await refunding.send_refund(service.db, giving.stripe.provider, refund.id)
     [made] = giving.stripe.account.refunds.values()
     for kind in ("refund.created", "refund.updated"):
         giving.stripe.account.tell(kind, made)

@@ -9,9 +9,9 @@ import pytest
 
 from almoner.giving.accounting.settlements import service
 from almoner.giving.accounting.settlements.domain import Mismatch
-from almoner.giving.accounting.settlements.jobs import FETCH, fetch
-from almoner.platform.jobs.background_tasks import Work
-from almoner.platform.jobs.queue import Done, Job
+from almoner.giving.accounting.settlements.jobs import FETCH, fetch_reports
+from almoner.platform.jobs.background_tasks import JobContext
+from almoner.platform.jobs.queue import JobDone, Job
 from tests.support.client import Client
 from tests.support.figures import Figures
 from tests.support.giving import gift
@@ -75,7 +75,7 @@ def refunded_by_hand(month: Month, giving: AtStripe) -> tuple[str, Mismatch]:
 
 
 def disputed_unheard(month: Month, giving: AtStripe) -> tuple[str, Mismatch]:
-    month.account.dispute(giving.session["id"])
+    month.account.open_dispute(giving.session["id"])
     month.account.notices.clear()
     month.right += 1
     return giving.session["id"], Mismatch.NOT_DISPUTED
@@ -92,7 +92,7 @@ def strangers_payment(month: Month, giving: AtStripe) -> tuple[str, Mismatch]:
     price = {"quantity": 1, "price_data": {"currency": "usd", "unit_amount": 900}}
     urls = {"success_url": "https://shop.example", "cancel_url": "https://shop.example"}
     made = month.account.new_session({"mode": "payment", "line_items": [price], **urls})
-    month.account.pay(made["id"])
+    month.account.pay_with_card(made["id"])
     month.account.notices.clear()
     month.right += 1
     return made["payment_intent"], Mismatch.UNKNOWN_PAYMENT
@@ -111,7 +111,7 @@ def refunded_and_disputed(month: Month, giving: AtStripe) -> tuple[str, Mismatch
     charge = month.account.paid_charge(giving.session["payment_intent"])
     assert charge is not None
     charge["amount_refunded"] = 0  # the bank draws all of it, whatever went back before
-    month.account.dispute(giving.session["id"])
+    month.account.open_dispute(giving.session["id"])
     month.account.notices.clear()
     month.wrong[giving.session["id"], Mismatch.NOT_DISPUTED] += 1
     return found
@@ -145,7 +145,7 @@ async def test_m7_a_month_with_faults_of_every_kind_all_found_none_invented(
         for number in range(day * daily, (day + 1) * daily):
             giving = await stripe.open_session(partner)
             await giving.giving.begin(gift(chance.randint(100, 90_000)))
-            stripe.account.pay(giving.session["id"])
+            stripe.account.pay_with_card(giving.session["id"])
             await happen(month, giving, plan.get(number), again)
         if day == DAYS - 1 and again:
             pay_again(month, again)
@@ -156,9 +156,9 @@ async def test_m7_a_month_with_faults_of_every_kind_all_found_none_invented(
             stripe.service.clock.advance(timedelta(days=1))
     job = Job(0, FETCH, {}, attempt=1, failures=0, due_at=stripe.service.clock.now(), lane=None)
     for _ in range(2):
-        assert await fetch(stripe.provider.reports(), Work(stripe.service.db), job) == Done()
+        assert await fetch_reports(stripe.provider.payout_reports(), JobContext(stripe.service.db), job) == JobDone()
     async with stripe.service.db.read() as tx:
-        found = await service.exceptions(tx, 10_000)
+        found = await service.unbooked_lines(tx, 10_000)
         matched = await tx.fetchval("select count(*) from settlement_line where status = 'matched'")
     assert Counter((one.stored.line.payment, one.stored.reason) for one in found) == month.wrong
     assert matched == month.right

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from stripe import InvalidRequestError
 
-from almoner.giving.checkout.donations.domain import Standing, WrongTargetCurrency
+from almoner.giving.checkout.donations.domain import CheckoutState, WrongTargetCurrency
 from almoner.giving.checkout.payments.domain import DisputeStatus, ProviderStatus, ProviderUnavailable
 from tests.support.client import Client
 from tests.support.database import TestDatabase
@@ -35,7 +35,7 @@ async def giving(stripe: Stripe, api: Client) -> AtStripe:
 async def test_a_gift_is_paid_at_stripe_and_its_notice_posts_it(giving: AtStripe) -> None:
     begun = await giving.giving.begin()
     assert begun.url == giving.session["url"]
-    giving.stripe.account.pay(giving.session["id"])
+    giving.stripe.account.pay_with_card(giving.session["id"])
     assert await giving.deliver() == [204]
     assert await giving.giving.status() == "completed"
     assert await giving.giving.events() == PAID
@@ -44,8 +44,8 @@ async def test_a_gift_is_paid_at_stripe_and_its_notice_posts_it(giving: AtStripe
 
 async def test_the_way_back_is_enough(giving: AtStripe) -> None:
     await giving.giving.begin()
-    giving.stripe.account.pay(giving.session["id"])
-    assert (await giving.giving.come_back()).standing is Standing.PAID
+    giving.stripe.account.pay_with_card(giving.session["id"])
+    assert (await giving.giving.come_back()).standing is CheckoutState.PAID
     assert await giving.posted() == 1
 
 
@@ -54,8 +54,8 @@ async def test_m4_notices_in_any_order_and_any_number_have_one_effect(giving: At
     account = giving.stripe.account
     await giving.giving.begin()
     number = giving.session["id"]
-    account.pay(number, DECLINED)
-    account.pay(number)
+    account.pay_with_card(number, DECLINED)
+    account.pay_with_card(number)
     account.tell("checkout.session.async_payment_succeeded", account.sessions[number])
     notices = list(account.notices)
     account.notices.clear()
@@ -86,13 +86,13 @@ async def test_m5_what_differs_from_what_was_asked_for_is_held_and_never_posted(
     account = giving.stripe.account
     await giving.giving.begin()
     number = giving.session["id"]
-    intent = account.pay(number, **tampered)
+    intent = account.pay_with_card(number, **tampered)
     if "currency" in tampered:
         intent["currency"] = tampered["currency"]
     if by_notice:
         assert await giving.deliver() == [204]
     else:
-        assert (await giving.giving.come_back()).standing is Standing.HELD
+        assert (await giving.giving.come_back()).standing is CheckoutState.HELD
     assert await giving.held() == [reason]
     assert await giving.posted() == 0
     assert (await giving.giving.donations())[0]["status"] == "REQUESTED_PAYMENT"
@@ -102,11 +102,11 @@ async def test_m5_what_differs_from_what_was_asked_for_is_held_and_never_posted(
 @pytest.mark.parametrize("member", ["id", "type", "livemode", "data"])
 async def test_m5_a_notice_that_was_touched_is_refused(giving: AtStripe, member: str) -> None:
     await giving.giving.begin()
-    giving.stripe.account.pay(giving.session["id"])
+    giving.stripe.account.pay_with_card(giving.session["id"])
     (notice,) = giving.stripe.account.notices
     answer = await giving.send(notice)  # as it was signed, so that its header can be used for another body
     assert answer.status_code == 204
-    _, header = signed(notice, giving.giving.service.clock.wall())
+    _, header = signed(notice, giving.giving.service.clock.real_now())
     touched = {**notice, member: "other"}
     refused = await giving.send(touched, header=header)
     assert refused.json()["error"]["code"] == "payment/notice_refused"
@@ -115,7 +115,7 @@ async def test_m5_a_notice_that_was_touched_is_refused(giving: AtStripe, member:
 @pytest.mark.parametrize("header", ["", "t=1", "t=1,v1=" + "0" * 64, "v1=" + "0" * 64, "t=1,v0=" + "0" * 64])
 async def test_m5_a_notice_without_stripes_signature_is_refused(giving: AtStripe, header: str) -> None:
     await giving.giving.begin()
-    giving.stripe.account.pay(giving.session["id"])
+    giving.stripe.account.pay_with_card(giving.session["id"])
     (notice,) = giving.stripe.account.notices
     assert (await giving.send(notice, header=header)).status_code == 400
     assert await giving.posted() == 0
@@ -124,16 +124,16 @@ async def test_m5_a_notice_without_stripes_signature_is_refused(giving: AtStripe
 @pytest.mark.parametrize("seconds", [-301, 301, 86_400])
 async def test_m5_an_old_notice_is_refused(giving: AtStripe, seconds: int) -> None:
     await giving.giving.begin()
-    giving.stripe.account.pay(giving.session["id"])
+    giving.stripe.account.pay_with_card(giving.session["id"])
     (notice,) = giving.stripe.account.notices
-    then = giving.giving.service.clock.wall() - timedelta(seconds=seconds)
+    then = giving.giving.service.clock.real_now() - timedelta(seconds=seconds)
     assert (await giving.send(notice, at=then)).status_code == 400
     assert await giving.posted() == 0
 
 
 async def test_m5_a_notice_of_another_account_is_refused(giving: AtStripe) -> None:
     await giving.giving.begin()
-    giving.stripe.account.pay(giving.session["id"])
+    giving.stripe.account.pay_with_card(giving.session["id"])
     (notice,) = giving.stripe.account.notices
     assert (await giving.send({**notice, "account": "acct_other"})).status_code == 400
     assert await giving.posted() == 0
@@ -151,7 +151,7 @@ async def test_a_payment_that_we_did_not_ask_for_is_not_touched(giving: AtStripe
     await giving.giving.begin()
     number = giving.session["id"]
     account.sessions[number]["metadata"] = {}
-    account.pay(number)
+    account.pay_with_card(number)
     assert await giving.deliver() == [204]
     assert await giving.held() == []
 
@@ -161,21 +161,21 @@ async def test_h6_as_many_cards_are_taken_as_may_be_and_then_no_other(giving: At
     await giving.giving.begin()
     number = giving.session["id"]
     for tried in range(1, allowed + 1):
-        account.pay(number, DECLINED)
+        account.pay_with_card(number, DECLINED)
         assert set(await giving.deliver()) == {204}
         assert (account.sessions[number]["status"] == "expired") is (tried == allowed)
     shown = await giving.stripe.provider.fetch(number)
     assert (shown.status, shown.tries, shown.url) == (ProviderStatus.FAILED, allowed, None)
-    assert (await giving.giving.come_back()).standing is Standing.DECLINED
+    assert (await giving.giving.come_back()).standing is CheckoutState.DECLINED
 
 
 async def test_a_challenge_and_a_bank_that_takes_days_are_waited_for(giving: AtStripe) -> None:
     account = giving.stripe.account
     await giving.giving.begin()
     number = giving.session["id"]
-    account.pay(number, CHALLENGED)
+    account.pay_with_card(number, CHALLENGED)
     assert (await giving.stripe.provider.fetch(number)).status is ProviderStatus.OPEN
-    account.pay(number, DELAYED)
+    account.pay_with_card(number, DELAYED)
     assert (await giving.stripe.provider.fetch(number)).status is ProviderStatus.PROCESSING
     assert await giving.deliver() == [204]
     assert await giving.posted() == 0
@@ -188,7 +188,7 @@ async def test_a_bank_that_says_no_after_days_fails_the_payment(giving: AtStripe
     account = giving.stripe.account
     await giving.giving.begin()
     number = giving.session["id"]
-    account.pay(number, DELAYED)
+    account.pay_with_card(number, DELAYED)
     account.bank_answers(number, paid=False)
     assert set(await giving.deliver()) == {204}
     assert (await giving.stripe.provider.fetch(number)).status is ProviderStatus.FAILED
@@ -199,8 +199,8 @@ async def test_a_disputed_payment_is_found_by_the_name_of_its_notice(giving: AtS
     account = giving.stripe.account
     await giving.giving.begin()
     number = giving.session["id"]
-    account.pay(number)
-    account.dispute(number)
+    account.pay_with_card(number)
+    account.open_dispute(number)
     assert set(await giving.deliver()) == {204}
     (found,) = await giving.stripe.provider.disputes(account.sessions[number]["payment_intent"])
     assert (found.status, found.payment) == (DisputeStatus.OPEN, number)
@@ -243,7 +243,7 @@ async def test_stripe_that_fails_is_no_loss(giving: AtStripe) -> None:
 async def test_v7_a_key_that_stripe_refuses_is_in_no_answer_and_no_log(giving: AtStripe) -> None:
     service = giving.giving.service
     await giving.giving.begin()
-    giving.stripe.account.pay(giving.session["id"])
+    giving.stripe.account.pay_with_card(giving.session["id"])
     start = len(service.lines)
     giving.stripe.stub.rolled = True
     (notice,) = giving.stripe.account.notices

@@ -12,8 +12,8 @@ from almoner.giving.accounting.refunds import service as refunding
 from almoner.giving.accounting.refunds.domain import Refund, RefundNotPossible
 from almoner.giving.accounting.refunds.jobs import refresh_status
 from almoner.giving.disbursing.disbursements import service as payouts
-from almoner.platform.jobs.background_tasks import Work
-from almoner.platform.jobs.queue import Done, Job, Retry
+from almoner.platform.jobs.background_tasks import JobContext
+from almoner.platform.jobs.queue import JobDone, Job, JobRetry
 from tests.support import books
 from tests.support import refunds as back
 from tests.support.client import Client
@@ -28,7 +28,7 @@ async def giving(service: Service, api: Client) -> AsyncIterator[AtStripe]:
     async with serving_at_stripe(service) as stripe:
         made = await stripe.open_session(api)
         await made.giving.begin()
-        stripe.account.pay(made.session["id"])
+        stripe.account.pay_with_card(made.session["id"])
         assert await made.deliver() == [204]
         yield made
 
@@ -49,7 +49,7 @@ async def waiting(giving: AtStripe) -> list[tuple[object, str | None]]:
     """Those of this gift that wait for a person, and why."""
     gift = await back.of(giving.giving.service, (await giving.giving.donations())[0])
     async with giving.giving.service.db.read() as tx:
-        found = await refunding.unsent(tx, 1000)
+        found = await refunding.unsent_refunds(tx, 1000)
         assert await refunding.count_unsent(tx) >= len(found)
     own = {one.id for one in gift}
     return [(one.id, one.ended_note) for one in found if one.id in own]
@@ -92,7 +92,7 @@ async def test_a_refund_that_failed_waits_until_a_person_lets_it_rest(giving: At
 
 async def let_rest(giving: AtStripe, refund: Refund) -> None:
     async with giving.giving.service.db.write() as tx:
-        await refunding.let_rest(tx, refund.id, "sent by bank today", "officer")
+        await refunding.resolve_unsent(tx, refund.id, "sent by bank today", "officer")
 
 
 async def test_a_refund_that_was_pending_and_arrives_changes_nothing(giving: AtStripe) -> None:
@@ -120,7 +120,9 @@ async def test_m5_a_refund_that_is_not_as_we_sent_it_is_told_in_the_log_and_noth
         account.sessions[giving.session["id"]]["livemode"] = True
     service = giving.giving.service
     with capture_logs() as told:
-        await flows.look(flows.RefundWork(service.db, giving.stripe.provider), giving.session["id"], made["id"])
+        await flows.refresh_refund(
+            flows.RefundContext(service.db, giving.stripe.provider), giving.session["id"], made["id"]
+        )
     assert [one["event"] for one in told] == ["refund_differs"]
     assert await waiting(giving) == []
 
@@ -133,7 +135,7 @@ async def test_m5_what_a_notice_says_is_not_believed(giving: AtStripe, kind: str
     (notice,) = giving.stripe.account.notices
     assert await giving.deliver() == [204]
     assert await waiting(giving) == []
-    _, header = signed(notice, giving.giving.service.clock.wall())
+    _, header = signed(notice, giving.giving.service.clock.real_now())
     assert (await giving.send({**notice, "id": "evt_other"}, header=header)).status_code == 400
 
 
@@ -149,7 +151,7 @@ async def test_a_failure_that_is_told_before_its_answer_was_recorded_is_looked_a
     service, stripe = giving.giving.service, giving.stripe
     refund = await begun(giving)
     async with service.db.read() as tx:
-        key = refunding.key(tx, refund.id)
+        key = refunding.refund_idempotency_key(tx, refund.id)
     made = await stripe.provider.refund(giving.session["id"], key, refund.money)
     stripe.account.fail_refund(made.id)
     assert set(await giving.deliver()) == {204}
@@ -157,10 +159,10 @@ async def test_a_failure_that_is_told_before_its_answer_was_recorded_is_looked_a
         payload = await tx.fetchval("select payload from job where kind = 'refunds.look' and unique_key = $1", made.id)
     assert payload is not None
     job = Job(0, "refunds.look", payload, attempt=1, failures=0, due_at=service.clock.now(), lane=None)
-    assert isinstance(await refresh_status(stripe.provider, Work(service.db), job), Retry)
+    assert isinstance(await refresh_status(stripe.provider, JobContext(service.db), job), JobRetry)
     async with service.db.write() as tx:
         await refunding.record_sent(tx, refund.id, made.id)  # its answer said that it is pending
-    assert await refresh_status(stripe.provider, Work(service.db), job) == Done()
+    assert await refresh_status(stripe.provider, JobContext(service.db), job) == JobDone()
     assert await waiting(giving) == [(refund.id, "failed: lost_or_stolen_card")]
 
 
@@ -189,7 +191,7 @@ async def test_m7_no_refund_of_ours_that_has_ended_hides_one_that_nobody_here_be
     assert await holds_for(giving, made["id"]) == [], "it may be ours, whose answer is still to come"
     if by_hand:
         async with service.db.write() as tx:
-            await refunding.refuse(tx, refund.id, "no account", "officer")
+            await refunding.mark_refused(tx, refund.id, "no account", "officer")
     else:
         await back.send(service, giving.stripe.provider, refund.id)
     assert [one.status for one in await back.of(service, (await giving.giving.donations())[0])] == [status]
@@ -202,4 +204,4 @@ async def holds_for(giving: AtStripe, refund: str) -> list[str]:
     """Who holds payouts to the nonprofit for this refund."""
     await giving.giving.service.drain()
     async with giving.giving.service.db.read() as tx:
-        return [one.decided_by for one in await payouts.holds(tx) if refund in one.note]
+        return [one.decided_by for one in await payouts.active_holds(tx) if refund in one.note]

@@ -6,11 +6,11 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from almoner.giving.accounting.settlements import jobs, service
-from almoner.giving.accounting.settlements.domain import Mismatch, Unbooked
-from almoner.giving.accounting.settlements.jobs import FETCH, fetch
+from almoner.giving.accounting.settlements.domain import Mismatch, UnbookedLine
+from almoner.giving.accounting.settlements.jobs import FETCH, fetch_reports
 from almoner.kit.money import Money
-from almoner.platform.jobs.background_tasks import Work
-from almoner.platform.jobs.queue import Done, Job, Retry
+from almoner.platform.jobs.background_tasks import JobContext
+from almoner.platform.jobs.queue import JobDone, Job, JobRetry
 from tests.support.client import Client
 from tests.support.giving import gift
 from tests.support.service import Service
@@ -41,21 +41,21 @@ async def paid(stripe: Stripe, api: Client, amount: int = 2500) -> AtStripe:
     """A gift that was paid, and that we know of."""
     giving = await stripe.open_session(api)
     await giving.giving.begin(gift(amount))
-    stripe.account.pay(giving.session["id"])
+    stripe.account.pay_with_card(giving.session["id"])
     assert await giving.deliver() == [204]
     return giving
 
 
-async def fetched(stripe: Stripe) -> Done | Retry:
+async def fetched(stripe: Stripe) -> JobDone | JobRetry:
     """The job, once."""
-    result = await fetch(stripe.provider.reports(), Work(stripe.service.db), JOB)
-    assert isinstance(result, Done | Retry)
+    result = await fetch_reports(stripe.provider.payout_reports(), JobContext(stripe.service.db), JOB)
+    assert isinstance(result, JobDone | JobRetry)
     return result
 
 
-async def unbooked(stripe: Stripe) -> list[Unbooked]:
+async def unbooked(stripe: Stripe) -> list[UnbookedLine]:
     async with stripe.service.db.read() as tx:
-        return await service.exceptions(tx, 100)
+        return await service.unbooked_lines(tx, 100)
 
 
 async def test_m7_a_payout_is_fetched_and_every_gift_in_it_is_settled(stripe: Stripe, partner: Client) -> None:
@@ -63,10 +63,10 @@ async def test_m7_a_payout_is_fetched_and_every_gift_in_it_is_settled(stripe: St
         await paid(stripe, partner, amount)
     payout = stripe.account.pay_out()
     for _ in range(3):
-        assert await fetched(stripe) == Done()
+        assert await fetched(stripe) == JobDone()
     assert await unbooked(stripe) == []
     async with stripe.service.db.read() as tx:
-        (settlement,) = await service.newest(tx, 10)
+        (settlement,) = await service.newest_settlements(tx, 10)
         settled = await tx.fetch("select amount_minor, settled_minor from donation order by amount_minor")
         told = await tx.fetchval("select count(*) from event where type = 'donation.settled'")
     assert (settlement.reference, settlement.lines, settlement.matched) == (payout["id"], 3, 3)
@@ -84,10 +84,12 @@ async def test_m7_pages_of_transactions_and_of_payouts_are_read_to_their_end(str
     for _ in range(13):
         account.pay_out()
         account._book("stripe_fee", -5, 0, "usd", next(iter(account.charges)))
-    assert len(await stripe.provider.reports().paid_out(stripe.service.clock.now() - timedelta(days=1))) == 13
-    assert await fetched(stripe) == Done()
+    assert (
+        len(await stripe.provider.payout_reports().list_payouts(stripe.service.clock.now() - timedelta(days=1))) == 13
+    )
+    assert await fetched(stripe) == JobDone()
     async with stripe.service.db.read() as tx:
-        oldest = (await service.newest(tx, 200))[-1]
+        oldest = (await service.newest_settlements(tx, 200))[-1]
     assert (oldest.lines, oldest.matched) == (13, 1)
 
 
@@ -102,11 +104,11 @@ async def test_m7_what_is_none_of_a_gift_is_listed_for_a_person(stripe: Stripe, 
             "cancel_url": "https://shop.example",
         }
     )
-    intent = account.pay(stranger["id"])
+    intent = account.pay_with_card(stranger["id"])
     fee = account._book("stripe_fee", -150, 0, "usd", next(iter(account.charges)))
-    account.dispute(giving.session["id"])
+    account.open_dispute(giving.session["id"])
     account.pay_out()
-    assert await fetched(stripe) == Done()
+    assert await fetched(stripe) == JobDone()
     found = {one.stored.line.payment: one.stored for one in await unbooked(stripe)}
     assert {name: stored.reason for name, stored in found.items()} == {
         intent["id"]: Mismatch.UNKNOWN_PAYMENT,
@@ -123,11 +125,11 @@ async def test_m7_a_payment_that_is_twice_in_one_payout_is_settled_once_and_list
     (line,) = stripe.account.balance.values()
     number = stripe.account._book("charge", line["amount"], line["fee"], line["currency"], line["source"])
     payout = stripe.account.pay_out()
-    assert await fetched(stripe) == Done()
+    assert await fetched(stripe) == JobDone()
     (listed,) = await unbooked(stripe)
     assert (listed.stored.line.payment, listed.stored.reason) == (number, Mismatch.UNKNOWN_PAYMENT)
     async with stripe.service.db.read() as tx:
-        (settlement,) = await service.newest(tx, 10)
+        (settlement,) = await service.newest_settlements(tx, 10)
     assert (settlement.lines, settlement.matched, settlement.net_minor) == (2, 1, payout["amount"])
 
 
@@ -139,7 +141,7 @@ async def test_m7_a_refund_that_a_bank_sent_back_is_listed_for_a_person(stripe: 
     came_back = account.pay_out()
     returned = account._book("payout_failure", came_back["amount"], 0, "usd", came_back["id"])
     account.pay_out()
-    assert await fetched(stripe) == Done()
+    assert await fetched(stripe) == JobDone()
     found = {one.stored.line.payment: one.stored for one in await unbooked(stripe)}
     assert {name: stored.line.signed_net for name, stored in found.items()} == {
         number: -500,  # nobody here knows of this refund
@@ -151,16 +153,16 @@ async def test_m7_a_refund_that_a_bank_sent_back_is_listed_for_a_person(stripe: 
 async def test_m7_a_payment_that_we_know_otherwise_is_an_exception(stripe: Stripe, partner: Client) -> None:
     giving = await stripe.open_session(partner)
     await giving.giving.begin()
-    stripe.account.pay(giving.session["id"])
+    stripe.account.pay_with_card(giving.session["id"])
     late = stripe.account.notices.popleft()  # and the donor closed the page
     await paid(stripe, partner)
     stripe.account.pay_out()
-    assert await fetched(stripe) == Done()
+    assert await fetched(stripe) == JobDone()
     (one,) = await unbooked(stripe)
     assert one.stored.reason is Mismatch.NOT_PAID
     assert (await giving.send(late)).status_code == 204
     async with stripe.service.db.write() as tx:
-        await service.look_again(tx, tx.now + timedelta(days=1))
+        await service.recheck_exceptions(tx, tx.now + timedelta(days=1))
     assert await unbooked(stripe) == []
 
 
@@ -170,9 +172,9 @@ async def test_m7_a_payout_whose_transactions_do_not_come_to_it_is_asked_for_aga
     await paid(stripe, partner)
     payout = stripe.account.pay_out()
     payout["amount"] += 1
-    assert isinstance(await fetched(stripe), Retry)
+    assert isinstance(await fetched(stripe), JobRetry)
     payout["amount"] -= 1
-    assert await fetched(stripe) == Done()
+    assert await fetched(stripe) == JobDone()
     assert await unbooked(stripe) == []
 
 
@@ -180,22 +182,22 @@ async def test_a_lost_answer_is_asked_for_again(stripe: Stripe, partner: Client)
     await paid(stripe, partner)
     stripe.account.pay_out()
     stripe.stub.faults.lose = 1
-    assert isinstance(await fetched(stripe), Retry)
-    assert await fetched(stripe) == Done()
+    assert isinstance(await fetched(stripe), JobRetry)
+    assert await fetched(stripe) == JobDone()
 
 
 async def test_stripe_is_asked_every_hour_once_there_are_payments(stripe: Stripe, partner: Client) -> None:
-    (schedule,) = jobs.fetching(stripe.provider.reports())
+    (schedule,) = jobs.fetch_schedules(stripe.provider.payout_reports())
     db = stripe.service.db
     async with db.read() as tx:
-        assert await schedule.due(tx) is None
+        assert await schedule.due_at(tx) is None
     await paid(stripe, partner)
     for _ in range(2):
         async with db.write() as tx:
-            assert await schedule.due(tx) == tx.now
+            assert await schedule.due_at(tx) == tx.now
             assert await schedule.run(tx) == 1
             assert await schedule.run(tx) == 0
-            assert await schedule.due(tx) == tx.now + service.FETCHED_EVERY
-        stripe.service.clock.advance(service.FETCHED_EVERY)
+            assert await schedule.due_at(tx) == tx.now + service.FETCH_INTERVAL
+        stripe.service.clock.advance(service.FETCH_INTERVAL)
     async with db.read() as tx:
         assert await tx.fetchval("select count(*) from job where kind = $1", FETCH) == 2

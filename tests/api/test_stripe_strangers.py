@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator
 import pytest
 from structlog.testing import capture_logs
 
-from almoner.adapters.stripe_notices import DISPUTE, EVENTS, PAYMENT
+from almoner.adapters.stripe_notices import DISPUTE_EVENTS, EVENTS, PAYMENT_EVENTS
 from tests.support.client import Client
 from tests.support.service import Service
 from tests.support.stripe_account import Thing, new_id
@@ -29,7 +29,7 @@ def stranger(stripe: Stripe) -> Thing:
             "metadata": {"shop": "1"},
         }
     )
-    stripe.account.pay(made["id"])
+    stripe.account.pay_with_card(made["id"])
     stripe.account.notices.clear()
     return made
 
@@ -65,15 +65,15 @@ async def test_a_notice_of_any_type_about_another_products_payment_is_heard_and_
     await ignored(giving, kind, about(giving.stripe, kind))
 
 
-@pytest.mark.parametrize("kind", [kind for kind in EVENTS if kind not in PAYMENT])
+@pytest.mark.parametrize("kind", [kind for kind in EVENTS if kind not in PAYMENT_EVENTS])
 async def test_a_notice_about_a_charge_without_a_payment_intent_is_heard_and_means_nothing(
     giving: AtStripe, kind: str
 ) -> None:
-    await ignored(giving, kind, {"id": new_id("du" if kind in DISPUTE else "re"), "payment_intent": None})
+    await ignored(giving, kind, {"id": new_id("du" if kind in DISPUTE_EVENTS else "re"), "payment_intent": None})
     assert not giving.stripe.stub.calls
 
 
-@pytest.mark.parametrize("kind", [kind for kind in PAYMENT if kind.startswith("checkout")])
+@pytest.mark.parametrize("kind", [kind for kind in PAYMENT_EVENTS if kind.startswith("checkout")])
 async def test_a_session_of_another_form_than_ours_is_no_failure(giving: AtStripe, kind: str) -> None:
     session = stranger(giving.stripe)
     session |= {"mode": "setup", "amount_total": None, "currency": None, "payment_intent": None, "metadata": None}

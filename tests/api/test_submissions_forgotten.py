@@ -3,7 +3,7 @@
 from datetime import timedelta
 from typing import Any
 
-from almoner.platform.database.transactions import EVERYONE
+from almoner.platform.database.transactions import ALL_PARTNERS
 from almoner.validation.applications.submissions import service as submissions
 from tests.support import agents, appeals, factories
 from tests.support.client import Client, data
@@ -20,7 +20,7 @@ async def known(service: Service, api: Client, submission: dict[str, Any]) -> li
     named = ids.parse("validationsubmission", submission["id"])
     assert named is not None
     async with service.db.read() as tx:
-        applicant = (await submissions.get(tx, EVERYONE, named)).own_applicant
+        applicant = (await submissions.get(tx, ALL_PARTNERS, named)).own_applicant
     answers = (await shown(api, submission))["partnerFields"]
     return [applicant.first_name, applicant.last_name, applicant.email, answers]
 

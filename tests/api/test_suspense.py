@@ -10,11 +10,11 @@ import asyncpg
 import pytest
 
 from almoner.giving.accounting.settlements import service as settlements
-from almoner.giving.accounting.settlements.domain import Line, LineKind, Report
+from almoner.giving.accounting.settlements.domain import ReportLine, LineKind, SettlementReport
 from almoner.giving.accounting.suspense import flows
 from almoner.giving.accounting.suspense import service as suspense
 from almoner.giving.accounting.suspense.checks import checks
-from almoner.giving.accounting.suspense.domain import Action, NoSuchHeldPayment, NotDecidable
+from almoner.giving.accounting.suspense.domain import RuleAction, NoSuchUnallocatedPayment, DecisionRefused
 from almoner.kit.money import Money
 from almoner.platform.observability import selfcheck
 from tests.support import database
@@ -78,14 +78,14 @@ async def test_m6_every_row_of_the_rules_holds_in_the_running_service(giving: Gi
     await work(giving)
     await work(giving)
     ended = await held(giving)
-    assert ended.status == {Action.REFUND: "refunded", Action.DISMISS: "written_off"}[row.action]
+    assert ended.status == {RuleAction.REFUND: "refunded", RuleAction.DISMISS: "written_off"}[row.action]
     assert ended.decided_by == "rule"
     money = found.money
     assert await postings(giving, found.id) == [(kind, money.minor, money.currency) for kind in row.postings]
     sent = [(of, made.money) for of, made in giving.provider.refunds.values()]
-    assert sent == ([(found.provider_payment, money)] if row.action is Action.REFUND else [])
+    assert sent == ([(found.provider_payment, money)] if row.action is RuleAction.REFUND else [])
     told = [mail for mail in await mails(giving) if "Your refund of" in mail["subject"]]
-    assert len(told) == (row.action is Action.REFUND and row.reason != "unknown_payment")
+    assert len(told) == (row.action is RuleAction.REFUND and row.reason != "unknown_payment")
 
 
 @pytest.mark.parametrize("became", ["donation_cancelled", "session_over", "paid_twice", "unknown_payment", "short"])
@@ -107,7 +107,7 @@ async def test_m6_a_person_decides_before_the_rule(giving: Giving, reason: str, 
     found = await held_for(giving, reason)
     async with giving.service.db.write() as tx:
         if answer == "refund":
-            await suspense.refund(tx, found.id, "the donor rang", "ada")
+            await suspense.begin_refund(tx, found.id, "the donor rang", "ada")
         else:
             await suspense.write_off(tx, found.id, "the shop's own payment", "ada")
     giving.service.clock.advance(DAY * 31)
@@ -126,19 +126,21 @@ async def test_m6_a_person_decides_before_the_rule(giving: Giving, reason: str, 
 
 async def test_m6_what_has_reached_our_bank_is_not_dismissed_but_sent_back(giving: Giving) -> None:
     found = await held_for(giving, "other_reference")
-    line = Line(LineKind.PAYMENT, found.provider_payment, found.money, Money(75, "USD"))
-    report = Report(found.provider, f"r-{found.id}", "USD", giving.service.clock.now().date(), "0" * 64, (line,))
+    line = ReportLine(LineKind.PAYMENT, found.provider_payment, found.money, Money(75, "USD"))
+    report = SettlementReport(
+        found.provider, f"r-{found.id}", "USD", giving.service.clock.now().date(), "0" * 64, (line,)
+    )
     async with giving.service.db.write() as tx:
         await settlements.book_lines(tx, await settlements.open_report(tx, report), report.lines)
-    with pytest.raises(NotDecidable, match="bank account"):
+    with pytest.raises(DecisionRefused, match="bank account"):
         async with giving.service.db.write() as tx:
             await suspense.write_off(tx, found.id, "not ours", "ada")
     async with giving.service.db.write() as tx:
-        await suspense.refund(tx, found.id, "sent back", "ada")
+        await suspense.begin_refund(tx, found.id, "sent back", "ada")
     await work(giving)
     assert (await held(giving)).status == "refunded"
     # The provider holds less than nothing until it draws the refund from our bank: nobody need look.
-    outcome = await selfcheck.run(giving.service.db, checks)
+    outcome = await selfcheck.run_selfcheck(giving.service.db, checks)
     assert "suspense.providers_owe_us" not in {finding.check.name for finding in outcome.findings}
 
 
@@ -149,26 +151,26 @@ async def test_m6_one_refund_is_recorded_for_one_held_payment(own: Service) -> N
         found.append(await held_for(await support.open_session(own, api), "other_reference"))
         await api.close()
     async with own.db.write() as tx:
-        await suspense.refunded_by_hand(tx, found[0].id, "re_twice", "in the dashboard", "ada")
-    with pytest.raises(NotDecidable, match="re_twice"):
+        await suspense.record_manual_refund(tx, found[0].id, "re_twice", "in the dashboard", "ada")
+    with pytest.raises(DecisionRefused, match="re_twice"):
         async with own.db.write() as tx:
-            await suspense.refunded_by_hand(tx, found[1].id, "re_twice", "in the dashboard", "ada")
-    with pytest.raises(NotDecidable, match="refunded"):
+            await suspense.record_manual_refund(tx, found[1].id, "re_twice", "in the dashboard", "ada")
+    with pytest.raises(DecisionRefused, match="refunded"):
         async with own.db.write() as tx:
-            await suspense.refunded_by_hand(tx, found[0].id, "re_twice", "in the dashboard", "ada")
+            await suspense.record_manual_refund(tx, found[0].id, "re_twice", "in the dashboard", "ada")
 
 
 async def test_m6_what_is_decided_is_decided_once(giving: Giving) -> None:
     found = await held_for(giving, "other_mode")
     async with giving.service.db.write() as tx:
-        with pytest.raises(NotDecidable):
-            await suspense.refund(tx, found.id, "no", "ada")
+        with pytest.raises(DecisionRefused):
+            await suspense.begin_refund(tx, found.id, "no", "ada")
     await work(giving)
-    for decide in (suspense.refund, suspense.write_off):
-        with pytest.raises(NotDecidable):
+    for decide in (suspense.begin_refund, suspense.write_off):
+        with pytest.raises(DecisionRefused):
             async with giving.service.db.write() as tx:
                 await decide(tx, found.id, "again", "ada")
-        with pytest.raises(NoSuchHeldPayment):
+        with pytest.raises(NoSuchUnallocatedPayment):
             async with giving.service.db.write() as tx:
                 await decide(tx, UUID(int=7), "nobody's", "ada")
 
@@ -195,7 +197,9 @@ async def test_i5_many_workers_send_it_back_once(giving: Giving) -> None:
     async with giving.service.db.write() as tx:
         assert await suspense.decide_due(tx) == 1
         assert await suspense.decide_due(tx) == 0
-    await asyncio.gather(*(flows.refund(giving.service.db, giving.provider, found.id) for _ in range(6)))
+    await asyncio.gather(
+        *(flows.refund_unallocated_payment(giving.service.db, giving.provider, found.id) for _ in range(6))
+    )
     assert (await held(giving)).status == "refunded"
     assert giving.provider.calls.count("refund") == 1
     await work(giving)
@@ -215,7 +219,7 @@ async def test_m6_a_refund_that_the_provider_refuses_waits_for_a_person(giving: 
         )
     assert dead == "less was paid, or it was refunded already"
     async with giving.service.db.write() as tx:
-        await suspense.refunded_by_hand(tx, found.id, "tpr_by_hand", "sent back in the dashboard", "ada")
+        await suspense.record_manual_refund(tx, found.id, "tpr_by_hand", "sent back in the dashboard", "ada")
     await work(giving)
     ended = await held(giving)
     assert (ended.status, ended.provider_refund) == ("refunded", "tpr_by_hand")
@@ -230,10 +234,10 @@ async def test_m6_who_ends_a_refund_that_was_begun_by_rule_is_kept_with_the_reas
     await giving.provider.refund(found.provider_payment, "by hand", found.money)
     await work(giving)
     async with giving.service.db.write() as tx:
-        await suspense.refund(tx, found.id, "the dispute was withdrawn", "ada")
+        await suspense.begin_refund(tx, found.id, "the dispute was withdrawn", "ada")
     await work(giving)
     async with giving.service.db.write() as tx:
-        await suspense.refunded_by_hand(tx, found.id, "tpr_dashboard", "seen in the dashboard", "bob")
+        await suspense.record_manual_refund(tx, found.id, "tpr_dashboard", "seen in the dashboard", "bob")
     assert (await held(giving)).decided_by == "rule"
     async with giving.service.db.read() as tx:
         decided = await suspense.decisions(tx, [found.id])

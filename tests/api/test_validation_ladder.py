@@ -13,10 +13,10 @@ from typing import Any, Final
 import pytest
 from pypdf import PdfReader
 
-from almoner.adapters.registers_irs_990n import Irs990N
-from almoner.adapters.registers_irs_pub78 import IrsPub78
-from almoner.adapters.registers_irs_revocations import IrsRevocations
-from almoner.platform.database.postgres import Server
+from almoner.adapters.registers_irs_990n import Irs990NReader
+from almoner.adapters.registers_irs_pub78 import IrsPub78Reader
+from almoner.adapters.registers_irs_revocations import IrsRevocationsReader
+from almoner.platform.database.postgres import PostgresServer
 from almoner.validation.requests.domain import REVIEW_REASONS
 from tests.support import database
 from tests.support.applications import PERSON, Form, invited
@@ -45,15 +45,15 @@ def lines(name: str) -> list[str]:
 
 
 @pytest.fixture(scope="module")
-async def world(postgres_server: Server, tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Service]:
+async def world(postgres_server: PostgresServer, tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Service]:
     async with database.copied(postgres_server) as made, serving(made) as service:
         lists = Lists(service.db, tmp_path_factory.mktemp("lists"))
         groups = CHURCH_OF_GROUP, CONVENTION, CHAPTER, "010572370", SOCIETY, WITHOUT_CENTRAL
         rows = sampled(*groups, CHURCH, PRIVATE, LEAGUE, RED_CROSS)
         await lists.master(APRIL, [*rows, *OF_OTHER_LISTS])
-        await lists.listing(IrsPub78(), APRIL, lines("pub78.txt"))
-        await lists.listing(IrsRevocations(), APRIL, lines("revocations.txt"))
-        await lists.listing(Irs990N(), APRIL, lines("notices_990n.txt"))
+        await lists.listing(IrsPub78Reader(), APRIL, lines("pub78.txt"))
+        await lists.listing(IrsRevocationsReader(), APRIL, lines("revocations.txt"))
+        await lists.listing(Irs990NReader(), APRIL, lines("notices_990n.txt"))
         await service.drain()  # what waits has been considered anew
         yield service
 

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from almoner.kit.time import iso
-from almoner.validation.requests.domain import REJECTION_REASONS, SENTENCES
+from almoner.validation.requests.domain import REJECTION_REASONS, REJECTION_MESSAGES
 from tests.support.client import Client, data
 from tests.support.service import Service
 from tests.support.validation import (
@@ -216,7 +216,7 @@ async def test_the_sandbox_rejects_on_the_next_get(service: Service, api: Client
     assert {field: made[field] for field in UNDECIDED} == UNDECIDED
     await service.drain()
     record = await shown(api, made)
-    rejection = {"rejectionReasonCode": code, "rejectionReason": SENTENCES[code]}  # type: ignore[index]
+    rejection = {"rejectionReasonCode": code, "rejectionReason": REJECTION_MESSAGES[code]}  # type: ignore[index]
     assert record == {**made, **rejection, "rejectedAt": iso(service.clock.now())}
     assert await told(service, api) == [("rejected", record)]
 

@@ -8,7 +8,7 @@ from typing import Any, Final
 import pytest
 
 from almoner.nonprofits.registers import flows
-from almoner.platform.database.postgres import Server
+from almoner.platform.database.postgres import PostgresServer
 from almoner.sources import REGISTER_SOURCES
 from tests.support import database
 from tests.support.bmf import body
@@ -22,7 +22,7 @@ MARCH: Final = datetime(2026, 3, 1, tzinfo=UTC)
 
 
 @pytest.fixture(scope="module")
-async def world(postgres_server: Server) -> AsyncIterator[Service]:
+async def world(postgres_server: PostgresServer) -> AsyncIterator[Service]:
     async with database.copied(postgres_server) as made, serving(made) as service:
         for source, files in (
             ("ccew", sorted((DATA / "gb_ccew").glob("*.zip"))),

@@ -139,7 +139,9 @@ async def test_mails_to_one_address_have_limits_and_the_last_address_counts(
 
     async def ask(address: str) -> None:
         async with service.db.write() as tx:
-            await confirmations.ask(tx, verification_id, Contact(address, "the register"), by="operator_olive")
+            await confirmations.request_confirmation(
+                tx, verification_id, Contact(address, "the register"), by="operator_olive"
+            )
 
     with pytest.raises(InvalidState, match="share of mails"):
         await ask(mail["to"])
@@ -207,7 +209,7 @@ async def test_v6_addresses_and_names_are_forgotten(service: Service, api: Clien
     service.clock.advance(days=31)
     await service.drain()
     async with service.db.write() as tx:
-        await confirmations.forget(tx, 1_000_000)
+        await confirmations.erase_contacts(tx, 1_000_000)
     [one] = await confirmations_of(service, made)
     assert (one.email, one.name, one.role, one.answer) == (None, None, None, "confirmed")
 
@@ -215,4 +217,6 @@ async def test_v6_addresses_and_names_are_forgotten(service: Service, api: Clien
 async def confirmations_of(service: Service, record: dict[str, Any]) -> list[Any]:
     """What the nonprofit was asked."""
     async with service.db.read() as tx:
-        return await confirmations.of(tx, uuid_of(service, "monetarydonationverification", record["id"]))
+        return await confirmations.list_confirmations(
+            tx, uuid_of(service, "monetarydonationverification", record["id"])
+        )

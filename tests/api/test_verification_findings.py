@@ -10,8 +10,8 @@ import pytest
 from almoner.giving.disbursing.payee_bank_accounts import service as payees
 from almoner.giving.disbursing.verifications import service as verifications
 from almoner.giving.disbursing.verifications.domain import Evidence, InvalidState
-from almoner.giving.disbursing.verifications.findings import Flag, Noted
-from almoner.platform.database.transactions import EVERYONE
+from almoner.giving.disbursing.verifications.findings import Flag, StoredFinding
+from almoner.platform.database.transactions import ALL_PARTNERS
 from tests.support import bank, factories
 from tests.support.client import Client, data
 from tests.support.payouts import payouts, settled, uuid_of, verified
@@ -23,10 +23,10 @@ from tests.support.written_register import Loader, Written, entry
 OFFICER = Evidence("olive", "Letter of 3 March")
 
 
-async def noted(service: Service, record: dict[str, Any]) -> list[Noted]:
+async def noted(service: Service, record: dict[str, Any]) -> list[StoredFinding]:
     """What was seen of the checks."""
     async with service.db.read() as tx:
-        return await verifications.evidence(tx, uuid_of(service, "monetarydonationverification", record["id"]))
+        return await verifications.list_findings(tx, uuid_of(service, "monetarydonationverification", record["id"]))
 
 
 async def flags(service: Service, record: dict[str, Any]) -> list[Flag]:
@@ -38,7 +38,7 @@ async def flags(service: Service, record: dict[str, Any]) -> list[Flag]:
 async def lift(service: Service, flag: Flag, by: str) -> Flag:
     """An officer looks at a flag."""
     async with service.db.write() as tx:
-        return await verifications.lift(tx, flag.id, note="seen", by=by)
+        return await verifications.review_flag(tx, flag.id, note="seen", by=by)
 
 
 async def waits(service: Service, api: Client, organisation: str) -> str | None:
@@ -74,8 +74,8 @@ async def test_a_register_decides_in_data_that_may_decide(
         # A person takes it upon themselves.
         verification_id = uuid_of(service, "monetarydonationverification", made["id"])
         async with service.db.write() as tx:
-            await verifications.look(tx, EVERYONE, verification_id)
-            await verifications.approve(tx, EVERYONE, verification_id, OFFICER)
+            await verifications.fingerprint_for_approval(tx, ALL_PARTNERS, verification_id)
+            await verifications.approve(tx, ALL_PARTNERS, verification_id, OFFICER)
     finally:
         service.db.deployment = usual
     assert (await shown(api, made))["status"]["type"] == "approved"
@@ -157,7 +157,7 @@ async def test_a_register_whose_data_are_too_old_by_now_holds_payouts_until_ther
         await service.drain()
         verification_id = uuid_of(service, "monetarydonationverification", made["id"])
         async with service.db.write() as tx:
-            await verifications.approve(tx, EVERYONE, verification_id, OFFICER)
+            await verifications.approve(tx, ALL_PARTNERS, verification_id, OFFICER)
         assert await flags(service, made) == []
         service.clock.advance(days=91)
         await service.drain()
@@ -181,7 +181,7 @@ async def test_organisation_updated_reaches_who_has_a_verification(service: Serv
     made = await verified(service, api, nonprofit)
     organisation_id = uuid_of(service, "organisation", nonprofit)
     async with service.db.read() as tx:
-        followers = await verifications.followers(tx, [organisation_id])
+        followers = await verifications.partners_by_organisation(tx, [organisation_id])
     assert [len(partners) for partners in followers.values()] == [1]
     await simulate(api, await factories.verification(service, api), "reject")
     assert made["status"]["type"] == "approved"

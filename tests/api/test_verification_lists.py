@@ -7,7 +7,7 @@ import pytest
 
 from almoner.giving.disbursing.verifications import service as verifications
 from almoner.giving.disbursing.verifications.domain import InvalidState
-from almoner.platform.database.transactions import EVERYONE
+from almoner.platform.database.transactions import ALL_PARTNERS
 from almoner.validation.decisions.reviews.domain import Decision
 from almoner.validation.ongoing.matches import service as matches
 from tests.api.test_verification_findings import flags, lift
@@ -49,7 +49,7 @@ async def decide(service: Service, decision: Decision) -> None:
     """A person decides the open match."""
     async with service.db.write() as tx:
         match = await tx.fetchval("select id from screening_match where decision = 'open' and current")
-        await matches.decide(tx, EVERYONE, match, decision)
+        await matches.decide(tx, ALL_PARTNERS, match, decision)
     await service.drain()
 
 
@@ -81,7 +81,9 @@ async def test_a_match_waits_for_a_person(
     assert (await shown(api, made))["checks"][1]["status"] == "pending"
     async with alone.db.write() as tx:
         with pytest.raises(InvalidState, match="decide about sandbox_screeningmatch_"):
-            await verifications.look(tx, EVERYONE, uuid_of(alone, "monetarydonationverification", made["id"]))
+            await verifications.fingerprint_for_approval(
+                tx, ALL_PARTNERS, uuid_of(alone, "monetarydonationverification", made["id"])
+            )
     await decide(alone, decision)
     ended = await shown(api, made)
     assert ended["status"]["type"] == status
@@ -138,6 +140,8 @@ async def test_nobody_approves_whom_a_list_names_before_the_job_has_heard_of_it(
     await alone.drain()
     async with alone.db.write() as tx:
         match = await tx.fetchval("select id from screening_match where decision = 'open' and current")
-        await matches.decide(tx, EVERYONE, match, SAME)
+        await matches.decide(tx, ALL_PARTNERS, match, SAME)
         with pytest.raises(InvalidState, match="it is not paid"):
-            await verifications.look(tx, EVERYONE, uuid_of(alone, "monetarydonationverification", made["id"]))
+            await verifications.fingerprint_for_approval(
+                tx, ALL_PARTNERS, uuid_of(alone, "monetarydonationverification", made["id"])
+            )

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from almoner.giving.disbursing.verifications import service as verifications
-from almoner.giving.disbursing.verifications.domain import Evidence, Standing
+from almoner.giving.disbursing.verifications.domain import Evidence, EligibilityStatus
 from almoner.kit.time import iso
 from almoner.platform.database.transactions import Partner
 from tests.support import factories
@@ -207,7 +207,7 @@ async def test_s3_expiry_is_exact_whether_or_not_a_sweep_has_recorded_it(
     for action in ("approve", "reject", "expire", "succeed_check"):
         assert await forbidden(api, made, action, type="compliance"), action
     async with service.db.write() as tx:
-        assert await verifications.expire(tx, 1_000_000) >= 1
+        assert await verifications.expire_due(tx, 1_000_000) >= 1
     assert await shown(api, made) == seen, "recording it changes nothing that can be read"
     assert (await told(service, api))[-1] == ("progressed", seen)
 
@@ -244,10 +244,10 @@ async def test_what_stands_in_the_way_of_being_paid(
 ) -> None:
     expected, ids = {}, service.db.deployment.ids
     for action, standing in (
-        ("approve", Standing.APPROVED),
-        ("reject", Standing.REJECTED),
-        ("expire", Standing.EXPIRED),
-        (None, Standing.PENDING),
+        ("approve", EligibilityStatus.APPROVED),
+        ("reject", EligibilityStatus.REJECTED),
+        ("expire", EligibilityStatus.EXPIRED),
+        (None, EligibilityStatus.PENDING),
     ):
         made = await factories.verification(service, api)
         if action:
@@ -255,13 +255,13 @@ async def test_what_stands_in_the_way_of_being_paid(
         expected[made["organisationId"]] = standing
     stranger = await factories.verification(service, other)
     await simulate(other, stranger, "approve")
-    expected[stranger["organisationId"]] = Standing.MISSING
+    expected[stranger["organisationId"]] = EligibilityStatus.MISSING
     # The one that counts wins over those that ended; else the one that ended last.
     twice = await factories.verification(service, api)
     await simulate(api, twice, "reject")
     approved = await factories.verification(service, api, organisation=twice["organisationId"])
     await simulate(api, approved, "approve")
-    expected[twice["organisationId"]] = Standing.APPROVED
+    expected[twice["organisationId"]] = EligibilityStatus.APPROVED
     ended = await factories.verification(service, api)
     await simulate(api, ended, "reject")
     later = await factories.verification(service, api, organisation=ended["organisationId"])
@@ -269,20 +269,22 @@ async def test_what_stands_in_the_way_of_being_paid(
     service.clock.advance(minutes=1)
     await simulate(api, ended, "reopen")
     await simulate(api, ended, "expire")
-    expected[ended["organisationId"]] = Standing.EXPIRED
+    expected[ended["organisationId"]] = EligibilityStatus.EXPIRED
     assert await standings(service, tenant.partner, expected) == expected
     service.clock.advance(LIFETIME)
-    pending = next(name for name, standing in expected.items() if standing is Standing.PENDING)
-    assert await standings(service, tenant.partner, expected) == {**expected, pending: Standing.EXPIRED}
+    pending = next(name for name, standing in expected.items() if standing is EligibilityStatus.PENDING)
+    assert await standings(service, tenant.partner, expected) == {**expected, pending: EligibilityStatus.EXPIRED}
     assert ids.parse("organisation", pending)
 
 
-async def standings(service: Service, partner: Partner, organisations: dict[str, Standing]) -> dict[str, Standing]:
+async def standings(
+    service: Service, partner: Partner, organisations: dict[str, EligibilityStatus]
+) -> dict[str, EligibilityStatus]:
     """As payouts ask for them."""
     ids = service.db.deployment.ids
     known = {ids.parse("organisation", name): name for name in organisations}
     async with service.db.read() as tx:
-        found = await verifications.approved_for(tx, partner, [id_ for id_ in known if id_])
+        found = await verifications.eligibility_for(tx, partner, [id_ for id_ in known if id_])
     return {known[id_]: standing for id_, standing in found.items()}
 
 

@@ -15,10 +15,10 @@ FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 ADMINISTRATION = frozenset({"cli/local.py", "cli/run.py"})
 READ_BY_HAND = frozenset(
     {
-        ("giving/checkout/donations/store_lists.py", "_narrowed"),
+        ("giving/checkout/donations/store_lists.py", "_filtered_page"),
         ("platform/database/lists.py", "page"),
         ("scim/store.py", "page"),
-        ("scim/store.py", "total"),
+        ("scim/store.py", "count_matches"),
         ("validation/ongoing/monitoring/store.py", "_narrowed"),
         ("validation/requests/store.py", "_narrowed"),
         ("validation/applications/submissions/store.py", "_narrowed"),

@@ -14,19 +14,19 @@ from typing import Any
 
 from almoner.giving.banking.bank_statements import camt, flows
 from almoner.giving.banking.bank_statements.domain import Statement
-from almoner.giving.banking.bank_statements.flows import Looked
+from almoner.giving.banking.bank_statements.flows import ImportProgress
 from almoner.platform.database.transactions import Database, Tx
 from tests.chaos.money import connect
 from tests.chaos.victim import fork_each
 
 
-async def record(_tx: Tx, _statements: Sequence[Statement], _looked: Looked) -> None:
+async def record(_tx: Tx, _statements: Sequence[Statement], _looked: ImportProgress) -> None:
     """Nobody reads the audit log here."""
 
 
-async def hear(db: Database, statement: bytes) -> Looked:
+async def hear(db: Database, statement: bytes) -> ImportProgress:
     """An officer imports a statement."""
-    return await flows.import_file(db, statement, None, by="officer", record=record)
+    return await flows.import_statements(db, statement, None, by="officer", record=record)
 
 
 async def live(task: dict[str, Any], statements: Sequence[bytes], point: int) -> None:
@@ -43,5 +43,5 @@ async def live(task: dict[str, Any], statements: Sequence[bytes], point: int) ->
 if __name__ == "__main__":
     given = json.loads(sys.argv[1])
     files = [Path(one).read_bytes() for one in given["statements"]]
-    camt.read(files[0])  # its library is large: loaded once, before the children are forked
+    camt.parse_statements(files[0])  # its library is large: loaded once, before the children are forked
     fork_each(range(int(sys.argv[2]), int(sys.argv[3]) + 1), partial(live, given, files))

@@ -13,11 +13,11 @@ from almoner.giving.receipts import jobs, service
 from almoner.kit.ids import Ids
 from almoner.platform.crypto import Vault
 from almoner.platform.database import transactions as database
-from almoner.platform.deployment import Deployment, Links
-from almoner.platform.jobs.background_tasks import Work
+from almoner.platform.deployment import Deployment, BaseUrls
+from almoner.platform.jobs.background_tasks import JobContext
 from almoner.platform.jobs.queue import Job
 from almoner.platform.outbound.mail import Mail
-from almoner.platform.pages.rendering import Pages
+from almoner.platform.pages.rendering import PageRenderer
 from tests.chaos.paying import Stopped
 
 
@@ -33,13 +33,13 @@ async def main() -> None:
     """Issue the receipt, and die with the mail in hand."""
     task = json.loads(sys.argv[1])
     now = datetime.fromisoformat(task["now"]).astimezone(UTC)
-    links = Links(task["links"], task["links"])
+    links = BaseUrls(task["links"], task["links"])
     vault = Vault(b64decode(task["master_key"]))
     deployment = Deployment("sandbox", Stopped(now), Ids(sandbox=True), links, vault)
     db = await database.connect(task["dsn"], deployment, size=2)
-    send = jobs.handlers(Pages(deployment, service.MAILS), Deadly())[jobs.SEND]
+    send = jobs.handlers(PageRenderer(deployment, service.MAILS), Deadly())[jobs.SEND]
     payload = {"partner": task["partner"], "donation": str(UUID(task["donation"])), "received": task["now"]}
-    await send(Work(db), Job(1, jobs.SEND, payload, 1, 0, now, None))
+    await send(JobContext(db), Job(1, jobs.SEND, payload, 1, 0, now, None))
 
 
 if __name__ == "__main__":

@@ -19,25 +19,25 @@ from uuid import UUID
 from almoner.adapters.payments_test import TestProvider
 from almoner.giving.accounting.settlements import flows as settlements
 from almoner.giving.checkout.donations import flows
-from almoner.giving.checkout.donations.domain import Gift
-from almoner.giving.checkout.donations.flows import PaymentWork
+from almoner.giving.checkout.donations.domain import DonationDetails
+from almoner.giving.checkout.donations.flows import PaymentContext
 from almoner.giving.checkout.payments.domain import ProviderFailure, ProviderPayment, ProviderUnavailable
-from almoner.giving.checkout.payments.ports import Order, PaymentProvider
+from almoner.giving.checkout.payments.ports import PaymentOrder, PaymentProvider
 from almoner.giving.disbursing.disbursements import flows as payouts
 from almoner.giving.disbursing.disbursements import service as holding
-from almoner.giving.disbursing.disbursements.domain import PayoutRefused, Rules
+from almoner.giving.disbursing.disbursements.domain import DisbursementRefused, DisbursementRules
 from almoner.kit.ids import Ids
 from almoner.kit.money import Money
 from almoner.platform.crypto import Vault
 from almoner.platform.database import transactions as databases
-from almoner.platform.database.transactions import EVERYONE, Database
-from almoner.platform.deployment import Deployment, Links
+from almoner.platform.database.transactions import ALL_PARTNERS, Database
+from almoner.platform.deployment import Deployment, BaseUrls
 from almoner.provider_test import service as simulator
 from almoner.provider_test.domain import Card
 from tests.chaos.paying import Stopped
 from tests.chaos.victim import Mortal, fork_each
 
-GIFT = Gift(Money(2500, "USD"), "Ada", "Byron", "ada@example.org", consented=True, anonymous=False)
+GIFT = DonationDetails(Money(2500, "USD"), "Ada", "Byron", "ada@example.org", consented=True, anonymous=False)
 Answer = TypeVar("Answer")
 
 
@@ -49,7 +49,7 @@ class Deadly(TestProvider):
         self._db = db
         self._chance = chance
 
-    async def create(self, order: Order) -> ProviderPayment:
+    async def create(self, order: PaymentOrder) -> ProviderPayment:
         """As the provider's, if it survives."""
         return await self._through(super().create(order))
 
@@ -68,7 +68,7 @@ class Deadly(TestProvider):
 
 async def connect(task: dict[str, Any]) -> Mortal:
     """The task's database, whose transactions may be fatal."""
-    links = Links(task["links"], task["links"])
+    links = BaseUrls(task["links"], task["links"])
     clock = Stopped(datetime.fromisoformat(task["now"]))
     deployment = Deployment("sandbox", clock, Ids(sandbox=True), links, Vault(b64decode(task["master_key"])))
     return Mortal(await databases.open_pool(task["dsn"], size=2), deployment)
@@ -76,11 +76,11 @@ async def connect(task: dict[str, Any]) -> Mortal:
 
 async def pay(db: Database, provider: PaymentProvider, session_id: UUID) -> None:
     """A donor who does not give up gives, pays with a card and comes back; whatever was done before is not repeated."""
-    work = PaymentWork(db, provider)
-    begun = await _patiently(lambda: flows.begin_payment(work, session_id, GIFT))
+    work = PaymentContext(db, provider)
+    begun = await _patiently(lambda: flows.start_payment(work, session_id, GIFT))
     if begun.url is not None:
         async with Database.write(db) as tx:  # the provider is another system: it survives
-            await simulator.pay(tx, begun.url.rpartition("/")[2], Card("4242424242424242"))
+            await simulator.pay_with_card(tx, begun.url.rpartition("/")[2], Card("4242424242424242"))
     await _patiently(lambda: flows.return_from_provider(work, session_id))
 
 
@@ -93,14 +93,14 @@ async def pay_out(db: Database, session_id: UUID) -> None:
         )
     rows = [",".join(settlements.COLUMNS), f"{payment},{tx.now:%Y-%m-%d},USD,payment,{payment},25.00,0.63,24.37"]
     await settlements.import_report(db, "test", "\n".join(rows).encode())
-    await payouts.run(db, Rules())
+    await payouts.run_disbursements(db, DisbursementRules())
 
 
 async def return_payout(db: Database, session_id: UUID) -> None:
     """The bank sends the payout back, unless it did before."""
     async with db.read() as tx:
         disbursement = await tx.fetchval("select disbursement_id from donation where session_id = $1", session_id)
-    with suppress(PayoutRefused):
+    with suppress(DisbursementRefused):
         await payouts.mark_returned(db, disbursement, "account closed", recorded_by="officer")
 
 
@@ -108,8 +108,10 @@ async def release(db: Database, session_id: UUID) -> None:
     """An officer lets the nonprofit be paid again, if a return has stopped that."""
     async with db.write() as tx:
         owner = await tx.fetchval("select organisation_id from donation where session_id = $1", session_id)
-        with suppress(PayoutRefused):
-            await holding.release(tx, EVERYONE, owner, note="by mail", decided_by="officer", rules=Rules())
+        with suppress(DisbursementRefused):
+            await holding.release_holds(
+                tx, ALL_PARTNERS, owner, note="by mail", decided_by="officer", rules=DisbursementRules()
+            )
 
 
 async def _patiently(ask: Callable[[], Awaitable[Answer]]) -> Answer:

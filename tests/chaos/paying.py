@@ -11,15 +11,15 @@ from uuid import UUID
 
 from almoner.adapters.payments_test import TestProvider
 from almoner.giving.checkout.donations import flows
-from almoner.giving.checkout.donations.domain import Gift
-from almoner.giving.checkout.donations.flows import PaymentWork
+from almoner.giving.checkout.donations.domain import DonationDetails
+from almoner.giving.checkout.donations.flows import PaymentContext
 from almoner.giving.checkout.payments.domain import ProviderPayment
-from almoner.giving.checkout.payments.ports import Order
+from almoner.giving.checkout.payments.ports import PaymentOrder
 from almoner.kit.ids import Ids
 from almoner.kit.money import Money
 from almoner.platform.crypto import Vault
 from almoner.platform.database import transactions as database
-from almoner.platform.deployment import Deployment, Links
+from almoner.platform.deployment import Deployment, BaseUrls
 
 
 class Stopped:
@@ -32,7 +32,7 @@ class Stopped:
         """Business time."""
         return self._now
 
-    def wall(self) -> datetime:
+    def real_now(self) -> datetime:
         """Real time."""
         return datetime.now(UTC)
 
@@ -44,7 +44,7 @@ class Deadly(TestProvider):
         super().__init__(url, secret)
         self._point = point
 
-    async def create(self, order: Order) -> ProviderPayment:
+    async def create(self, order: PaymentOrder) -> ProviderPayment:
         """As the provider's, if it survives."""
         self._die("before_create")
         made = await super().create(order)
@@ -67,13 +67,13 @@ async def main() -> None:
     """Begin to pay, or come back from paying."""
     task = json.loads(sys.argv[1])
     clock = Stopped(datetime.fromisoformat(task["now"]))
-    vault, links = Vault(b64decode(task["master_key"])), Links(task["links"], task["links"])
+    vault, links = Vault(b64decode(task["master_key"])), BaseUrls(task["links"], task["links"])
     db = await database.connect(task["dsn"], Deployment("sandbox", clock, Ids(sandbox=True), links, vault), size=2)
-    work = PaymentWork(db, Deadly(task["url"], task["secret"], task["point"]))
+    work = PaymentContext(db, Deadly(task["url"], task["secret"], task["point"]))
     session = UUID(task["session"])
     if task["point"].endswith("create"):
-        gift = Gift(Money(2500, "USD"), "Ada", "Byron", "ada@example.org", consented=True, anonymous=False)
-        await flows.begin_payment(work, session, gift)
+        gift = DonationDetails(Money(2500, "USD"), "Ada", "Byron", "ada@example.org", consented=True, anonymous=False)
+        await flows.start_payment(work, session, gift)
     else:
         await flows.return_from_provider(work, session)
 

@@ -17,7 +17,7 @@ from almoner.kit.ids import Ids
 from almoner.kit.money import Money
 from almoner.platform.crypto import Vault
 from almoner.platform.database import transactions as database
-from almoner.platform.deployment import Deployment, Links
+from almoner.platform.deployment import Deployment, BaseUrls
 from tests.chaos.paying import Stopped
 
 
@@ -44,9 +44,9 @@ async def main() -> None:
     """Send it back."""
     task = json.loads(sys.argv[1])
     clock = Stopped(datetime.fromisoformat(task["now"]))
-    vault, links = Vault(b64decode(task["master_key"])), Links(task["links"], task["links"])
+    vault, links = Vault(b64decode(task["master_key"])), BaseUrls(task["links"], task["links"])
     db = await database.connect(task["dsn"], Deployment("sandbox", clock, Ids(sandbox=True), links, vault), size=2)
-    send = gifts.send if task["of"] == "gift" else flows.refund
+    send = gifts.send_refund if task["of"] == "gift" else flows.refund_unallocated_payment
     await send(db, Deadly(task["url"], task["secret"], task["point"]), UUID(task["row"]))
 
 

@@ -16,11 +16,11 @@ from uuid import UUID
 import aiohttp
 
 from almoner.adapters.payments_stripe import StripeProvider
-from almoner.adapters.stripe_line import Line
+from almoner.adapters.stripe_line import StripeConnection
 from almoner.giving.checkout.donations import flows
-from almoner.giving.checkout.donations.flows import PaymentWork
+from almoner.giving.checkout.donations.flows import PaymentContext
 from almoner.giving.checkout.payments.domain import ProviderPayment, ProviderUnavailable, Tariff
-from almoner.giving.checkout.payments.ports import Order, PaymentProvider
+from almoner.giving.checkout.payments.ports import PaymentOrder, PaymentProvider
 from almoner.platform.database.transactions import Database
 from tests.chaos.money import GIFT, connect
 from tests.chaos.victim import Mortal, fork_each, fork_lanes
@@ -34,10 +34,12 @@ class Deadly(StripeProvider):
     """Kills the process before or after a call."""
 
     def __init__(self, url: str, db: Mortal) -> None:
-        super().__init__(Line(KEY, url, retries=0), webhook_secret=SECRET, tariff=Tariff(0), mark=MARK, pages_url=url)
+        super().__init__(
+            StripeConnection(KEY, url, retries=0), webhook_secret=SECRET, tariff=Tariff(0), mark=MARK, pages_url=url
+        )
         self._db = db
 
-    async def create(self, order: Order) -> ProviderPayment:
+    async def create(self, order: PaymentOrder) -> ProviderPayment:
         """As the provider's, if it survives."""
         return await self._through(super().create(order))
 
@@ -54,8 +56,8 @@ class Deadly(StripeProvider):
 
 async def pay(db: Database, provider: PaymentProvider, session_id: UUID, *, returns: bool = True) -> None:
     """A donor who does not give up gives, pays on Stripe's page and comes back, unless the window is closed then."""
-    work = PaymentWork(db, provider)
-    begun = await _patiently(lambda: flows.begin_payment(work, session_id, GIFT))
+    work = PaymentContext(db, provider)
+    begun = await _patiently(lambda: flows.start_payment(work, session_id, GIFT))
     if begun.url is not None:
         async with aiohttp.ClientSession() as browser:
             data = {"card": "4242 4242 4242 4242"}

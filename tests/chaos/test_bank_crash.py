@@ -75,8 +75,8 @@ async def refunding(own: Service, api: Client, name: str) -> str:
         own, camt.statement(came(f"{name}-0", 2400, named), reference=f"{name}-0", currency="USD", told=())
     )
     async with own.db.write() as tx:
-        [held] = await suspense.with_reference(tx, named)
-        await suspense.refund(tx, held.id, "it was short", "officer")
+        [held] = await suspense.lock_by_reference(tx, named)
+        await suspense.begin_refund(tx, held.id, "it was short", "officer")
     return named
 
 
@@ -144,5 +144,5 @@ async def check(own: Service, api: Client, lines: str, statements: int) -> None:
     assert await payouts(api, status="SENT") == []
     assert await books.balanced(own)
     await own.drain()
-    outcome = await selfcheck.run(own.db, CHECKS)
+    outcome = await selfcheck.run_selfcheck(own.db, CHECKS)
     assert [(one.check.name, one.examples) for one in outcome.findings] == []

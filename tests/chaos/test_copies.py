@@ -20,14 +20,14 @@ from almoner import migrations, wiring
 from almoner.app import create_app
 from almoner.platform.database import postgres
 from almoner.platform.database.identity import UnreleasedCopy
-from almoner.platform.database.transactions import EVERYONE, Partner
+from almoner.platform.database.transactions import ALL_PARTNERS, Partner
 from almoner.platform.files.storage import Blobs
-from almoner.platform.files.uploads.files import Stored
+from almoner.platform.files.uploads.files import StoredFile
 from almoner.platform.jobs import queue
 from almoner.platform.observability import selfcheck
 from almoner.platform.observability.telemetry import Telemetry
 from almoner.selfchecks import CHECKS
-from almoner.settings import Settings, read
+from almoner.settings import Settings, read_settings
 from almoner.validation.applications.documents import jobs
 from almoner.validation.applications.documents import service as documents
 from tests.support import database, running, servers
@@ -68,8 +68,8 @@ class Place:
         async with self.services.db.write() as tx:
             partner = tx.new_id()
             await tx.execute("insert into partner (id, name, created_at) values ($1, 'P', $2)", partner, tx.now)
-            stored = Stored("application/pdf", 100, os.urandom(32), key, scanned=True, flags=(), fields={})
-            return await documents.store(tx, Partner(partner), stored)
+            stored = StoredFile("application/pdf", 100, os.urandom(32), key, scanned=True, flags=(), fields={})
+            return await documents.store_document(tx, Partner(partner), stored)
 
     async def jobs(self) -> int:
         """How many jobs wait that no worker has begun."""
@@ -101,7 +101,7 @@ class Place:
             await self.services.outbound.get("http://localhost:1/", {}, owner="tests")
         with pytest.raises(UnreleasedCopy):
             await self.blobs.remove(next(iter(before)))
-        outcome = await selfcheck.run(self.services.db, CHECKS)
+        outcome = await selfcheck.run_selfcheck(self.services.db, CHECKS)
         assert "deployment.released" in {finding.check.name for finding in outcome.findings}
         assert [json.loads(line)["level"] for line in self.lines if b'"unreleased_copy"' in line] == ["error"]
         return True
@@ -122,7 +122,7 @@ class Ground:
 
     def settings(self, dsn: str) -> Settings:
         """Of a process over that database."""
-        return read(
+        return read_settings(
             environment="sandbox",
             database_url=dsn,
             master_key=KEY,
@@ -137,7 +137,7 @@ class Ground:
         clock.advance_wall(days=2 + later)
         services = await wiring.build_services(self.settings(dsn), clock=clock, telemetry=Telemetry(lines.append))
         try:
-            await services.copy_watch.look()
+            await services.copy_watch.check()
             yield Place(services, clock, self.documents, lines)
         finally:
             await services.close()
@@ -182,8 +182,8 @@ async def test_a_dump_restored_beside_is_quiet_until_it_is_released(
                 assert len(original.files()) == 2
                 output = almoner(ground, beside, "release-copy", "--yes")
                 assert "restored from a dump" in output
-                await copy.services.copy_watch.look()
-                await second.services.copy_watch.look()
+                await copy.services.copy_watch.check()
+                await second.services.copy_watch.check()
                 own = await copy.hand_in()
                 mine = {own.storage_key}
                 assert await copy.acts()
@@ -192,11 +192,11 @@ async def test_a_dump_restored_beside_is_quiet_until_it_is_released(
                 assert len(copy.files()) == 3
                 async with copy.services.db.write() as tx:
                     for row in await tx.fetch("select id from document"):
-                        await documents.delete(tx, EVERYONE, row["id"])
+                        await documents.delete(tx, ALL_PARTNERS, row["id"])
                 assert await copy.acts()
                 assert len(copy.files()) == 2
                 assert not mine & copy.files()
-            await original.services.copy_watch.look()
+            await original.services.copy_watch.check()
             assert await original.acts()
         finally:
             await owner.execute(f"drop database if exists {name} with (force)")
@@ -216,7 +216,7 @@ async def test_a_dump_restored_in_place_is_quiet_and_takes_over_what_lies_there(
         assert restored.why == "it was restored from a dump"
         assert await restored.quiet()
         almoner(ground, empty_database.dsn, "release-copy", "--yes", "--takes-over")
-        await restored.services.copy_watch.look()
+        await restored.services.copy_watch.check()
         assert await restored.acts()
         assert newer in restored.files()  # newer than all that rows know
         for file in ground.documents.glob("??/*"):
@@ -246,7 +246,7 @@ async def test_two_workers_of_one_deployment_both_act(ground: Ground, empty_data
         for _ in range(3):
             for each in (one, other):
                 each.clock.advance_wall(seconds=6)
-                await each.services.copy_watch.look()
+                await each.services.copy_watch.check()
                 assert await each.acts()
     async with ground.process(empty_database.dsn) as again:
         assert await again.acts()
@@ -299,7 +299,7 @@ async def test_a_copy_of_the_files_is_quiet_and_the_original_goes_on(ground: Gro
             async with ground.process(beside.dsn) as place:
                 assert await place.quiet()
             original.clock.advance_wall(seconds=6)
-            await original.services.copy_watch.look()
+            await original.services.copy_watch.check()
             assert await original.acts()
 
 
@@ -315,12 +315,12 @@ async def test_a_copied_folder_of_a_sandbox_is_quiet(ground: Ground, made: tuple
     with running.folder("var") as folder:
         one, other = servers.copied(made[0].parent, folder / "one"), folder / "other"
         for _ in range(2):  # the second time it is started again, with its socket elsewhere
-            with postgres.running(one) as server:
+            with postgres.running_server(one) as server:
                 async with ground.process(server.url(APP, PASSWORD, "almoner")) as original:
                     await original.hand_in()
                     assert await original.acts()
         servers.copied(one, other)
-        with postgres.running(other) as server:
+        with postgres.running_server(other) as server:
             async with ground.process(server.url(APP, PASSWORD, "almoner")) as copy:
                 assert copy.why is not None
                 assert "lay in another folder" in copy.why
@@ -346,10 +346,10 @@ async def test_a_promoted_stand_by_goes_on_by_itself(ground: Ground, files: tupl
                 standby.sql("select pg_promote()")
                 async with ground.process(standby.dsn) as promoted:
                     identity = promoted.services.db.deployment.identity
-                    assert (promoted.why, identity.hesitates) == (None, True)
+                    assert (promoted.why, identity.awaits_promotion) == (None, True)
                     promoted.clock.advance_wall(seconds=13)
-                    await promoted.services.copy_watch.look()
-                    assert not identity.hesitates
+                    await promoted.services.copy_watch.check()
+                    assert not identity.awaits_promotion
                     assert await promoted.acts()
                     assert document.storage_key in promoted.files()
         # Whoever starts the former primary again finds that it is behind.
@@ -372,9 +372,9 @@ async def test_a_stand_by_promoted_beside_its_living_primary_is_quiet(ground: Gr
                 async with ground.process(standby.dsn) as promoted:
                     for _ in range(2):
                         original.clock.advance_wall(seconds=6)
-                        await original.services.copy_watch.look()
+                        await original.services.copy_watch.check()
                     promoted.clock.advance_wall(seconds=13)
-                    await promoted.services.copy_watch.look()
+                    await promoted.services.copy_watch.check()
                     assert await promoted.quiet()
                 assert await original.acts()
 

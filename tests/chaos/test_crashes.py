@@ -9,7 +9,7 @@ import asyncpg
 import pytest
 
 from almoner.platform.database.transactions import Database
-from almoner.platform.jobs.background import Background
+from almoner.platform.jobs.background import BackgroundWorker
 from almoner.platform.observability.telemetry import Telemetry
 from tests.chaos import victim
 from tests.support.database import TestDatabase
@@ -53,11 +53,11 @@ async def kill_at(database: TestDatabase, first: int, last: int) -> list[str]:
 async def recover(db: Database, owner: "asyncpg.Connection[asyncpg.Record]") -> None:
     """What a minute later any live process does: the leases of the dead have run out."""
     await owner.execute("update job set leased_until = leased_until - interval '2 minutes'")
-    background = Background(db, victim.DUTIES, Telemetry(lambda _line: None))
-    await background.runner.care()
+    background = BackgroundWorker(db, victim.DUTIES, Telemetry(lambda _line: None))
+    await background.runner.maintain_leases()
     await background.drain()
     async with db.read() as tx:
-        assert await background.outstanding(tx) == 0
+        assert await background.count_outstanding(tx) == 0
 
 
 async def check(owner: "asyncpg.Connection[asyncpg.Record]") -> int:

@@ -59,7 +59,7 @@ async def test_w7_workers_killed_while_receivers_answer_lose_nothing(
     service: Service, tmp_path: Path, figures: Figures
 ) -> None:
     kills = figures.count(4, 40)
-    service.clock.advance_to(service.clock.wall())  # the workers live in real time, and forget what is 90 days old
+    service.clock.advance_to(service.clock.real_now())  # the workers live in real time, and forget what is 90 days old
     tenant = await service.tenant()
     api = service.client(tenant.secret)
     running: subprocess.Popen[bytes] | None = None

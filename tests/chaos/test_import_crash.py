@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from almoner.adapters.registers_ccew import Ccew
-from almoner.adapters.registers_irs_bmf import IrsBmf
+from almoner.adapters.registers_ccew import CcewReader
+from almoner.adapters.registers_irs_bmf import IrsBmfReader
 from almoner.nonprofits.registers import flows
 from almoner.nonprofits.registers.domain import Load
-from almoner.nonprofits.registers.ports import Row, SourceFile
+from almoner.nonprofits.registers.ports import SourceRow, SourceFile
 from almoner.platform.database.transactions import Tx
 from tests.support.bmf import bodies, write
 from tests.support.database import TestDatabase
@@ -24,13 +24,13 @@ from tests.support.uk_registers import ccew_text, charity, said
 ROWS = 30_000
 
 
-class Watched(IrsBmf):
+class Watched(IrsBmfReader):
     """Notes which files are read."""
 
     def __init__(self) -> None:
         self.names: list[str] = []
 
-    def read(self, files: Sequence[SourceFile]) -> Iterator[Row]:
+    def read(self, files: Sequence[SourceFile]) -> Iterator[SourceRow]:
         """As the reader does."""
         self.names += [file.name for file in files]
         return super().read(files)
@@ -97,11 +97,11 @@ async def test_tables_that_are_read_at_once_are_read_once(alone: Service, tmp_pa
     staged = []
     for _ in range(2):
         with pytest.raises(RuntimeError, match="stopped"):
-            await flows.import_files(alone.db, Ccew(), [tmp_path], force=True, record=stopped)
+            await flows.import_files(alone.db, CcewReader(), [tmp_path], force=True, record=stopped)
         async with alone.db.read() as tx:
             reading = await tx.fetchval("select id from register_reading")
             staged.append(await tx.fetchval(f"select count(*) from register_staged_{reading.hex}"))
-    made = await flows.import_files(alone.db, Ccew(), [tmp_path], force=True)
+    made = await flows.import_files(alone.db, CcewReader(), [tmp_path], force=True)
     assert made.rows + made.quarantined + len(made.notes) == staged[0]
     assert staged[0] == staged[1]
 
@@ -111,7 +111,7 @@ async def test_rows_that_a_crash_of_the_server_took_are_read_again(alone: Servic
     second = write(tmp_path / "2026-04-13 b.csv", bodies(30))
 
     class Stopped(Watched):
-        def read(self, files: Sequence[SourceFile]) -> Iterator[Row]:
+        def read(self, files: Sequence[SourceFile]) -> Iterator[SourceRow]:
             if files[0].name == second.name:
                 raise RuntimeError("stopped")
             return super().read(files)

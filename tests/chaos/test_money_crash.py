@@ -146,7 +146,7 @@ async def check_arrived(service: Service, gifts: int) -> None:
     assert events["donation.settled"] == gifts
     assert events["donation.disbursed"] == gifts + returned
     assert events.get("donation.payout_returned", 0) == returned
-    outcome = await selfcheck.run(service.db, CHECKS)
+    outcome = await selfcheck.run_selfcheck(service.db, CHECKS)
     assert [(finding.check.name, finding.examples) for finding in outcome.findings] == []
 
 

@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 
 from almoner.giving.checkout.donations import jobs
-from almoner.giving.checkout.donations.domain import Standing
+from almoner.giving.checkout.donations.domain import CheckoutState
 from almoner.giving.checkout.payments import service as payments
 from almoner.kit.time import iso
-from almoner.platform.jobs.background import Background
-from almoner.platform.jobs.background_tasks import Duties
+from almoner.platform.jobs.background import BackgroundWorker
+from almoner.platform.jobs.background_tasks import BackgroundTasks
 from tests.support import giving as support
 from tests.support.built_in_provider import Till, serving_provider
 from tests.support.database import TestDatabase
@@ -54,8 +54,8 @@ async def recover(giving: Giving, simulator: Till, by: str) -> None:
     """By a job, or by the donor's next attempt; both wait for the lease to run out."""
     giving.service.clock.advance_wall(seconds=61)
     if by == "job":
-        duties = Duties(handlers=jobs.handlers(simulator.provider), schedules=jobs.schedules)
-        await Background(giving.service.db, duties, giving.service.services.telemetry).drain()
+        duties = BackgroundTasks(handlers=jobs.handlers(simulator.provider), schedules=jobs.schedules)
+        await BackgroundWorker(giving.service.db, duties, giving.service.services.telemetry).drain()
     assert (await giving.begin()).url is not None
 
 
@@ -72,12 +72,12 @@ async def test_i6_a_process_killed_while_asking_leaves_one_payment(own: Service,
             assert await tx.fetchval("select count(*) from provider_call_lease") == 1
         assert row is not None
         assert row["status"] == "starting"
-        reference = payments.reference(row["id"])
+        reference = payments.payment_reference(row["id"])
         assert len(await simulator.payments(reference)) == (1 if point == "after_create" else 0)
         await recover(giving, simulator, by)
         (payment,) = await simulator.payments(reference)
-        await simulator.pay(payment)
-        assert (await giving.come_back()).standing is Standing.PAID
+        await simulator.pay_with_card(payment)
+        assert (await giving.come_back()).standing is CheckoutState.PAID
         assert await giving.events() == PAID
         async with own.db.read() as tx:
             assert await tx.fetchval("select count(*) from provider_call_lease") == 0
@@ -94,10 +94,10 @@ async def test_m4_a_process_killed_while_looking_loses_no_money(own: Service, po
         await giving.begin()
         async with own.db.read() as tx:
             payment = await tx.fetchval("select provider_payment from payment")
-        await simulator.pay(payment)
+        await simulator.pay_with_card(payment)
         await killed(giving, simulator, point)
         assert await giving.events() == ["donation.created"]
-        assert (await giving.come_back()).standing is Standing.PAID
+        assert (await giving.come_back()).standing is CheckoutState.PAID
         assert await giving.events() == PAID
         assert await giving.status() == "completed"
     await api.close()

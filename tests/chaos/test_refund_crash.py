@@ -39,7 +39,7 @@ async def late(giving: Giving, simulator: Till) -> str:
         payment = str(await tx.fetchval("select provider_payment from payment"))
     giving.service.clock.advance(DAY)
     await giving.sweep()
-    await simulator.pay(payment)
+    await simulator.pay_with_card(payment)
     await giving.come_back()
     return payment
 
@@ -91,7 +91,7 @@ async def test_m6_i6_a_process_killed_while_sending_money_back_sends_it_once(own
             "unallocated_refund_sent",
         ]
         await own.drain()  # signs the heads of the audit log, which nobody did while time moved
-        assert (await selfcheck.run(own.db, CHECKS)).findings == ()
+        assert (await selfcheck.run_selfcheck(own.db, CHECKS)).findings == ()
     await api.close()
 
 
@@ -104,7 +104,7 @@ async def test_i6_a_process_killed_while_sending_a_gift_back_sends_it_once(own: 
         await giving.begin()
         async with own.db.read() as tx:
             payment = str(await tx.fetchval("select provider_payment from payment"))
-        await simulator.pay(payment)
+        await simulator.pay_with_card(payment)
         await giving.come_back()
         [donation] = await giving.donations()
         begun = await refunds.begun(own, donation, 1000)
@@ -122,7 +122,7 @@ async def test_i6_a_process_killed_while_sending_a_gift_back_sends_it_once(own: 
         await own.drain()
         async with own.db.read() as tx:
             assert await tx.fetchval("select count(*) from sandbox_mail where subject like 'Your refund of%'") == 1
-        assert (await selfcheck.run(own.db, CHECKS)).findings == ()
+        assert (await selfcheck.run_selfcheck(own.db, CHECKS)).findings == ()
     await api.close()
 
 

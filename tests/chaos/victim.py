@@ -21,13 +21,13 @@ from almoner.kit.time import SystemClock
 from almoner.platform.crypto import Vault
 from almoner.platform.database import transactions as databases
 from almoner.platform.database.transactions import Database, Tx
-from almoner.platform.deployment import Deployment, Links
+from almoner.platform.deployment import Deployment, BaseUrls
 from almoner.platform.events import outbox
 from almoner.platform.events.outbox import Event, Reaction
 from almoner.platform.jobs import queue
-from almoner.platform.jobs.background import Background
-from almoner.platform.jobs.background_tasks import Duties, Work
-from almoner.platform.jobs.queue import Done, Job, NewJob, Result
+from almoner.platform.jobs.background import BackgroundWorker
+from almoner.platform.jobs.background_tasks import BackgroundTasks, JobContext
+from almoner.platform.jobs.queue import JobDone, Job, NewJob, Result
 from almoner.platform.observability.telemetry import Telemetry
 
 PARTNER = UUID(int=7)
@@ -58,7 +58,7 @@ class Mortal(Database):
 
 async def connect(dsn: str) -> Mortal:
     """A pool of mortal transactions."""
-    links = Links("http://localhost", "http://localhost")
+    links = BaseUrls("http://localhost", "http://localhost")
     deployment = Deployment("sandbox", SystemClock(), Ids(sandbox=True), links, Vault(bytes(32)))
     return Mortal(await databases.open_pool(dsn, size=4), deployment)
 
@@ -84,16 +84,16 @@ async def fan_out(tx: Tx, events: Sequence[Event]) -> None:
     )
 
 
-async def note(work: Work, job: Job) -> Result:
+async def note(work: JobContext, job: Job) -> Result:
     """A job's effect, in a transaction of its own, safe to have twice."""
     async with work.db.write() as tx:
         await tx.execute(
             "insert into chaos_note (event_id, attempt) values ($1, $2)", UUID(job.payload["event"]), job.attempt
         )
-    return Done()
+    return JobDone()
 
 
-DUTIES = Duties(handlers={KIND: note}, reactions=(Reaction("*", fan_out),))
+DUTIES = BackgroundTasks(handlers={KIND: note}, reactions=(Reaction("*", fan_out),))
 
 
 async def live(dsn: str, fatal: int) -> None:
@@ -102,7 +102,7 @@ async def live(dsn: str, fatal: int) -> None:
     db.fatal = fatal
     for _ in range(CHANGES):
         await change(db)
-    await Background(db, DUTIES, Telemetry(lambda _line: None)).drain()
+    await BackgroundWorker(db, DUTIES, Telemetry(lambda _line: None)).drain()
     await db.close()
 
 

@@ -21,8 +21,8 @@ async def accepted(giving: Giving) -> None:
     """An officer accepts what is held of the donor's transfers."""
     named = await reference(giving)
     async with giving.service.db.write() as tx:
-        [held] = await suspense.with_reference(tx, named)
-        await transfers.accept(tx, held.id, "the donor called", "officer")
+        [held] = await suspense.lock_by_reference(tx, named)
+        await transfers.apply_to_donation(tx, held.id, "the donor called", "officer")
 
 
 async def test_m6_a_transfer_is_accepted_while_its_declaration_is_cancelled(service: Service, api: Client) -> None:

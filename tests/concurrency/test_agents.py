@@ -11,12 +11,12 @@ from uuid import UUID
 import pytest
 
 from almoner.kit.errors import NotFound
-from almoner.platform.database.transactions import EVERYONE, Partner, Tx
+from almoner.platform.database.transactions import ALL_PARTNERS, Partner, Tx
 from almoner.screening.screenings.service import Screener
 from almoner.validation.agents import confirming, reviewing
 from almoner.validation.agents import service as agents
-from almoner.validation.agents.domain import REJECTIONS, VERIFICATION, Agent, Contact, InvalidState
-from almoner.validation.applications.documents.domain import Kept
+from almoner.validation.agents.domain import REJECTIONS, VERIFICATION, Agent, OfficialContact, InvalidState
+from almoner.validation.applications.documents.domain import RetentionPeriods
 from almoner.validation.decisions.reviews.domain import Decision
 from tests.support import factories
 from tests.support.figures import Figures
@@ -33,7 +33,7 @@ def steps(chance: random.Random, partner: Partner, organisation: str, organisati
     """What somebody may try with a verification at any time."""
 
     def reject(tx: Tx, one: UUID) -> Awaitable[object]:
-        return agents.reject(tx, EVERYONE, one, Decision("rejected", chance.choice(REJECTIONS), "tests", "Chance"))
+        return agents.reject(tx, ALL_PARTNERS, one, Decision("rejected", chance.choice(REJECTIONS), "tests", "Chance"))
 
     def create(tx: Tx, _: UUID) -> Awaitable[object]:
         agent = Agent("Ada", "Byron", chance.choice(EMAILS), organisation_id=organisation)
@@ -41,18 +41,20 @@ def steps(chance: random.Random, partner: Partner, organisation: str, organisati
 
     return {
         "create": create,
-        "confirm": lambda tx, one: agents.confirm(tx, EVERYONE, one, "link"),
-        "mail": lambda tx, one: confirming.send_again(tx, one),
+        "confirm": lambda tx, one: agents.confirm(tx, ALL_PARTNERS, one, "link"),
+        "mail": lambda tx, one: confirming.resend_confirmation(tx, one),
         "guess": lambda tx, one: confirming.check_code(tx, one, "123456"),
-        "approve": lambda tx, one: agents.approve(tx, EVERYONE, one, ACCEPTED),
+        "approve": lambda tx, one: agents.approve(tx, ALL_PARTNERS, one, ACCEPTED),
         "reject": reject,
         "review": lambda tx, one: reviewing.review(tx, Screener(), one, takes_mail=chance.choice((True, False, None))),
-        "answer": lambda tx, one: reviewing.answer(tx, one, chance.choice(("confirmed", "denied"))),
-        "test value": lambda tx, one: agents.act(tx, one, chance.choice(("accept", "other"))),
+        "answer": lambda tx, one: reviewing.record_answer(tx, one, chance.choice(("confirmed", "denied"))),
+        "test value": lambda tx, one: agents.apply_sandbox_action(tx, one, chance.choice(("accept", "other"))),
         "metadata": lambda tx, one: agents.change_metadata(tx, partner, one, {"a": "1"}),
-        "contact": lambda tx, _: agents.set_contact(tx, Contact(organisation_id, "info@a.example", "x"), "tests"),
+        "contact": lambda tx, _: agents.set_contact(
+            tx, OfficialContact(organisation_id, "info@a.example", "x"), "tests"
+        ),
         "sweep": lambda tx, _: agents.expire(tx, 10),
-        "forget": lambda tx, _: agents.forget(Kept(), tx, 10),
+        "forget": lambda tx, _: agents.erase_personal_data(RetentionPeriods(), tx, 10),
     }
 
 

@@ -8,10 +8,10 @@ from uuid import UUID
 
 from almoner.platform.audit import heads as audit_heads
 from almoner.platform.audit import log as audit
-from almoner.platform.audit.chain import COLUMNS, GENESIS, Chainer, link
+from almoner.platform.audit.chain import COLUMNS, GENESIS, Chainer, chained_hash
 from almoner.platform.audit.log import Actor
-from almoner.platform.audit.proof import prove
-from almoner.platform.database.postgres import Server
+from almoner.platform.audit.proof import verify_chain
+from almoner.platform.database.postgres import PostgresServer
 from almoner.platform.database.transactions import Database
 from almoner.platform.observability.telemetry import Telemetry
 from tests.support import database
@@ -25,7 +25,7 @@ SCOPES = [audit.DEPLOYMENT, *(UUID(int=number << 64) for number in range(1, 4))]
 
 
 async def test_v8_32_writers_and_four_chainers_make_no_fork_and_no_gap(
-    postgres_server: Server, figures: Figures, tmp_path: Path
+    postgres_server: PostgresServer, figures: Figures, tmp_path: Path
 ) -> None:
     rounds = figures.count(25, 400)
     async with database.copied(postgres_server) as copy, serving(copy) as service:
@@ -40,7 +40,7 @@ async def test_v8_32_writers_and_four_chainers_make_no_fork_and_no_gap(
                     writing.create_task(write(service.db, random.Random(figures.seed + number), rounds))
             stop.set()
             assert await proving > 0
-        while await chainers[0].batch():
+        while await chainers[0].run_batch():
             pass
         async with service.db.read() as tx:
             written = {row["scope"]: row["n"] for row in await tx.fetch(COUNTS)}
@@ -50,7 +50,9 @@ async def test_v8_32_writers_and_four_chainers_make_no_fork_and_no_gap(
                 assert [row["sequence"] for row in rows] == list(range(1, written[scope] + 1))
                 previous = GENESIS
                 for row in rows:
-                    previous = link(previous, row["sequence"], row["n"], row["mac"], audit.entry(row).body())
+                    previous = chained_hash(
+                        previous, row["sequence"], row["n"], row["mac"], audit.entry_from_row(row).body()
+                    )
                     assert row["hash"] == previous
                 end = await tx.fetchrow("select last_sequence, last_hash from audit_chain where scope = $1", scope)
                 assert end is not None
@@ -74,7 +76,7 @@ async def write(db: Database, dice: random.Random, rounds: int) -> None:
 async def chain_without_rest(chainer: Chainer, stop: asyncio.Event) -> None:
     """As fast as it can."""
     while not stop.is_set():
-        await chainer.batch()
+        await chainer.run_batch()
         await asyncio.sleep(0)
 
 
@@ -83,10 +85,10 @@ async def prove_and_sign(db: Database, folder: Path, stop: asyncio.Event) -> int
     proved = 0
     while not stop.is_set():
         async with db.write() as tx:
-            await audit_heads.sign(tx)
+            await audit_heads.sign_heads(tx)
         async with db.write() as tx:
-            await audit_heads.export(tx, folder)
+            await audit_heads.export_heads(tx, folder)
         for scope in SCOPES:
-            assert (await prove(db, scope, folder)).broken is None
+            assert (await verify_chain(db, scope, folder)).broken is None
             proved += 1
     return proved

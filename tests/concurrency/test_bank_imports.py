@@ -9,7 +9,7 @@ import pytest
 from almoner.giving.accounting.suspense import service as suspense
 from almoner.giving.banking.bank_statements import flows, service
 from almoner.giving.banking.bank_statements.domain import BankLine
-from almoner.giving.banking.bank_statements.flows import Looked
+from almoner.giving.banking.bank_statements.flows import ImportProgress
 from almoner.platform.observability import selfcheck
 from almoner.selfchecks import CHECKS
 from tests.support import bank, books, camt, factories
@@ -57,7 +57,7 @@ async def partner(alone: Service) -> AsyncIterator[Client]:
     await api.close()
 
 
-async def heard(alone: Service, *entries: Entry, name: str = "S1") -> Looked:
+async def heard(alone: Service, *entries: Entry, name: str = "S1") -> ImportProgress:
     """An officer imports a statement in dollars, which has no balances."""
     return await bank.stated(alone, camt.statement(*entries, reference=name, currency="USD", told=()))
 
@@ -73,7 +73,7 @@ async def donors(alone: Service, api: Client, count: int) -> list[Giving]:
 async def lines(alone: Service) -> list[BankLine]:
     """All lines."""
     async with alone.db.read() as tx:
-        return await service.newest(tx, 1000, every=True)
+        return await service.newest_lines(tx, 1000, every=True)
 
 
 async def consistent(alone: Service, arrived: int) -> None:
@@ -81,7 +81,7 @@ async def consistent(alone: Service, arrived: int) -> None:
     assert await books.balanced(alone)
     assert await books.in_bank(alone, "USD") == arrived
     await alone.drain()
-    outcome = await selfcheck.run(alone.db, CHECKS)
+    outcome = await selfcheck.run_selfcheck(alone.db, CHECKS)
     assert [(one.check.name, one.examples) for one in outcome.findings] == []
 
 
@@ -130,7 +130,7 @@ async def test_m6_two_transfers_of_one_gift_told_at_once_are_both_in_the_books(a
     assert {one.status for one in await lines(alone)} == {"matched"}
     for one in named:
         async with alone.db.write() as tx:
-            assert [held.reason for held in await suspense.with_reference(tx, one)] == ["paid_twice"]
+            assert [held.reason for held in await suspense.lock_by_reference(tx, one)] == ["paid_twice"]
     await consistent(alone, 10 * 2500)
 
 
@@ -143,25 +143,27 @@ async def test_m6_a_line_that_is_looked_at_beside_another_sees_what_became_of_it
     for file, line in enumerate(("B1", name)):
         content = camt.statement(came(line, 2500, named), reference=f"S{file}", currency="USD", told=())
         async with alone.db.write() as tx:
-            await service.keep(tx, service.read(content, None, None, alone.clock.now().date())[0], by="officer")
+            await service.store_statement(
+                tx, service.parse_file(content, None, None, alone.clock.now().date())[0], by="officer"
+            )
     async with alone.db.read() as tx:
         first, second = await service.open_lines(tx, None)
 
     async def look() -> bool:
         async with alone.db.write() as tx:
-            return await service.look(tx, second)
+            return await service.match_open_line(tx, second)
 
     async def waits() -> bool:
         async with alone.db.read() as tx:
             return bool(await tx.fetchval(WAITS))
 
     async with alone.db.write() as tx:
-        assert await service.look(tx, first)
+        assert await service.match_open_line(tx, first)
         other = asyncio.create_task(look())
         await eventually(waits)
     assert await other is (name == "B2")
     async with alone.db.write() as tx:
-        held = [(one.reason, one.money.minor) for one in await suspense.with_reference(tx, named)]
+        held = [(one.reason, one.money.minor) for one in await suspense.lock_by_reference(tx, named)]
     assert held == ([("paid_twice", 2500)] if name == "B2" else [])
     await consistent(alone, 5000 if name == "B2" else 2500)
 
@@ -185,7 +187,7 @@ async def test_m4_an_import_beside_the_sweep_and_donors_who_change_their_minds(a
     await consistent(alone, 9 * 2500)
 
 
-@pytest.mark.parametrize(("times", "matched"), [(flows.TRIES - 1, 2), (flows.TRIES, 1)])
+@pytest.mark.parametrize(("times", "matched"), [(flows.MAX_ATTEMPTS - 1, 2), (flows.MAX_ATTEMPTS, 1)])
 async def test_m4_a_line_that_lets_others_pass_is_looked_at_again(
     alone: Service, partner: Client, times: int, matched: int
 ) -> None:

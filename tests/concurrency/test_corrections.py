@@ -6,14 +6,14 @@ from uuid import UUID
 
 import pytest
 
-from almoner.platform.database.transactions import EVERYONE, Partner
-from almoner.review_cases import CASES
+from almoner.platform.database.transactions import ALL_PARTNERS, Partner
+from almoner.review_cases import REVIEW_HANDLERS
 from almoner.validation.agents import service as agents
 from almoner.validation.agents.domain import Agent
 from almoner.validation.applications.submissions import service as submissions
 from almoner.validation.applications.submissions.domain import InvalidState
 from almoner.validation.decisions.reviews import service as reviews
-from almoner.validation.decisions.reviews.domain import Decision, NotOpen, NotShown
+from almoner.validation.decisions.reviews.domain import Decision, ReviewNotOpen, EvidenceNotShown
 from almoner.validation.requests import evaluate
 from almoner.validation.requests import service as requests
 from tests.support import appeals
@@ -39,7 +39,7 @@ async def unlisted(service: Service, api: Client, number: str) -> tuple[dict[str
 async def correct(service: Service, submission: UUID, number: str) -> None:
     """As the applicant does on the page."""
     async with service.db.write() as tx:
-        await submissions.correct_number(tx, EVERYONE, submission, "IRS", number)
+        await submissions.correct_number(tx, ALL_PARTNERS, submission, "IRS", number)
 
 
 async def test_what_comes_to_rest_on_a_request_as_it_is_corrected_is_seen(service: Service, api: Client) -> None:
@@ -51,7 +51,7 @@ async def test_what_comes_to_rest_on_a_request_as_it_is_corrected_is_seen(servic
             return task.done() or bool(await tx.fetchval(blocked, "^select from validation_request .* for update"))
 
     async with service.db.write() as tx:
-        partner = Partner((await requests.get(tx, EVERYONE, request)).partner_id)
+        partner = Partner((await requests.get(tx, ALL_PARTNERS, request)).partner_id)
         who = Agent("Ada", "Byron", "ada@resting.example", None, None, made["validationRequestId"], None, "en")
         await agents.create(tx, partner, who)
         task = asyncio.create_task(correct(service, submission, "99-1234602"))
@@ -64,7 +64,7 @@ async def test_what_comes_to_rest_on_a_request_as_it_is_corrected_is_seen(servic
 
 async def test_a_number_is_corrected_or_decided_about_and_never_stuck(service: Service, api: Client) -> None:
     """Whichever comes first: who decides decides about the number that they were shown, and else looks again."""
-    case = CASES["validation_request"]
+    case = REVIEW_HANDLERS["validation_request"]
     for round_ in range(ROUNDS):
         before, after = f"99-123461{round_}", f"99-123462{round_}"
         made, submission, request = await unlisted(service, api, before)
@@ -86,7 +86,7 @@ async def test_a_number_is_corrected_or_decided_about_and_never_stuck(service: S
             assert isinstance(refused, InvalidState)
             assert (record["registryId"], now["status"]) == (before, "failed")
             continue
-        assert isinstance(refused, NotOpen | NotShown)
+        assert isinstance(refused, ReviewNotOpen | EvidenceNotShown)
         assert (record["registryId"], now["requirements"][0]["registryId"]) == (after, after)
         await reviews_again(service, request)
         assert (await ended(service, api, made))["status"] == "failed"
@@ -94,10 +94,10 @@ async def test_a_number_is_corrected_or_decided_about_and_never_stuck(service: S
 
 async def reviews_again(service: Service, request: UUID) -> None:
     """A person is asked about the number of now, is shown it, and decides."""
-    case, who = CASES["validation_request"], appeals.operator()
+    case, who = REVIEW_HANDLERS["validation_request"], appeals.operator()
     async with service.db.write() as tx:
         looked = await reviews.claim_for_review(tx, case, request, who)
-        assert looked.held_by == who
+        assert looked.claimed_by == who
     async with service.db.write() as tx:
         await reviews.decide(tx, case, request, Decision("rejected", "other", who, "It is another body's."))
 
@@ -120,7 +120,7 @@ async def test_rules_that_look_as_a_number_is_corrected_see_one_of_the_two(servi
                 "select corrections from validation_request_evaluation where validation_request_id = $1 order by id",
                 request,
             )
-            newest = await requests.newest_evaluation(tx, request)
+            newest = await requests.find_latest_evaluation(tx, request)
         assert [row["corrections"] for row in rows] in ([0, 0, 1], [0, 1, 1])
         assert newest is not None
         await reviews_again(service, request)

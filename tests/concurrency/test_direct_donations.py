@@ -5,12 +5,12 @@ from time import perf_counter
 import pytest
 
 from almoner.giving.checkout.donation_requests import flows
-from almoner.giving.checkout.donation_requests.domain import Unasked
+from almoner.giving.checkout.donation_requests.domain import UninvoicedGroup
 from almoner.giving.disbursing.disbursements import flows as payouts
-from almoner.giving.disbursing.disbursements.domain import Rules
+from almoner.giving.disbursing.disbursements.domain import DisbursementRules
 from almoner.kit.money import Money
-from almoner.platform.database.postgres import Server
-from almoner.platform.database.transactions import EVERYONE
+from almoner.platform.database.postgres import PostgresServer
+from almoner.platform.database.transactions import ALL_PARTNERS
 from tests.support import books, database, factories
 from tests.support.figures import Figures
 from tests.support.payouts import uuid_of, verified
@@ -19,7 +19,7 @@ from tests.support.service import serving
 
 @pytest.mark.soak
 async def test_s4_many_direct_donations_are_asked_for_paid_and_paid_out(
-    postgres_server: Server, figures: Figures
+    postgres_server: PostgresServer, figures: Figures
 ) -> None:
     many = figures.count(400, 10_000)
     async with database.copied(postgres_server) as copy, serving(copy) as service:
@@ -44,12 +44,12 @@ async def test_s4_many_direct_donations_are_asked_for_paid_and_paid_out(
             )
         service.clock.advance(days=32)
         began = perf_counter()
-        [request] = await flows.invoice_partner(service.db, Unasked(tenant.partner.id, "USD"))
+        [request] = await flows.invoice_partner(service.db, UninvoicedGroup(tenant.partner.id, "USD"))
         asked = perf_counter()
         whole = Money(1000 * many, "USD")
-        await flows.receive(service.db, EVERYONE, request.id, whole, "TX-ALL", recorded_by="officer")
+        await flows.receive_payment(service.db, ALL_PARTNERS, request.id, whole, "TX-ALL", recorded_by="officer")
         received = perf_counter()
-        await payouts.run(service.db, Rules())
+        await payouts.run_disbursements(service.db, DisbursementRules())
         ended = perf_counter()
         paid = await api.get("/v1/donations", status="DISBURSED", pageSize=1)
         assert paid.json()["totalResults"] == many

@@ -14,18 +14,18 @@ import pytest
 from almoner.nonprofits.activities.domain import SUB_TAGS
 from almoner.platform.database.transactions import Tx
 from almoner.validation.applications.configurations import service as configurations
-from almoner.validation.applications.configurations.service import Wish
+from almoner.validation.applications.configurations.service import ConfigurationInput
 from almoner.validation.decisions.reviews.domain import Decision
 from almoner.validation.ongoing.eligibility import evaluating
 from almoner.validation.ongoing.eligibility import service as eligibility
 from almoner.validation.ongoing.eligibility.domain import (
     SUBSCRIPTION,
-    UNKNOWN,
+    NO_RESULTS,
     AlreadyCancelled,
-    Asked,
+    SubscriptionInput,
     EligibilityStatus,
     InvalidState,
-    Subscription,
+    EligibilitySubscription,
 )
 from almoner.validation.requests import service as requests
 from almoner.validation.requests.domain import InvalidState as RequestDecidedAlready
@@ -48,11 +48,13 @@ class Tries:
         self._tenant, self._chance = tenant, chance
         self._organisations, self._waiting = organisations, waiting
 
-    async def create(self, tx: Tx, _: UUID) -> Subscription:
-        return await eligibility.create(tx, self._tenant.partner, Asked(self._chance.choice(self._organisations)))
+    async def create(self, tx: Tx, _: UUID) -> EligibilitySubscription:
+        return await eligibility.create(
+            tx, self._tenant.partner, SubscriptionInput(self._chance.choice(self._organisations))
+        )
 
-    async def create_waiting(self, tx: Tx, _: UUID) -> Subscription:
-        asked = Asked(validation_request_id=self._chance.choice(self._waiting))
+    async def create_waiting(self, tx: Tx, _: UUID) -> EligibilitySubscription:
+        asked = SubscriptionInput(validation_request_id=self._chance.choice(self._waiting))
         return await eligibility.create(tx, self._tenant.partner, asked)
 
     async def decide(self, tx: Tx, _: UUID) -> None:
@@ -72,9 +74,9 @@ class Tries:
     async def configure(self, tx: Tx, _: UUID) -> None:
         allowed = [code for code in CODES if self._chance.random() < 0.5]
         ids = [tx.ids.text("activitysubtag", SUB_TAGS[code].id) for code in allowed]
-        configuration = await configurations.default(tx, self._tenant.partner)
+        configuration = await configurations.find_default(tx, self._tenant.partner)
         assert configuration is not None
-        wish = Wish(allowed_activity_sub_tags=ids or None)
+        wish = ConfigurationInput(allowed_activity_sub_tags=ids or None)
         await configurations.change(tx, self._tenant.partner, configuration.id, wish)
 
     async def set_results(self, tx: Tx, one: UUID) -> None:
@@ -168,6 +170,6 @@ async def histories(service: Service, tenant: Tenant) -> int:
         assert all(record["status"] != "cancelled" for record in records)
         async with service.db.read() as tx:
             now = await eligibility.get(tx, tenant.partner, row["id"])
-            kept = await eligibility.evaluations(tx, row["id"])
-        assert now.results.same_as(kept[-1].results if kept else UNKNOWN), "the results are those of the evidence"
+            kept = await eligibility.list_evaluations(tx, row["id"])
+        assert now.results.same_as(kept[-1].results if kept else NO_RESULTS), "the results are those of the evidence"
     return sum(map(len, told.values()))

@@ -4,7 +4,7 @@ import asyncio
 from uuid import UUID
 
 from almoner.giving.gift_aid.claims import service as claiming
-from almoner.giving.gift_aid.claims.domain import Claim, ClaimRefused
+from almoner.giving.gift_aid.claims.domain import GiftAidClaim, ClaimRefused
 from almoner.platform.database.transactions import Tx
 from tests.support import factories
 from tests.support.claims import BY, Cause, cause
@@ -17,7 +17,7 @@ from tests.support.service import Service
 WAITS = "select exists (select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock')"
 
 
-async def tried(of: Cause) -> Claim | None:
+async def tried(of: Cause) -> GiftAidClaim | None:
     """A draft, unless there is one or nothing to claim."""
     try:
         return (await of.draft()).claim
@@ -55,7 +55,7 @@ async def test_what_goes_to_another_while_its_claim_is_sent_goes_back(service: S
 
         async def submit(claim_id: UUID = claim.id) -> None:
             async with service.db.write() as tx:
-                await claiming.submit(tx, claim_id, "CH-1", by=BY)
+                await claiming.mark_submitted(tx, claim_id, "CH-1", by=BY)
 
         async def move(moved: str = moved["id"], to: Cause = other) -> None:
             await simulate(api, moved, "reassign", organisationId=to.organisation)
@@ -74,7 +74,7 @@ async def test_what_is_told_several_times_at_once_goes_back_once(service: Servic
 
     async def adjust() -> None:
         async with service.db.write() as tx:
-            await claiming.adjust(tx, donation)
+            await claiming.adjust_donation(tx, donation)
 
     await asyncio.gather(*[adjust() for _ in range(6)], service.drain())
     assert await of.adjusted() == [("reassigned", 1000, 1000)]

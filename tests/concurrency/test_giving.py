@@ -10,7 +10,7 @@ from datetime import timedelta
 import httpx
 import pytest
 
-from almoner.giving.checkout.donations.domain import Standing, TooManyTries
+from almoner.giving.checkout.donations.domain import CheckoutState, TooManyTries
 from almoner.giving.checkout.payments.domain import ProviderStatus
 from almoner.giving.checkout.sessions import service as sessions
 from almoner.giving.checkout.sessions.domain import SessionCompleted, SessionExpired
@@ -79,7 +79,7 @@ async def test_m4_ten_of_each_at_once_pay_once(service: Service, api: Client) ->
     giving = await support.open_session(service, api)
     await giving.begin()
     payment = giving.provider.only()
-    giving.provider.pay(payment)
+    giving.provider.pay_with_card(payment)
     calls: list[Awaitable[object]] = [giving.notify(payment, event=f"tpe_twin_{payment}") for _ in range(10)]
     calls += [giving.notify(payment) for _ in range(10)]
     calls += [giving.come_back() for _ in range(10)]
@@ -98,7 +98,7 @@ async def test_s5_who_waits_for_the_brakes_keeps_no_account_from_others(service:
     first, giving = await support.open_session(service, api), await support.open_session(service, api)
     for gift_ in (first, giving):
         await gift_.begin()
-        gift_.provider.pay(gift_.provider.only())
+        gift_.provider.pay_with_card(gift_.provider.only())
     await first.come_back()  # its gift opens the account
     (donation,) = [one for one in await giving.donations() if one["hosted"]["sessionId"] == giving.session["id"]]
     donation_id = service.db.deployment.ids.parse("donation", donation["id"])
@@ -110,7 +110,7 @@ async def test_s5_who_waits_for_the_brakes_keeps_no_account_from_others(service:
             from payment p join donation d on d.id = p.donation_id where d.id = $1
             """,
             donation_id,
-            tx.wall,
+            tx.real_now,
         )
 
     async def waits() -> bool:
@@ -137,7 +137,7 @@ async def test_s5_money_and_cancellation_at_the_same_moment_leave_no_money_behin
         await giving.begin()
         payment = giving.provider.only()
         service.clock.advance(DAY)
-        giving.provider.pay(payment)
+        giving.provider.pay_with_card(payment)
         head_start = chance.randint(0, 30)
         racers: list[Callable[[], Awaitable[object]]] = [
             lambda giving=giving, head_start=head_start: _later(service, head_start, giving.sweep),  # type: ignore[misc]
@@ -179,7 +179,7 @@ async def test_s5_expiry_against_payment_to_the_millisecond(service: Service, ap
     service.clock.advance(DAY - MOMENT)
     await giving.begin()
     service.clock.advance(timedelta(minutes=60) + (timedelta() if early else MOMENT))
-    giving.provider.pay(giving.provider.only())
+    giving.provider.pay_with_card(giving.provider.only())
     await asyncio.gather(expire(service), giving.come_back(), giving.notify(giving.provider.only()))
     assert await giving.status() == ("completed" if early else "expired")
     assert await giving.held() == ([] if early else [("session_over", 2500, "USD")])
@@ -207,7 +207,7 @@ async def test_s1_random_commands_by_many_writers_keep_every_promise(
 async def expire(service: Service) -> None:
     """Record what has expired."""
     async with service.db.write() as tx:
-        await sessions.expire(tx)
+        await sessions.expire_due(tx)
 
 
 async def command(giving: Giving, chance: random.Random) -> None:
@@ -277,5 +277,5 @@ async def check(giving: Giving) -> None:
     for row in donations:
         if row["payment_id"]:
             assert (row["amount_minor"], row["currency"]) == (counted[0]["amount_minor"], counted[0]["currency"])
-    if (await giving.come_back()).standing is Standing.PAID:
+    if (await giving.come_back()).standing is CheckoutState.PAID:
         assert counted

@@ -18,7 +18,7 @@ OVERLAP = timedelta(hours=1)
 async def rotate(service: Service, key: str) -> str:
     """The successor of a key."""
     async with service.db.write() as tx:
-        found = await keys.find(tx, key)
+        found = await keys.find_by_secret(tx, key)
         assert found is not None
         _, successor = await keys.rotate(tx, found.id, OVERLAP)
     return successor
@@ -61,6 +61,6 @@ async def _opens(service: Service, partner: Partner) -> int:
                   and (expires_at is null or expires_at > $2)
                 """,
                 partner.id,
-                tx.wall,
+                tx.real_now,
             )
         )

@@ -6,18 +6,18 @@ from uuid import UUID, uuid4
 
 import pytest
 
-from almoner.access.credentials.domain import By
+from almoner.access.credentials.domain import AuditContext
 from almoner.access.members import service as members
 from almoner.access.members.domain import LastOwner
 from almoner.access.people import service as people
-from almoner.access.people.domain import members_of, profile_of
+from almoner.access.people.domain import member_realm, build_profile
 from almoner.platform.audit.log import Actor
 from almoner.platform.database.transactions import Partner, Tx
 from tests.support.people import person as somebody
 from tests.support.service import Service, Tenant
 
 AT_ONCE = 32
-BY = By(Actor("system", "tests"), None)
+BY = AuditContext(Actor("system", "tests"), None)
 Take = Callable[[Tx, Partner, UUID], Awaitable[object]]
 
 
@@ -37,16 +37,16 @@ async def _remove(tx: Tx, partner: Partner, person: UUID) -> None:
 async def test_two_owners_who_take_each_others_role_at_once_leave_one(
     service: Service, tenant: Tenant, takes: list[Take]
 ) -> None:
-    realm = members_of(tenant.partner)
+    realm = member_realm(tenant.partner)
     for _ in range(8):
         async with service.db.write() as tx:
-            them = [await people.create(tx, realm, profile_of(f"owner-{uuid4()}"), ["owner"]) for _ in takes]
+            them = [await people.create(tx, realm, build_profile(f"owner-{uuid4()}"), ["owner"]) for _ in takes]
         results = await asyncio.gather(
             *(_try(service, tenant, take, one.id) for take, one in zip(takes, them, strict=True))
         )
         assert sorted(results) == [False, True]
         async with service.db.write() as tx:
-            left = [one.person for one in await members.page(tx, tenant.partner) if one.person.may("owner")]
+            left = [one.person for one in await members.page(tx, tenant.partner) if one.person.has_role("owner")]
             assert len(left) == 1
             await people.delete(tx, realm, left[0].id)  # as the partner's directory may
 
@@ -61,15 +61,15 @@ async def _try(service: Service, tenant: Tenant, take: Take, person: UUID) -> bo
 
 
 async def test_the_owners_of_a_group_are_owners_too(service: Service, tenant: Tenant) -> None:
-    realm = members_of(tenant.partner)
+    realm = member_realm(tenant.partner)
     async with service.db.write() as tx:
-        owner = await people.create(tx, realm, profile_of(f"owner-{uuid4()}"), ["owner"])
-        other = await people.create(tx, realm, profile_of(f"other-{uuid4()}"))
+        owner = await people.create(tx, realm, build_profile(f"owner-{uuid4()}"), ["owner"])
+        other = await people.create(tx, realm, build_profile(f"other-{uuid4()}"))
         group = await members.create_group(tx, tenant.partner, {"displayName": "Owners"}, [other.id])
-        await members.map_group(tx, tenant.partner, group.id, "owner", BY)
+        await members.set_group_role(tx, tenant.partner, group.id, "owner", BY)
         await _remove(tx, tenant.partner, owner.id)
     for change in (
-        lambda tx: members.map_group(tx, tenant.partner, group.id, "finance", BY),
+        lambda tx: members.set_group_role(tx, tenant.partner, group.id, "finance", BY),
         lambda tx: _deactivate(tx, tenant.partner, other.id),
     ):
         with pytest.raises(LastOwner):
@@ -79,7 +79,7 @@ async def test_the_owners_of_a_group_are_owners_too(service: Service, tenant: Te
 
 async def test_the_same_member_added_by_32_at_once_is_in_the_group_once(service: Service, tenant: Tenant) -> None:
     async with service.db.write() as tx:
-        person = await people.create(tx, members_of(tenant.partner), profile_of(f"person-{uuid4()}"))
+        person = await people.create(tx, member_realm(tenant.partner), build_profile(f"person-{uuid4()}"))
         group = await members.create_group(tx, tenant.partner, {"displayName": "Many"})
 
     async def add() -> int:
@@ -98,9 +98,9 @@ async def test_the_same_member_added_by_32_at_once_is_in_the_group_once(service:
 async def test_groups_that_change_while_their_people_are_removed_end_without_them(
     service: Service, tenant: Tenant
 ) -> None:
-    realm = members_of(tenant.partner)
+    realm = member_realm(tenant.partner)
     async with service.db.write() as tx:
-        them = [await people.create(tx, realm, profile_of(f"person-{uuid4()}")) for _ in range(AT_ONCE)]
+        them = [await people.create(tx, realm, build_profile(f"person-{uuid4()}")) for _ in range(AT_ONCE)]
         groups = [
             await members.create_group(tx, tenant.partner, {"displayName": "G"}, [p.id for p in them]) for _ in "abc"
         ]
@@ -112,7 +112,7 @@ async def test_groups_that_change_while_their_people_are_removed_end_without_the
     async def rename(number: int) -> None:
         async with service.db.write() as tx:
             locked = await members.lock_group(tx, tenant.partner, groups[number % 3].id)
-            await members.change_group(tx, locked, profile={"displayName": f"G{number}"})
+            await members.update_group(tx, locked, profile={"displayName": f"G{number}"})
 
     await asyncio.gather(*(act(n) for n in range(AT_ONCE) for act in (remove, rename)))
     async with service.db.read() as tx:
@@ -126,7 +126,7 @@ async def test_groups_that_change_while_their_people_are_removed_end_without_the
 async def test_an_owner_who_never_came_is_none_beside_one_who_can_sign_in(
     take: Take, service: Service, tenant: Tenant
 ) -> None:
-    realm = members_of(tenant.partner)
+    realm = member_realm(tenant.partner)
     there = await somebody(service, realm, f"there-{uuid4()}", "owner")
     async with service.db.write() as tx:
         invited, _ = await members.invite(tx, tenant.partner, BY, f"typo-{uuid4()}@example.org", roles=["owner"])

@@ -5,7 +5,7 @@ from collections import Counter
 
 import pytest
 
-from almoner.platform.database.postgres import Server
+from almoner.platform.database.postgres import PostgresServer
 from almoner.platform.observability import selfcheck
 from almoner.selfchecks import CHECKS
 from tests.support import database, money_world
@@ -30,7 +30,7 @@ MOVES = {
 
 @pytest.mark.soak
 async def test_m3_m4_m6_s1_the_books_show_what_happened_in_any_order_with_crashes(
-    postgres_server: Server, figures: Figures
+    postgres_server: PostgresServer, figures: Figures
 ) -> None:
     commands = crashes = 0
     done: Counter[str] = Counter()
@@ -86,7 +86,7 @@ async def check(world: World) -> None:
     assert {row["key"]: row["minor"] for row in rows if row["minor"]} == balances
     assert {row["kind"]: row["count"] for row in counted} == {kind: count for kind, count in posted.items() if count}
     await check_events(world)
-    outcome = await selfcheck.run(world.db, CHECKS)
+    outcome = await selfcheck.run_selfcheck(world.db, CHECKS)
     # The provider of this world reports some payments twice or wrongly, which the service must say; our bank tells of
     # donors' transfers alone, and nobody here looks at flags and refused refunds, or signs heads of the audit log.
     found = {finding.check.name: finding.examples for finding in outcome.findings}

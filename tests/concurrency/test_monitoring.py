@@ -11,18 +11,18 @@ from uuid import UUID
 import pytest
 
 from almoner.kit.errors import Problem
-from almoner.platform.database.transactions import EVERYONE, Tx
+from almoner.platform.database.transactions import ALL_PARTNERS, Tx
 from almoner.platform.observability import selfcheck
 from almoner.screening.screenings.service import Screener
 from almoner.screening.watchlists.domain import CATEGORIES
 from almoner.validation.applications.configurations import service as configurations
-from almoner.validation.applications.configurations.service import Wish
-from almoner.validation.decisions.reviews.domain import Decision, NotOpen
+from almoner.validation.applications.configurations.service import ConfigurationInput
+from almoner.validation.decisions.reviews.domain import Decision, ReviewNotOpen
 from almoner.validation.ongoing.matches import checks as match_checks
 from almoner.validation.ongoing.matches import service as matches
 from almoner.validation.ongoing.monitoring import checks, evaluating
 from almoner.validation.ongoing.monitoring import service as monitoring
-from almoner.validation.ongoing.monitoring.domain import SUBSCRIPTION, Results
+from almoner.validation.ongoing.monitoring.domain import SUBSCRIPTION, MonitoringResults
 from almoner.validation.requests import service as requests
 from tests.support import factories, validation
 from tests.support.database import TestDatabase
@@ -61,14 +61,14 @@ class Tries:
             one = tx.ids.parse("validationrequest", self.chance.choice(self.requests))
             assert one is not None
             if self.chance.random() < 0.5:
-                await requests.accept(tx, EVERYONE, one, Decision("accepted", None, "tests", "x"))
+                await requests.accept(tx, ALL_PARTNERS, one, Decision("accepted", None, "tests", "x"))
             else:
-                await requests.reject(tx, EVERYONE, one, Decision("rejected", "other", "tests", "x"))
+                await requests.reject(tx, ALL_PARTNERS, one, Decision("rejected", "other", "tests", "x"))
 
     async def choose(self) -> None:
-        said = Results(None, {self.chance.choice(CATEGORIES): self.chance.choice(("clear", "flag"))})
+        said = MonitoringResults(None, {self.chance.choice(CATEGORIES): self.chance.choice(("clear", "flag"))})
         async with self.service.db.write() as tx:
-            await monitoring.choose(tx, self.partner, self.chance.choice(self.made), said)
+            await monitoring.simulate_results(tx, self.partner, self.chance.choice(self.made), said)
 
     async def cancel(self) -> None:
         async with self.service.db.write() as tx:
@@ -80,21 +80,21 @@ class Tries:
         async def look(tx: Tx) -> None:
             await evaluating.evaluate(tx, self.screener, one, "screening_changed")
 
-        await self.screener.comparing(self.service.db, look)
+        await self.screener.run_with_lists(self.service.db, look)
 
     async def judge(self) -> None:
         async with self.service.db.write() as tx:
             waiting = await tx.fetch("select subject_id from review where kind = 'match' and status = 'open'")
             if waiting:
                 match = self.chance.choice(waiting)["subject_id"]
-                await matches.decide(tx, EVERYONE, match, self.chance.choice((SAME, OTHER)))
+                await matches.decide(tx, ALL_PARTNERS, match, self.chance.choice((SAME, OTHER)))
 
     async def configure(self) -> None:
         flags = tuple(category for category in CATEGORIES if self.chance.random() < 0.5)
         async with self.service.db.write() as tx:
-            own = await configurations.default(tx, self.partner)
+            own = await configurations.find_default(tx, self.partner)
             assert own is not None
-            await configurations.change(tx, self.partner, own.id, Wish(compliance_flags=flags))
+            await configurations.change(tx, self.partner, own.id, ConfigurationInput(compliance_flags=flags))
 
     async def load(self) -> None:
         named = [listing(number, name) for number, name in enumerate((AQSA, ZAVOD)) if self.chance.random() < 0.6]
@@ -130,7 +130,7 @@ async def test_s1_eight_writers_at_random(alone: Service, tmp_path: Path, figure
         steps = tries.weighed()
         for _ in range(figures.count(80, 2000) // WRITERS):
             [step] = chance.choices(list(steps), list(steps.values()))
-            with suppress(Problem, NotOpen):
+            with suppress(Problem, ReviewNotOpen):
                 await step()
                 taken[step.__name__] += 1
 
@@ -141,7 +141,7 @@ async def test_s1_eight_writers_at_random(alone: Service, tmp_path: Path, figure
     events = (await api.get("/v1/events")).json()["totalResults"]
     for one in tries.made:  # nothing is left to be found
         async with alone.db.write() as tx:
-            await monitoring.look_at(tx, [one], "screening_changed")
+            await monitoring.enqueue_evaluations(tx, [one], "screening_changed")
     await alone.drain()
     assert (await api.get("/v1/events")).json()["totalResults"] == events
     async with alone.db.read() as tx:
@@ -149,7 +149,7 @@ async def test_s1_eight_writers_at_random(alone: Service, tmp_path: Path, figure
             "select from_status, to_status from state_change where resource = 'monitoring_subscription'"
         )
         pending = await tx.fetchval("select count(*) from monitoring_subscription where status = 'pending'")
-    assert {tuple(row) for row in moves} <= set(SUBSCRIPTION.arrows())
+    assert {tuple(row) for row in moves} <= set(SUBSCRIPTION.transitions())
     assert pending == 0
     assert min(taken["create"], taken["evaluate"], taken["judge"], taken["load"]) > 0
     await api.close()
@@ -158,5 +158,5 @@ async def test_s1_eight_writers_at_random(alone: Service, tmp_path: Path, figure
 async def broken(service: Service) -> list[str]:
     """The promises that do not hold."""
     async with service.db.read() as tx:
-        outcome = await selfcheck.look(tx, (*checks.checks, *match_checks.checks))
+        outcome = await selfcheck.run_checks(tx, (*checks.checks, *match_checks.checks))
     return [f"{finding.check.name} {finding.count}" for finding in outcome.findings]

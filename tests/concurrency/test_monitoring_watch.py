@@ -109,12 +109,16 @@ async def test_a_record_names_no_version_that_it_was_not_compared_with(
     assert versions(await shown(api, other)) == [new.version]
     assert len(await told(alone, api)) == 3
     async with alone.db.read() as tx:
-        assert (await selfcheck.look(tx, checks.checks)).findings == ()
+        assert (await selfcheck.run_checks(tx, checks.checks)).findings == ()
 
 
 async def step(service: Service) -> bool:
     """The next thing that a worker does; whether there was any."""
     background = service.services.background
-    moved = await background.dispatcher.batch() or await background.chainer.batch() or await background.runner.step()
-    await background.runner.idle()
+    moved = (
+        await background.dispatcher.run_batch()
+        or await background.chainer.run_batch()
+        or await background.runner.run_round()
+    )
+    await background.runner.wait_until_idle()
     return bool(moved)

@@ -10,10 +10,14 @@ import pytest
 from almoner.access.operators import service as operators
 from almoner.access.operators.domain import SameOperator
 from almoner.giving.banking.payment_files import service as files
-from almoner.giving.banking.payment_files.domain import BankFileRefused
+from almoner.giving.banking.payment_files.domain import PaymentFileRefused
 from almoner.giving.disbursing.disbursements import flows as payout_flows
 from almoner.giving.disbursing.disbursements import service as holding
-from almoner.giving.disbursing.disbursements.domain import Confirmation, PayoutRefused, TakesTwo
+from almoner.giving.disbursing.disbursements.domain import (
+    PaidConfirmation,
+    DisbursementRefused,
+    SecondConfirmationRequired,
+)
 from tests.support import bank, books, factories
 from tests.support.client import Client
 from tests.support.database import TestDatabase
@@ -59,15 +63,15 @@ async def test_m11_a_payout_is_sent_once_whoever_makes_and_releases_files_at_onc
     ours = bank.own(tmp_path, "USD")
     tried = await asyncio.gather(*(bank.made(alone, ours) for _ in range(AT_ONCE)), return_exceptions=True)
     made = [one.file for one in tried if not isinstance(one, BaseException) and one.file is not None]
-    assert all(isinstance(one, BankFileRefused) for one in tried if isinstance(one, BaseException))
+    assert all(isinstance(one, PaymentFileRefused) for one in tried if isinstance(one, BaseException))
     assert [one.payments for one in made] == [3]
     done = await asyncio.gather(*(bank.released(alone, made[0]) for _ in range(AT_ONCE)), return_exceptions=True)
     written = [one for one in done if isinstance(one, bytes)]
     assert len(written) == 1, "a file goes to the bank once"
-    assert all(isinstance(one, BankFileRefused) for one in done if not isinstance(one, bytes))
+    assert all(isinstance(one, PaymentFileRefused) for one in done if not isinstance(one, bytes))
     async with alone.db.read() as tx:
         kept = await files.get(tx, made[0].id)
-        assert files.content(tx, kept) == written[0]
+        assert files.released_content(tx, kept) == written[0]
     assert kept.sha256 == sha256(written[0]).hexdigest(), "the hash of the file is kept"
     ends = sorted(one["endToEndId"] for one in await payouts(partner))
     assert [written[0].count(f"<EndToEndId>{end}<".encode()) for end in ends] == [1, 1, 1]
@@ -96,17 +100,17 @@ async def test_m12_outside_a_file_a_payout_above_the_limit_takes_two_people_at_o
     payout_id = uuid_of(alone, "disbursement", payout["id"])
     ada, bo = [await operator(alone, "finance") for _ in range(2)]
 
-    async def confirm(said: Confirmation | None) -> str:
+    async def confirm(said: PaidConfirmation | None) -> str:
         async with alone.db.write() as tx:
-            return (await holding.confirm(tx, payout_id, said)).status
+            return (await holding.confirm_paid(tx, payout_id, said)).status
 
     limit = payout["amount"] - 1
-    for refused in (Confirmation(ada.id, limit), Confirmation(ada.id, limit, "seen", (ada.id, "seen"))):
-        with pytest.raises(TakesTwo):
+    for refused in (PaidConfirmation(ada.id, limit), PaidConfirmation(ada.id, limit, "seen", (ada.id, "seen"))):
+        with pytest.raises(SecondConfirmationRequired):
             await confirm(refused)
-    two = Confirmation(ada.id, limit, "seen", (bo.id, "seen too"))
+    two = PaidConfirmation(ada.id, limit, "seen", (bo.id, "seen too"))
     done = await asyncio.gather(*(confirm(two) for _ in range(AT_ONCE)), return_exceptions=True)
-    assert [one for one in done if not isinstance(one, PayoutRefused)] == ["PAID"]
+    assert [one for one in done if not isinstance(one, DisbursementRefused)] == ["PAID"]
     assert await books.balanced(alone)
 
 
@@ -118,14 +122,16 @@ async def test_m12_one_person_in_many_windows_is_not_two(alone: Service, partner
 
     async def look() -> bool:
         async with alone.db.write() as tx:
-            person, _ = await operators.known_by(tx, ada.token)
-            _, seen = await holding.look_at_sent(tx, payout_id)
-            approval = await operators.look(tx, person, "payouts.confirm", payout["id"], seen, "seen", "finance")
+            person, _ = await operators.authenticate(tx, ada.token)
+            _, seen = await holding.fingerprint_sent(tx, payout_id)
+            approval = await operators.record_approval(
+                tx, person, "payouts.confirm", payout["id"], seen, "seen", "finance"
+            )
             return approval.second is not None
 
     looked = await asyncio.gather(*(look() for _ in range(AT_ONCE)), return_exceptions=True)
     assert [one for one in looked if not isinstance(one, SameOperator)] == [False]
-    await payout_flows.confirm(alone.db, payout_id)
+    await payout_flows.confirm_in_sandbox(alone.db, payout_id)
     assert (await payouts(partner))[0]["status"] == "PAID"
 
 
@@ -142,8 +148,8 @@ async def test_m11_no_file_is_released_with_a_payout_that_is_decided_at_this_mom
         if way == "returned":
             await holding.mark_returned(tx, payout_id, "never sent", recorded_by="officer")
         else:
-            two = Confirmation("operator_a", 0, "seen", ("operator_b", "seen too"))
-            await holding.confirm(tx, payout_id, two)
+            two = PaidConfirmation("operator_a", 0, "seen", ("operator_b", "seen too"))
+            await holding.confirm_paid(tx, payout_id, two)
         officer = asyncio.create_task(bank.released(alone, made))
 
         async def waits() -> bool:
@@ -151,6 +157,6 @@ async def test_m11_no_file_is_released_with_a_payout_that_is_decided_at_this_mom
                 return officer.done() or bool(await other.fetchval(WAITS))
 
         await eventually(waits)
-    with pytest.raises(BankFileRefused, match=r"confirmed or returned meanwhile|payouts to it wait now"):
+    with pytest.raises(PaymentFileRefused, match=r"confirmed or returned meanwhile|payouts to it wait now"):
         await officer
     assert await books.balanced(alone)

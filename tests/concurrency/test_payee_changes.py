@@ -3,9 +3,9 @@
 import asyncio
 from pathlib import Path
 
-from almoner.giving.banking.payment_files.domain import BankFileRefused
+from almoner.giving.banking.payment_files.domain import PaymentFileRefused
 from almoner.giving.disbursing.payee_bank_accounts import service as payees
-from almoner.giving.disbursing.payee_bank_accounts.domain import PayeeAccount, PayeeRefused
+from almoner.giving.disbursing.payee_bank_accounts.domain import PayeeAccount, PayeeAccountRefused
 from tests.support import bank, factories
 from tests.support.client import Client
 from tests.support.payouts import settled, uuid_of, verified
@@ -34,7 +34,7 @@ async def test_a_proposal_beside_an_approval_is_known_for_the_change_that_it_is(
             approve(service, first, "two", bank.IBAN), propose(service, nonprofit, "one"), return_exceptions=True
         )
         if isinstance(second, BaseException):
-            assert isinstance(second, PayeeRefused), second  # before the approval: another one is proposed
+            assert isinstance(second, PayeeAccountRefused), second  # before the approval: another one is proposed
             second = await propose(service, nonprofit, "one")
         assert second.is_change
         assert (await approve(service, second, "two")).status == "proposed"
@@ -47,11 +47,11 @@ async def test_of_two_who_approve_at_once_each_counts_and_nobody_twice(service: 
         await bank.account(service, nonprofit)
         changed = await propose(service, nonprofit, "one")
         twice = await asyncio.gather(*(approve(service, changed, "two") for _ in range(2)), return_exceptions=True)
-        assert sorted(isinstance(one, PayeeRefused) for one in twice) == [False, True]
+        assert sorted(isinstance(one, PayeeAccountRefused) for one in twice) == [False, True]
         others = await asyncio.gather(
             *(approve(service, changed, by) for by in ("three", "four")), return_exceptions=True
         )
-        assert sorted(isinstance(one, PayeeRefused) for one in others) == [False, True]
+        assert sorted(isinstance(one, PayeeAccountRefused) for one in others) == [False, True]
         async with service.db.read() as tx:
             assert (await payees.get(tx, changed.id)).status == "approved"
 
@@ -73,10 +73,10 @@ async def test_a_file_released_beside_a_change_pays_the_account_that_was_approve
         )
         assert isinstance(changed, PayeeAccount)
         if isinstance(content, BaseException):
-            assert isinstance(content, BankFileRefused), content
+            assert isinstance(content, PaymentFileRefused), content
             await bank.withdrawn(service, file)
         else:
             assert bank.IBAN.encode() in content
         async with service.db.read() as tx:
-            [payee] = (await payees.current(tx, [uuid_of(service, "organisation", nonprofit)], "USD")).values()
+            [payee] = (await payees.current_payees(tx, [uuid_of(service, "organisation", nonprofit)], "USD")).values()
         assert payee.account_id == before.id

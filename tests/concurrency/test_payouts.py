@@ -13,9 +13,9 @@ from almoner.giving.accounting.ledger import domain as ledger
 from almoner.giving.accounting.ledger import service as posting
 from almoner.giving.accounting.reassignments import service as reassignments
 from almoner.giving.checkout.donations.domain import InvalidState
-from almoner.giving.disbursing.disbursements.domain import PayoutRefused, Rules
+from almoner.giving.disbursing.disbursements.domain import DisbursementRefused, DisbursementRules
 from almoner.kit.money import Money
-from almoner.platform.database.transactions import EVERYONE
+from almoner.platform.database.transactions import ALL_PARTNERS
 from tests.support import books, factories
 from tests.support import giving as givings
 from tests.support.client import Client, data
@@ -56,7 +56,7 @@ async def test_m4_one_report_imported_many_times_at_once_settles_once(service: S
         await giving.begin(gift(2500))
         opened.append(giving)
     for payment, giving in zip(list(provider.payments), opened, strict=True):
-        provider.pay(payment)
+        provider.pay_with_card(payment)
         await giving.come_back()
     lines = [("payment", payment, 25.0, 1.0) for payment in provider.payments]
     content = report(*lines, ("payment", "tp_unknown_at_once", 1.0, 0.0))
@@ -104,19 +104,19 @@ async def reassign(service: Service, made: dict[str, Any], target: str) -> None:
         async with service.db.write() as tx:
             await reassignments.reassign(
                 tx,
-                EVERYONE,
+                ALL_PARTNERS,
                 donation,
                 organisation,
                 ground="merged",
                 reason="by chance",
                 reassigned_by="tests",
-                rules=Rules(),
+                rules=DisbursementRules(),
             )
 
 
 async def give_back_all(service: Service, api: Client) -> None:
     for paid in await payouts(api, status="PAID"):
-        with suppress(PayoutRefused):
+        with suppress(DisbursementRefused):
             await came_back(service, paid, "by chance")
             await release(service, paid["organisationId"])
 
@@ -176,6 +176,6 @@ async def fill(service: Service, api: Client, nonprofit: str, many: int) -> UUID
             many,
             await bundle(tx, partner),
         )
-        received = ledger.payment_received(tx.new_id(), "bulk", organisation, Money(2 * many, "USD"))
-        posting.post(tx, received)
+        received = ledger.payment_transfers(tx.new_id(), "bulk", organisation, Money(2 * many, "USD"))
+        posting.post_transfers(tx, received)
     return partner

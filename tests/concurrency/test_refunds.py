@@ -9,11 +9,11 @@ from almoner.giving.accounting.reassignments import service as reassignments
 from almoner.giving.accounting.refunds import service as refunding
 from almoner.giving.accounting.refunds.domain import RefundNotPossible
 from almoner.giving.checkout.donations import service as donations
-from almoner.giving.checkout.donations.domain import Bucket, InvalidState
+from almoner.giving.checkout.donations.domain import DisbursementBatch, InvalidState
 from almoner.giving.disbursing.disbursements import service as collecting
-from almoner.giving.disbursing.disbursements.domain import PayoutRefused, Rules
+from almoner.giving.disbursing.disbursements.domain import DisbursementRefused, DisbursementRules
 from almoner.kit.errors import IncorrectParams
-from almoner.platform.database.transactions import EVERYONE
+from almoner.platform.database.transactions import ALL_PARTNERS
 from almoner.platform.observability import selfcheck
 from almoner.selfchecks import CHECKS
 from tests.support import books, factories
@@ -41,9 +41,9 @@ async def test_a_gift_that_comes_into_a_payout_in_the_same_moment_goes_back_all_
     nonprofit = await factories.nonprofit(service)
     made = await support.settled(service, api, nonprofit)
     async with service.db.write() as tx:
-        donation = await donations.get(tx, EVERYONE, uuid_of(service, "donation", made["id"]))
-        bucket = Bucket(donation.partner_id, donation.organisation_id, donation.money.currency)
-        await collecting.collect(tx, bucket, Rules())
+        donation = await donations.get(tx, ALL_PARTNERS, uuid_of(service, "donation", made["id"]))
+        bucket = DisbursementBatch(donation.partner_id, donation.organisation_id, donation.money.currency)
+        await collecting.collect_batch(tx, bucket, DisbursementRules())
         asking = asyncio.create_task(back.refund(api, made, 1000))
 
         async def waits() -> bool:
@@ -66,7 +66,7 @@ async def test_m4_refunds_payouts_reports_and_reassignments_at_once(empty_databa
             giving = await givings.open_session(service, api, organisation=nonprofits[n % 2])
             giving.provider = provider
             await giving.begin(gift(AMOUNT))
-            provider.pay(list(provider.payments)[-1])
+            provider.pay_with_card(list(provider.payments)[-1])
             await giving.come_back()
         gifts = data(await api.get("/v1/donations"))
         lines = [("payment", payment, AMOUNT / 100, FEE / 100) for payment in provider.payments]
@@ -85,7 +85,7 @@ async def test_m4_refunds_payouts_reports_and_reassignments_at_once(empty_databa
         await run(service)
         await adds_up(service, api, provider, nonprofits)
         await service.drain()
-        assert (await selfcheck.run(service.db, CHECKS)).findings == ()
+        assert (await selfcheck.run_selfcheck(service.db, CHECKS)).findings == ()
         await api.close()
 
 
@@ -113,7 +113,7 @@ async def part(service: Service, provider: FakeProvider, made: dict[str, Any], c
         if how < 0.3:
             with suppress(RefundNotPossible):
                 async with service.db.write() as tx:
-                    await refunding.refuse(tx, refund.id, "by chance", "tests")
+                    await refunding.mark_refused(tx, refund.id, "by chance", "tests")
         else:
             await asyncio.gather(*(back.send(service, provider, refund.id) for _ in range(2)))
 
@@ -124,18 +124,18 @@ async def reassign(service: Service, made: dict[str, Any], target: str) -> None:
         async with service.db.write() as tx:
             await reassignments.reassign(
                 tx,
-                EVERYONE,
+                ALL_PARTNERS,
                 donation,
                 organisation,
                 ground="merged",
                 reason="by chance",
                 reassigned_by="tests",
-                rules=Rules(),
+                rules=DisbursementRules(),
             )
 
 
 async def give_back_all(service: Service, api: Client) -> None:
     for paid in await payouts(api, status="PAID"):
-        with suppress(PayoutRefused):
+        with suppress(DisbursementRefused):
             await support.came_back(service, paid, "by chance")
             await support.release(service, paid["organisationId"])

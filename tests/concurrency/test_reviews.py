@@ -7,10 +7,16 @@ from collections.abc import Awaitable
 import pytest
 
 from almoner.kit.errors import Problem
-from almoner.platform.database.transactions import EVERYONE
-from almoner.review_cases import CASES
+from almoner.platform.database.transactions import ALL_PARTNERS
+from almoner.review_cases import REVIEW_HANDLERS
 from almoner.validation.decisions.reviews import service as reviews
-from almoner.validation.decisions.reviews.domain import Decision, HeldByAnother, NotOpen, NotShown, ReviewRefused
+from almoner.validation.decisions.reviews.domain import (
+    Decision,
+    ClaimedByAnother,
+    ReviewNotOpen,
+    EvidenceNotShown,
+    ReviewRefused,
+)
 from tests.support.client import Client, data
 from tests.support.reviews import Waiting, waiting
 from tests.support.service import Service
@@ -41,11 +47,11 @@ async def test_of_two_who_decide_at_the_same_moment_one_wins(
         await one.look(first)
         service.clock.advance_wall(minutes=16)
         *told, looked = await asyncio.gather(tried(one.accept(first)), tried(one.reject(first)), one.look(second))
-        if looked.held_by == second.id:
-            assert set(told) == {HeldByAnother.__name__}
+        if looked.claimed_by == second.id:
+            assert set(told) == {ClaimedByAnother.__name__}
             assert await tried(one.reject(second)) == "decided"
         else:
-            assert sorted(told) == [NotOpen.__name__, "decided"]
+            assert sorted(told) == [ReviewNotOpen.__name__, "decided"]
         history = await one.history()
         assert len(history.decisions) == 1
         assert [review.status for review in history.reviews] == ["decided"]
@@ -56,10 +62,10 @@ async def test_of_all_who_look_at_once_one_holds_it_and_that_one_decides(
 ) -> None:
     one = await waiting(service, api)
     looked = await asyncio.gather(*(one.look(person) for person in people))
-    [holder] = {seen.held_by for seen in looked}
+    [holder] = {seen.claimed_by for seen in looked}
     told = await asyncio.gather(*(tried(one.accept(person)) for person in people))
     assert Counter(told)["decided"] == 1
-    assert set(told) <= {"decided", HeldByAnother.__name__, NotOpen.__name__}
+    assert set(told) <= {"decided", ClaimedByAnother.__name__, ReviewNotOpen.__name__}
     assert told[[person.id for person in people].index(holder or "")] == "decided"
     [kept] = (await one.history()).decisions
     assert kept.decision.by == holder
@@ -70,7 +76,7 @@ async def test_the_same_command_typed_twice_decides_once(service: Service, api: 
     one = await waiting(service, api)
     await one.look(olive)
     told = await asyncio.gather(*(tried(one.accept(olive)) for _ in range(8)))
-    assert Counter(told) == {"decided": 1, "NotOpen": 7}
+    assert Counter(told) == {"decided": 1, "ReviewNotOpen": 7}
     assert len((await one.history()).decisions) == 1
 
 
@@ -86,15 +92,15 @@ async def test_reasons_that_come_meanwhile_are_lost_to_nobody(
         history = await one.history()
         assert history.open is not None
         assert "register_changed" in history.open.reasons
-        assert told in ("decided", NotShown.__name__)
+        assert told in ("decided", EvidenceNotShown.__name__)
         assert len(history.decisions) == (told == "decided")
 
 
 async def asks(one: Waiting) -> None:
     """As the subject's slice does."""
     async with one.service.db.write() as tx:
-        assert await one.case.hold(tx, one.subject.id)
-        await reviews.ask(tx, one.subject, ["register_changed"])
+        assert await one.case.lock(tx, one.subject.id)
+        await reviews.request_review(tx, one.subject, ["register_changed"])
 
 
 async def test_rules_and_a_person_at_once_end_it_once(service: Service, api: Client, people: list[Operator]) -> None:
@@ -102,11 +108,11 @@ async def test_rules_and_a_person_at_once_end_it_once(service: Service, api: Cli
 
     async def by_rule(one: Waiting) -> None:
         async with service.db.write() as tx:
-            assert await one.case.hold(tx, one.subject.id)
-            history = await reviews.of(tx, one.subject)
+            assert await one.case.lock(tx, one.subject.id)
+            history = await reviews.history_of(tx, one.subject)
             if history.open:  # its own lifecycle would say so
                 decision = Decision("rejected", "no_response", "rules", "Out of time")
-                await one.case.reject(tx, EVERYONE, one.subject.id, decision)
+                await one.case.reject(tx, ALL_PARTNERS, one.subject.id, decision)
 
     for _ in range(6):
         one = await waiting(service, api)
@@ -114,14 +120,14 @@ async def test_rules_and_a_person_at_once_end_it_once(service: Service, api: Cli
         told, _ = await asyncio.gather(tried(one.accept(olive)), by_rule(one))
         [kept] = (await one.history()).decisions
         assert kept.decision.by == (olive.id if told == "decided" else "rules")
-        assert told in ("decided", "NotOpen")
+        assert told in ("decided", "ReviewNotOpen")
 
 
 async def test_a_validation_request_is_decided_and_told_once_whoever_decides(
     service: Service, api: Client, people: list[Operator]
 ) -> None:
     """The holder types it twice, somebody else tries, and the partner simulates the opposite."""
-    case = CASES["validation_request"]
+    case = REVIEW_HANDLERS["validation_request"]
     asked = {"name": "Relief", "registryName": "IRS", "website": "https://example.org", "countryCode": "USA"}
     for number in ("53-0196605", "13-1623829", "13-5562309", "13-1788491"):
         made = data(await api.post("/v1/validation-requests", {**asked, "registryId": number}))

@@ -8,10 +8,10 @@ from uuid import UUID
 
 import pytest
 
-from almoner.platform.database.transactions import EVERYONE
-from almoner.screening.screenings.domain import Asked, ScreenedSubject
+from almoner.platform.database.transactions import ALL_PARTNERS
+from almoner.screening.screenings.domain import SubjectDetails, ScreenedSubject
 from almoner.screening.screenings.service import Screener
-from almoner.validation.decisions.reviews.domain import Decision, NotOpen
+from almoner.validation.decisions.reviews.domain import Decision, ReviewNotOpen
 from almoner.validation.ongoing.matches import service as matches
 from tests.support.database import TestDatabase
 from tests.support.service import Service, serving
@@ -28,8 +28,8 @@ async def alone(empty_database: TestDatabase) -> AsyncIterator[Service]:
 
 
 async def look(service: Service, screener: Screener, who: ScreenedSubject) -> None:
-    asked = Asked("organisation", (AQSA,), ("USA",))
-    await screener.comparing(service.db, lambda tx: matches.look(tx, screener, who, asked, watch=True))
+    asked = SubjectDetails("organisation", (AQSA,), ("USA",))
+    await screener.run_with_lists(service.db, lambda tx: matches.screen(tx, screener, who, asked, watch=True))
 
 
 async def test_who_is_compared_during_a_load_meets_it(alone: Service, tmp_path: Path) -> None:
@@ -44,7 +44,7 @@ async def test_who_is_compared_during_a_load_meets_it(alone: Service, tmp_path: 
     )
     await alone.drain()
     async with alone.db.read() as tx:
-        found = [(await matches.result(tx, one)).status("sanction") for one in who]
+        found = [(await matches.get_result(tx, one)).status("sanction") for one in who]
     assert found == ["open"] * SUBJECTS
 
 
@@ -55,7 +55,7 @@ async def test_who_is_compared_during_the_first_load_of_all_meets_it(alone: Serv
 
     async def look_slowly(one: ScreenedSubject) -> None:
         async with alone.db.write() as tx:
-            await matches.look(tx, screener, one, Asked("organisation", (AQSA,), ("USA",)), watch=True)
+            await matches.screen(tx, screener, one, SubjectDetails("organisation", (AQSA,), ("USA",)), watch=True)
             looked.set()
             with suppress(TimeoutError):
                 await asyncio.wait_for(loaded.wait(), 0.5)  # the load waits for this transaction, not the other way
@@ -69,7 +69,7 @@ async def test_who_is_compared_during_the_first_load_of_all_meets_it(alone: Serv
     await asyncio.gather(*(look(alone, screener, one) for one in who[4:]))
     await alone.drain()
     async with alone.db.read() as tx:
-        found = [(await matches.result(tx, one)).status("sanction") for one in who]
+        found = [(await matches.get_result(tx, one)).status("sanction") for one in who]
     assert found == ["open"] * SUBJECTS
 
 
@@ -79,7 +79,7 @@ async def test_one_of_many_decides_a_match(alone: Service, tmp_path: Path) -> No
     who = ScreenedSubject("organisation", UUID(int=1), partner.id)
     await look(alone, Screener(), who)
     async with alone.db.read() as tx:
-        (match,) = (await matches.result(tx, who)).matches
+        (match,) = (await matches.get_result(tx, who)).matches
 
     async def decide(number: int) -> bool:
         verdict = Decision("accepted", None, f"operator_{number}", "Seen")
@@ -87,8 +87,8 @@ async def test_one_of_many_decides_a_match(alone: Service, tmp_path: Path) -> No
             verdict = Decision("rejected", "not_the_same", f"operator_{number}", "Seen")
         try:
             async with alone.db.write() as tx:
-                await matches.decide(tx, EVERYONE, match.id, verdict)
-        except NotOpen:
+                await matches.decide(tx, ALL_PARTNERS, match.id, verdict)
+        except ReviewNotOpen:
             return False
         return True
 
@@ -103,5 +103,5 @@ async def test_one_record_compared_at_once_by_many_has_each_match_once(alone: Se
     who = ScreenedSubject("organisation", UUID(int=1), partner.id)
     await asyncio.gather(*(look(alone, screener, who) for _ in range(8)))
     async with alone.db.read() as tx:
-        assert len((await matches.result(tx, who)).matches) == 1
+        assert len((await matches.get_result(tx, who)).matches) == 1
         assert await tx.fetchval("select count(*) from review where kind = 'match'") == 1

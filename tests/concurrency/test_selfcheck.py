@@ -2,7 +2,7 @@
 
 import asyncio
 
-from almoner.platform.database.postgres import Server
+from almoner.platform.database.postgres import PostgresServer
 from almoner.platform.observability import selfcheck
 from almoner.selfchecks import CHECKS
 from tests.support import database, money_world
@@ -38,7 +38,7 @@ OVERDUE = {
 OF_WHAT_IS = [check for check in CHECKS if check.name not in OVERDUE and not check.name.startswith(("jobs.", "deliv"))]
 
 
-async def test_m1_m3_running_traffic_gives_no_false_alarm(postgres_server: Server, figures: Figures) -> None:
+async def test_m1_m3_running_traffic_gives_no_false_alarm(postgres_server: PostgresServer, figures: Figures) -> None:
     async with (
         database.copied(postgres_server) as copy,
         serving(copy) as service,
@@ -48,12 +48,12 @@ async def test_m1_m3_running_traffic_gives_no_false_alarm(postgres_server: Serve
         working = [asyncio.create_task(work(world)) for _ in range(WRITERS)]
         looked = 0
         while not all(writer.done() for writer in working):
-            outcome = await selfcheck.run(service.db, OF_WHAT_IS)
+            outcome = await selfcheck.run_selfcheck(service.db, OF_WHAT_IS)
             assert [(found.check.name, found.examples) for found in outcome.findings] == []
             looked += 1
         await asyncio.gather(*working)
         assert looked
-        assert (await selfcheck.run(service.db, OF_WHAT_IS)).findings == ()
+        assert (await selfcheck.run_selfcheck(service.db, OF_WHAT_IS)).findings == ()
 
 
 async def work(world: World) -> None:

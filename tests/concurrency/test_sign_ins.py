@@ -7,11 +7,11 @@ from time import perf_counter
 import pytest
 
 from almoner.access.credentials import hashing
-from almoner.access.credentials.domain import NoAuthenticator, TooBusy, TooSoon
+from almoner.access.credentials.domain import AuthenticatorNotPending, SignInOverloaded, AttemptThrottled
 from almoner.access.credentials.service import authenticators, login_attempts, passkeys, recovery
 from almoner.access.people import service as people
 from almoner.access.sign_ins import service as sign_ins
-from almoner.access.sign_ins.domain import LinkClosed, WrongSignIn
+from almoner.access.sign_ins.domain import LinkClosed, SignInFailed
 from almoner.access.sign_ins.service import account, links, sign_in_methods
 from almoner.platform.database.transactions import Tx
 from tests.support.eventually import eventually
@@ -37,20 +37,20 @@ async def test_one_code_of_an_app_counts_once(service: Service, tenant: Tenant) 
     who = await member(service, tenant)
     await who.add_app()
     code = who.code()
-    assert await at_once(who, lambda tx: authenticators.verify(tx, who.person, code)) == 1
+    assert await at_once(who, lambda tx: authenticators.verify_code(tx, who.person, code)) == 1
 
 
 async def test_one_first_code_adds_one_app(service: Service, tenant: Tenant) -> None:
     who = await member(service, tenant)
     async with service.db.write() as tx:
-        shown = await authenticators.begin(tx, who.person, "Almoner")
+        shown = await authenticators.begin_setup(tx, who.person, "Almoner")
     who.set_app(shown.secret)
     code = who.code()
 
     async def confirm(tx: Tx) -> bool:
         try:
             return await account.confirm_authenticator(tx, who.person, code, who.home)
-        except NoAuthenticator:
+        except AuthenticatorNotPending:
             return False
 
     assert await at_once(who, confirm) == 1
@@ -61,22 +61,22 @@ async def test_one_recovery_code_counts_once(service: Service, tenant: Tenant) -
     who = await member(service, tenant)
     await who.add_app()
     async with service.db.write() as tx:
-        code, *_ = await account.make_recovery_codes(tx, who.person, who.home)
-    assert await at_once(who, lambda tx: recovery.use(tx, who.person, code)) == 1
+        code, *_ = await account.create_recovery_codes(tx, who.person, who.home)
+    assert await at_once(who, lambda tx: recovery.use_code(tx, who.person, code)) == 1
 
 
 async def test_one_answer_of_a_passkey_signs_in_once(service: Service, tenant: Tenant) -> None:
     who = await member(service, tenant)
     key = SecurityKey(service.db.deployment.links.pages, count=None)
     async with service.db.write() as tx:
-        answer = key.create(await passkeys.to_add(tx, who.person, b"browser"))
+        answer = key.create(await passkeys.registration_options(tx, who.person, b"browser"))
         await account.add_passkey(tx, who.person, b"browser", answer, "Laptop", who.home)
-        answer = key.get(await passkeys.to_use(tx, b"browser"))
+        answer = key.get(await passkeys.authentication_options(tx, b"browser"))
 
     async def enter() -> bool:
         try:
-            await sign_in_methods.by_passkey(service.db, who.realm, b"browser", answer, who.home)
-        except WrongSignIn:
+            await sign_in_methods.sign_in_by_passkey(service.db, who.realm, b"browser", answer, who.home)
+        except SignInFailed:
             return False
         return True
 
@@ -88,7 +88,7 @@ async def test_one_answer_of_a_passkey_signs_in_once(service: Service, tenant: T
 async def test_one_link_sets_one_password(service: Service, tenant: Tenant) -> None:
     who = await member(service, tenant, password=None)
     async with service.db.write() as tx:
-        token = links.token(tx, await links.invite(tx, who.person))
+        token = links.link_token(tx, await links.send_invitation(tx, who.person))
 
     async def choose(number: int) -> int | None:
         try:
@@ -107,7 +107,7 @@ async def test_many_links_made_at_once_leave_one_open(service: Service, tenant: 
     who = await member(service, tenant, password=None)
 
     async def invite(tx: Tx) -> bool:
-        return bool(await links.invite(tx, who.person))
+        return bool(await links.send_invitation(tx, who.person))
 
     assert await at_once(who, invite) == AT_ONCE
     async with service.db.read() as tx:
@@ -122,12 +122,12 @@ async def test_a_hundred_guesses_at_once_are_five(service: Service, tenant: Tena
     async def guess() -> type[Exception]:
         try:
             await who.enter(WRONG)
-        except (WrongSignIn, TooSoon) as refused:
+        except (SignInFailed, AttemptThrottled) as refused:
             return type(refused)
         raise AssertionError("a wrong password let somebody in")
 
     results = await asyncio.gather(*(guess() for _ in range(100)))
-    assert results.count(WrongSignIn) <= 6, "five, and one more if it all took longer than the first wait"
+    assert results.count(SignInFailed) <= 6, "five, and one more if it all took longer than the first wait"
 
 
 async def test_a_hundred_codes_at_once_are_five(service: Service, tenant: Tenant) -> None:
@@ -137,13 +137,13 @@ async def test_a_hundred_codes_at_once_are_five(service: Service, tenant: Tenant
 
     async def guess() -> type[Exception]:
         try:
-            await sign_in_methods.by_code(service.db, who.realm, ticket, "000000", who.home)
-        except (WrongSignIn, TooSoon) as refused:
+            await sign_in_methods.sign_in_by_code(service.db, who.realm, ticket, "000000", who.home)
+        except (SignInFailed, AttemptThrottled) as refused:
             return type(refused)
         raise AssertionError("a wrong code let somebody in")
 
     results = await asyncio.gather(*(guess() for _ in range(100)))
-    assert results.count(WrongSignIn) <= 6
+    assert results.count(SignInFailed) <= 6
 
 
 async def test_a_code_and_a_link_hold_person_and_tries_in_one_order(service: Service, tenant: Tenant) -> None:
@@ -151,13 +151,15 @@ async def test_a_code_and_a_link_hold_person_and_tries_in_one_order(service: Ser
     who = await member(service, tenant)
     await who.add_app()
     ticket = (await second(who)).ticket
-    with pytest.raises(WrongSignIn):
-        await sign_in_methods.by_code(service.db, who.realm, ticket, "000000", who.home)
+    with pytest.raises(SignInFailed):
+        await sign_in_methods.sign_in_by_code(service.db, who.realm, ticket, "000000", who.home)
     async with service.db.write() as tx:  # as links.set_password does
         await people.lock(tx, who.realm, who.person.id)
-        entering = asyncio.create_task(sign_in_methods.by_code(service.db, who.realm, ticket, who.code(), who.home))
+        entering = asyncio.create_task(
+            sign_in_methods.sign_in_by_code(service.db, who.realm, ticket, who.code(), who.home)
+        )
         await eventually(lambda: waits_for_somebody(service))
-        await login_attempts.forget(tx, who.person)
+        await login_attempts.clear_attempts(tx, who.person)
     assert (await entering).sign_in.method == "password_totp"
 
 
@@ -175,33 +177,33 @@ async def waits_for_somebody(service: Service) -> bool:
 @pytest.fixture
 def slow_hashes() -> Iterator[None]:
     """A quarter of today's cost: long enough for the loop to do something beside."""
-    hashing.set_cost(hashing.Cost(passes=1, kibibytes=hashing.TODAY.kibibytes // 2))
+    hashing.set_cost(hashing.HashCost(passes=1, kibibytes=hashing.CURRENT_COST.kibibytes // 2))
     yield
     hashing.set_cost(LEAST_COST)
 
 
 async def test_two_hashes_are_made_at_a_time_and_a_flood_is_turned_away(service: Service, slow_hashes: None) -> None:
     """H11: the server goes on answering while a flood of sign-ins waits for itself."""
-    flood = [asyncio.create_task(hashing.make(b"%d" % number)) for number in range(hashing.MOST_WAITING + 20)]
+    flood = [asyncio.create_task(hashing.hash_secret(b"%d" % number)) for number in range(hashing.MAX_QUEUED + 20)]
     answered = 0
     while not all(task.done() for task in flood):
         async with service.db.read() as tx:
             assert await tx.fetchval("select 1") == 1
         answered += 1
     results = await asyncio.gather(*flood, return_exceptions=True)
-    assert sum(isinstance(result, TooBusy) for result in results) == 20
-    assert sum(isinstance(result, str) for result in results) == hashing.MOST_WAITING
+    assert sum(isinstance(result, SignInOverloaded) for result in results) == 20
+    assert sum(isinstance(result, str) for result in results) == hashing.MAX_QUEUED
     assert answered > 3, "whoever hashes on the loop answers once"
-    assert hashing.AT_ONCE == 2
+    assert hashing.MAX_THREADS == 2
 
 
 async def test_a_flood_of_strangers_keeps_places_for_who_was_here_before() -> None:
-    hash_ = await hashing.make(b"y")
-    flood = [asyncio.create_task(hashing.verify(hash_, b"x", known=False)) for _ in range(60)]
+    hash_ = await hashing.hash_secret(b"y")
+    flood = [asyncio.create_task(hashing.verify_hash(hash_, b"x", known=False)) for _ in range(60)]
     await asyncio.sleep(0)
-    known = [asyncio.create_task(hashing.verify(hash_, b"x", known=True)) for _ in range(20)]
+    known = [asyncio.create_task(hashing.verify_hash(hash_, b"x", known=True)) for _ in range(20)]
     strangers = await asyncio.gather(*flood, return_exceptions=True)
-    assert sum(isinstance(result, TooBusy) for result in strangers) == 20
+    assert sum(isinstance(result, SignInOverloaded) for result in strangers) == 20
     assert await asyncio.gather(*known) == [False] * 20
 
 
@@ -224,7 +226,7 @@ async def test_deactivation_under_load_ends_sign_ins_at_once(service: Service, t
             async with service.db.write() as tx:
                 try:
                     secrets.append((await sign_ins.begin(tx, who.person, "password", who.home)).secret)
-                except WrongSignIn:
+                except SignInFailed:
                     return
 
     load = [asyncio.create_task(browse(secret)) for secret in secrets for _ in range(4)]

@@ -62,7 +62,7 @@ def worker(service: Service, folder: Path) -> Iterator[None]:
 async def test_checks_that_end_in_two_processes_at_once_give_one_answer_once(
     alone: Service, tmp_path: Path, figures: Figures
 ) -> None:
-    alone.clock.advance_to(alone.clock.wall())  # the workers live in real time
+    alone.clock.advance_to(alone.clock.real_now())  # the workers live in real time
     api = alone.client((await alone.tenant()).secret)
     waiting: list[tuple[dict[str, Any], bool]] = []
 
@@ -160,7 +160,7 @@ async def test_a_check_that_fails_with_its_request_may_do_so_last(service: Servi
     )
     await service.drain()
     await simulate(api, made["validationRequestId"], "reject", rejectionReasonCode="other")
-    while await service.services.background.dispatcher.batch():
+    while await service.services.background.dispatcher.run_batch():
         pass
     async with service.db.write() as tx:
         await tx.execute("update job set due_at = due_at + interval '1 hour' where kind = $1", last)

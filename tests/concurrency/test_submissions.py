@@ -10,13 +10,13 @@ from uuid import UUID
 
 import pytest
 
-from almoner.platform.database.transactions import EVERYONE
+from almoner.platform.database.transactions import ALL_PARTNERS
 from almoner.platform.observability import selfcheck
 from almoner.screening.screenings.service import Screener
 from almoner.validation.agents import service as agents
 from almoner.validation.applications.configurations.domain import CHECKS, Check
 from almoner.validation.applications.submissions import checks, evaluating
-from almoner.validation.applications.submissions.domain import Standing, SubmissionStatus
+from almoner.validation.applications.submissions.domain import CheckStatus, SubmissionStatus
 from almoner.validation.decisions.reviews.domain import Decision
 from almoner.validation.ongoing.eligibility import evaluating as eligibility
 from almoner.validation.ongoing.monitoring import evaluating as monitoring
@@ -28,7 +28,7 @@ from tests.support.service import Service, Tenant
 from tests.support.submissions import CHOIRS, applied, configured, of_organisation, shown, told
 from tests.support.validation import requested
 
-OUTCOMES: Final[dict[Check, tuple[Standing, ...]]] = {
+OUTCOMES: Final[dict[Check, tuple[CheckStatus, ...]]] = {
     "validation_request": ("passed", "failed"),
     "compliance": ("passed", "failed"),
     "eligibility": ("passed", "failed", "undecided"),
@@ -44,7 +44,7 @@ YES = Decision("accepted", None, "tests", "As agreed")
 NO = Decision("rejected", "other", "tests", "As agreed")
 
 
-def expected(outcomes: dict[Check, Standing]) -> SubmissionStatus:
+def expected(outcomes: dict[Check, CheckStatus]) -> SubmissionStatus:
     """By the words of the interface."""
     if "failed" in outcomes.values():
         return "failed"
@@ -57,7 +57,7 @@ class Ends:
 
     service: Service
     made: dict[str, Any]
-    outcomes: dict[Check, Standing]
+    outcomes: dict[Check, CheckStatus]
     body: UUID
 
     def id(self, type_: str, member: str) -> UUID:
@@ -81,7 +81,9 @@ class Ends:
             self.id("validationrequest", "validationRequestId"),
         )
         async with self.service.db.write() as tx:
-            await (requests.accept(tx, EVERYONE, one, YES) if passes else requests.reject(tx, EVERYONE, one, NO))
+            await (
+                requests.accept(tx, ALL_PARTNERS, one, YES) if passes else requests.reject(tx, ALL_PARTNERS, one, NO)
+            )
 
     async def look(self) -> None:
         one, screener = self.id("monitoringsubscription", "monitoringSubscriptionId"), Screener()
@@ -99,7 +101,7 @@ class Ends:
         one = self.id("agentverification", "agentVerificationId")
         action: Literal["accept", "other"] = "accept" if self.outcomes["agent_verification"] == "passed" else "other"
         async with self.service.db.write() as tx:
-            await agents.act(tx, one, action)
+            await agents.apply_sandbox_action(tx, one, action)
 
     async def _adopt(self, tx: Any, table: str, one: UUID) -> None:
         """In life these wait for the request; here they may come before it, too."""
@@ -120,7 +122,7 @@ class Ends:
             await evaluating.evaluate(tx, self.id("validationsubmission", "id"))
 
 
-async def begun(service: Service, api: Client, restricted: str, outcomes: dict[Check, Standing]) -> Ends:
+async def begun(service: Service, api: Client, restricted: str, outcomes: dict[Check, CheckStatus]) -> Ends:
     """A submission of a pending request, each of whose checks will end as said."""
     compliance = "pass" if outcomes["compliance"] == "passed" else "fail"
     suggested = {"passed": ["test_pass"], "failed": ["test_fail"], "undecided": []}[outcomes["eligibility"]]
@@ -223,5 +225,5 @@ async def test_one_invite_gives_one_submission_however_many_send_it(service: Ser
 
 
 async def _nothing_wrong(service: Service, tenant: Tenant) -> None:
-    outcome = await selfcheck.run(service.db, checks.checks)
+    outcome = await selfcheck.run_selfcheck(service.db, checks.checks)
     assert outcome.findings == (), tenant

@@ -10,12 +10,12 @@ from uuid import UUID
 
 import pytest
 
-from almoner.platform.database.transactions import EVERYONE, Partner, Tx
+from almoner.platform.database.transactions import ALL_PARTNERS, Partner, Tx
 from almoner.validation.decisions.reviews import service as reviews
 from almoner.validation.decisions.reviews.domain import Decision
 from almoner.validation.requests import evaluate
 from almoner.validation.requests import service as requests
-from almoner.validation.requests.domain import REJECTION_REASONS, REQUEST, Asked, InvalidState
+from almoner.validation.requests.domain import REJECTION_REASONS, REQUEST, NonprofitDetails, InvalidState
 from almoner.validation.requests.triggers import ACTIONS
 from tests.support.figures import Figures
 from tests.support.service import Service, Tenant
@@ -29,16 +29,16 @@ Step = Callable[[Tx, UUID], Awaitable[object]]
 def steps(chance: random.Random, partner: Partner, base: int) -> dict[str, Step]:
     """What somebody may try with a request at any time."""
 
-    def asked() -> Asked:
+    def asked() -> NonprofitDetails:
         name = chance.choice(("Somebody", "Somebody", *ACTIONS))
-        return Asked(name, "IRS", f"{base + chance.randrange(NUMBERS):09d}", "example.org", "USA")
+        return NonprofitDetails(name, "IRS", f"{base + chance.randrange(NUMBERS):09d}", "example.org", "USA")
 
     def rejected() -> Decision:
         return Decision("rejected", chance.choice(REJECTION_REASONS), "tests", "Chance")
 
     return {
         "create": lambda tx, _: requests.create(tx, partner, asked()),
-        "accept": lambda tx, one: requests.accept(tx, EVERYONE, one, Decision("accepted", None, "tests", "Chance")),
+        "accept": lambda tx, one: requests.accept(tx, ALL_PARTNERS, one, Decision("accepted", None, "tests", "Chance")),
         "reject": lambda tx, one: requests.reject(tx, partner, one, rejected()),
         "evaluate": lambda tx, one: evaluate.evaluate(tx, THRESHOLD, one, "register_loaded"),
         "test value": lambda tx, one: evaluate.evaluate(
@@ -82,7 +82,7 @@ async def test_s1_random_steps_by_eight_writers_take_no_forbidden_way(
         assert [record["kind"] for record in told[request_id]] == [target for _, target in arrows], "told once"
         async with service.db.read() as tx:
             record = await requests.get(tx, tenant.partner, request_id)
-            asked = await reviews.of(tx, requests.subject_of(record))
+            asked = await reviews.history_of(tx, requests.subject_of(record))
         assert record.status == (arrows[0][1] if arrows else "pending")
         assert [one.decision.verdict for one in asked.decisions] == [target for _, target in arrows]
         assert asked.open is None or not arrows

@@ -5,7 +5,7 @@ from itertools import count
 from uuid import UUID
 
 from almoner.giving.disbursing.organisation_confirmations import service as confirmations
-from almoner.giving.disbursing.organisation_confirmations.domain import Changed, Contact
+from almoner.giving.disbursing.organisation_confirmations.domain import PageChanged, Contact
 from almoner.giving.disbursing.payee_bank_accounts import service as payees
 from almoner.giving.disbursing.verifications import service as verifications
 from almoner.giving.disbursing.verifications.domain import InvalidState
@@ -28,7 +28,7 @@ async def test_of_five_officers_at_once_two_lift_a_flag_and_one_alone_never_does
     async def lift(by: str) -> str:
         try:
             async with service.db.write() as tx:
-                return (await verifications.lift(tx, flag.id, note="seen", by=by)).status
+                return (await verifications.review_flag(tx, flag.id, note="seen", by=by)).status
         except InvalidState as refused:
             return str(refused.reasons[0]) if refused.reasons else "refused"
 
@@ -48,18 +48,18 @@ async def test_a_nonprofit_that_answers_twice_at_once_while_its_account_changes_
         verification_id = uuid_of(service, "monetarydonationverification", made["id"])
         async with service.db.write() as tx:
             contact = Contact(f"office{next(_numbers)}@flags.example", "the register")
-            asked = await confirmations.ask(tx, verification_id, contact, by="one")
-            page = await confirmations.opened(tx, asked.id)
+            asked = await confirmations.request_confirmation(tx, verification_id, contact, by="one")
+            page = await confirmations.load_page(tx, asked.id)
             proposal = bank.proposal(service, made["organisationId"])
             account = await payees.propose(tx, proposal, note="letter", by="one")
 
-        async def answer(given: str, confirmation: UUID = asked.id, seen: str = page.seen.hex()) -> str:
+        async def answer(given: str, confirmation: UUID = asked.id, seen: str = page.fingerprint.hex()) -> str:
             try:
                 async with service.db.write() as tx:
-                    await confirmations.answer(
+                    await confirmations.record_answer(
                         tx, confirmation, "confirmed" if given == "yes" else "declined", name="A", role="B", seen=seen
                     )
-            except (InvalidState, Changed) as refused:
+            except (InvalidState, PageChanged) as refused:
                 return type(refused).__name__
             return given
 

@@ -17,8 +17,8 @@ from almoner.giving.disbursing.verifications import checking
 from almoner.giving.disbursing.verifications import service as verifications
 from almoner.giving.disbursing.verifications.domain import CHECKS, VERIFICATION, Evidence, InvalidState, Outcome
 from almoner.giving.disbursing.verifications.ports import Screening
-from almoner.job_registry import Screened
-from almoner.platform.database.transactions import EVERYONE, Partner, Tx
+from almoner.job_registry import WatchlistScreening
+from almoner.platform.database.transactions import ALL_PARTNERS, Partner, Tx
 from almoner.screening.screenings.service import Screener
 from tests.support import factories
 from tests.support.client import Client
@@ -35,15 +35,15 @@ Step = Callable[[Tx, UUID], Awaitable[object]]
 def steps(chance: random.Random, partner: Partner, organisations: list[str], screening: Screening) -> dict[str, Step]:
     """What somebody may try with a verification at any time."""
     return {
-        "approve": lambda tx, one: verifications.approve(tx, EVERYONE, one, EVIDENCE),
-        "reject": lambda tx, one: verifications.reject(tx, EVERYONE, one, "other", EVIDENCE),
-        "reopen": lambda tx, one: verifications.reopen(tx, EVERYONE, one, EVIDENCE),
-        "expire": lambda tx, one: verifications.expire_now(tx, EVERYONE, one),
+        "approve": lambda tx, one: verifications.approve(tx, ALL_PARTNERS, one, EVIDENCE),
+        "reject": lambda tx, one: verifications.reject(tx, ALL_PARTNERS, one, "other", EVIDENCE),
+        "reopen": lambda tx, one: verifications.reopen(tx, ALL_PARTNERS, one, EVIDENCE),
+        "expire": lambda tx, one: verifications.expire_now(tx, ALL_PARTNERS, one),
         "check": lambda tx, one: verifications.end_check(
-            tx, EVERYONE, one, chance.choice(CHECKS), chance.choice(OUTCOMES), by="tests"
+            tx, ALL_PARTNERS, one, chance.choice(CHECKS), chance.choice(OUTCOMES), by="tests"
         ),
-        "look": lambda tx, one: checking.look(tx, screening, payees.known, one),
-        "sweep": lambda tx, _: verifications.expire(tx, 10),
+        "look": lambda tx, one: checking.check_verification(tx, screening, payees.first_approved_account, one),
+        "sweep": lambda tx, _: verifications.expire_due(tx, 10),
         "create": lambda tx, _: verifications.create(tx, partner, chance.choice(organisations)),
     }
 
@@ -57,8 +57,8 @@ async def test_s1_random_steps_by_eight_writers_take_no_forbidden_way(
     for organisation in organisations:
         await factories.verification(service, api, organisation=organisation)
     screener = Screener()
-    await screener.renewed(service.db)
-    tries = steps(chance, tenant.partner, organisations, Screened(screener))
+    await screener.reload(service.db)
+    tries = steps(chance, tenant.partner, organisations, WatchlistScreening(screener))
     seen: Counter[str] = Counter()
 
     async def write(count: int) -> None:

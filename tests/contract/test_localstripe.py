@@ -8,10 +8,10 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from almoner.adapters.payments_stripe import StripeProvider
-from almoner.adapters.stripe_line import Line
+from almoner.adapters.stripe_line import StripeConnection
 from almoner.giving.checkout.payments.domain import (
     NoSuchPayment,
-    NoticeRefused,
+    WebhookRefused,
     ProviderFailure,
     ProviderStatus,
     RefundRefused,
@@ -36,7 +36,7 @@ async def local() -> AsyncIterator[LocalStripe]:
 async def speaking_to(url: str, key: str = KEY) -> AsyncIterator[StripeProvider]:
     """The adapter, which asks once."""
     provider = StripeProvider(
-        Line(key, url, retries=0), webhook_secret=SECRET, tariff=Tariff(0), mark=MARK, pages_url=url
+        StripeConnection(key, url, retries=0), webhook_secret=SECRET, tariff=Tariff(0), mark=MARK, pages_url=url
     )
     try:
         yield provider
@@ -83,13 +83,13 @@ async def test_what_it_does_not_know_is_a_failure_and_sends_nothing_back(
     for ask in (
         provider.fetch("cs_test_pi_nowhere"),
         provider.refund("cs_test_pi_nowhere", "sandbox:refund:2", DOLLARS),
-        provider.reports().report("po_nowhere"),
+        provider.payout_reports().fetch_report("po_nowhere"),
     ):
         with pytest.raises(ProviderFailure):
             await ask
     async with speaking_to(local.url, "rk_test_restricted") as restricted:  # it knows no restricted keys
         with pytest.raises(ProviderFailure) as failure:
-            await restricted.reports().report("po_nowhere")
+            await restricted.payout_reports().fetch_report("po_nowhere")
         assert "rk_test" not in str(failure.value)
 
 
@@ -101,18 +101,18 @@ async def test_m5_its_notice_is_signed_as_stripe_signs(local: LocalStripe, provi
         while intent_of(tried).encode() not in body:  # of those before it is told a second later, too
             headers, body = await local.notices.get()
     now = datetime.now(UTC)
-    event = provider.read_notice(headers, body, now)
+    event = provider.parse_webhook(headers, body, now)
     assert event is not None
     assert (event.type, event.payment, event.live) == ("payment_intent.payment_failed", intent_of(tried), False)
     for touched, at in ((body.replace(b"2500", b"2501"), now), (body, now + timedelta(seconds=302))):
-        with pytest.raises(NoticeRefused):
-            provider.read_notice(headers, touched, at)
+        with pytest.raises(WebhookRefused):
+            provider.parse_webhook(headers, touched, at)
 
 
 CANNOT: dict[str, Callable[[StripeProvider], Awaitable[object]]] = {
     "Checkout Sessions": lambda provider: provider.fetch("cs_test_1"),
     "sessions of an intent": lambda provider: provider.fetch("pi_1"),
-    "payouts since": lambda provider: provider.reports().paid_out(EARLY),
+    "payouts since": lambda provider: provider.payout_reports().list_payouts(EARLY),
 }
 
 
@@ -136,7 +136,7 @@ async def test_i6_even_where_keys_are_ignored_a_refund_is_made_once(
 async def test_it_ignores_keys_and_sends_back_more_than_was_paid(local: LocalStripe) -> None:
     """Why only the strict stub shows that: once this fails, localstripe can show it, too."""
     paid = await local.pay(2500, "usd")
-    line = Line(KEY, local.direct)
+    line = StripeConnection(KEY, local.direct)
     for _ in range(2):
         await line.client.v1.refunds.create_async({"payment_intent": intent_of(paid)}, {"idempotency_key": "same"})
     await line.close()

@@ -10,8 +10,8 @@ import dns.rcode
 import dns.rrset
 import pytest
 
-from almoner.adapters.mail_hosts_dns import MailHostsByDns
-from almoner.adapters.mail_hosts_sandbox import MailHostsOfSandbox
+from almoner.adapters.mail_hosts_dns import DnsMailHosts
+from almoner.adapters.mail_hosts_sandbox import SandboxMailHosts
 from almoner.validation.agents.ports import MailHosts
 
 ZONE: Mapping[tuple[str, str], str] = {
@@ -55,10 +55,10 @@ async def name_server() -> AsyncIterator[int]:
 async def hosts(request: pytest.FixtureRequest) -> AsyncIterator[MailHosts]:
     """Each adapter."""
     if request.param == "sandbox":
-        yield MailHostsOfSandbox()
+        yield SandboxMailHosts()
         return
     async with name_server() as port:
-        yield MailHostsByDns(["127.0.0.1"], port)
+        yield DnsMailHosts(["127.0.0.1"], port)
 
 
 async def test_a_domain_with_a_mail_host_takes_mail(hosts: MailHosts) -> None:
@@ -84,8 +84,8 @@ async def test_a_domain_that_cannot_exist_takes_none(hosts: MailHosts, domain: s
 )
 async def test_what_the_domain_name_system_says(domain: str, takes: bool | None) -> None:
     async with name_server() as port:
-        assert await MailHostsByDns(["127.0.0.1"], port).takes_mail(domain) is takes
+        assert await DnsMailHosts(["127.0.0.1"], port).takes_mail(domain) is takes
 
 
 async def test_nobody_who_answers_is_no_answer() -> None:
-    assert await MailHostsByDns([], 53).takes_mail("charity.org") is None
+    assert await DnsMailHosts([], 53).takes_mail("charity.org") is None

@@ -13,8 +13,8 @@ import pytest
 from aiosmtpd.controller import Controller
 from aiosmtpd.smtp import SMTP, Envelope, Session
 
-from almoner.adapters.mail_mailbox import links, mail_id
-from almoner.adapters.mail_smtp import SmtpServer
+from almoner.adapters.mail_mailbox import extract_links, mail_id
+from almoner.adapters.mail_smtp import SmtpTransport
 from almoner.platform.outbound.mail import Attachment, Mail, MailDelayed, MailRefused
 from tests.support.clock import TestClock
 from tests.support.running import free_port
@@ -67,8 +67,8 @@ def inbox() -> Iterator[Inbox]:
     controller.stop()
 
 
-def server(inbox: Inbox) -> SmtpServer:
-    return SmtpServer(f"smtp://127.0.0.1:{inbox.port}", SENDER, TestClock())
+def server(inbox: Inbox) -> SmtpTransport:
+    return SmtpTransport(f"smtp://127.0.0.1:{inbox.port}", SENDER, TestClock())
 
 
 async def test_a_mail_arrives_in_both_forms(inbox: Inbox) -> None:
@@ -119,7 +119,7 @@ async def test_a_refusal_is_told_from_a_delay(inbox: Inbox, stage: str, answer: 
 
 async def test_a_server_that_is_away_is_a_delay() -> None:
     with pytest.raises(MailDelayed):
-        await SmtpServer(f"smtp://127.0.0.1:{free_port()}", SENDER, TestClock()).send(MAIL)
+        await SmtpTransport(f"smtp://127.0.0.1:{free_port()}", SENDER, TestClock()).send(MAIL)
 
 
 @pytest.mark.parametrize(
@@ -141,7 +141,7 @@ async def test_a_subject_forges_no_header(inbox: Inbox) -> None:
 @pytest.mark.parametrize("url", ["http://mail.example", "smtp://", "mail.example:25"])
 def test_an_address_that_is_no_mail_server_is_refused(url: str) -> None:
     with pytest.raises(ValueError, match="a mail server looks like"):
-        SmtpServer(url, SENDER, TestClock())
+        SmtpTransport(url, SENDER, TestClock())
 
 
 def test_the_mailbox_keeps_a_mail_once_and_in_order() -> None:
@@ -152,4 +152,4 @@ def test_the_mailbox_keeps_a_mail_once_and_in_order() -> None:
 
 
 def test_the_mailbox_lists_every_web_address_once() -> None:
-    assert links(MAIL) == ["https://give.example/x"]
+    assert extract_links(MAIL) == ["https://give.example/x"]

@@ -15,11 +15,11 @@ import pytest
 
 from almoner.adapters.payments_stripe import StripeProvider
 from almoner.adapters.payments_test import TestProvider
-from almoner.adapters.stripe_line import Line
+from almoner.adapters.stripe_line import StripeConnection
 from almoner.giving.checkout.payments.domain import (
     DisputeStatus,
     NoSuchPayment,
-    NoticeRefused,
+    WebhookRefused,
     ProviderEvent,
     ProviderFailure,
     ProviderPayment,
@@ -27,9 +27,9 @@ from almoner.giving.checkout.payments.domain import (
     RefundRefused,
     Tariff,
 )
-from almoner.giving.checkout.payments.ports import Order, PaymentProvider
+from almoner.giving.checkout.payments.ports import PaymentOrder, PaymentProvider
 from almoner.kit.money import MAX_MINOR, Money
-from almoner.provider_test.callbacks import signature
+from almoner.provider_test.callbacks import callback_signature
 from tests.support import fake_provider, stripe_account
 from tests.support.built_in_provider import serving_provider
 from tests.support.fake_provider import FakeProvider
@@ -50,7 +50,7 @@ class Contract:
     provider: PaymentProvider
     pay: Callable[[str], Awaitable[None]]
     dispute: Callable[[str], Awaitable[None]]
-    decide: Callable[[str, DisputeStatus], Awaitable[None]]
+    decide_dispute: Callable[[str, DisputeStatus], Awaitable[None]]
     sign: Callable[[datetime, bytes], tuple[bytes, str]]
     header: str = "provider-signature"
     notices: tuple[dict[str, object], dict[str, object]] = (
@@ -65,7 +65,7 @@ class Contract:
     def read(self, signed_at: datetime, *, at: datetime, dispute: bool = False) -> ProviderEvent | None:
         """Read a notice signed at one moment at another."""
         body, header = self.signed(signed_at, dispute=dispute)
-        return self.provider.read_notice({self.header: header}, body, at)
+        return self.provider.parse_webhook({self.header: header}, body, at)
 
     def signed(self, at: datetime, *, dispute: bool = False) -> tuple[bytes, str]:
         """A notice's body and the header that signs it, by the provider's own hand."""
@@ -76,10 +76,10 @@ class Contract:
         return payment if self.keeps_url else replace(payment, url=None)
 
 
-def order(**changed: object) -> Order:
+def order(**changed: object) -> PaymentOrder:
     """What we might ask for; another key each time."""
     number = next(_keys)
-    asked = Order(
+    asked = PaymentOrder(
         key=f"sandbox:payment:{number}",
         money=Money(2500, "USD"),
         description="Förderverein für Löwen 🦁",
@@ -97,7 +97,9 @@ def order(**changed: object) -> Order:
 async def built_in(service: Service) -> AsyncIterator[Contract]:
     """The built-in provider behind its adapter."""
     async with serving_provider(service) as simulator:
-        yield Contract(simulator.provider, simulator.pay, simulator.dispute, simulator.decide, signed_by_us)
+        yield Contract(
+            simulator.provider, simulator.pay_with_card, simulator.open_dispute, simulator.decide_dispute, signed_by_us
+        )
 
 
 @asynccontextmanager
@@ -106,22 +108,22 @@ async def in_memory(service: Service) -> AsyncIterator[Contract]:
     fake = FakeProvider()
 
     async def pay(payment: str) -> None:
-        fake.pay(payment)
+        fake.pay_with_card(payment)
 
     async def dispute(payment: str) -> None:
         left = fake.payments[payment].money.minor
         left -= sum(made.money.minor for of, made in fake.refunds.values() if of == payment)
-        fake.dispute(payment, service.clock.now(), left)
+        fake.open_dispute(payment, service.clock.now(), left)
 
     async def decide(payment: str, outcome: DisputeStatus) -> None:
-        fake.decide(payment, outcome)
+        fake.decide_dispute(payment, outcome)
 
     yield Contract(fake, pay, dispute, decide, signed_by_us)
 
 
 def signed_by_us(at: datetime, body: bytes) -> tuple[bytes, str]:
     """As the built-in provider and the one in memory sign."""
-    return body, signature(SECRET, int(at.timestamp()), body)
+    return body, callback_signature(SECRET, int(at.timestamp()), body)
 
 
 @asynccontextmanager
@@ -129,7 +131,7 @@ async def at_stripe(service: Service) -> AsyncIterator[Contract]:
     """Stripe's adapter on the strict stub."""
     async with serving_stripe(service.clock.now) as (stub, url):
         provider = StripeProvider(
-            Line(KEY, url),
+            StripeConnection(KEY, url),
             webhook_secret=stripe_account.SECRET,
             tariff=Tariff(290, {"USD": 30}),
             mark=MARK,
@@ -137,13 +139,13 @@ async def at_stripe(service: Service) -> AsyncIterator[Contract]:
         )
 
         async def pay(payment: str) -> None:
-            stub.account.pay(payment)
+            stub.account.pay_with_card(payment)
 
         async def dispute(payment: str) -> None:
-            stub.account.dispute(payment)
+            stub.account.open_dispute(payment)
 
         async def decide(payment: str, outcome: DisputeStatus) -> None:
-            stub.account.decide(payment, won=outcome is DisputeStatus.WON)
+            stub.account.decide_dispute(payment, won=outcome is DisputeStatus.WON)
 
         def sign(at: datetime, body: bytes) -> tuple[bytes, str]:
             return stripe_account.signed(body, at)
@@ -309,7 +311,7 @@ class TestPaymentProvider:
         (opened,) = await contract.provider.disputes(made.id)
         assert (opened.status, opened.money, opened.live) == (DisputeStatus.OPEN, Money(2000, "USD"), False)
         assert abs(service.clock.now() - opened.opened_at) < timedelta(minutes=1)
-        await contract.decide(made.id, outcome)
+        await contract.decide_dispute(made.id, outcome)
         assert await contract.provider.disputes(made.id) == [replace(opened, status=outcome)]
         assert (await contract.provider.fetch(made.id)).status is ProviderStatus.SUCCEEDED
 
@@ -319,22 +321,22 @@ class TestPaymentProvider:
         await contract.dispute(made.id)
         with pytest.raises(RefundRefused):
             await contract.provider.refund(made.id, f"{made.id}:open", Money(1, "USD"))
-        await contract.decide(made.id, DisputeStatus.WON)
+        await contract.decide_dispute(made.id, DisputeStatus.WON)
         await contract.provider.refund(made.id, f"{made.id}:won", made.money)
 
     async def test_a_notice_of_a_dispute_says_so(self, contract: Contract, service: Service) -> None:
-        at = service.clock.wall()
+        at = service.clock.real_now()
         event = contract.read(at, at=at, dispute=True)
         assert event is not None
-        assert (event.about, event.payment) == ("dispute", contract.named)
+        assert (event.subject, event.payment) == ("dispute", contract.named)
         other = contract.read(at, at=at)
         assert other is not None
-        assert other.about == "payment"
+        assert other.subject == "payment"
 
     async def test_a_notice_is_read_when_its_signature_is_right_and_fresh(
         self, contract: Contract, service: Service
     ) -> None:
-        at = service.clock.wall()
+        at = service.clock.real_now()
         for aside in (timedelta(), timedelta(seconds=299), -timedelta(seconds=299)):
             event = contract.read(at + aside, at=at)
             told = contract.notices[0]
@@ -348,33 +350,33 @@ class TestPaymentProvider:
 
     @pytest.mark.parametrize("seconds", [-302, 302, 86_400])
     async def test_an_old_notice_is_refused(self, contract: Contract, service: Service, seconds: int) -> None:
-        at = service.clock.wall()
-        with pytest.raises(NoticeRefused):
+        at = service.clock.real_now()
+        with pytest.raises(WebhookRefused):
             contract.read(at + timedelta(seconds=seconds), at=at)
 
     async def test_m5_a_notice_that_was_touched_is_refused(self, contract: Contract, service: Service) -> None:
-        at = service.clock.wall()
+        at = service.clock.real_now()
         body, header = contract.signed(at)
         for place in range(0, len(body), 7):
             touched = body[:place] + bytes([body[place] ^ 1]) + body[place + 1 :]
-            with pytest.raises(NoticeRefused):
-                contract.provider.read_notice({contract.header: header}, touched, at)
+            with pytest.raises(WebhookRefused):
+                contract.provider.parse_webhook({contract.header: header}, touched, at)
         later = header.replace(f"t={int(at.timestamp())}", f"t={int(at.timestamp()) + 1}")
         forged = header[:-1] + ("0" if header[-1] != "0" else "1")
         for wrong in (later, header[:-1], forged, "", "t=1", header.upper(), header + ",v1="):
-            with pytest.raises(NoticeRefused):
-                contract.provider.read_notice({contract.header: wrong}, body, at)
-        with pytest.raises(NoticeRefused):
-            contract.provider.read_notice({}, body, at)
+            with pytest.raises(WebhookRefused):
+                contract.provider.parse_webhook({contract.header: wrong}, body, at)
+        with pytest.raises(WebhookRefused):
+            contract.provider.parse_webhook({}, body, at)
 
     @pytest.mark.parametrize("content", [b"", b"[]", b"null", b"{", b"{}", b'{"id": "tpe_1"}', b"\xff\xfe"])
     async def test_a_signed_notice_that_says_nothing_is_refused(
         self, contract: Contract, service: Service, content: bytes
     ) -> None:
-        at = service.clock.wall()
+        at = service.clock.real_now()
         body, header = contract.sign(at, content)
-        with pytest.raises(NoticeRefused):
-            contract.provider.read_notice({contract.header: header}, body, at)
+        with pytest.raises(WebhookRefused):
+            contract.provider.parse_webhook({contract.header: header}, body, at)
 
 
 class TestAnswersOfTheAdapter:

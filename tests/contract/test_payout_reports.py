@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from almoner.adapters.payments_stripe import StripeProvider
-from almoner.adapters.stripe_line import Line
+from almoner.adapters.stripe_line import StripeConnection
 from almoner.giving.accounting.settlements.domain import LineKind
-from almoner.giving.accounting.settlements.ports import PayoutReports
+from almoner.giving.accounting.settlements.ports import PayoutReportSource
 from almoner.giving.checkout.payments.domain import ProviderFailure, Tariff
 from almoner.kit.money import Money
 from tests.contract.test_payment_provider import order
@@ -28,7 +28,7 @@ class Contract:
     ``refund``: all of it goes back; ``pay_out``: what there is goes to our bank, the payout's reference.
     """
 
-    reports: PayoutReports
+    reports: PayoutReportSource
     pay: Callable[[int], Awaitable[str]]
     refund: Callable[[str], None]
     pay_out: Callable[[], str]
@@ -38,21 +38,21 @@ class Contract:
 async def at_stripe(service: Service) -> AsyncIterator[Contract]:
     """Stripe's adapter on the strict stub."""
     async with serving_stripe(service.clock.now) as (stub, url):
-        line = Line(KEY, url, retries=0)
+        line = StripeConnection(KEY, url, retries=0)
         provider = StripeProvider(
             line, webhook_secret=stripe_account.SECRET, tariff=Tariff(290), mark=MARK, pages_url=url
         )
 
         async def pay(amount: int) -> str:
             made = await provider.create(order(money=Money(amount, "USD")))
-            stub.account.pay(made.id)
+            stub.account.pay_with_card(made.id)
             return made.id
 
         def refund(payment: str) -> None:
             stub.account.new_refund({"payment_intent": stub.account.sessions[payment]["payment_intent"]})
 
         try:
-            yield Contract(provider.reports(), pay, refund, lambda: str(stub.account.pay_out()["id"]))
+            yield Contract(provider.payout_reports(), pay, refund, lambda: str(stub.account.pay_out()["id"]))
         finally:
             await provider.close()
 
@@ -65,7 +65,7 @@ async def contract(request: pytest.FixtureRequest, service: Service) -> AsyncIte
 
 
 def test_the_contract_asks_for_all_that_the_port_has() -> None:
-    port = {name for name in vars(PayoutReports) if not name.startswith("_")}
+    port = {name for name in vars(PayoutReportSource) if not name.startswith("_")}
     text = Path(__file__).read_text("utf-8")
     assert {name for name in port if f"reports.{name}" not in text} == set()
 
@@ -77,13 +77,13 @@ class TestPayoutReports:
         first, second = await contract.pay(2500), await contract.pay(4000)
         contract.refund(first)
         reference = contract.pay_out()
-        made = await contract.reports.report(reference)
+        made = await contract.reports.fetch_report(reference)
         assert (made.provider, made.reference, made.currency) == (contract.reports.name, reference, "USD")
         assert sorted((line.kind, line.payment, line.gross.minor) for line in made.lines) == sorted(
             [(LineKind.PAYMENT, first, 2500), (LineKind.REFUND, first, 2500), (LineKind.PAYMENT, second, 4000)]
         )
         assert all(line.fee.minor >= 0 for line in made.lines)
-        assert await contract.reports.report(reference) == made, "the same as often as it is asked for"
+        assert await contract.reports.fetch_report(reference) == made, "the same as often as it is asked for"
 
     async def test_what_arrived_since_is_told_oldest_first(self, contract: Contract, service: Service) -> None:
         found = []
@@ -92,10 +92,10 @@ class TestPayoutReports:
             found.append(contract.pay_out())
             service.clock.advance(timedelta(days=1))
         since = service.clock.now() - timedelta(days=3)
-        assert await contract.reports.paid_out(since) == found
-        assert await contract.reports.paid_out(service.clock.now() + timedelta(days=7)) == []
+        assert await contract.reports.list_payouts(since) == found
+        assert await contract.reports.list_payouts(service.clock.now() + timedelta(days=7)) == []
 
     @pytest.mark.parametrize("reference", ["po_nowhere", "../charges", "po_\u0661"])
     async def test_an_unknown_payout_is_a_failure(self, contract: Contract, reference: str) -> None:
         with pytest.raises(ProviderFailure):
-            await contract.reports.report(reference)
+            await contract.reports.fetch_report(reference)

@@ -13,11 +13,11 @@ from pathlib import Path
 import pytest
 from obstore.store import MemoryStore
 
-from almoner.adapters.scanner_clamd import Clamd
+from almoner.adapters.scanner_clamd import ClamdScanner
 from almoner.adapters.storage_objects import ObjectStorage, open_storage
-from almoner.platform.crypto import SealBroken, Vault
-from almoner.platform.files.storage import SEGMENT, BlobMissing, Blobs, Storage, StorageAway
-from almoner.validation.applications.documents.ports import NoScanner, Scanner, ScannerDown
+from almoner.platform.crypto import DecryptionFailed, Vault
+from almoner.platform.files.storage import SEGMENT, BlobMissing, Blobs, Storage, StorageUnavailable
+from almoner.validation.applications.documents.ports import NoScanner, Scanner, ScannerUnavailable
 from tests.support import clamd
 
 Make = Callable[[Path], Storage]
@@ -81,14 +81,14 @@ async def test_nothing_is_altered_moved_or_cut_off_unseen(storage: Storage, blob
     ):
         await storage.remove(key)
         await storage.put(key, pieces(changed))
-        with pytest.raises(SealBroken):
+        with pytest.raises(DecryptionFailed):
             await whole(blobs.read(key))
     await storage.put("0" * 26, pieces(sealed))
-    with pytest.raises(SealBroken):
+    with pytest.raises(DecryptionFailed):
         await whole(blobs.read("0" * 26))
     await storage.remove(key)
     await storage.put(key, pieces(sealed))
-    with pytest.raises(SealBroken):
+    with pytest.raises(DecryptionFailed):
         await whole(Blobs(storage, Vault(bytes(31) + b"x")).read(key))
 
 
@@ -101,9 +101,9 @@ async def test_what_is_removed_is_gone_and_may_be_removed_again(blobs: Blobs) ->
 
 
 async def test_all_are_listed_with_their_age(blobs: Blobs) -> None:
-    assert [listed async for listed in blobs.all()] == []
+    assert [listed async for listed in blobs.list_blobs()] == []
     keys = {await blobs.put(BytesIO(b"x")) for _ in range(60)}
-    found = {listed.key: listed.since async for listed in blobs.all()}
+    found = {listed.key: listed.since async for listed in blobs.list_blobs()}
     assert found.keys() == keys
     assert all(abs(datetime.now(UTC) - since) < timedelta(minutes=1) for since in found.values())
 
@@ -113,9 +113,9 @@ async def test_a_failed_put_leaves_nothing(storage: Storage) -> None:
         yield b"x" * 1000
         raise OSError("the disk of the upload is gone")
 
-    with pytest.raises(StorageAway):
+    with pytest.raises(StorageUnavailable):
         await storage.put("0" * 26, breaks_off())
-    assert [listed async for listed in storage.all()] == []
+    assert [listed async for listed in storage.list_blobs()] == []
 
 
 async def test_a_folder_that_cannot_be_reached_is_away() -> None:
@@ -123,7 +123,7 @@ async def test_a_folder_that_cannot_be_reached_is_away() -> None:
         storage = Blobs(open_storage(None, Path(folder) / "in"), Vault(bytes(32)))
         (Path(folder) / "in").rmdir()
         (Path(folder) / "in").touch()
-        with pytest.raises(StorageAway):
+        with pytest.raises(StorageUnavailable):
             await storage.put(BytesIO(b"x"))
 
 
@@ -140,7 +140,7 @@ async def daemon() -> AsyncIterator[clamd.Daemon]:
 
 async def test_u5_a_scanner_tells_the_virus_of_the_tests_from_others(daemon: clamd.Daemon, tmp_path: Path) -> None:
     async with clamd.running(str(tmp_path / "clamd")) as local:
-        for scanner, seen in ((Clamd(daemon.url), daemon), (Clamd(f"clamd://{tmp_path}/clamd"), local)):
+        for scanner, seen in ((ClamdScanner(daemon.url), daemon), (ClamdScanner(f"clamd://{tmp_path}/clamd"), local)):
             assert await scanner.scan(pieces(b"x" * 100_000, b"y")) is None
             assert await scanner.scan(pieces(b"x" + clamd.EICAR[:10], clamd.EICAR[10:])) == "Eicar-Test-Signature"
             assert await scanner.scan(pieces()) is None
@@ -152,15 +152,15 @@ async def test_u5_a_scanner_tells_the_virus_of_the_tests_from_others(daemon: cla
 )
 async def test_u5_a_scanner_that_does_not_say_clean_has_not_scanned(daemon: clamd.Daemon, answer: bytes) -> None:
     daemon.answer = answer
-    with pytest.raises(ScannerDown):
-        await Clamd(daemon.url).scan(pieces(b"x"))
+    with pytest.raises(ScannerUnavailable):
+        await ClamdScanner(daemon.url).scan(pieces(b"x"))
 
 
 async def test_u5_a_scanner_that_is_away_is_down(tmp_path: Path) -> None:
     async with clamd.running() as gone:
         pass
-    scanners: tuple[Scanner, ...] = (Clamd(gone.url), Clamd(f"clamd://{tmp_path}/nobody"))
+    scanners: tuple[Scanner, ...] = (ClamdScanner(gone.url), ClamdScanner(f"clamd://{tmp_path}/nobody"))
     for scanner in scanners:
-        with pytest.raises(ScannerDown):
+        with pytest.raises(ScannerUnavailable):
             await scanner.scan(pieces(b"x"))
     assert await NoScanner().scan(pieces(b"x")) is None

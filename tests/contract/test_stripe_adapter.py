@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from almoner.adapters.payments_stripe import StripeProvider
-from almoner.adapters.stripe_line import Line
+from almoner.adapters.stripe_line import StripeConnection
 from almoner.giving.checkout.payments.domain import NoSuchPayment, ProviderFailure, Tariff
 from almoner.kit.money import Money
 from tests.support.client import Client
@@ -81,7 +81,7 @@ async def answering(body: bytes, status: int = 200) -> AsyncIterator[StripeProvi
 @asynccontextmanager
 async def speaking_to(url: str) -> AsyncIterator[StripeProvider]:
     """The adapter alone."""
-    provider = StripeProvider(Line(KEY, url, retries=0), webhook_secret=SECRET, tariff=Tariff(0), mark=MARK)
+    provider = StripeProvider(StripeConnection(KEY, url, retries=0), webhook_secret=SECRET, tariff=Tariff(0), mark=MARK)
     try:
         yield provider
     finally:
@@ -137,7 +137,7 @@ async def test_i6_a_refund_is_made_once_however_late_it_is_asked_again(
         giving = await stripe.open_session(api)
         await giving.giving.begin()
         number = giving.session["id"]
-        intent = stripe.account.pay(number)["id"]
+        intent = stripe.account.pay_with_card(number)["id"]
         money = Money(minor, "USD")
         made = await stripe.provider.refund(number, "sandbox:giftrefund:late", money)
         for _ in range(others):  # newer ones, so that ours is on the second page

@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator
 import pytest
 
 from almoner.adapters.payments_stripe import StripeProvider
-from almoner.adapters.stripe_line import Line
+from almoner.adapters.stripe_line import StripeConnection
 from almoner.giving.checkout.payments.domain import ProviderFailure, Tariff
 from almoner.kit.time import SystemClock
 from tests.support import stripe_account
@@ -34,12 +34,12 @@ def paid_out(stub: StripeStub) -> str:
                 "metadata": {"almoner": str(place), "almoner_deployment": MARK},
             }
         )
-        stub.account.pay(made["id"])
+        stub.account.pay_with_card(made["id"])
     return str(stub.account.pay_out()["id"])
 
 
 def provider_at(url: str, retries: int) -> StripeProvider:
-    line = Line(KEY, url, retries=retries)
+    line = StripeConnection(KEY, url, retries=retries)
     return StripeProvider(line, webhook_secret=stripe_account.SECRET, tariff=Tariff(290), mark=MARK, pages_url=url)
 
 
@@ -48,7 +48,7 @@ async def test_m7_a_call_too_many_is_made_again_after_a_moment(stub: tuple[Strip
     payout = paid_out(stripe)
     stripe.faults.often = 30
     provider = provider_at(url, retries=2)
-    report = await provider.reports().report(payout)
+    report = await provider.payout_reports().fetch_report(payout)
     await provider.close()
     assert len(report.lines) == LINES
     assert {line.payment for line in report.lines} == set(stripe.account.sessions)
@@ -60,13 +60,13 @@ async def test_m7_a_report_goes_on_where_too_many_calls_ended_it(stub: tuple[Str
     stripe, url = stub
     payout = paid_out(stripe)
     provider = provider_at(url, retries=0)
-    reports = provider.reports()
+    reports = provider.payout_reports()
     for _ in range(2):
         stripe.faults.left = 50
         with pytest.raises(ProviderFailure):
-            await reports.report(payout)
+            await reports.fetch_report(payout)
     stripe.faults.left = 50
-    report = await reports.report(payout)
+    report = await reports.fetch_report(payout)
     await provider.close()
     assert len(report.lines) == LINES
     assert LINES <= stripe.calls[NAMES] <= LINES + 2 * 16  # those that were under way when it was refused

@@ -20,7 +20,7 @@ NOTE = "The letter of the IRS of 3 March, case 7"
 async def service(empty_database: TestDatabase) -> AsyncIterator[Service]:
     """A service of its own that lives in the time of the commands."""
     async with serving(empty_database) as made:
-        made.clock.advance_to(made.clock.wall())
+        made.clock.advance_to(made.clock.real_now())
         yield made
 
 

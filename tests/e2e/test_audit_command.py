@@ -117,9 +117,9 @@ async def test_v8_an_export_is_checked_with_the_public_key_alone(empty_database:
     assert check()[0] == 0
     vault, ids = service.db.deployment.vault, service.db.deployment.ids
     for sequence, after in ((6, timedelta()), (7, timedelta(days=-1))):  # signed with the key, but another chain
-        head = audit_heads.Head(log.scope, sequence, bytes(32), service.clock.now() + after, b"")
+        head = audit_heads.SignedHead(log.scope, sequence, bytes(32), service.clock.now() + after, b"")
         signature = audit_heads.signing_key(vault).sign(head.line(ids).message())
-        audit_heads.append(folder, ids, [replace(head, signature=signature)])
+        audit_heads.append_heads(folder, ids, [replace(head, signature=signature)])
         assert (check()[0], "contradict each other" in check()[1]) == (1, True)
         log.file.write_bytes(good)
 

@@ -16,10 +16,10 @@ from almoner.giving.accounting.disputes import service as disputes
 from almoner.giving.accounting.refunds import service as refunding
 from almoner.giving.accounting.suspense import service as suspense
 from almoner.giving.checkout.donation_requests import flows as asking
-from almoner.giving.checkout.donation_requests.domain import Unasked
+from almoner.giving.checkout.donation_requests.domain import UninvoicedGroup
 from almoner.giving.disbursing.disbursements import flows as payout_flows
 from almoner.giving.disbursing.disbursements import service as payout_service
-from almoner.giving.disbursing.disbursements.domain import Rules
+from almoner.giving.disbursing.disbursements.domain import DisbursementRules
 from almoner.platform.audit import log as audit
 from almoner.platform.database.transactions import Partner
 from tests.support import bank, bmf, camt, factories, refunds, transfers
@@ -123,7 +123,7 @@ def word(printed: str, name: str) -> str:
 async def world(empty_database: TestDatabase, tmp_path: Path) -> AsyncIterator[World]:
     """A service of its own that lives in the time of the commands."""
     async with serving(empty_database) as service:
-        service.clock.advance_to(service.clock.wall())
+        service.clock.advance_to(service.clock.real_now())
         api = service.client((await service.tenant()).secret)
         made = World(service, tmp_path, api)
         await made.open()
@@ -268,7 +268,7 @@ async def settlements_and_held_money(world: World) -> None:
     named = await transfers.reference(giving)
     await transfers.stated(giving, transfers.came("AUDIT-3", 2400, named), reference="AUDIT-3")
     async with world.service.db.write() as tx:
-        [short] = await suspense.with_reference(tx, named)
+        [short] = await suspense.lock_by_reference(tx, named)
     await world.does("unallocated-payments", "apply", world.text("heldpayment", short.id), *NOTE)
     for what in ("mark-sent", "mark-failed", "retry"):
         gift = await factories.donation(world.service, world.api)
@@ -305,7 +305,7 @@ async def settlements_and_held_money(world: World) -> None:
 async def donation_requests(world: World) -> None:
     await factories.direct(world.service, world.api, amount=1000)
     world.service.clock.advance(days=32)
-    await asking.invoice_partner(world.service.db, Unasked((await _partner(world)).id, "USD"), now_asked=True)
+    await asking.invoice_partner(world.service.db, UninvoicedGroup((await _partner(world)).id, "USD"), now_asked=True)
     [request] = data(await world.api.get("/v1/donation-requests"))
     transfer = ("--bank-reference", "TX-AUDITED")
     printed = await world.does("donation-requests", "record-payment", request["reference"], "12.00", "USD", *transfer)
@@ -316,7 +316,7 @@ async def donation_requests(world: World) -> None:
     _, listed = await world.typed("donation-requests", "overpayments")
     held = next(word for word in listed.split() if "requestpayment_" in word)
     await factories.direct(world.service, world.api, amount=150)
-    await asking.invoice_partner(world.service.db, Unasked((await _partner(world)).id, "USD"), now_asked=True)
+    await asking.invoice_partner(world.service.db, UninvoicedGroup((await _partner(world)).id, "USD"), now_asked=True)
     other = data(await world.api.get("/v1/donation-requests"))[0]["reference"]
     assert await world.does("donation-requests", "apply-overpayment", held, other, *NOTE) == (
         f"1.50 USD has been applied to {other}.\n"
@@ -477,12 +477,12 @@ async def payouts_and_reassignments(world: World) -> None:
     await settled(service, api, nonprofit)
     await world.does("disbursements", "hold", nonprofit, *NOTE)
     await world.does("disbursements", "release", nonprofit, *NOTE, other=True)
-    await payout_flows.collect_all(service.db, Rules())
+    await payout_flows.collect_all_batches(service.db, DisbursementRules())
     [payout] = await payouts(api, organisationId=nonprofit)
     id_ = service.db.deployment.ids.parse("disbursement", payout["id"])
     assert id_ is not None
     async with service.db.write() as tx:
-        await payout_service.send(tx, id_, Rules())  # as in production, where a person confirms
+        await payout_service.send_batch(tx, id_, DisbursementRules())  # as in production, where a person confirms
     await accounts_and_bank_files(world, nonprofit)
     await world.does("disbursements", "remittance", payout["id"], "--pdf", str(world.home / "remittance.pdf"))
     await world.does("disbursements", "confirm", payout["id"])

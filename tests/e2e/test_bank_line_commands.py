@@ -24,7 +24,7 @@ from tests.support.transfers import came
 async def service(empty_database: TestDatabase) -> AsyncIterator[Service]:
     """A service of its own that lives in the time of the commands."""
     async with serving(empty_database) as made:
-        made.clock.advance_to(made.clock.wall())
+        made.clock.advance_to(made.clock.real_now())
         yield made
 
 
@@ -54,7 +54,7 @@ async def heard(almoner: Type, folder: Path, *entries: Entry, name: str = "S1") 
 async def line(service: Service, name: str) -> str:
     """A line as officers name it, by the bank's name of it."""
     async with service.db.read() as tx:
-        found = await bank_lines.newest(tx, 100, every=True)
+        found = await bank_lines.newest_lines(tx, 100, every=True)
         return next(tx.ids.text("bankline", one.id) for one in found if one.movement.reference == name)
 
 

@@ -30,7 +30,7 @@ HAND = TESTS / "data" / "registers_by_hand"
 
 async def test_a_mapping_file_stands_in_the_place_of_a_format(empty_database: TestDatabase, tmp_path: Path) -> None:
     async with serving(empty_database) as service:
-        service.clock.advance_to(service.clock.wall())
+        service.clock.advance_to(service.clock.real_now())
         typed = in_process(service, tmp_path, await operator(service, "administrator"))
         status, printed = await typed(
             "registers", "import", str(MAPPING), str(HAND / "npo_like.csv"), "--as-of", "2026-03-01"
@@ -75,7 +75,7 @@ async def test_a_mapping_brings_its_registry_with_it(empty_database: TestDatabas
     table = tmp_path / "2026-03-01.csv"
     table.write_text("No,Name\n123,Invented Fund\n124,Other Fund\n")
     async with serving(empty_database) as service:
-        service.clock.advance_to(service.clock.wall())
+        service.clock.advance_to(service.clock.real_now())
         typed = in_process(service, tmp_path, await operator(service, "administrator"))
         status, printed = await typed("registers", "import", str(own), str(table))
         assert (status, "Loaded 2 rows" in printed) == (0, True), printed

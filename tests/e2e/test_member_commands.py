@@ -10,7 +10,7 @@ from almoner.access.credentials import service as credentials
 from almoner.access.credentials.service import authenticators, recovery
 from almoner.access.members import service as members
 from almoner.access.people import service as people
-from almoner.access.people.domain import Person, members_of, profile_of
+from almoner.access.people.domain import Person, member_realm, build_profile
 from almoner.access.sign_ins import service as sign_ins
 from almoner.access.sign_ins.domain import Browser
 from almoner.access.sign_ins.service import links
@@ -34,7 +34,7 @@ def partner(service: Service, tenant: Tenant) -> str:
 async def found(service: Service, tenant: Tenant, name: str) -> Person | None:
     """The member with a user name."""
     async with service.db.read() as tx:
-        return await people.find_by_name(tx, members_of(tenant.partner), name)
+        return await people.find_by_name(tx, member_realm(tenant.partner), name)
 
 
 async def recorded(service: Service, tenant: Tenant) -> list[tuple[str, str, Any]]:
@@ -170,19 +170,19 @@ async def test_who_lost_the_second_factor_signs_in_without_it_once_and_is_told(
     service: Service, tenant: Tenant, almoner: Type, partner: str
 ) -> None:
     async with service.db.write() as tx:
-        person = await people.create(tx, members_of(tenant.partner), profile_of("cleo", email="cleo@example.org"))
-        setup = await authenticators.begin(tx, person, "tests")
-        code = pyotp.TOTP(setup.secret.replace(" ", "")).at(tx.wall)
-        assert await authenticators.confirm(tx, person, code, credentials.themself(tx, person, None))
-        await recovery.make(tx, person, credentials.themself(tx, person, None))
+        person = await people.create(tx, member_realm(tenant.partner), build_profile("cleo", email="cleo@example.org"))
+        setup = await authenticators.begin_setup(tx, person, "tests")
+        code = pyotp.TOTP(setup.secret.replace(" ", "")).at(tx.real_now)
+        assert await authenticators.confirm_setup(tx, person, code, credentials.own_audit_context(tx, person, None))
+        await recovery.create_codes(tx, person, credentials.own_audit_context(tx, person, None))
         entered = await sign_ins.begin(tx, person, "password_totp", Browser("192.0.2.1"))
     status, printed = await almoner("members", "reset-second-factor", partner, "cleo")
     assert status == 0, printed
     assert "token=" not in printed, "the mailbox is a part of the proof"
     async with service.db.read() as tx:
-        left = await credentials.factors(tx, person)
+        left = await credentials.get_factors(tx, person)
         assert (left.second, left.recovery_codes) == (False, 0)
-        assert await sign_ins.find(tx, person.realm, entered.secret) is None
+        assert await sign_ins.find_by_secret(tx, person.realm, entered.secret) is None
         kinds = await tx.fetch(
             "select payload ->> 'kind' as kind from job where kind = 'letters.send' and payload ->> 'person' = $1",
             str(person.id),

@@ -18,7 +18,7 @@ from tests.support.terminal import Operator, Type, in_process, operator
 async def service(empty_database: TestDatabase) -> AsyncIterator[Service]:
     """A service of its own that lives in the time of the commands."""
     async with serving(empty_database) as made:
-        made.clock.advance_to(made.clock.wall())
+        made.clock.advance_to(made.clock.real_now())
         yield made
 
 
@@ -56,7 +56,7 @@ async def test_m6_a_person_sees_held_money_and_sends_it_back(
         0,
         f"{name} is refunding.\n",
     )
-    service.clock.advance_to(service.clock.wall())
+    service.clock.advance_to(service.clock.real_now())
     await work(giving)
     assert (await held(giving)).decided_by == olive.id
     assert name not in (await almoner("unallocated-payments", "list"))[1]

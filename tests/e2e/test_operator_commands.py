@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 import almoner
-from almoner.access.credentials.domain import By
+from almoner.access.credentials.domain import AuditContext
 from almoner.access.operators import service as operators
-from almoner.access.operators.domain import life
+from almoner.access.operators.domain import token_lifetime
 from almoner.access.people import service as people
 from almoner.access.people.domain import OPERATORS
 from almoner.platform.audit import log as audit
@@ -32,7 +32,7 @@ NO_TOKEN = "This command needs an operator token: set ALMONER_OPERATOR_TOKEN, or
 async def service(empty_database: TestDatabase) -> AsyncIterator[Service]:
     """A service of its own, without operators, that lives in the time of the commands."""
     async with serving(empty_database) as made:
-        made.clock.advance_to(made.clock.wall())
+        made.clock.advance_to(made.clock.real_now())
         yield made
 
 
@@ -40,7 +40,7 @@ async def service(empty_database: TestDatabase) -> AsyncIterator[Service]:
 async def careful(service: Service) -> None:
     """Approvals and releases take two."""
     async with service.db.write() as tx:
-        await operators.set_takes_two(tx, BY, required=True)
+        await operators.set_dual_control(tx, BY, required=True)
 
 
 async def audited(service: Service, scope: Any = audit.DEPLOYMENT) -> list[tuple[str, str]]:
@@ -53,8 +53,10 @@ async def token_of(service: Service, operator_id: str, name: str, days: int = 90
     """What an operator makes at /operator/tokens."""
     async with service.db.write() as tx:
         person = await people.get(tx, OPERATORS, uuid_of(service, "operator", operator_id))
-        by = By(Actor("operator", operator_id), None)
-        return Operator(operator_id, name, (await operators.make_token(tx, by, person, "short", life(days)))[1])
+        by = AuditContext(Actor("operator", operator_id), None)
+        return Operator(
+            operator_id, name, (await operators.create_token(tx, by, person, "short", token_lifetime(days)))[1]
+        )
 
 
 def word(printed: str, name: str) -> str:
@@ -121,7 +123,7 @@ async def test_a_token_that_opens_nothing_is_refused_in_one_line(service: Servic
         assert (status, why in told, told.count("\n")) == (1, True, 1), told
         assert who.token not in told
     async with service.db.write() as tx:
-        person, token = await operators.known_by(tx, bo.token)
+        person, token = await operators.authenticate(tx, bo.token)
         assert token.last_used_at is not None
     assert (await hers("operators", "deactivate", bo.id))[1] == f"Bo ({bo.id}) has been deactivated.\n"
     status, told = await his("disbursements", "run")

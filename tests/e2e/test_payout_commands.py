@@ -22,7 +22,7 @@ from tests.support.terminal import Operator, Type, in_process, operator, termina
 async def service(empty_database: TestDatabase) -> AsyncIterator[Service]:
     """A service of its own that lives in the time of the commands."""
     async with serving(empty_database) as made:
-        made.clock.advance_to(made.clock.wall())
+        made.clock.advance_to(made.clock.real_now())
         yield made
 
 
@@ -56,7 +56,7 @@ async def provider_payment(service: Service, donation: str) -> str:
 async def findings(service: Service, days: int = 0) -> list[str]:
     """What the self-check says of settlements."""
     service.clock.advance(days=days)
-    outcome = await selfcheck.run(service.db, settlement_checks.checks)
+    outcome = await selfcheck.run_selfcheck(service.db, settlement_checks.checks)
     return [finding.check.name for finding in outcome.findings]
 
 

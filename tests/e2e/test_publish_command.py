@@ -6,7 +6,7 @@ from typing import cast
 from uuid import UUID
 
 from almoner.nonprofits.organisations import service as organisations
-from almoner.nonprofits.organisations.domain import NumberTaken
+from almoner.nonprofits.organisations.domain import RegistryNumberTaken
 from tests.support.client import Client, data
 from tests.support.service import Service
 from tests.support.terminal import terminal
@@ -73,7 +73,7 @@ async def test_of_two_published_at_once_one_is_refused_in_words(service: Service
             await organisations.publish(tx, cast("UUID", both[1]))
 
     done = await asyncio.gather(first(), second(), return_exceptions=True)
-    assert [type(one) for one in done] == [type(None), NumberTaken]
+    assert [type(one) for one in done] == [type(None), RegistryNumberTaken]
 
 
 async def test_it_takes_a_reviewer(service: Service, api: Client, other: Client, tmp_path: Path) -> None:

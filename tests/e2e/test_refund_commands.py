@@ -19,7 +19,7 @@ from tests.support.terminal import Operator, Type, in_process, operator
 async def service(empty_database: TestDatabase) -> AsyncIterator[Service]:
     """A service of its own that lives in the time of the commands."""
     async with serving(empty_database) as made:
-        made.clock.advance_to(made.clock.wall())
+        made.clock.advance_to(made.clock.real_now())
         yield made
 
 
@@ -55,7 +55,7 @@ async def test_an_officer_sends_a_gift_back_in_parts(
     status, listed = await almoner("refunds", "list")
     for fact in (name, made["id"], "10.00 USD", "test", "pending"):
         assert fact in listed
-    service.clock.advance_to(service.clock.wall())
+    service.clock.advance_to(service.clock.real_now())
     await service.drain()
     assert name not in (await almoner("refunds", "list"))[1]
     assert name in (await almoner("refunds", "list", "--all"))[1]

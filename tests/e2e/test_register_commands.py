@@ -16,7 +16,7 @@ ROWS = bodies(30)
 @pytest.fixture
 async def alone(empty_database: TestDatabase) -> AsyncIterator[Service]:
     async with serving(empty_database) as service:
-        service.clock.advance_to(service.clock.wall())
+        service.clock.advance_to(service.clock.real_now())
         yield service
 
 

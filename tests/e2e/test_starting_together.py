@@ -15,8 +15,8 @@ import pytest
 
 from almoner.cli.local import DATABASE
 from almoner.platform.database import postgres
-from almoner.platform.database.postgres import Server
-from almoner.platform.database.programs import Account, Programs
+from almoner.platform.database.postgres import PostgresServer
+from almoner.platform.database.programs import OsAccount, PostgresPrograms
 from tests.support import cluster
 from tests.support.eventually import eventually
 from tests.support.figures import Figures
@@ -64,7 +64,7 @@ def _started(data_dir: Path, *commands: str) -> Iterator[list[Started]]:
                 one.printed()
 
 
-async def _live(server: Server, started: list[Started]) -> bool:
+async def _live(server: PostgresServer, started: list[Started]) -> bool:
     """Whether each has said in the database that it lives."""
     if ended := [one.printed() for one in started if one.process.poll() is not None]:
         pytest.fail("\n".join(ended))
@@ -83,12 +83,12 @@ def _ready(one: Started) -> bool:
     return httpx.get(f"http://localhost:{one.port}/readyz").status_code == 200
 
 
-def _postmaster(server: Server) -> int:
+def _postmaster(server: PostgresServer) -> int:
     (file,) = server.home.glob("pg*/postmaster.pid")
     return int(file.read_text().splitlines()[0])
 
 
-def _runs_again(server: Server, killed: int) -> bool:
+def _runs_again(server: PostgresServer, killed: int) -> bool:
     with suppress(ValueError, IndexError, FileNotFoundError):  # while the file is written anew
         return _postmaster(server) != killed
     return False
@@ -98,7 +98,7 @@ async def test_all_that_start_at_the_same_moment_live_and_start_a_killed_databas
     with _started(fresh, "migrate", "migrate") as migrations:
         printed = [one.printed() for one in migrations]
     assert [one.process.returncode for one in migrations] == [0, 0], printed
-    with postgres.running(fresh) as server, _started(fresh, "serve", "worker", "worker") as started:
+    with postgres.running_server(fresh) as server, _started(fresh, "serve", "worker", "worker") as started:
         await eventually(lambda: _live(server, started), within=_SECONDS)
         await eventually(lambda: _ready(started[0]), within=_SECONDS)
         killed = _postmaster(server)
@@ -118,7 +118,7 @@ async def test_all_that_start_at_the_same_moment_live_and_start_a_killed_databas
 async def test_whole_sandboxes_start_beside_each_other_in_fresh_folders(fresh: Path, figures: Figures) -> None:
     for number in range(figures.count(1, 10)):
         data_dir = fresh / str(number)
-        with postgres.running(data_dir) as server, _started(data_dir, "run", "run", "run") as started:
+        with postgres.running_server(data_dir) as server, _started(data_dir, "run", "run", "run") as started:
             await eventually(partial(_live, server, started), within=_SECONDS)
 
 
@@ -126,7 +126,7 @@ def test_a_copy_of_the_programs_that_lacks_a_file_is_made_anew(tmp_path: Path) -
     (tmp_path / "given" / "bin").mkdir(parents=True)
     for name in ("postgres", "initdb", "share"):
         (tmp_path / "given" / "bin" / name).write_text(name)
-    given = Programs(tmp_path / "given" / "bin", 17, "17.0", tmp_path / "given", (".",))
+    given = PostgresPrograms(tmp_path / "given" / "bin", 17, "17.0", tmp_path / "given", (".",))
     out_of_reach = _OutOfReach(uid=0, gid=0, dropped=False)
     copy = given.within_reach(out_of_reach, tmp_path / "shelter").folder
     (copy / "share").unlink()
@@ -135,6 +135,6 @@ def test_a_copy_of_the_programs_that_lacks_a_file_is_made_anew(tmp_path: Path) -
     assert (copy / "share").read_text() == "share"
 
 
-class _OutOfReach(Account):
-    def reaches(self, path: Path) -> bool:
+class _OutOfReach(OsAccount):
+    def can_reach(self, path: Path) -> bool:
         return False

@@ -7,7 +7,7 @@ from uuid import UUID
 import pytest
 
 from almoner.platform.database.transactions import Partner
-from almoner.screening.screenings.domain import Asked, Result, ScreenedSubject
+from almoner.screening.screenings.domain import SubjectDetails, ScreeningResult, ScreenedSubject
 from almoner.screening.screenings.service import Screener
 from almoner.validation.ongoing.matches import service as matches
 from tests.support.database import TestDatabase
@@ -22,7 +22,7 @@ OWN = "key,kind,name,category\n7,organisation,Hate Circle of Casper,hateSpeech\n
 @pytest.fixture
 async def alone(empty_database: TestDatabase) -> AsyncIterator[Service]:
     async with serving(empty_database) as service:
-        service.clock.advance_to(service.clock.wall())
+        service.clock.advance_to(service.clock.real_now())
         yield service
 
 
@@ -31,10 +31,10 @@ async def typed(alone: Service, tmp_path: Path) -> Type:
     return in_process(alone, tmp_path, await operator(alone, "administrator", "reviewer"))
 
 
-async def compared(service: Service, partner: Partner) -> Result:
+async def compared(service: Service, partner: Partner) -> ScreeningResult:
     screener, who = Screener(), ScreenedSubject("organisation", UUID(int=1), partner.id)
-    asked = Asked("organisation", ("Al-Masjed Al-Aqsa Charity Foundation, Inc.",), ("USA",))
-    return await screener.comparing(service.db, lambda tx: matches.look(tx, screener, who, asked, watch=True))
+    asked = SubjectDetails("organisation", ("Al-Masjed Al-Aqsa Charity Foundation, Inc.",), ("USA",))
+    return await screener.run_with_lists(service.db, lambda tx: matches.screen(tx, screener, who, asked, watch=True))
 
 
 async def test_lists_at_the_terminal(typed: Type, tmp_path: Path) -> None:

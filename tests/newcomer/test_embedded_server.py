@@ -10,7 +10,7 @@ import asyncpg
 import pytest
 
 from almoner.platform.database import postgres
-from almoner.platform.database.postgres import Server
+from almoner.platform.database.postgres import PostgresServer
 from almoner.platform.database.programs import DatabaseUnavailable
 from tests.newcomer.clones import lengthen
 from tests.support.running import folder
@@ -25,12 +25,12 @@ def data() -> Iterator[Path]:
         yield made / "var"
 
 
-def _postmaster(server: Server) -> int:
+def _postmaster(server: PostgresServer) -> int:
     (file,) = server.home.glob("pg*/postmaster.pid")
     return int(file.read_text().splitlines()[0])
 
 
-async def _remember(server: Server, number: int) -> None:
+async def _remember(server: PostgresServer, number: int) -> None:
     connection = await asyncpg.connect(server.superuser_url())
     try:
         await connection.execute("create table if not exists kept (number int)")
@@ -39,7 +39,7 @@ async def _remember(server: Server, number: int) -> None:
         await connection.close()
 
 
-async def _remembered(server: Server) -> list[int]:
+async def _remembered(server: PostgresServer) -> list[int]:
     connection = await asyncpg.connect(server.superuser_url())
     try:
         return [row["number"] for row in await connection.fetch("select number from kept order by number")]
@@ -49,19 +49,19 @@ async def _remembered(server: Server) -> list[int]:
 
 @pytest.mark.parametrize("installation", INSTALLATIONS, ids=lambda path: path.parts[4] if path else "wheel")
 async def test_it_keeps_the_rows_over_stops_and_kills_of_the_server(data: Path, installation: Path | None) -> None:
-    with postgres.running(data, installation) as server:
+    with postgres.running_server(data, installation) as server:
         await _remember(server, 1)
-    with postgres.running(data, installation) as server:
+    with postgres.running_server(data, installation) as server:
         await _remember(server, 2)
         os.kill(_postmaster(server), signal.SIGKILL)  # a zombie now: it is our child, and nobody waits for it
-        with postgres.running(data, installation) as again:
+        with postgres.running_server(data, installation) as again:
             assert await _remembered(again) == [1, 2]
-    with postgres.running(data, installation) as server:
+    with postgres.running_server(data, installation) as server:
         assert await _remembered(server) == [1, 2]
 
 
 async def test_it_finds_letters_of_every_script(data: Path) -> None:
-    with postgres.running(data) as server:
+    with postgres.running_server(data) as server:
         connection = await asyncpg.connect(server.superuser_url())
         try:
             await connection.execute("create extension pg_trgm")
@@ -73,22 +73,22 @@ async def test_it_finds_letters_of_every_script(data: Path) -> None:
 
 
 async def test_a_stranger_with_the_number_of_the_dead_server_does_no_harm(data: Path) -> None:
-    with postgres.running(data) as server:
+    with postgres.running_server(data) as server:
         await _remember(server, 1)
         (file,) = server.home.glob("pg*/postmaster.pid")
         lines = file.read_text().splitlines()
     file.write_text("\n".join([str(os.getppid()), *lines[1:]]) + "\n")
-    with postgres.running(data) as server:
+    with postgres.running_server(data) as server:
         assert _postmaster(server) != os.getppid()
         assert await _remembered(server) == [1]
 
 
 async def test_the_last_of_its_users_stops_it(data: Path) -> None:
-    with postgres.running(data) as first:
-        with postgres.running(data) as second:
+    with postgres.running_server(data) as first:
+        with postgres.running_server(data) as second:
             assert second == first
             with pytest.raises(DatabaseUnavailable, match="stop it first"):
-                postgres.retire(data)
+                postgres.stop_leftover_server(data)
         await _remember(first, 1)
         number = _postmaster(first)
     with pytest.raises(ProcessLookupError):
@@ -97,7 +97,7 @@ async def test_the_last_of_its_users_stops_it(data: Path) -> None:
 
 
 def test_nobody_else_may_enter(data: Path) -> None:
-    with postgres.running(data) as server:
+    with postgres.running_server(data) as server:
         for path in (server.sockets, *server.home.glob("pg[0-9][0-9]")):
             assert stat.S_IMODE(path.stat().st_mode) == 0o700
         (password,) = server.home.glob("pg*.password")
@@ -105,12 +105,12 @@ def test_nobody_else_may_enter(data: Path) -> None:
 
 
 async def test_wrong_passwords_are_refused(data: Path) -> None:
-    with postgres.running(data) as server, pytest.raises(asyncpg.InvalidPasswordError):
+    with postgres.running_server(data) as server, pytest.raises(asyncpg.InvalidPasswordError):
         await asyncpg.connect(server.url(postgres.SUPERUSER, "guess", "postgres"))
 
 
 async def test_long_paths_work(data: Path) -> None:
-    with postgres.running(lengthen(data, 200)) as server:
+    with postgres.running_server(lengthen(data, 200)) as server:
         await _remember(server, 1)
         assert len(str(server.sockets / ".s.PGSQL.5432")) < 104  # the shortest limit there is, of macOS
 
@@ -118,6 +118,6 @@ async def test_long_paths_work(data: Path) -> None:
 def test_a_folder_without_programs_is_told(data: Path) -> None:
     with (
         pytest.raises(DatabaseUnavailable, match=r"ALMONER_PG_BIN is .*, but its program postgres does not run"),
-        postgres.running(data, data),
+        postgres.running_server(data, data),
     ):
         pass

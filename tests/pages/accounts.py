@@ -7,7 +7,7 @@ from typing import Any
 
 from playwright.async_api import Page
 
-from almoner.access.people.domain import Person, Realm, Role, members_of
+from almoner.access.people.domain import Person, Realm, Role, member_realm
 from almoner.access.sign_ins.service import links
 from tests.pages.site import Site, findings
 from tests.support import people
@@ -34,7 +34,7 @@ class Acme:
     async def invite(self, person: Person) -> str:
         """The link of an invitation, from the mailbox."""
         async with self.site.service.db.write() as tx:
-            await links.invite(tx, person)
+            await links.send_invitation(tx, person)
         return await self.mailed("/invitation?")
 
     async def mailed(self, part: str, to: str = AMINA) -> str:
@@ -58,7 +58,7 @@ async def acme(site: Site) -> Acme:
     """A fresh partner."""
     tenant = await site.service.tenant()
     home = f"{site.base_url}/account/{site.service.db.deployment.ids.text('partner', tenant.partner.id)}"
-    return Acme(site, tenant, members_of(tenant.partner), home)
+    return Acme(site, tenant, member_realm(tenant.partner), home)
 
 
 async def sign_in(page: Page, name: str = AMINA, password: str = PASSWORD) -> None:

@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator
 import pytest
 from playwright.async_api import Browser
 
-from almoner.platform.pages.translations import Catalogues
+from almoner.platform.pages.translations import TranslationCatalogues
 from tests.pages import site as sites
 from tests.pages.site import AXE, Site, open_browser, open_site
 from tests.support.database import TestDatabase
@@ -22,7 +22,7 @@ def pytest_configure(config: pytest.Config) -> None:
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     """A way through all pages in every offered language among the long figures, else in one of each kind."""
     if "spoken_language" in metafunc.fixturenames:
-        languages = Catalogues().offered if metafunc.config.getoption("--soak") else KINDS
+        languages = TranslationCatalogues().offered if metafunc.config.getoption("--soak") else KINDS
         metafunc.parametrize("spoken_language", languages)
 
 

@@ -9,10 +9,10 @@ import pytest
 from playwright.async_api import Page, expect
 
 from almoner.platform.pages import formats
-from almoner.platform.pages.translations import Catalogues
+from almoner.platform.pages.translations import TranslationCatalogues
 from tests.pages.site import CHALLENGED, DECLINED, Site, fill, findings, pay
 
-CATALOGUES = Catalogues()
+CATALOGUES = TranslationCatalogues()
 Scheme = Literal["light", "dark"]
 SCHEMES: list[Scheme] = ["light", "dark"]
 
@@ -176,7 +176,7 @@ async def test_h8_the_whole_gift_by_keyboard_at_320_px(site: Site, spoken_langua
         await expect(page.get_by_label(spoken.text("give.amount.other"))).to_be_checked()
         await type_into(
             page,
-            ("#typed", formats.plain(3330, "USD", spoken.locale)),
+            ("#typed", formats.format_plain_amount(3330, "USD", spoken.locale)),
             ("#first_name", "Amina"),
             ("#last_name", "K"),
             ("#email", "amina@example"),

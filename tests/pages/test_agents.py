@@ -6,11 +6,11 @@ from typing import Any, Literal
 import pytest
 from playwright.async_api import Page, expect
 
-from almoner.platform.pages.translations import Catalogues
+from almoner.platform.pages.translations import TranslationCatalogues
 from tests.pages.site import Site, findings
 from tests.support import agents, factories
 
-LANGUAGES = Catalogues().offered
+LANGUAGES = TranslationCatalogues().offered
 _numbers = count(1)
 
 
@@ -126,7 +126,7 @@ async def test_h8_the_code_is_typed_by_keyboard_alone(site: Site) -> None:
 
 @pytest.mark.parametrize("language", LANGUAGES)
 async def test_h9_every_language_speaks_on_every_page(site: Site, language: str) -> None:
-    spoken = Catalogues().language(language)
+    spoken = TranslationCatalogues().language(language)
     made, mail = await applied(site, language=language)
     assert spoken.text("agent.mail.open") in mail["text"]
     async with site.donor(viewport={"width": 320, "height": 800}) as page:

@@ -6,7 +6,7 @@ from typing import Any, Literal
 import pytest
 from playwright.async_api import BrowserContext, Page, expect
 
-from almoner.platform.pages.translations import Catalogues
+from almoner.platform.pages.translations import TranslationCatalogues
 from tests.pages.site import Site, shortcomings
 from tests.support.applications import PERSON, Form, invited
 from tests.support.client import data
@@ -72,7 +72,7 @@ async def test_h8_a_slip_is_corrected_by_keyboard_without_scripts_on_a_phone(sit
 async def test_h8_axe_finds_nothing_while_something_is_corrected(
     site: Site, axe: None, scheme: Literal["light", "dark"], language: str
 ) -> None:
-    spoken = Catalogues().language(language)
+    spoken = TranslationCatalogues().language(language)
     form, made = await sent(site, "99-1234603", language)
     async with site.donor(color_scheme=scheme, **PHONE) as page:
         await come_back(page.context, form, site)

@@ -6,7 +6,7 @@ from typing import Any, Literal
 import pytest
 from playwright.async_api import Page, expect
 
-from almoner.platform.pages.translations import Catalogues
+from almoner.platform.pages.translations import TranslationCatalogues
 from almoner.validation.applications.form import submit
 from tests.pages.site import Site, shortcomings
 from tests.support import appeals, factories
@@ -145,7 +145,7 @@ STATES: dict[str, Callable[[Site, str], Awaitable[dict[str, Any]]]] = {
 async def test_h8_axe_finds_nothing_wherever_an_application_stands(
     site: Site, axe: None, scheme: Scheme, language: str
 ) -> None:
-    speech = Catalogues().language(language)
+    speech = TranslationCatalogues().language(language)
     async with site.donor(color_scheme=scheme, **PHONE) as page:
         for state, make in STATES.items():
             made = await make(site, language)

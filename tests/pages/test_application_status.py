@@ -6,14 +6,14 @@ from typing import Any, Literal
 import pytest
 from playwright.async_api import Page, expect
 
-from almoner.platform.pages.translations import Catalogues
+from almoner.platform.pages.translations import TranslationCatalogues
 from tests.pages.site import Site, shortcomings
 from tests.support import agents, appeals
 from tests.support.client import data
 from tests.support.hostile_pdfs import pdf
 from tests.support.submissions import applied, configured, ended, shown
 
-LANGUAGES = Catalogues().offered
+LANGUAGES = TranslationCatalogues().offered
 PHONE: dict[str, Any] = {"viewport": {"width": 320, "height": 800}}
 REFUSED = "test_reject_not_eligible"
 _numbers = count(1)
@@ -152,7 +152,7 @@ async def test_h8_axe_finds_nothing_in_any_state(
 
 @pytest.mark.parametrize("language", LANGUAGES)
 async def test_h9_every_language_speaks_on_the_page_and_in_its_mails(site: Site, language: str) -> None:
-    spoken = Catalogues().language(language)
+    spoken = TranslationCatalogues().language(language)
     failed, link = await refused(site, "validation_request", language=language, firstName="Ada")
     written = await mails(site, await applicant_of(site, link))
     [mail] = [one for one in written if one["subject"].startswith(spoken.text("applied.failed.title"))]

@@ -10,12 +10,12 @@ import httpx
 from starlette.applications import Starlette
 
 from almoner.giving.checkout.card_testing.domain import Visitor
-from almoner.giving.checkout.donations.domain import Gift, SessionDonation, Standing
-from almoner.giving.checkout.hosted_page.pages import TEMPLATES, GivePages
+from almoner.giving.checkout.donations.domain import DonationDetails, SessionDonation, CheckoutState
+from almoner.giving.checkout.hosted_page.pages import TEMPLATES, DonationPages
 from almoner.giving.checkout.hosted_page.ports import Checkout
 from almoner.giving.checkout.payments.domain import Tariff
 from almoner.kit.errors import ServiceUnavailable
-from almoner.platform.pages.rendering import Pages
+from almoner.platform.pages.rendering import PageRenderer
 from tests.support import factories
 from tests.support.client import Client
 from tests.support.service import Service
@@ -28,7 +28,7 @@ PAY_URL = "https://pay.example/tp_1"
 async def pages_of(service: Service, checkout: Checkout) -> AsyncIterator[Any]:
     """A client of pages of their own, whose provider is ``checkout``."""
     deployment = service.db.deployment
-    pages = GivePages(service.db, Pages(deployment, TEMPLATES), checkout)
+    pages = DonationPages(service.db, PageRenderer(deployment, TEMPLATES), checkout)
     transport = httpx.ASGITransport(Starlette(routes=pages.routes()), raise_app_exceptions=False)
     async with httpx.AsyncClient(transport=transport, base_url=deployment.links.pages) as client:
         yield client
@@ -37,13 +37,13 @@ async def pages_of(service: Service, checkout: Checkout) -> AsyncIterator[Any]:
 def checkout(error: Exception | None = None) -> Checkout:
     """A provider that opens a page, or fails."""
 
-    async def begin(_session: UUID, _gift: Gift, _browser: Visitor) -> SessionDonation:
+    async def begin(_session: UUID, _gift: DonationDetails, _browser: Visitor) -> SessionDonation:
         if error:
             raise error
-        return SessionDonation(Standing.UNDER_WAY, None, PAY_URL)
+        return SessionDonation(CheckoutState.UNDER_WAY, None, PAY_URL)
 
     async def come_back(_session: UUID, _payment: UUID | None) -> SessionDonation:
-        return SessionDonation(Standing.UNDER_WAY, None, PAY_URL)
+        return SessionDonation(CheckoutState.UNDER_WAY, None, PAY_URL)
 
     return Checkout("https://pay.example", Tariff(basis_points=250), begin, come_back)
 

@@ -34,7 +34,7 @@ async def branded(site: Site, *, colour: str | None = None, with_logo: bool = Fa
     tenant = await site.service.tenant()
     picture = await images.reencode(logo(), longest_side=320) if with_logo else None
     async with site.service.db.write() as tx:
-        await partners.brand(tx, tenant.partner, colour=colour, logo=picture)
+        await partners.set_brand(tx, tenant.partner, colour=colour, logo=picture)
     client: Client = site.service.client(tenant.secret)
     site_of_partner = Site(site.service, site.provider, client, site.browser, site.base_url, site.provider_url)
     try:
@@ -92,7 +92,7 @@ async def test_h8_the_nonprofits_own_logo_stands_above_its_name(site: Site, sche
     async with site.service.db.write() as tx:
         organisation = tx.ids.parse("organisation", session["organisationId"])
         assert organisation is not None
-        await nonprofits.show(tx, organisation, nonprofits.Wish(display_name="CAFB", logo=picture))
+        await nonprofits.update_branding(tx, organisation, nonprofits.BrandingChange(display_name="CAFB", logo=picture))
     async with site.donor(color_scheme=scheme, viewport={"width": 320, "height": 700}) as page:
         await page.goto(session["url"])
         await expect(page.get_by_role("heading", level=1)).to_have_text("CAFB")
@@ -121,7 +121,7 @@ async def test_a_brand_changes_in_parts_and_goes_as_a_whole(site: Site) -> None:
     async with site.service.db.write() as tx:
         first = await partners.get(tx, partner)
         assert first.brand_colour == "#aabbcc"
-        changed = await partners.brand(tx, partner, logo=await images.reencode(logo(60, 60)))
+        changed = await partners.set_brand(tx, partner, logo=await images.reencode(logo(60, 60)))
         assert (changed.brand_colour, changed.brand_logo != first.brand_logo) == ("#aabbcc", True)
         assert await tx.fetchval("select count(*) from media where key = $1", first.brand_logo) == 0
         assert await partners.clear_brand(tx, partner) == await partners.get(tx, partner)
@@ -138,11 +138,11 @@ async def test_what_cannot_be_a_brand_is_refused(site: Site) -> None:
     heavy = await images.reencode(written.getvalue())
     async with site.service.db.write() as tx:
         with pytest.raises(ValueError, match="take a simpler one"):
-            await partners.brand(tx, session["partner"], logo=heavy)
+            await partners.set_brand(tx, session["partner"], logo=heavy)
         with pytest.raises(ValueError, match="is no colour"):
-            await partners.brand(tx, session["partner"], colour="red;}body{display:none}")
+            await partners.set_brand(tx, session["partner"], colour="red;}body{display:none}")
         with pytest.raises(partners.NoSuchPartner):
-            await partners.brand(tx, Partner(tx.new_id()), colour="#123456")
+            await partners.set_brand(tx, Partner(tx.new_id()), colour="#123456")
 
 
 @pytest.mark.parametrize("colour", ["red", "#ABCDEF", "#abc", "#12345g", "#123456;"])

@@ -6,7 +6,7 @@ import pytest
 from playwright.async_api import Page, expect
 
 from almoner.giving.gift_aid.declarations.domain import STATEMENT
-from almoner.platform.pages.translations import Catalogues
+from almoner.platform.pages.translations import TranslationCatalogues
 from tests.pages.site import Site, findings, pay
 from tests.support.service import Service
 
@@ -108,7 +108,7 @@ async def test_gift_aid_is_offered_for_pounds_to_uk_charities_alone(
 
 
 @pytest.mark.usefixtures("axe")
-@pytest.mark.parametrize("language", Catalogues().offered)
+@pytest.mark.parametrize("language", TranslationCatalogues().offered)
 async def test_h8_h9_the_statement_stays_in_english_and_is_explained(site: Site, language: str) -> None:
     async with site.donor(viewport={"width": 320, "height": 700}) as page:
         await opened(site, page, language=language)
@@ -116,7 +116,7 @@ async def test_h8_h9_the_statement_stays_in_english_and_is_explained(site: Site,
         label = page.locator("label[for=gift_aid]")
         await expect(label).to_have_text(STATEMENT.format(charity=CHARITY))
         await expect(label).to_have_attribute("lang", "en")
-        words = Catalogues().language(language).text("give.giftaid.meaning")
+        words = TranslationCatalogues().language(language).text("give.giftaid.meaning")
         await expect(page.locator("#gift_aid-hint")).to_contain_text(
             words if language != "en" else "HMRC needs your name and home address"
         )

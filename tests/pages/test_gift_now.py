@@ -8,7 +8,7 @@ import httpx
 import pytest
 from playwright.async_api import Page, expect
 
-from almoner.giving.receipts.domain import PAGE
+from almoner.giving.receipts.domain import PAGE_PURPOSE
 from tests.pages.site import Site, findings
 from tests.support import factories, payouts
 
@@ -32,7 +32,7 @@ async def give(site: Site, *, language: str = "en", **gift: Any) -> Given:
     await site.service.drain()
     [mail] = (await site.api.get("/v1/sandbox/mailbox", to=email)).json()["data"]
     [link] = [link for link in mail["links"] if "/gift?" in link]
-    donation_id = site.service.db.deployment.vault.read_page_token(PAGE, link.partition("token=")[2])
+    donation_id = site.service.db.deployment.vault.read_page_token(PAGE_PURPOSE, link.partition("token=")[2])
     assert donation_id is not None
     return Given(donation_id, link, mail["attachments"][0])
 

@@ -6,7 +6,7 @@ import pytest
 from playwright.async_api import expect
 
 from almoner.giving.disbursing.payee_bank_accounts import service as payees
-from almoner.platform.pages.translations import Catalogues
+from almoner.platform.pages.translations import TranslationCatalogues
 from tests.pages.site import Site
 from tests.pages.test_agents import is_fine
 from tests.support import bank
@@ -22,7 +22,7 @@ async def test_h8_axe_finds_nothing_on_any_page_of_the_nonprofit(
     site: Site, axe: None, scheme: Literal["light", "dark"], language: str
 ) -> None:
     made, mail = await asked(site.service, site.api, name="Hill Road Relief", country=COUNTRIES[language])
-    spoken = Catalogues().language(language)
+    spoken = TranslationCatalogues().language(language)
     async with site.donor(
         color_scheme=scheme, viewport={"width": 320, "height": 800}, java_script_enabled=language != "he"
     ) as page:
@@ -65,7 +65,7 @@ async def test_h8_axe_finds_nothing_on_the_page_of_an_account(
     await site.service.drain()
     kept = data(await site.api.get("/v1/sandbox/mailbox", to=mail["to"]))
     told = next(one for one in kept if "/payee-account" in link_in(one))
-    spoken = Catalogues().language(language)
+    spoken = TranslationCatalogues().language(language)
     async with site.donor(color_scheme=scheme, viewport={"width": 320, "height": 800}) as page:
         await page.goto(link_in(told))
         assert "token" not in page.url

@@ -13,8 +13,8 @@ import httpx
 import pytest
 
 from almoner.platform.observability.telemetry import Telemetry
-from almoner.platform.outbound.addresses import Policy
-from almoner.platform.outbound.client import Outbound
+from almoner.platform.outbound.addresses import AddressPolicy
+from almoner.platform.outbound.client import OutboundClient
 from almoner.provider_test.app import ProviderTest
 from almoner.provider_test.domain import MAX_ATTEMPTS
 from tests.support.receivers import Receiver, receiver, reply
@@ -80,7 +80,7 @@ def csrf(page: httpx.Response) -> str:
 @pytest.fixture
 async def simulator(service: Service) -> AsyncIterator[Till]:
     lines: list[bytes] = []
-    outbound = Outbound(Policy(loopback=True))
+    outbound = OutboundClient(AddressPolicy(loopback=True))
     async with receiver() as merchant:
         app = ProviderTest(service.db, outbound, Telemetry(lines.append), url=URL, secret=SECRET)
         async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url=URL) as http:
@@ -339,7 +339,7 @@ async def test_a_notice_is_signed_and_repeated_until_it_is_taken(simulator: Till
         stamp, signed = re.fullmatch(r"t=(\d+),v1=([0-9a-f]{64})", notice.headers["provider-signature"]).groups()  # type: ignore[union-attr]
         expected = hmac.new(SECRET.encode(), f"{stamp}.".encode() + notice.body, "sha256").hexdigest()
         assert signed == expected
-        assert abs(int(stamp) - service.clock.wall().timestamp()) < 60
+        assert abs(int(stamp) - service.clock.real_now().timestamp()) < 60
     body = httpx.Response(200, content=bodies.pop()).json()
     assert re.fullmatch("tpe_[0-9a-f]{32}", body["id"])
     assert body | {"id": ""} == {"id": "", "type": "payment.succeeded", "payment": payment, "livemode": False}

@@ -10,14 +10,14 @@ import pytest
 from playwright.async_api import Browser, Page
 
 from almoner.access.partners import service as partners
-from almoner.giving.checkout.payments.domain import HoldReason
+from almoner.giving.checkout.payments.domain import UnallocatedReason
 from almoner.giving.disbursing.payee_bank_accounts import service as payees
 from almoner.giving.reassignment_notices import service as reassignment_notices
 from almoner.giving.refund_notices import service as refund_notices
 from almoner.platform.database.transactions import Partner
 from almoner.platform.files import images
-from almoner.platform.pages.rendering import Pages
-from almoner.platform.pages.translations import LOCALE_FOLDER, Catalogues
+from almoner.platform.pages.rendering import PageRenderer
+from almoner.platform.pages.translations import LOCALE_FOLDER, TranslationCatalogues
 from tests.pages.site import CHALLENGED, DECLINED, GOOD, Site, open_site
 from tests.pages.test_branding import logo
 from tests.pages.test_code import MAIL, code
@@ -62,12 +62,14 @@ class Reader(pseudo.Reader):
 
 
 @pytest.fixture
-def catalogues(tmp_path: Path) -> Catalogues:
+def catalogues(tmp_path: Path) -> TranslationCatalogues:
     return pseudo.catalogues(tmp_path)
 
 
 @pytest.fixture
-async def strict(empty_database: TestDatabase, browser: Browser, catalogues: Catalogues) -> AsyncIterator[Site]:
+async def strict(
+    empty_database: TestDatabase, browser: Browser, catalogues: TranslationCatalogues
+) -> AsyncIterator[Site]:
     """A site in the made-up language, with brakes as in production."""
     async with open_site(empty_database, browser, catalogues=catalogues, card_testing_limits="strict") as site:
         yield site
@@ -116,12 +118,14 @@ async def walk_the_till(page: Page, reader: Reader) -> None:
 CARD = {"expiry": "12/30", "cvc": "123", "name": "A"}
 
 
-async def test_h9_no_word_that_a_donor_meets_is_outside_the_catalogues(strict: Site, catalogues: Catalogues) -> None:
+async def test_h9_no_word_that_a_donor_meets_is_outside_the_catalogues(
+    strict: Site, catalogues: TranslationCatalogues
+) -> None:
     reader = Reader()
     session = await strict.session(name="Q Q")
     async with strict.service.db.write() as tx:
-        [account] = await partners.all_accounts(tx)
-        await partners.brand(tx, Partner(account.id), logo=await images.reencode(logo(), longest_side=320))
+        [account] = await partners.list_accounts(tx)
+        await partners.set_brand(tx, Partner(account.id), logo=await images.reencode(logo(), longest_side=320))
     async with strict.donor(**PHONE) as page:
         await page.goto(f"{strict.base_url}/give/{session['id']}")
         await reader.shown(page)
@@ -199,29 +203,29 @@ async def mails_to(site: Site, address: str) -> list[dict[str, Any]]:
         return [dict(row) for row in await tx.fetch("select * from sandbox_mail where recipient = $1", address)]
 
 
-def walk_what_only_says_something(site: Site, catalogues: Catalogues, reader: Reader) -> None:
+def walk_what_only_says_something(site: Site, catalogues: TranslationCatalogues, reader: Reader) -> None:
     """Every page of a title, a text and what to do next."""
-    pages = Pages(site.service.db.deployment, Path(refund_notices.MAILS), catalogues)
+    pages = PageRenderer(site.service.db.deployment, Path(refund_notices.MAILS), catalogues)
     language = pages.language(None)
     for kind in sorted(TITLED):
         shown = pages.message(kind, language, status=200, organisation="Q", moment="1")
         reader.page(bytes(shown.body).decode())
 
 
-def walk_refunds(site: Site, catalogues: Catalogues, reader: Reader) -> None:
+def walk_refunds(site: Site, catalogues: TranslationCatalogues, reader: Reader) -> None:
     """The mail that money went back, for every reason."""
-    pages = Pages(site.service.db.deployment, refund_notices.MAILS, catalogues)
+    pages = PageRenderer(site.service.db.deployment, refund_notices.MAILS, catalogues)
     language = pages.language(None)
     for reason in (key.removeprefix("refund.why.") for key in KEYS if key.startswith("refund.why.")):
-        assert reason in list(HoldReason)
+        assert reason in list(UnallocatedReason)
         facts = {"organisation": "Q", "name": "Q", "amount": "1", "why": f"refund.why.{reason}", "reference": "1"}
         html, text = (pages.text(f"refund.{form}", language, **facts) for form in ("html", "txt"))
         reader.mail({"html": html, "text": text, "subject": language.text("refund.subject", amount="1")})
 
 
-def walk_refunds_of_gifts(site: Site, catalogues: Catalogues, reader: Reader) -> None:
+def walk_refunds_of_gifts(site: Site, catalogues: TranslationCatalogues, reader: Reader) -> None:
     """The mail that a gift went back, in part and whole."""
-    pages = Pages(site.service.db.deployment, refund_notices.MAILS, catalogues)
+    pages = PageRenderer(site.service.db.deployment, refund_notices.MAILS, catalogues)
     language = pages.language(None)
     for left in ("1", None):
         facts = {"organisation": "Q", "name": "Q", "amount": "1", "left": left, "link": "https://q", "reference": "1"}
@@ -229,9 +233,9 @@ def walk_refunds_of_gifts(site: Site, catalogues: Catalogues, reader: Reader) ->
         reader.mail({"html": html, "text": text, "subject": language.text("refund.subject", amount="1")})
 
 
-def walk_reassignments(site: Site, catalogues: Catalogues, reader: Reader) -> None:
+def walk_reassignments(site: Site, catalogues: TranslationCatalogues, reader: Reader) -> None:
     """The mail that a gift is for another nonprofit, on every ground."""
-    pages = Pages(site.service.db.deployment, reassignment_notices.MAILS, catalogues)
+    pages = PageRenderer(site.service.db.deployment, reassignment_notices.MAILS, catalogues)
     language = pages.language(None)
     named = dict.fromkeys(("organisation", "former", "issuer", "name", "amount", "on", "reference"), "Q")
     for why in (key for key in KEYS if key.startswith("reassigned.why.")):
@@ -242,7 +246,7 @@ def walk_reassignments(site: Site, catalogues: Catalogues, reader: Reader) -> No
 
 
 async def test_h9_no_word_that_an_applicant_or_a_nonprofit_meets_is_outside_the_catalogues(
-    strict: Site, catalogues: Catalogues
+    strict: Site, catalogues: TranslationCatalogues
 ) -> None:
     reader, office, applicant = Reader(), "office@relief.example", "amina@elsewhere.example"
     organisation = await factories.nonprofit(strict.service, name="Q Q")
@@ -270,7 +274,7 @@ async def test_h9_no_word_that_an_applicant_or_a_nonprofit_meets_is_outside_the_
         async with page.expect_navigation():
             await page.locator("button[value=confirmed]").click()
         await reader.shown(page)
-    pages = Pages(strict.service.db.deployment, Path(refund_notices.MAILS), catalogues)
+    pages = PageRenderer(strict.service.db.deployment, Path(refund_notices.MAILS), catalogues)
     for kind in ("agent.expired", "agent.closed", "agent.replaced", "agent.unknown", "agent.broken", "answer.closed"):
         reader.page(bytes(pages.message(kind, pages.language(None), status=200).body).decode())
     assert reader.seen <= WORDS
@@ -278,7 +282,7 @@ async def test_h9_no_word_that_an_applicant_or_a_nonprofit_meets_is_outside_the_
 
 
 async def test_h9_no_word_that_a_nonprofit_meets_before_it_is_paid_is_outside_the_catalogues(
-    strict: Site, catalogues: Catalogues
+    strict: Site, catalogues: TranslationCatalogues
 ) -> None:
     reader = Reader()
     nonprofit = await factories.nonprofit(strict.service, name="Q Q")
@@ -295,7 +299,7 @@ async def test_h9_no_word_that_a_nonprofit_meets_before_it_is_paid_is_outside_th
             async with page.expect_navigation():
                 await page.locator("button[value=confirmed]").click()
             await reader.shown(page)
-    pages = Pages(strict.service.db.deployment, Path(refund_notices.MAILS), catalogues)
+    pages = PageRenderer(strict.service.db.deployment, Path(refund_notices.MAILS), catalogues)
     for kind in ("confirmed", "account_missing", "declined", "closed"):
         reader.page(bytes(pages.message(f"payee.{kind}", pages.language(None), status=200).body).decode())
     reader.page(bytes(pages.message("payee_account.closed", pages.language(None), status=200).body).decode())

@@ -11,10 +11,10 @@ from typing import Any
 
 import pytest
 
-from almoner.platform.database.transactions import EVERYONE, Partner
-from almoner.platform.pages.rendering import Pages
-from almoner.platform.pages.translations import LOCALE_FOLDER, Catalogues
-from almoner.validation.applications.documents.domain import MOST_BYTES, MOST_BYTES_A_DAY
+from almoner.platform.database.transactions import ALL_PARTNERS, Partner
+from almoner.platform.pages.rendering import PageRenderer
+from almoner.platform.pages.translations import LOCALE_FOLDER, TranslationCatalogues
+from almoner.validation.applications.documents.domain import MAX_TOTAL_BYTES, MAX_BYTES_PER_DAY
 from almoner.validation.applications.form import service as applications
 from almoner.validation.applications.form import store as drafts
 from almoner.validation.applications.form import submit
@@ -85,18 +85,20 @@ class Walk:
 
 
 @pytest.fixture
-def catalogues(tmp_path: Path) -> Catalogues:
+def catalogues(tmp_path: Path) -> TranslationCatalogues:
     return pseudo.catalogues(tmp_path)
 
 
 @pytest.fixture
-async def strange(empty_database: TestDatabase, catalogues: Catalogues) -> AsyncIterator[Service]:
+async def strange(empty_database: TestDatabase, catalogues: TranslationCatalogues) -> AsyncIterator[Service]:
     """A service in the made-up language."""
     async with serving(empty_database, catalogues=catalogues) as service:
         yield service
 
 
-async def test_h9_no_word_of_an_application_is_outside_the_catalogues(strange: Service, catalogues: Catalogues) -> None:
+async def test_h9_no_word_of_an_application_is_outside_the_catalogues(
+    strange: Service, catalogues: TranslationCatalogues
+) -> None:
     reader = Reader()
     api = strange.client((await strange.tenant()).secret)
     try:
@@ -169,10 +171,10 @@ async def walk_a_change_while_it_is_sent(service: Service, walk: Walk, invite: d
     named = service.db.deployment.ids.parse("validationinvite", invite["id"])
     assert named is not None
     async with service.db.write() as tx:
-        held = await invites.lock(tx, EVERYONE, named)
+        held = await invites.lock(tx, ALL_PARTNERS, named)
         sending_it = asyncio.create_task(walk.post(f"/apply/{invite['id']}/review"))
         await eventually(lambda: waits_for(service, "validation_invite"))
-        draft = await drafts.find(tx, EVERYONE, named)
+        draft = await drafts.find(tx, ALL_PARTNERS, named)
         await drafts.save(tx, Partner(held.partner_id), held, replace(draft, person=None))
     await sending_it
     async with service.db.write() as tx:
@@ -245,7 +247,7 @@ async def walk_documents(service: Service, walk: Walk, home: str) -> None:
 @asynccontextmanager
 async def grown(service: Service, what: str) -> AsyncIterator[None]:
     """The one document is as large as those of a record may be together, or as those of a partner's day."""
-    size = {"many": MOST_BYTES, "later": MOST_BYTES_A_DAY}[what]
+    size = {"many": MAX_TOTAL_BYTES, "later": MAX_BYTES_PER_DAY}[what]
     before = await changed(service, "update document set size_bytes = $1", size)
     if what == "later":
         await changed(service, "update document set deleted_at = created_at")
@@ -355,9 +357,9 @@ async def walk_decisions(service: Service, api: Client, reader: Reader) -> None:
     await walk.open(await link(service, undecided))
 
 
-def walk_what_only_says_something(service: Service, catalogues: Catalogues, reader: Reader) -> None:
+def walk_what_only_says_something(service: Service, catalogues: TranslationCatalogues, reader: Reader) -> None:
     """Every page of a title and a text, and every reason of a refusal in the mail that tells it."""
-    pages = Pages(service.db.deployment, applications.MAILS, catalogues)
+    pages = PageRenderer(service.db.deployment, applications.MAILS, catalogues)
     language = pages.language(None)
     for kind in MESSAGES:
         reader.page(bytes(pages.message(f"apply.{kind}", language, status=200).body).decode())

@@ -8,7 +8,7 @@ from playwright.async_api import Page, expect
 
 from almoner.access.people import service as people
 from almoner.access.sign_on import service as providers
-from almoner.access.sign_on.domain import Wanted
+from almoner.access.sign_on.domain import ProviderSettings
 from tests.pages.accounts import AMINA, Acme, acme, is_fine, sign_in
 from tests.pages.site import Site
 from tests.support.openid import OpenIdProvider, openid_provider
@@ -25,9 +25,11 @@ async def provider() -> AsyncIterator[OpenIdProvider]:
 async def partner(site: Site, provider: OpenIdProvider) -> Acme:
     """A partner with the provider."""
     here = await acme(site)
-    wanted = Wanted("Example ID", provider.issuer, "almoner", "s", groups_claim="groups", roles={"staff": "finance"})
+    wanted = ProviderSettings(
+        "Example ID", provider.issuer, "almoner", "s", groups_claim="groups", roles={"staff": "finance"}
+    )
     async with site.service.db.write() as tx:
-        await providers.set_up(tx, BY, here.tenant.partner, wanted)
+        await providers.save_provider(tx, BY, here.tenant.partner, wanted)
     return here
 
 
@@ -44,7 +46,7 @@ async def test_v8_a_member_signs_in_at_the_provider_by_keyboard(site: Site, prov
     person = await here.member(password=None)
     async with site.service.db.write() as tx:
         held = await people.lock(tx, person.realm, person.id)
-        await people.change_profile(tx, held, {**held.profile, "externalId": "amina"})
+        await people.update_profile(tx, held, {**held.profile, "externalId": "amina"})
     await provider.knows("amina", groups=["staff"])
     async with here.browser("/sign-ins", viewport={"width": 320, "height": 700}) as page:
         await is_fine(page)

@@ -16,7 +16,7 @@ from typing import Any, Final
 import asyncpg
 import pytest
 
-from almoner.platform.database.postgres import Server
+from almoner.platform.database.postgres import PostgresServer
 from tests.support import database, planning
 from tests.support.planning import Connection, Plan
 from tests.support.statements import FOLDER
@@ -111,7 +111,7 @@ class World:
 
 
 @pytest.fixture(scope="module")
-async def world(postgres_server: Server) -> AsyncIterator[World]:
+async def world(postgres_server: PostgresServer) -> AsyncIterator[World]:
     async with database.copied(postgres_server) as made:
         admin = await asyncpg.connect(postgres_server.superuser_url(made.name))
         data = Path(await admin.fetchval("show data_directory"))

@@ -143,15 +143,15 @@ async def useless_keys(service: Service, tenant: Tenant) -> dict[str, str]:
     expired = await service.key(tenant.partner)
     async with service.db.write() as tx:
         await tx.execute(
-            "update api_key set expires_at = $1 where hash = $2", tx.wall, keys.keyed_hash(tx.vault, expired)
+            "update api_key set expires_at = $1 where hash = $2", tx.real_now, keys.secret_hash(tx.vault, expired)
         )
-        found = await keys.find(tx, revoked)
+        found = await keys.find_by_secret(tx, revoked)
         assert found is not None
         await keys.revoke(tx, found.id)
     good = tenant.secret
     return {
-        "unknown": key_forms.generate("secret", sandbox=True),
-        "of the other environment": key_forms.generate("secret", sandbox=False),
+        "unknown": key_forms.generate_key_secret("secret", sandbox=True),
+        "of the other environment": key_forms.generate_key_secret("secret", sandbox=False),
         "with a wrong checksum": good[:-1] + ("a" if good[-1] != "a" else "b"),
         "in capitals": good.upper(),
         "revoked": revoked,
@@ -216,7 +216,7 @@ async def test_k4_a_rotated_key_and_its_successor_both_open_until_the_overlap_en
     service: Service, tenant: Tenant
 ) -> None:
     async with service.db.write() as tx:
-        old = await keys.find(tx, tenant.secret)
+        old = await keys.find_by_secret(tx, tenant.secret)
         assert old is not None
         _, successor = await keys.rotate(tx, old.id, timedelta(hours=24))
     both = [service.client(tenant.secret), service.client(successor)]
@@ -228,7 +228,7 @@ async def test_k4_a_rotated_key_and_its_successor_both_open_until_the_overlap_en
 async def test_k4_a_revoked_key_is_refused_within_a_second(service: Service, tenant: Tenant, api: Client) -> None:
     assert (await api.get("/v1/categories")).status_code == 200
     async with service.db.write() as tx:
-        found = await keys.find(tx, tenant.secret)
+        found = await keys.find_by_secret(tx, tenant.secret)
         assert found is not None
         await keys.revoke(tx, found.id)
     service.clock.advance_wall(seconds=1)
@@ -237,7 +237,7 @@ async def test_k4_a_revoked_key_is_refused_within_a_second(service: Service, ten
 
 async def test_keys_live_on_real_time_not_on_the_sandbox_clock(service: Service, tenant: Tenant) -> None:
     async with service.db.write() as tx:
-        old = await keys.find(tx, tenant.secret)
+        old = await keys.find_by_secret(tx, tenant.secret)
         assert old is not None
         await keys.rotate(tx, old.id, timedelta(hours=1))
     service.clock.advance(days=2)
@@ -365,7 +365,9 @@ async def test_k10_lists_show_the_callers_own_records_only(
     ):
         await OWNED[type_](service, api, tenant)
     lists = [
-        e for e in service.endpoints if e.method == "GET" and e.lists and "{" not in e.path and e.key.value == "secret"
+        e
+        for e in service.endpoints
+        if e.method == "GET" and e.is_list and "{" not in e.path and e.key.value == "secret"
     ]
     assert lists
     for endpoint in [*lists, *(e for e in service.endpoints if e.path == "/v1/categories" and e.method == "GET")]:

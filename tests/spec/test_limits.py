@@ -80,7 +80,7 @@ def test_rate_limits_are_the_settled_ones(environment: str, expected: tuple[int,
         "mail_url": "smtps://mail.example.org",
         "mail_from": "Giving <giving@example.org>",
     }
-    settings = configuration.read(environment=environment, **values)
+    settings = configuration.read_settings(environment=environment, **values)
     assert tuple(settings.secret_key_rate) == expected
     assert tuple(settings.rate_limit_publishable) == (25, 50)
     assert tuple(settings.rate_limit_address) == (5, 20)

@@ -6,7 +6,7 @@ import asyncpg
 import pytest
 
 from almoner.access.people import service as all_people
-from almoner.access.people.domain import members_of
+from almoner.access.people.domain import member_realm
 from almoner.platform.audit import log as audit
 from tests.support import people
 from tests.support.service import Service
@@ -69,11 +69,11 @@ async def test_an_email_is_the_primary_one_else_the_first(service: Service) -> N
         [{"type": "work"}],
         [],
     ):
-        realm = members_of((await service.tenant()).partner)
+        realm = member_realm((await service.tenant()).partner)
         person = await people.person(service, realm, "amina", password=None)
         async with service.db.write() as tx:
             locked = await all_people.lock(tx, realm, person.id)
-            changed = await all_people.change_profile(tx, locked, {**locked.profile, "emails": emails})
+            changed = await all_people.update_profile(tx, locked, {**locked.profile, "emails": emails})
             column = await tx.fetchval("select email from person where id = $1", person.id)
         assert column == (changed.email.lower() if changed.email else None), emails
         async with service.db.read() as tx:

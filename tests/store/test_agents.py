@@ -8,11 +8,11 @@ import asyncpg
 import pytest
 from asyncpg import Record
 
-from almoner.platform.database.transactions import EVERYONE, Tx
+from almoner.platform.database.transactions import ALL_PARTNERS, Tx
 from almoner.platform.http.paging import Page
 from almoner.validation.agents import service as agents
 from almoner.validation.agents import store, store_mails
-from almoner.validation.agents.domain import VERIFICATION, AgentVerification, Ended, Filters
+from almoner.validation.agents.domain import VERIFICATION, AgentVerification, EndReason, Filters
 from tests.support import factories
 from tests.support.agents import create, simulate
 from tests.support.client import Client
@@ -51,7 +51,7 @@ async def test_the_arrows_in_the_database_are_those_of_the_lifecycle(service: Se
             where conrelid = 'agent_verification'::regclass and conname = 'agent_verification_status_check'
             """
         )
-    assert [tuple(row) for row in rows] == list(VERIFICATION.arrows())
+    assert [tuple(row) for row in rows] == list(VERIFICATION.transitions())
     assert {state for state in VERIFICATION.states() if f"'{state}'" in check} == VERIFICATION.states()
 
 
@@ -71,7 +71,7 @@ async def test_s1_no_hand_makes_a_move_that_the_lifecycle_lacks(service: Service
     live = "expires_at = created_at, processed_at = null, rejection_code = null"
     for source, steps in ways.items():
         for target in ways:
-            if source == target or (source, target) in set(VERIFICATION.arrows()):
+            if source == target or (source, target) in set(VERIFICATION.transitions()):
                 continue
             made = await create(service, api, organisation=organisation, email="ada@elsewhere.example")
             for step in steps:
@@ -149,7 +149,7 @@ class Listening:
     def __init__(self, tx: Tx) -> None:
         self.tx = tx
         self.now = tx.now
-        self.wall = tx.wall
+        self.real_now = tx.real_now
         self.plans: list[str] = []
 
     async def fetch(self, sql: str, *args: object) -> list[Record]:
@@ -217,19 +217,19 @@ async def test_lists_and_sweeps_are_answered_from_indexes(empty_database: TestDa
                 rows, total = await store.page(tx, partner, page, filters)
                 assert (len(rows) > 0, total > 0) == (True, True), filters
             assert await store.find(tx, partner, rows[0].id)
-            assert await store.next_expiry(tx, EVERYONE)
-            await store.lock_due(tx, EVERYONE, 10)
-            await store.open_of_requests(tx, EVERYONE, [uuid4()])
-            assert len(await store.in_review_of(tx, EVERYONE, organisation)) == 50
-            assert await store.next_forgotten(tx, EVERYONE, "unconfirmed", now)
-            for ended in get_args(Ended):
-                await store.forget(tx, EVERYONE, ended, now, 10)
-            await store.steps(tx, EVERYONE, rows[0].id)
-            await store_mails.reached(tx, EVERYONE, "ADA5@a.example", now)
-            await store_mails.newest_confirmation(tx, EVERYONE, rows[0].id)
-            await store_mails.find_representation_request(tx, EVERYONE, rows[0].id)
-            await store_mails.sent(tx, EVERYONE, rows[0].id)
-            await store.is_replaced(tx, EVERYONE, rows[0].id)
+            assert await store.next_expiry(tx, ALL_PARTNERS)
+            await store.lock_due(tx, ALL_PARTNERS, 10)
+            await store.find_open_of_requests(tx, ALL_PARTNERS, [uuid4()])
+            assert len(await store.find_in_review(tx, ALL_PARTNERS, organisation)) == 50
+            assert await store.oldest_erasable(tx, ALL_PARTNERS, "unconfirmed", now)
+            for ended in get_args(EndReason):
+                await store.erase_personal_data(tx, ALL_PARTNERS, ended, now, 10)
+            await store.list_steps(tx, ALL_PARTNERS, rows[0].id)
+            await store_mails.lock_address_sends(tx, ALL_PARTNERS, "ADA5@a.example", now)
+            await store_mails.newest_confirmation(tx, ALL_PARTNERS, rows[0].id)
+            await store_mails.find_representation_request(tx, ALL_PARTNERS, rows[0].id)
+            await store_mails.list_send_times(tx, ALL_PARTNERS, rows[0].id)
+            await store.is_replaced(tx, ALL_PARTNERS, rows[0].id)
         small = (
             "organisation_contact",
             "agent_confirmation",
@@ -257,18 +257,18 @@ async def test_s4_a_sweep_passes_by_what_somebody_holds(service: Service, api: C
     await service.drain()
     service.clock.advance(days=30)
     async with service.db.write() as holding:
-        assert await store.lock(holding, EVERYONE, pending)
+        assert await store.lock(holding, ALL_PARTNERS, pending)
         async with service.db.write() as tx:
             while await agents.expire(tx, 100):
                 pass
-            free = await store.find(tx, EVERYONE, other) if other else None
+            free = await store.find(tx, ALL_PARTNERS, other) if other else None
         assert free is not None
         assert free.status == "rejected"
-        held = await store.find(holding, EVERYONE, pending)
+        held = await store.find(holding, ALL_PARTNERS, pending)
         assert held is not None
         assert held.status != "rejected"
     await service.drain()
     async with service.db.read() as tx:
-        swept = await store.find(tx, EVERYONE, pending)
+        swept = await store.find(tx, ALL_PARTNERS, pending)
         assert swept is not None
         assert swept.status == "rejected"

@@ -8,7 +8,7 @@ from uuid import UUID
 import asyncpg
 import pytest
 
-from almoner.platform.database.transactions import EVERYONE
+from almoner.platform.database.transactions import ALL_PARTNERS
 from almoner.validation.applications.submissions import service as submissions
 from almoner.validation.decisions.appeals import domain, store
 from almoner.validation.decisions.appeals.domain import APPEAL
@@ -36,7 +36,7 @@ async def run(service: Service, statement: str, *values: object) -> None:
 async def test_the_arrows_in_the_database_are_those_of_the_lifecycle(service: Service) -> None:
     async with service.db.read() as tx:
         rows = await tx.fetch("select from_status, to_status from lifecycle_transition where resource = 'appeal'")
-    assert sorted(tuple(row) for row in rows) == list(APPEAL.arrows())
+    assert sorted(tuple(row) for row in rows) == list(APPEAL.transitions())
 
 
 async def test_nobody_judges_their_own_decision(service: Service, api: Client) -> None:
@@ -154,9 +154,9 @@ async def test_who_may_not_decide_is_found_by_indexes(empty_database: TestDataba
         await connection.execute("analyze screening_subject, screening_match, review_decision, agent_verification")
         await connection.close()
         async with service.db.read() as tx:
-            held = await submissions.get(tx, EVERYONE, made)
+            held = await submissions.get(tx, ALL_PARTNERS, made)
             asking: Any = Explaining(tx)
-            assert await store.deciders(asking, tenant.partner, held, [made]) == ()
+            assert await store.list_deciders(asking, tenant.partner, held, [made]) == ()
     small = {"agent_verification", "appeal", "screening_match"}
     assert not asking.scans() - small
     assert asking.indexes() >= {"review_decision_of_subject"}
@@ -165,8 +165,8 @@ async def test_who_may_not_decide_is_found_by_indexes(empty_database: TestDataba
 @pytest.mark.parametrize(("day", "expected"), [(2, 16), (6, 20), (7, 20), (8, 20)])  # Monday, Friday, the weekend
 def test_ten_business_days(day: int, expected: int) -> None:
     made = datetime(2026, 3, day, 9, 30, tzinfo=UTC)
-    assert domain.due(made) == datetime(2026, 3, expected, 9, 30, tzinfo=UTC)
-    assert domain.due(made) - made >= timedelta(days=12)
+    assert domain.decision_due_at(made) == datetime(2026, 3, expected, 9, 30, tzinfo=UTC)
+    assert domain.decision_due_at(made) - made >= timedelta(days=12)
 
 
 @pytest.mark.parametrize(

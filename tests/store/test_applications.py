@@ -7,7 +7,7 @@ from uuid import UUID
 import asyncpg
 import pytest
 
-from almoner.platform.database.transactions import EVERYONE
+from almoner.platform.database.transactions import ALL_PARTNERS
 from almoner.platform.http.paging import Page
 from almoner.validation.applications.form import store as drafts
 from almoner.validation.applications.invites import store as invites
@@ -41,15 +41,15 @@ async def test_s1_the_moves_are_those_of_the_lifecycle(service: Service) -> None
         rows = await tx.fetch(
             "select from_status, to_status from lifecycle_transition where resource = 'validation_invite'"
         )
-    assert {tuple(row) for row in rows} == set(INVITE.arrows())
+    assert {tuple(row) for row in rows} == set(INVITE.transitions())
 
 
 @pytest.mark.parametrize("target", ["open", "expired"])
 async def test_s1_what_was_used_stays_used(service: Service, api: Client, target: str) -> None:
     made = await invited(api)
     async with service.db.write() as tx:
-        assert await invites.complete(tx, EVERYONE, named(service, made))
-        assert not await invites.complete(tx, EVERYONE, named(service, made))
+        assert await invites.complete(tx, ALL_PARTNERS, named(service, made))
+        assert not await invites.complete(tx, ALL_PARTNERS, named(service, made))
     sql = "update validation_invite set status = $2 where id = $1"
     assert await refuses(service, sql, named(service, made), target) == "lifecycle_validation_invite"
 
@@ -99,13 +99,15 @@ async def test_what_is_asked_all_the_time_is_answered_from_indexes(empty_databas
             assert await invites.find(tx_, tenant.partner, invite)
             rows, _ = await invites.page(tx_, tenant.partner, Page(25, descending=True))
             assert len(rows) == 25 or rows
-            assert await invites.next_expiry(tx_, EVERYONE) is not None
-            assert (await drafts.find(tx_, EVERYONE, invite)).person is not None
-            assert await drafts.handed_over(tx_, EVERYONE, invite)
-            assert await drafts.mailed_to(tx_, EVERYONE, "Colleague@relief.example", later - timedelta(days=3000))
-            assert await drafts.sent_with(tx_, EVERYONE, invite) is None
-            assert len(await documents.of_invite(tx_, tenant.partner, invite)) == 1
-            assert await documents.of_submission(tx_, tenant.partner, invite) == []
+            assert await invites.next_expiry(tx_, ALL_PARTNERS) is not None
+            assert (await drafts.find(tx_, ALL_PARTNERS, invite)).person is not None
+            assert await drafts.list_handover_times(tx_, ALL_PARTNERS, invite)
+            assert await drafts.lock_address_sends(
+                tx_, ALL_PARTNERS, "Colleague@relief.example", later - timedelta(days=3000)
+            )
+            assert await drafts.find_submission(tx_, ALL_PARTNERS, invite) is None
+            assert len(await documents.list_of_invite(tx_, tenant.partner, invite)) == 1
+            assert await documents.list_of_submission(tx_, tenant.partner, invite) == []
         assert tx_.scans() <= {"list_counter"}, tx_.scans()
         assert {
             "validation_invite_due",

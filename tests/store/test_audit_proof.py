@@ -13,9 +13,9 @@ from almoner.kit.ids import new_id
 from almoner.platform.audit import heads as audit_heads
 from almoner.platform.audit import log as audit
 from almoner.platform.audit import proof as audit_proof
-from almoner.platform.audit.chain import COLUMNS, GENESIS, link
-from almoner.platform.audit.heads import End
-from almoner.platform.database.postgres import Server
+from almoner.platform.audit.chain import COLUMNS, GENESIS, chained_hash
+from almoner.platform.audit.heads import ChainEnd
+from almoner.platform.database.postgres import PostgresServer
 from almoner.platform.database.transactions import connect
 from tests.support import database
 from tests.support.audit_log import Log, begun
@@ -57,7 +57,7 @@ MAKE_ROOM = (
 
 
 @pytest.fixture(scope="module")
-async def lab(postgres_server: Server) -> AsyncIterator[Service]:
+async def lab(postgres_server: PostgresServer) -> AsyncIterator[Service]:
     """A service whose log may be tampered with."""
     async with database.copied(postgres_server) as made, serving(made) as service:
         async with Log(service, audit.DEPLOYMENT, Path()).tampering() as owner:
@@ -212,20 +212,20 @@ async def test_v8_a_chain_made_anew_with_the_services_own_keys_is_found_by_its_h
             schema="pg_catalog",
         )
         await owner.execute(f"update audit_entry set subject = 'thing_2' {WHERE} = 2", log.scope)
-        end = End(log.scope, 0, GENESIS)
+        end = ChainEnd(log.scope, 0, GENESIS)
         rows = await owner.fetch(
             f"select {COLUMNS}, sequence from audit_entry where scope = $1 order by sequence", log.scope
         )
         for row in rows:
-            body = audit.entry(row).body()
+            body = audit.entry_from_row(row).body()
             mac = audit.mac(vault, body)
-            end = End(log.scope, row["sequence"], link(end.hash, row["sequence"], row["n"], mac, body))
+            end = ChainEnd(log.scope, row["sequence"], chained_hash(end.hash, row["sequence"], row["n"], mac, body))
             await owner.execute(
                 f"update audit_entry set mac = $2, hash = $3 {WHERE} = $4", log.scope, mac, end.hash, end.sequence
             )
             if end.sequence == AT_HEAD:
                 signed_at = await owner.fetchval("select signed_at from audit_head where scope = $1", log.scope)
-                head = audit_heads.Head(log.scope, end.sequence, end.hash, signed_at, b"")
+                head = audit_heads.SignedHead(log.scope, end.sequence, end.hash, signed_at, b"")
                 signature = audit_heads.signing_key(vault).sign(head.line(ids).message())
                 await owner.execute(
                     "update audit_head set hash = $2, signature = $3 where scope = $1", log.scope, end.hash, signature
@@ -240,19 +240,19 @@ async def test_v8_a_chain_made_anew_with_the_services_own_keys_is_found_by_its_h
 
 
 async def test_v8_a_scope_is_signed_with_its_first_entry_so_that_it_cannot_vanish(lab: Service, tmp_path: Path) -> None:
-    log = Log(lab, new_id(lab.clock.wall()), tmp_path)
+    log = Log(lab, new_id(lab.clock.real_now()), tmp_path)
     assert (await log.prove()).broken is None
-    proof = await audit_proof.prove(lab.db, log.scope, tmp_path, begun=True)
+    proof = await audit_proof.verify_chain(lab.db, log.scope, tmp_path, begun=True)
     assert "never begun" in str(proof.broken)
     await log.write()
     async with lab.db.write() as tx:
-        assert await audit_heads.export(tx, tmp_path) == 1
-    assert (await audit_proof.prove(lab.db, log.scope, tmp_path, begun=True)).broken is None
+        assert await audit_heads.export_heads(tx, tmp_path) == 1
+    assert (await audit_proof.verify_chain(lab.db, log.scope, tmp_path, begun=True)).broken is None
     await log.tamper("delete from audit_head where scope = $1")
     assert "signed heads are gone" in str((await log.prove(heads=False)).broken)
     await log.tamper("delete from audit_entry where scope = $1", "delete from audit_chain where scope = $1")
     assert "not in the database" in str((await log.prove()).broken)
-    proof = await audit_proof.prove(lab.db, log.scope, begun=True)
+    proof = await audit_proof.verify_chain(lab.db, log.scope, begun=True)
     assert "the whole chain is gone" in str(proof.broken)
 
 
@@ -295,7 +295,7 @@ async def test_v8_a_tampered_export_is_found(log: Log, how: str) -> None:
 
 async def test_v8_an_address_is_forgotten_after_a_year_and_not_a_day_before(lab: Service, tmp_path: Path) -> None:
     log = await begun(lab, tmp_path)
-    lab.clock.advance(audit.ADDRESS_KEPT - timedelta(days=1))
+    lab.clock.advance(audit.ADDRESS_RETENTION - timedelta(days=1))
     young = await begun(lab, tmp_path)
     await young.tamper(f"update audit_entry set address = null {WHERE} = 4")
     broken = (await young.prove()).broken
@@ -304,7 +304,7 @@ async def test_v8_an_address_is_forgotten_after_a_year_and_not_a_day_before(lab:
     for after, left in ((timedelta(days=1) - timedelta(seconds=1), 9), (timedelta(seconds=1), 0)):
         lab.clock.advance(after)
         async with lab.db.write() as tx:
-            while await audit.forget(tx, limit=4):
+            while await audit.forget_addresses(tx, limit=4):
                 pass
         async with lab.db.read() as tx:
             entries = await audit.page(tx, log.scope)
@@ -315,9 +315,9 @@ async def test_v8_an_address_is_forgotten_after_a_year_and_not_a_day_before(lab:
 
 async def test_v8_a_clock_that_was_ahead_for_a_minute_keeps_no_address_for_longer(lab: Service, tmp_path: Path) -> None:
     """What a signed head covers is as old as the head, whatever the clock said that wrote it."""
-    log = Log(lab, new_id(lab.clock.wall()), tmp_path)
+    log = Log(lab, new_id(lab.clock.real_now()), tmp_path)
     ahead = TestClock()
-    ahead.advance_to(lab.clock.now() + 3 * audit.ADDRESS_KEPT)
+    ahead.advance_to(lab.clock.now() + 3 * audit.ADDRESS_RETENTION)
     server = await connect(lab.database.dsn, replace(lab.db.deployment, clock=ahead), size=1)
     try:
         await log.write(3, server)
@@ -327,12 +327,12 @@ async def test_v8_a_clock_that_was_ahead_for_a_minute_keeps_no_address_for_longe
         await log.write(3)
         lab.clock.advance(timedelta(minutes=5))
         await log.sign()
-    for after, left in ((audit.ADDRESS_KEPT - timedelta(minutes=15), 9), (timedelta(minutes=15), 0)):
+    for after, left in ((audit.ADDRESS_RETENTION - timedelta(minutes=15), 9), (timedelta(minutes=15), 0)):
         lab.clock.advance(after)
         async with lab.db.write() as tx:
-            while await audit.forget(tx, limit=4):
+            while await audit.forget_addresses(tx, limit=4):
                 pass
-            due = await audit.next_forgotten(tx)
+            due = await audit.next_address_expiry(tx)
             assert due is None or due > tx.now
             entries = await audit.page(tx, log.scope)
         assert sum(entry.address is not None for entry in entries) == left

@@ -11,7 +11,7 @@ import pytest
 from almoner.platform.audit import log as audit
 from almoner.platform.audit.chain import IN_ORDER, LINK, TAKE, WAITING, Chainer
 from almoner.platform.audit.log import Actor, Trace
-from almoner.platform.audit.proof import PLACED, prove
+from almoner.platform.audit.proof import PLACED, verify_chain
 from almoner.platform.database.transactions import Database
 from almoner.platform.observability.telemetry import Telemetry
 from tests.support.database import TestDatabase
@@ -42,11 +42,13 @@ async def test_v8_a_million_entries_are_proved_within_a_minute(empty_database: T
     async with serving(empty_database) as service:
         await write(service.db, empty_database.dsn, entries)
         chainer, began = Chainer(service.db, Telemetry(lambda _: None)), time.perf_counter()
-        while await chainer.batch():
+        while await chainer.run_batch():
             pass
         chained, began = time.perf_counter() - began, time.perf_counter()
         sizes = [process.memory_info().rss]
-        proof = await prove(service.db, audit.DEPLOYMENT, report=lambda _: sizes.append(process.memory_info().rss))
+        proof = await verify_chain(
+            service.db, audit.DEPLOYMENT, report=lambda _: sizes.append(process.memory_info().rss)
+        )
         proved = time.perf_counter() - began
         memory = (max(sizes) - sizes[0]) / 2**20
     assert (proof.entries, proof.broken) == (entries, None)
@@ -68,7 +70,7 @@ async def test_v8_what_runs_for_every_batch_is_read_in_order_from_an_index(empty
     async with serving(empty_database) as service:
         await write(service.db, empty_database.dsn, 10_000)
         chainer = Chainer(service.db, Telemetry(lambda _: None))
-        while await chainer.batch():
+        while await chainer.run_batch():
             pass
         owner = await asyncpg.connect(empty_database.owner_dsn)
         await owner.execute("analyze audit_entry")

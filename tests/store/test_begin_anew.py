@@ -8,12 +8,12 @@ from almoner.access.accounts import jobs
 from almoner.access.accounts import service as accounts
 from almoner.access.credentials.service import authenticators, passkeys, passwords
 from almoner.access.people import service as people
-from almoner.access.sign_ins.domain import Browser, LinkClosed, SecondNeeded, TicketOver, WrongSignIn
+from almoner.access.sign_ins.domain import Browser, LinkClosed, SecondFactorRequired, TicketExpired, SignInFailed
 from almoner.access.sign_ins.service import account, links, sign_in_methods
-from almoner.platform.jobs.background_tasks import Work
-from almoner.platform.jobs.queue import Drop, Job, Result, Retry
+from almoner.platform.jobs.background_tasks import JobContext
+from almoner.platform.jobs.queue import JobDropped, Job, Result, JobRetry
 from almoner.platform.outbound.mail import MailDelayed
-from almoner.platform.pages.rendering import Pages
+from almoner.platform.pages.rendering import PageRenderer
 from tests.support.security_key import SecurityKey
 from tests.support.service import Service, Tenant
 from tests.support.signing_in import BY, FIREFOX, NEW, Account, factors_of, found, member, second, tried
@@ -31,7 +31,7 @@ async def add_passkey(who: Account) -> SecurityKey:
     """Register one."""
     key = SecurityKey(who.service.db.deployment.links.pages)
     async with who.service.db.write() as tx:
-        answer = key.create(await passkeys.to_add(tx, who.person, BROWSER))
+        answer = key.create(await passkeys.registration_options(tx, who.person, BROWSER))
         await account.add_passkey(tx, who.person, BROWSER, answer, "Laptop", who.home)
     return key
 
@@ -39,13 +39,13 @@ async def add_passkey(who: Account) -> SecurityKey:
 async def shown(who: Account, key: SecurityKey) -> str:
     """What the browser answers to a fresh challenge."""
     async with who.service.db.read() as tx:
-        return key.get(await passkeys.to_use(tx, BROWSER))
+        return key.get(await passkeys.authentication_options(tx, BROWSER))
 
 
 async def ask_reset(who: Account) -> list[str]:
     """The subjects of the mails after the password was said to be forgotten."""
     async with who.service.db.write() as tx:
-        await links.ask_reset(tx, who.realm, who.name, who.home.address)
+        await links.request_reset(tx, who.realm, who.name, who.home.address)
     return [subject for subject, _ in await who.mails()]
 
 
@@ -66,15 +66,15 @@ async def test_who_lost_the_second_factor_begins_anew_by_the_mailbox_alone(ada: 
     await ask_reset(ada)
     old = await reset_token(ada)
     async with ada.service.db.write() as tx:
-        link = await account.begin_anew(tx, await people.lock(tx, ada.realm, ada.person.id), BY)
-        token = links.token(tx, link)
+        link = await account.reset_credentials(tx, await people.lock(tx, ada.realm, ada.person.id), BY)
+        token = links.link_token(tx, link)
     held = await factors_of(ada)
     assert (held.password, held.second, held.recovery_codes) == (False, False, 0)
     assert not await found(ada, entered.secret)
-    with pytest.raises(WrongSignIn):
+    with pytest.raises(SignInFailed):
         await ada.enter()
-    with pytest.raises(TicketOver):
-        await sign_in_methods.still_open(ada.service.db, ada.realm, half.ticket)
+    with pytest.raises(TicketExpired):
+        await sign_in_methods.find_open_ticket(ada.service.db, ada.realm, half.ticket)
     with pytest.raises(LinkClosed, match="void"):
         await links.set_password(ada.service.db, old, "reset", NEW, ada.home)
     mails = dict(await ada.mails())
@@ -91,19 +91,19 @@ async def test_a_reset_helps_who_lost_the_passkey_and_has_no_password(service: S
     who = await member(service, tenant, password=None)
     await add_passkey(who)
     async with service.db.write() as tx:
-        codes = await account.make_recovery_codes(tx, who.person, who.home)
+        codes = await account.create_recovery_codes(tx, who.person, who.home)
     assert [subject for subject in await ask_reset(who) if subject.startswith("A new password")]
     await links.set_password(service.db, await reset_token(who), "reset", NEW, who.home)
-    needed = await sign_in_methods.by_password(service.db, who.realm, who.name, NEW, who.home)
-    assert isinstance(needed, SecondNeeded)
-    entered = await sign_in_methods.by_code(service.db, who.realm, needed.ticket, codes[0], who.home)
+    needed = await sign_in_methods.sign_in_by_password(service.db, who.realm, who.name, NEW, who.home)
+    assert isinstance(needed, SecondFactorRequired)
+    entered = await sign_in_methods.sign_in_by_code(service.db, who.realm, needed.ticket, codes[0], who.home)
     assert entered.sign_in.method == "password_recovery"
 
 
 async def test_a_passkey_whose_count_goes_back_at_a_proof_is_told(ada: Account) -> None:
     key = await add_passkey(ada)
     async with ada.service.db.write() as tx:
-        await passkeys.verify(tx, ada.realm, BROWSER, key.get(await passkeys.to_use(tx, BROWSER)))
+        await passkeys.verify(tx, ada.realm, BROWSER, key.get(await passkeys.authentication_options(tx, BROWSER)))
     entered = await ada.begun()
     key.count = 0
     answer = await shown(ada, key)
@@ -113,8 +113,8 @@ async def test_a_passkey_whose_count_goes_back_at_a_proof_is_told(ada: Account) 
 
 async def test_v8_every_look_at_a_secret_is_recorded(ada: Account) -> None:
     async with ada.service.db.write() as tx:
-        await authenticators.begin(tx, ada.person, "Almoner", "192.0.2.4")
-        await authenticators.pending(tx, ada.person, "Almoner", "192.0.2.4")
+        await authenticators.begin_setup(tx, ada.person, "Almoner", "192.0.2.4")
+        await authenticators.resume_setup(tx, ada.person, "Almoner", "192.0.2.4")
     assert (await ada.recorded()).count("authenticator.shown") == 2
     async with ada.service.db.read() as tx:
         [row] = await tx.fetch(
@@ -128,7 +128,7 @@ async def test_tries_of_a_name_count_together_however_it_is_written(ada: Account
     """PostgreSQL folds a final sigma as any other: a name that nobody has must be slowed no later than a known one."""
     async with ada.service.db.write() as tx:
         for name in ("ΝΙΚΟΣ", "νικος", "νικοσ", "Νίκος"):
-            await passwords.look_up(tx, ada.realm, name)
+            await passwords.find_by_name(tx, ada.realm, name)
 
     async def rows() -> int:
         async with ada.service.db.read() as tx:
@@ -150,17 +150,17 @@ class Nobody:
 
 
 async def test_the_mail_with_addresses_is_given_up_after_a_day(ada: Account) -> None:
-    service, pages = ada.service, Pages(ada.service.db.deployment, accounts.MAILS)
+    service, pages = ada.service, PageRenderer(ada.service.db.deployment, accounts.MAILS)
     assert ada.person.email
     async with service.db.write() as tx:
-        await accounts.ask_for_addresses(tx, ada.person.email)
+        await accounts.request_sign_in_addresses(tx, ada.person.email)
         payload = await tx.fetchval(
             "select payload from job where kind = $1 order by id desc limit 1", accounts.SEND_ADDRESSES
         )
 
     async def send(attempt: int) -> Result:
         job = Job(1, accounts.SEND_ADDRESSES, payload, attempt, 0, service.clock.now(), None)
-        return await jobs.handlers(pages, Nobody())[accounts.SEND_ADDRESSES](Work(service.db), job)
+        return await jobs.handlers(pages, Nobody())[accounts.SEND_ADDRESSES](JobContext(service.db), job)
 
-    assert isinstance(await send(1439), Retry)
-    assert await send(1440) == Drop("later")
+    assert isinstance(await send(1439), JobRetry)
+    assert await send(1440) == JobDropped("later")

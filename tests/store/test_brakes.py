@@ -73,7 +73,7 @@ async def test_h6_a_decision_reads_a_handful_of_rows_from_indexes(
     address, device, email = (bytes(15) + bytes([number]) for number in (7, 7, 9))
     most = (20, 10)
     arguments = (address, device, uuid4(), uuid4(), NOW, NOW - HOUR, NOW - DAY, *most, email)
-    answer = await filled.fetchval("explain (analyze, buffers, format json) " + store.SIGHT, *arguments)
+    answer = await filled.fetchval("explain (analyze, buffers, format json) " + store.VELOCITY_STATE, *arguments)
     plan = json.loads(answer)[0]["Plan"]
     whole = {node["Relation Name"] for node in nodes(plan) if node["Node Type"] == "Seq Scan"}
     assert whole <= {"card_source_block", "card_testing_alert"}, "tables of a few rows alone are read whole"
@@ -108,7 +108,7 @@ async def test_h6_no_payment_takes_more_cards_than_five(giving: Giving, sql: str
 
 @pytest.mark.parametrize("broken", ["minutes", "wrong", "late", "unpassed"])
 async def test_h11_the_database_keeps_the_rules_of_codes(giving: Giving, broken: str) -> None:
-    now = giving.service.clock.wall()
+    now = giving.service.clock.real_now()
     lives = timedelta(minutes=11 if broken == "minutes" else 10)
     passed = now + lives + timedelta(seconds=1) if broken == "late" else None
     with pytest.raises(asyncpg.CheckViolationError):

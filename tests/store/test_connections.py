@@ -7,36 +7,36 @@ import asyncpg
 import pytest
 
 from almoner.platform.database import transactions as databases
-from almoner.platform.database.connections import PATIENCE_SECONDS, Connections, NoConnection
-from almoner.platform.observability.failures import UNAVAILABLE
+from almoner.platform.database.connections import ACQUIRE_TIMEOUT_SECONDS, ConnectionPool, ConnectionUnavailable
+from almoner.platform.observability.failures import UNAVAILABLE_ERRORS
 from tests.support.database import TestDatabase
 
 SIZE = 3
 
 
 @pytest.fixture
-async def connections(session_database: TestDatabase) -> AsyncIterator[Connections]:
-    made = Connections(await databases.open_pool(session_database.dsn, SIZE), PATIENCE_SECONDS)
+async def connections(session_database: TestDatabase) -> AsyncIterator[ConnectionPool]:
+    made = ConnectionPool(await databases.open_pool(session_database.dsn, SIZE), ACQUIRE_TIMEOUT_SECONDS)
     yield made
     await made.close()
 
 
-async def backend(connections: Connections) -> int:
+async def backend(connections: ConnectionPool) -> int:
     """The server's process behind the next connection."""
-    async with connections.take() as connection:
+    async with connections.borrow() as connection:
         return int(await connection.fetchval("select pg_backend_pid()"))
 
 
-async def test_a_used_connection_is_used_again(connections: Connections) -> None:
+async def test_a_used_connection_is_used_again(connections: ConnectionPool) -> None:
     assert len({await backend(connections) for _ in range(10)}) == 1
 
 
-async def test_many_share_few(connections: Connections) -> None:
+async def test_many_share_few(connections: ConnectionPool) -> None:
     running = most = 0
 
     async def work() -> int:
         nonlocal running, most
-        async with connections.take() as connection:
+        async with connections.borrow() as connection:
             running += 1
             most = max(most, running)
             found = await connection.fetchval("select pg_backend_pid()")
@@ -48,40 +48,40 @@ async def test_many_share_few(connections: Connections) -> None:
     assert len(set(backends)) == SIZE
 
 
-async def test_waiters_get_their_turn_in_order(connections: Connections) -> None:
+async def test_waiters_get_their_turn_in_order(connections: ConnectionPool) -> None:
     held = [await connections.acquire() for _ in range(SIZE)]
     order: list[int] = []
 
     async def wait(number: int) -> None:
-        async with connections.take():
+        async with connections.borrow():
             order.append(number)
 
     waiting = [asyncio.create_task(wait(number)) for number in range(6)]
     await asyncio.sleep(0)
     for connection in held:
-        connections.keep(connection)
+        connections.release(connection)
     await asyncio.gather(*waiting)
     assert order == list(range(6))
 
 
-async def test_a_cancelled_waiter_loses_nobody_a_connection(connections: Connections) -> None:
+async def test_a_cancelled_waiter_loses_nobody_a_connection(connections: ConnectionPool) -> None:
     for _ in range(50):
         held = [await connections.acquire() for _ in range(SIZE)]
         waiting = [asyncio.create_task(backend(connections)) for _ in range(6)]
         await asyncio.sleep(0)
-        connections.keep(held.pop())
+        connections.release(held.pop())
         for task in waiting[::2]:
             task.cancel()
         for connection in held:
-            connections.keep(connection)
+            connections.release(connection)
         found = await asyncio.gather(*waiting, return_exceptions=True)
         assert sum(isinstance(one, int) for one in found) >= 3
     assert len(await asyncio.gather(*(backend(connections) for _ in range(20)))) == 20
 
 
-async def test_a_cancelled_query_leaves_a_clean_connection(connections: Connections) -> None:
+async def test_a_cancelled_query_leaves_a_clean_connection(connections: ConnectionPool) -> None:
     async def slow() -> None:
-        async with connections.take() as connection:
+        async with connections.borrow() as connection:
             await connection.execute("select pg_sleep(30)")
 
     for _ in range(SIZE * 2):
@@ -94,16 +94,16 @@ async def test_a_cancelled_query_leaves_a_clean_connection(connections: Connecti
     assert await asyncio.gather(*(backend(connections) for _ in range(10)))
 
 
-async def test_a_failed_transaction_leaves_a_clean_connection(connections: Connections) -> None:
+async def test_a_failed_transaction_leaves_a_clean_connection(connections: ConnectionPool) -> None:
     for _ in range(SIZE * 2):
         with pytest.raises(asyncpg.UndefinedTableError):
-            async with connections.take() as connection, connection.transaction():
+            async with connections.borrow() as connection, connection.transaction():
                 await connection.execute("select from nothing_of_this_name")
-    async with connections.take() as connection:
+    async with connections.borrow() as connection:
         assert not connection.is_in_transaction()
 
 
-async def test_a_lost_connection_is_replaced(connections: Connections, session_database: TestDatabase) -> None:
+async def test_a_lost_connection_is_replaced(connections: ConnectionPool, session_database: TestDatabase) -> None:
     lost = {await backend(connections)}
     owner = await asyncpg.connect(session_database.server.superuser_url())
     for number in lost:
@@ -113,18 +113,18 @@ async def test_a_lost_connection_is_replaced(connections: Connections, session_d
     async def replaced() -> bool:
         try:
             return await backend(connections) not in lost
-        except UNAVAILABLE:
+        except UNAVAILABLE_ERRORS:
             return False
 
     assert any([await replaced() for _ in range(3)])
 
 
-async def test_all_lost_connections_are_replaced(connections: Connections, session_database: TestDatabase) -> None:
+async def test_all_lost_connections_are_replaced(connections: ConnectionPool, session_database: TestDatabase) -> None:
     for _ in range(3):
         lost = [await connections.acquire() for _ in range(SIZE)]
         numbers = [await connection.fetchval("select pg_backend_pid()") for connection in lost]
         for connection in lost:
-            connections.keep(connection)
+            connections.release(connection)
         owner = await asyncpg.connect(session_database.server.superuser_url())
         for number in numbers:
             await owner.execute("select pg_terminate_backend($1, 5000)", number)
@@ -136,21 +136,21 @@ async def test_all_lost_connections_are_replaced(connections: Connections, sessi
 
 
 async def test_nobody_waits_for_ever_and_who_gave_up_costs_nobody_a_connection(session_database: TestDatabase) -> None:
-    connections = Connections(await databases.open_pool(session_database.dsn, SIZE), 0.05)
+    connections = ConnectionPool(await databases.open_pool(session_database.dsn, SIZE), 0.05)
     held = [await connections.acquire() for _ in range(SIZE)]
     found = await asyncio.gather(*(backend(connections) for _ in range(20)), return_exceptions=True)
-    assert {type(one) for one in found} == {NoConnection}
+    assert {type(one) for one in found} == {ConnectionUnavailable}
     for connection in held:
-        connections.keep(connection)
+        connections.release(connection)
     assert len(await asyncio.gather(*(backend(connections) for _ in range(20)))) == 20
     await connections.close()
 
 
-async def test_closing_waits_for_those_in_use_and_turns_others_away(connections: Connections) -> None:
+async def test_closing_waits_for_those_in_use_and_turns_others_away(connections: ConnectionPool) -> None:
     begun, end = asyncio.Event(), asyncio.Event()
 
     async def work() -> int:
-        async with connections.take() as connection:
+        async with connections.borrow() as connection:
             begun.set()
             await end.wait()
             return int(await connection.fetchval("select 1"))
@@ -161,12 +161,12 @@ async def test_closing_waits_for_those_in_use_and_turns_others_away(connections:
     waiting = asyncio.create_task(backend(connections))
     await asyncio.sleep(0)
     closing = asyncio.create_task(connections.close())
-    with pytest.raises(NoConnection):
+    with pytest.raises(ConnectionUnavailable):
         await waiting
     assert not closing.done()
     end.set()
     assert await working == 1
     for other in others:
-        await connections.give_back(other)
+        await connections.discard(other)
     async with asyncio.timeout(10):
         await closing

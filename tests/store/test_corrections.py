@@ -7,10 +7,10 @@ from uuid import UUID, uuid4
 import asyncpg
 import pytest
 
-from almoner.platform.database.transactions import EVERYONE
+from almoner.platform.database.transactions import ALL_PARTNERS
 from almoner.validation.agents import service as agents
 from almoner.validation.agents import store, store_mails
-from almoner.validation.agents.domain import Ended, InvalidState
+from almoner.validation.agents.domain import EndReason, InvalidState
 from almoner.validation.requests import service as requests
 from almoner.validation.requests.checks import checks
 from tests.support.agents import create
@@ -48,7 +48,7 @@ async def test_a_verification_takes_the_place_of_one_that_made_way_once(service:
     """
     assert await refuses(service, copy, first, uuid4()) == "agent_verification_replaces_unconfirmed"
     async with service.db.write() as tx:
-        second = await agents.correct(tx, EVERYONE, first, "second@corrected.example")
+        second = await agents.correct_email(tx, ALL_PARTNERS, first, "second@corrected.example")
     assert second is not None
     assert second.replaces == first
     assert await refuses(service, copy, first, uuid4()) == "agent_verification_replaces_once"
@@ -56,7 +56,7 @@ async def test_a_verification_takes_the_place_of_one_that_made_way_once(service:
     assert await refuses(service, unsaid, second.id) == "agent_verification_immutable"
     with pytest.raises(InvalidState):
         async with service.db.write() as tx:
-            await agents.correct(tx, EVERYONE, first, "third@corrected.example")
+            await agents.correct_email(tx, ALL_PARTNERS, first, "third@corrected.example")
 
 
 async def test_a_submission_is_of_the_applicant_it_was_made_by(service: Service, api: Client) -> None:
@@ -72,7 +72,7 @@ async def test_a_number_is_corrected_only_with_what_was_given_before(service: Se
         sql = CORRECT.format(corrections, "corrected_at = now() where id = $1")
         assert await refuses(service, sql, request) == "validation_request_corrected_and_kept", corrections
     async with service.db.write() as tx:
-        corrected = await requests.correct(tx, EVERYONE, request, "HMRC", "X6245")
+        corrected = await requests.correct_number(tx, ALL_PARTNERS, request, "HMRC", "X6245")
     assert (corrected.corrections, corrected.number_key) == (1, "X6245")
     for sql in (
         "update validation_request_correction set registry_number = 'x'",
@@ -91,12 +91,15 @@ async def test_who_confirms_while_the_address_is_corrected_comes_first_or_too_la
 
         async def confirm(verification_id: UUID = first) -> bool:
             async with service.db.write() as tx:
-                await agents.confirm(tx, EVERYONE, verification_id, "link")
+                await agents.confirm(tx, ALL_PARTNERS, verification_id, "link")
             return True
 
         async def correct(verification_id: UUID = first) -> bool:
             async with service.db.write() as tx:
-                return await agents.correct(tx, EVERYONE, verification_id, f"{uuid4()}@corrected.example") is not None
+                return (
+                    await agents.correct_email(tx, ALL_PARTNERS, verification_id, f"{uuid4()}@corrected.example")
+                    is not None
+                )
 
         outcomes = await asyncio.gather(confirm(), correct(), return_exceptions=True)
         assert sorted(type(outcome).__name__ for outcome in outcomes) == ["InvalidState", "bool"], outcomes
@@ -105,14 +108,14 @@ async def test_who_confirms_while_the_address_is_corrected_comes_first_or_too_la
 async def test_v6_a_stranger_whom_a_slip_has_named_is_forgotten_after_30_days(service: Service, api: Client) -> None:
     first = named(service, "agentverification", await create(service, api))
     async with service.db.write() as tx:
-        second = await agents.correct(tx, EVERYONE, first, "right@corrected.example")
+        second = await agents.correct_email(tx, ALL_PARTNERS, first, "right@corrected.example")
         assert second is not None
-        ended: Ended = "replaced"
-        gone = await store.forget(tx, EVERYONE, ended, tx.now, 1_000_000)
+        ended: EndReason = "replaced"
+        gone = await store.erase_personal_data(tx, ALL_PARTNERS, ended, tx.now, 1_000_000)
         assert first in [verification_id for verification_id, _ in gone]
         assert second.id not in [verification_id for verification_id, _ in gone]
         # Mails of both are counted for the second one.
-        assert len(await store_mails.sent(tx, EVERYONE, second.id)) == 2
+        assert len(await store_mails.list_send_times(tx, ALL_PARTNERS, second.id)) == 2
 
 
 async def test_the_self_check_knows_that_a_correction_is_looked_up_first(service: Service, api: Client) -> None:
@@ -120,6 +123,6 @@ async def test_the_self_check_knows_that_a_correction_is_looked_up_first(service
     await service.drain()
     [asked] = [check for check in checks if check.name == "requests.undecided_are_asked"]
     async with service.db.write() as tx:
-        await requests.correct(tx, EVERYONE, request, "HMRC", "X6247")
+        await requests.correct_number(tx, ALL_PARTNERS, request, "HMRC", "X6247")
         found = await tx.fetch(f"with moment as (select $1::timestamptz as at) {asked.sql}", tx.now)
     assert request not in [row["id"] for row in found]

@@ -10,16 +10,16 @@ from pyotp import TOTP
 
 from almoner.access.credentials import store
 from almoner.access.credentials.domain import (
-    HasAuthenticator,
+    AuthenticatorExists,
     LastSecondFactor,
-    NoAuthenticator,
+    AuthenticatorNotPending,
     NoSuchPasskey,
     Passkey,
     PasskeyRefused,
     WeakPassword,
 )
 from almoner.access.credentials.service import authenticators, login_attempts, passkeys, passwords, recovery
-from almoner.access.sign_ins.domain import WrongSignIn
+from almoner.access.sign_ins.domain import SignInFailed
 from almoner.access.sign_ins.service import account
 from tests.support.database import TestDatabase
 from tests.support.security_key import SecurityKey, b64
@@ -46,14 +46,14 @@ def key(service: Service) -> SecurityKey:
 async def add(who: Account, key: SecurityKey, name: str = "Laptop") -> Passkey:
     """Register a passkey."""
     async with who.service.db.write() as tx:
-        answer = key.create(await passkeys.to_add(tx, who.person, BROWSER))
+        answer = key.create(await passkeys.registration_options(tx, who.person, BROWSER))
         return await account.add_passkey(tx, who.person, BROWSER, answer, name, who.home)
 
 
 async def options(who: Account) -> str:
     """A fresh challenge to sign in by."""
     async with who.service.db.read() as tx:
-        return await passkeys.to_use(tx, BROWSER)
+        return await passkeys.authentication_options(tx, BROWSER)
 
 
 async def shows(who: Account, answer: str, binding: bytes = BROWSER) -> Passkey:
@@ -71,19 +71,19 @@ async def test_a_password_is_a_hash_that_only_its_owner_can_use(ada: Account, te
         assert known.hash is not None
         await store.set_password(tx, other.person, known.hash)
         moved = await passwords.of_person(tx, other.person)
-    assert await passwords.matches(vault, known, PASSWORD)
-    assert not await passwords.matches(vault, known, WRONG)
-    assert not await passwords.matches(vault, known, PASSWORD + "x" * 300)
-    assert not await passwords.matches(vault, moved, PASSWORD), "moved into another person's row"
-    assert not await passwords.matches(vault, passwords.Known(None, None), "nobody")
+    assert await passwords.verify_password(vault, known, PASSWORD)
+    assert not await passwords.verify_password(vault, known, WRONG)
+    assert not await passwords.verify_password(vault, known, PASSWORD + "x" * 300)
+    assert not await passwords.verify_password(vault, moved, PASSWORD), "moved into another person's row"
+    assert not await passwords.verify_password(vault, passwords.StoredPassword(None, None), "nobody")
     async with ada.service.db.write() as tx:
         hashed = await _hashed(ada)
         with pytest.raises(ValueError, match="somebody else"):
-            await passwords.set_new(tx, other.person, hashed, BY)
+            await passwords.store_password(tx, other.person, hashed, BY)
 
 
-async def _hashed(who: Account) -> passwords.Hashed:
-    return passwords.Hashed(who.person.id, "$argon2id$")
+async def _hashed(who: Account) -> passwords.HashedPassword:
+    return passwords.HashedPassword(who.person.id, "$argon2id$")
 
 
 async def test_typing_is_compared_in_normal_form(service: Service, tenant: Tenant) -> None:
@@ -93,13 +93,13 @@ async def test_typing_is_compared_in_normal_form(service: Service, tenant: Tenan
 
 async def test_weak_passwords_are_not_hashed(ada: Account) -> None:
     with pytest.raises(WeakPassword):
-        await passwords.make(ada.service.db.deployment.vault, ada.person, f"I am {ada.name}, you know")
+        await passwords.hash_new_password(ada.service.db.deployment.vault, ada.person, f"I am {ada.name}, you know")
 
 
 async def test_no_hash_is_made_while_a_connection_is_held(ada: Account) -> None:
     async with ada.service.db.write():
         with pytest.raises(RuntimeError, match="release"):
-            await passwords.make(ada.service.db.deployment.vault, ada.person, PASSWORD)
+            await passwords.hash_new_password(ada.service.db.deployment.vault, ada.person, PASSWORD)
 
 
 @pytest.mark.usefixtures("hashes_of_today")
@@ -120,20 +120,20 @@ async def test_older_hashes_are_made_anew_at_the_next_sign_in(ada: Account) -> N
 
 async def test_an_app_opens_nothing_before_its_first_code(ada: Account) -> None:
     async with ada.service.db.write() as tx:
-        shown = await authenticators.begin(tx, ada.person, "Almoner")
-        again = await authenticators.pending(tx, ada.person, "Almoner")
+        shown = await authenticators.begin_setup(tx, ada.person, "Almoner")
+        again = await authenticators.resume_setup(tx, ada.person, "Almoner")
         assert again == shown
         app = TOTP(shown.secret.replace(" ", ""))
-        assert not await authenticators.verify(tx, ada.person, app.at(tx.wall))
+        assert not await authenticators.verify_code(tx, ada.person, app.at(tx.real_now))
         assert not await account.confirm_authenticator(tx, ada.person, "000000", ada.home)
         assert not (await factors_of(ada)).second
-        code = app.at(tx.wall)
+        code = app.at(tx.real_now)
         assert await account.confirm_authenticator(tx, ada.person, code, ada.home)
-        assert not await authenticators.verify(tx, ada.person, code), "it was used"
-        with pytest.raises(HasAuthenticator):
-            await authenticators.begin(tx, ada.person, "Almoner")
-        with pytest.raises(NoAuthenticator):
-            await authenticators.pending(tx, ada.person, "Almoner")
+        assert not await authenticators.verify_code(tx, ada.person, code), "it was used"
+        with pytest.raises(AuthenticatorExists):
+            await authenticators.begin_setup(tx, ada.person, "Almoner")
+        with pytest.raises(AuthenticatorNotPending):
+            await authenticators.resume_setup(tx, ada.person, "Almoner")
     assert shown.uri.startswith("otpauth://totp/Almoner:")
     assert shown.qr.startswith("data:image/svg+xml")
     assert (await factors_of(ada)).authenticator
@@ -146,10 +146,10 @@ async def test_an_app_is_set_up_whatever_the_name(service: Service, tenant: Tena
 
 async def test_a_new_beginning_replaces_what_was_not_proved(ada: Account) -> None:
     async with ada.service.db.write() as tx:
-        first = await authenticators.begin(tx, ada.person, "Almoner")
-        second = await authenticators.begin(tx, ada.person, "Almoner")
+        first = await authenticators.begin_setup(tx, ada.person, "Almoner")
+        second = await authenticators.begin_setup(tx, ada.person, "Almoner")
         assert first.secret != second.secret
-        old = TOTP(first.secret.replace(" ", "")).at(tx.wall)
+        old = TOTP(first.secret.replace(" ", "")).at(tx.real_now)
         assert not await account.confirm_authenticator(tx, ada.person, old, ada.home)
 
 
@@ -158,8 +158,8 @@ async def test_a_code_may_be_one_step_early_or_late(ada: Account, steps: int, ri
     await ada.add_app()
     ada.service.clock.advance_wall(seconds=90)
     async with ada.service.db.write() as tx:
-        code = ada.app.at(tx.wall, counter_offset=steps) if ada.app else ""
-        assert await authenticators.verify(tx, ada.person, code) is right
+        code = ada.app.at(tx.real_now, counter_offset=steps) if ada.app else ""
+        assert await authenticators.verify_code(tx, ada.person, code) is right
 
 
 async def test_a_code_works_once_and_none_from_before_it(ada: Account) -> None:
@@ -168,8 +168,8 @@ async def test_a_code_works_once_and_none_from_before_it(ada: Account) -> None:
     ada.service.clock.advance_wall(seconds=90)
     async with ada.service.db.write() as tx:
         assert ada.app is not None
-        now, before, after = (ada.app.at(tx.wall, counter_offset=steps) for steps in (0, -1, 1))
-        found = [await authenticators.verify(tx, ada.person, code) for code in (now, now, before, after, after)]
+        now, before, after = (ada.app.at(tx.real_now, counter_offset=steps) for steps in (0, -1, 1))
+        found = [await authenticators.verify_code(tx, ada.person, code) for code in (now, now, before, after, after)]
     assert found == [True, False, False, True, False]
 
 
@@ -182,20 +182,20 @@ async def test_the_secret_is_sealed_for_its_owner(ada: Account, tenant: Tenant) 
         assert ada.app.secret.encode() not in sealed
         await store.insert_authenticator(tx, other.person, sealed)
         with pytest.raises(Exception, match="cannot be opened"):
-            await authenticators.pending(tx, other.person, "Almoner")
+            await authenticators.resume_setup(tx, other.person, "Almoner")
 
 
 async def test_recovery_codes_work_once_each_and_new_ones_end_the_old(ada: Account, tenant: Tenant) -> None:
     await ada.add_app()
     other = await member(ada.service, tenant)
     async with ada.service.db.write() as tx:
-        old = await account.make_recovery_codes(tx, ada.person, ada.home)
-        codes = await account.make_recovery_codes(tx, ada.person, ada.home)
+        old = await account.create_recovery_codes(tx, ada.person, ada.home)
+        codes = await account.create_recovery_codes(tx, ada.person, ada.home)
         assert len(set(codes)) == 10
-        assert not await recovery.use(tx, ada.person, old[0])
-        assert not await recovery.use(tx, other.person, codes[0])
-        assert await recovery.use(tx, ada.person, codes[0].upper())
-        assert not await recovery.use(tx, ada.person, codes[0])
+        assert not await recovery.use_code(tx, ada.person, old[0])
+        assert not await recovery.use_code(tx, other.person, codes[0])
+        assert await recovery.use_code(tx, ada.person, codes[0].upper())
+        assert not await recovery.use_code(tx, ada.person, codes[0])
         stored = [
             row["hash"] for row in await tx.fetch("select hash from recovery_code where person_id = $1", ada.person.id)
         ]
@@ -206,7 +206,7 @@ async def test_recovery_codes_work_once_each_and_new_ones_end_the_old(ada: Accou
 async def test_without_a_second_factor_recovery_codes_go(ada: Account) -> None:
     await ada.add_app()
     async with ada.service.db.write() as tx:
-        await account.make_recovery_codes(tx, ada.person, ada.home)
+        await account.create_recovery_codes(tx, ada.person, ada.home)
         await account.remove_authenticator(tx, ada.person, AWAY)
     found = await factors_of(ada)
     assert (found.second, found.recovery_codes) == (False, 0)
@@ -241,7 +241,9 @@ async def test_a_passkey_shows_who_it_is(ada: Account, key: SecurityKey) -> None
         assert (await shows(ada, key.get(await options(ada)))).id == made.id
     async with ada.service.db.read() as tx:
         (known,) = await passkeys.of_person(tx, ada.person)
-        assert b64(key.credential) in await passkeys.to_add(tx, ada.person, BROWSER), "excluded from a second one"
+        assert b64(key.credential) in await passkeys.registration_options(tx, ada.person, BROWSER), (
+            "excluded from a second one"
+        )
     assert (known.sign_count, known.last_used_at is not None) == (3, True)
     assert (await factors_of(ada)).passkeys == 1
     assert "passkey.added" in await ada.recorded()
@@ -286,7 +288,7 @@ async def test_a_challenge_is_of_one_browser_one_purpose_and_five_minutes(ada: A
     with pytest.raises(PasskeyRefused, match="not made here"):
         await shows(ada, key.get(asked), OTHER_BROWSER)
     async with ada.service.db.read() as tx:
-        adding = await passkeys.to_add(tx, ada.person, BROWSER)
+        adding = await passkeys.registration_options(tx, ada.person, BROWSER)
     with pytest.raises(PasskeyRefused, match="not made here"):
         await shows(ada, key.get(adding.replace('"rp":', '"rpId": "localhost", "rp":')))
     forged = asked.replace('"challenge": "', '"challenge": "AAAA')
@@ -300,7 +302,7 @@ async def test_a_challenge_is_of_one_browser_one_purpose_and_five_minutes(ada: A
 async def test_an_addition_is_of_one_person_and_once(ada: Account, tenant: Tenant, key: SecurityKey) -> None:
     other = await member(ada.service, tenant)
     async with ada.service.db.write() as tx:
-        answer = key.create(await passkeys.to_add(tx, ada.person, BROWSER))
+        answer = key.create(await passkeys.registration_options(tx, ada.person, BROWSER))
         with pytest.raises(PasskeyRefused, match="not made here"):
             await passkeys.add(tx, other.person, BROWSER, answer, "", BY)
         made = await passkeys.add(tx, ada.person, BROWSER, answer, "", BY)
@@ -344,7 +346,7 @@ async def test_a_count_that_goes_back_is_noted_and_lets_in(ada: Account, key: Se
     await add(ada, key)
     await shows(ada, key.get(await options(ada)))
     key.count = 0
-    assert (await shows(ada, key.get(await options(ada)))).went_back
+    assert (await shows(ada, key.get(await options(ada)))).count_went_back
     assert (await ada.recorded())[-1] == "passkey.count_went_back"
 
 
@@ -376,17 +378,17 @@ async def test_tries_and_used_challenges_are_forgotten(empty_database: TestDatab
         who = await member(service, await service.tenant())
         key = SecurityKey(service.db.deployment.links.pages)
         await add(who, key)
-        with pytest.raises(WrongSignIn):
+        with pytest.raises(SignInFailed):
             await who.enter(WRONG)
         service.clock.advance_wall(minutes=6)
         async with service.db.write() as tx:
             assert await login_attempts.next_due(tx) is not None
-            assert await login_attempts.forget_old(tx) == 1
-            assert await login_attempts.forget_old(tx) == 0
+            assert await login_attempts.delete_expired(tx) == 1
+            assert await login_attempts.delete_expired(tx) == 0
         service.clock.advance_wall(hours=24)
         async with service.db.write() as tx:
             due = await login_attempts.next_due(tx)
             assert due is not None
             assert due <= tx.now < due + timedelta(hours=1)
-            assert await login_attempts.forget_old(tx) > 0
+            assert await login_attempts.delete_expired(tx) > 0
             assert await login_attempts.next_due(tx) is None

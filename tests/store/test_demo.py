@@ -6,11 +6,11 @@ from typing import Any
 import pyotp
 import pytest
 
-from almoner.access.credentials.service import passwords, themself
+from almoner.access.credentials.service import passwords, own_audit_context
 from almoner.access.keys import service as keys
 from almoner.access.people import service as people
-from almoner.access.people.domain import OPERATORS, Realm, members_of
-from almoner.access.sign_ins.domain import Browser, SecondNeeded
+from almoner.access.people.domain import OPERATORS, Realm, member_realm
+from almoner.access.sign_ins.domain import Browser, SecondFactorRequired
 from almoner.access.sign_ins.service import sign_in_methods
 from almoner.cli.demo import sandbox_content
 from almoner.platform.database.transactions import Database, Partner, connect
@@ -30,10 +30,10 @@ async def db(empty_database: TestDatabase, service: Service) -> AsyncIterator[Da
 
 async def enters(db: Database, realm: Realm, login: dict[str, Any]) -> bool:
     """Whether the login opens its place, by all that it says."""
-    found = await sign_in_methods.by_password(db, realm, login["userName"], login["password"], HERE)
-    if isinstance(found, SecondNeeded):
-        code = pyotp.TOTP(login["totpSecret"]).at(db.deployment.clock.wall())
-        found = await sign_in_methods.by_code(db, realm, found.ticket, code, HERE)
+    found = await sign_in_methods.sign_in_by_password(db, realm, login["userName"], login["password"], HERE)
+    if isinstance(found, SecondFactorRequired):
+        code = pyotp.TOTP(login["totpSecret"]).at(db.deployment.clock.real_now())
+        found = await sign_in_methods.sign_in_by_code(db, realm, found.ticket, code, HERE)
     return found.person.roles == set(login["roles"])
 
 
@@ -41,7 +41,7 @@ async def test_the_demo_signs_in_and_stays_the_same(db: Database, service: Servi
     first = await sandbox_content(db, {})
     partner_id = db.deployment.ids.parse("partner", first["partnerId"])
     assert partner_id is not None
-    realm = members_of(Partner(partner_id))
+    realm = member_realm(Partner(partner_id))
     owner, reader = first["logins"]["members"]
     assert (owner["roles"], bool(owner["totpSecret"])) == (["owner"], True)
     assert (reader["roles"], reader["totpSecret"]) == (["read_only"], None)
@@ -54,21 +54,21 @@ async def test_the_demo_signs_in_and_stays_the_same(db: Database, service: Servi
     service.clock.advance_wall(minutes=1)
     assert await sandbox_content(db, first) == first
     async with db.read() as tx:
-        assert (await keys.find(tx, first["scimKey"])) is not None
+        assert (await keys.find_by_secret(tx, first["scimKey"])) is not None
 
 
 async def test_what_opens_nothing_any_more_is_made_anew_alone(db: Database) -> None:
     first = await sandbox_content(db, {})
     partner_id = db.deployment.ids.parse("partner", first["partnerId"])
     assert partner_id is not None
-    realm = members_of(Partner(partner_id))
+    realm = member_realm(Partner(partner_id))
     owner, reader = first["logins"]["members"]
     async with db.write() as tx:
         person = await people.find_by_name(tx, realm, reader["userName"])
     assert person is not None
-    hashed = await passwords.make(db.deployment.vault, person, "a password of the reader's own")
+    hashed = await passwords.hash_new_password(db.deployment.vault, person, "a password of the reader's own")
     async with db.write() as tx:
-        await passwords.set_new(tx, person, hashed, themself(tx, person, None))
+        await passwords.store_password(tx, person, hashed, own_audit_context(tx, person, None))
     second = await sandbox_content(db, first)
     assert second["logins"]["members"][0] == owner
     assert second["logins"]["members"][1]["password"] != reader["password"]

@@ -32,7 +32,7 @@ async def test_its_lifecycle_is_the_databases(service: Service) -> None:
             "select from_status, to_status from lifecycle_transition where resource = $1 order by 1, 2",
             DISPUTE.resource,
         )
-    assert [tuple(row) for row in rows] == list(DISPUTE.arrows())
+    assert [tuple(row) for row in rows] == list(DISPUTE.transitions())
 
 
 BORNE = "decided_at = now(), status_changed_at = now(), absorbed_minor = 0"
@@ -140,8 +140,8 @@ async def test_a_disputed_gift_goes_nowhere(service: Service, api: Client, open_
 @pytest.mark.parametrize(
     ("sql", "values", "index"),
     [
-        (store.OLDEST, (), "dispute_unchecked"),
-        (store.OPEN, (), "dispute_"),
+        (store.OLDEST_REFRESH, (), "dispute_unchecked"),
+        (store.COUNT_OPEN, (), "dispute_"),
         (store.OF_PAYMENT, ("test", "tp_1"), "dispute_of_payment"),
         (store.UNRECOVERED, (UUID(int=1),), "dispute_of_donation"),
     ],

@@ -10,8 +10,8 @@ from uuid import UUID, uuid4
 import pytest
 
 from almoner.giving.checkout.donations import store_lists
-from almoner.giving.checkout.donations.domain import Filters
-from almoner.platform.database.transactions import EVERYONE, Partner
+from almoner.giving.checkout.donations.domain import DonationFilters
+from almoner.platform.database.transactions import ALL_PARTNERS, Partner
 from almoner.platform.http.paging import Page
 from tests.support import factories
 from tests.support.service import Service, Tenant
@@ -58,7 +58,7 @@ async def fill(service: Service, partner: Partner, seed: int) -> tuple[list[UUID
     return nonprofits, users
 
 
-def wanted(rows: Sequence[Mapping[str, Any]], filters: Filters) -> list[UUID]:
+def wanted(rows: Sequence[Mapping[str, Any]], filters: DonationFilters) -> list[UUID]:
     """What the filters leave, newest first, as a reader would pick them by hand."""
     return sorted(
         (
@@ -83,7 +83,7 @@ async def test_every_combination_of_filters_has_its_rows_and_the_exact_total(
     async with service.db.write() as tx:
         if gathered != "nothing":
             while (
-                await store_lists.refresh_list_totals(tx, EVERYONE, 50 if gathered == "half" else 10_000)
+                await store_lists.refresh_list_totals(tx, ALL_PARTNERS, 50 if gathered == "half" else 10_000)
                 and gathered == "all"
             ):
                 pass
@@ -91,8 +91,8 @@ async def test_every_combination_of_filters_has_its_rows_and_the_exact_total(
         for user, nonprofit, status, start, end in product(
             (None, users[0]), (None, nonprofits[0]), (None, "ACTIVE", "DISBURSED"), moments, moments
         ):
-            filters = Filters(user, nonprofit, status, None, start, end)
-            if filters == Filters():
+            filters = DonationFilters(user, nonprofit, status, None, start, end)
+            if filters == DonationFilters():
                 continue  # counted as it is made, which these were not
             expected = wanted(rows, filters)
             page = Page(25, descending=True)
@@ -110,9 +110,9 @@ async def test_every_combination_of_filters_has_its_rows_and_the_exact_total(
 async def test_tallies_are_the_donations_whatever_was_gathered_when(service: Service, tenant: Tenant) -> None:
     await fill(service, tenant.partner, 12)
     async with service.db.write() as tx:
-        await store_lists.refresh_list_totals(tx, EVERYONE, 7)
+        await store_lists.refresh_list_totals(tx, ALL_PARTNERS, 7)
     async with service.db.write() as tx:
-        while await store_lists.refresh_list_totals(tx, EVERYONE, 10_000):
+        while await store_lists.refresh_list_totals(tx, ALL_PARTNERS, 10_000):
             pass
         tallied = await tx.fetch(
             "select organisation_id, status, day, n from donation_tally where partner_id = $1 and n <> 0",
@@ -135,7 +135,7 @@ async def test_the_plan_of_a_narrowed_page_is_kept(service: Service, tenant: Ten
     async with service.db.write() as tx:
         await tx.execute("set local plan_cache_mode = auto")  # as the service runs, and no other test
         for _ in range(10):
-            await store_lists.page(tx, tenant.partner, Page(25, descending=True), Filters(status="ACTIVE"))
+            await store_lists.page(tx, tenant.partner, Page(25, descending=True), DonationFilters(status="ACTIVE"))
         kept = await tx.fetchval(
             "select sum(generic_plans) from pg_prepared_statements where statement like '%donation_tally%'"
         )

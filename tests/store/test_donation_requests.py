@@ -9,10 +9,10 @@ import asyncpg
 import pytest
 
 from almoner.giving.checkout.donation_requests import store
-from almoner.giving.checkout.donation_requests.domain import PAYMENT, REQUEST
+from almoner.giving.checkout.donation_requests.domain import REQUEST_PAYMENT, DONATION_REQUEST
 from almoner.giving.checkout.donations import store_requests
 from almoner.kit.states import Lifecycle
-from almoner.platform.database.transactions import EVERYONE, Partner, Tx
+from almoner.platform.database.transactions import ALL_PARTNERS, Partner, Tx
 from tests.support import factories
 from tests.support.client import Client
 from tests.support.database import TestDatabase
@@ -32,7 +32,7 @@ async def refuses(service: Service, sql: str, *args: object) -> str | None:
     return refused.value.constraint_name
 
 
-@pytest.mark.parametrize("lifecycle", [REQUEST, PAYMENT], ids=lambda table: table.resource)
+@pytest.mark.parametrize("lifecycle", [DONATION_REQUEST, REQUEST_PAYMENT], ids=lambda table: table.resource)
 async def test_s1_the_moves_in_the_database_are_those_in_the_code(service: Service, lifecycle: Lifecycle) -> None:
     async with service.db.read() as tx:
         rows = await tx.fetch(
@@ -43,7 +43,7 @@ async def test_s1_the_moves_in_the_database_are_those_in_the_code(service: Servi
             "select pg_get_constraintdef(oid) from pg_constraint where conname = $1",
             f"{lifecycle.resource}_status_check",
         )
-    assert [tuple(row) for row in rows] == list(lifecycle.arrows())
+    assert [tuple(row) for row in rows] == list(lifecycle.transitions())
     assert set(re.findall(r"'(\w+)'", check)) == lifecycle.states()
 
 
@@ -142,12 +142,12 @@ async def _explain(service: Service, partner: Partner) -> None:
     async with service.db.write() as tx:
         await tx.execute("set local enable_seqscan = off")
         asked_of = cast("Tx", Explaining(tx))
-        await store_requests.oldest_unasked(asked_of, EVERYONE)
-        await store_requests.lock_waiting(asked_of, EVERYONE, uuid4(), 100)
-        await store_requests.sum_unasked(asked_of, partner, "USD", START + timedelta(days=1))
-        await store.allocating(asked_of, EVERYONE, 1)
+        await store_requests.oldest_uninvoiced_at(asked_of, ALL_PARTNERS)
+        await store_requests.lock_unpaid_of_request(asked_of, ALL_PARTNERS, uuid4(), 100)
+        await store_requests.sum_uninvoiced(asked_of, partner, "USD", START + timedelta(days=1))
+        await store.allocating(asked_of, ALL_PARTNERS, 1)
         await store.lock_collecting(asked_of, partner, "USD")
-        await store.find_by_reference(asked_of, EVERYONE, "ALM-00000-00000")
+        await store.find_by_reference(asked_of, ALL_PARTNERS, "ALM-00000-00000")
         plans = cast("Any", asked_of)
         assert plans.indexes() >= {
             "donation_of_request",

@@ -14,8 +14,8 @@ import asyncpg
 import pytest
 
 from almoner.giving.checkout.donations import store_lists
-from almoner.giving.checkout.donations.domain import Filters
-from almoner.platform.database.transactions import EVERYONE, Partner, Tx
+from almoner.giving.checkout.donations.domain import DonationFilters
+from almoner.platform.database.transactions import ALL_PARTNERS, Partner, Tx
 from almoner.platform.http.paging import Page
 from tests.store.test_donation_lists import wanted
 from tests.support import factories
@@ -143,7 +143,7 @@ async def test_p7_any_window_of_any_filters_is_what_a_reader_would_count(worlds:
             rows = await world.tx.fetch("select id from donation where partner_id = $1", world.partner.id)
             for row in rows:
                 await change(world, chance, row["id"])
-            await store_lists.refresh_list_totals(world.tx, EVERYONE, chance.choice([0, 30, 10_000]))
+            await store_lists.refresh_list_totals(world.tx, ALL_PARTNERS, chance.choice([0, 30, 10_000]))
             every = [dict(row) for row in await world.tx.fetch("select * from donation where partner_id = $1",
                                                                world.partner.id)]  # fmt: skip
             for _ in range(60):
@@ -152,7 +152,7 @@ async def test_p7_any_window_of_any_filters_is_what_a_reader_would_count(worlds:
 
 async def compare(world: World, chance: Random, every: list[dict[str, Any]], one: datetime, other: datetime) -> None:
     """A page somewhere in the list of some filters, with its total."""
-    filters = Filters(
+    filters = DonationFilters(
         chance.choice([None, None, world.users[0]]),
         chance.choice([None, world.nonprofits[0]]),
         chance.choice([None, *STATUSES]),
@@ -160,7 +160,7 @@ async def compare(world: World, chance: Random, every: list[dict[str, Any]], one
         chance.choice([None, one, every[0]["created_at"]]),
         chance.choice([None, other, every[-1]["created_at"]]),
     )
-    if filters == Filters():
+    if filters == DonationFilters():
         return  # counted as it is made, which these were not
     expected = [gift for gift in wanted(every, filters) if filters.request_id in (None, asked_by(every, gift))]
     descending = chance.random() < 0.5
@@ -182,11 +182,11 @@ async def test_p7_the_ends_of_time_are_moments_as_others_are(worlds: Any) -> Non
             await give(world, chance, at)
         for start, end in product((None, first, first + DAY, FIRST), (None, last, last - DAY, FIRST + DAY)):
             if start or end:
-                filters = Filters(start=start, end=end)
+                filters = DonationFilters(start=start, end=end)
                 found, total = await store_lists.page(world.tx, world.partner, Page(25, descending=True), filters)
                 assert (len(found), total) == (3, 3), filters
         for start, end in ((last, None), (None, first), (last - DAY, last), (first, first), (last, first)):
-            filters = Filters(start=start, end=end)
+            filters = DonationFilters(start=start, end=end)
             found, total = await store_lists.page(world.tx, world.partner, Page(25, descending=True), filters)
             assert (found, total) == ([], 0), filters
 
@@ -279,7 +279,7 @@ async def test_p1_no_list_reads_more_than_its_page_and_the_parts_of_its_days(ser
                 continue  # the list of all, which has its counter
             known: dict[str, Any] = {name: of.get(name, "ACTIVE") for name in narrowed.split()}
             kept = Kept(world.tx, mode)
-            filters = Filters(**known, **WINDOWS[window])
+            filters = DonationFilters(**known, **WINDOWS[window])
             await store_lists.page(cast("Tx", kept), world.partner, Page(25, descending=down), filters)
             asked = (narrowed, window, mode, "down" if down else "up")
             assert kept.looked_at() <= LOOKED_AT + COUNTED.get(narrowed.split(" ")[0], 0), asked

@@ -11,8 +11,8 @@ from uuid import UUID
 import asyncpg
 import pytest
 
-from almoner.nonprofits.registers.domain import Link
-from almoner.platform.database.transactions import EVERYONE, Tx
+from almoner.nonprofits.registers.domain import RegisterLink
+from almoner.platform.database.transactions import ALL_PARTNERS, Tx
 from almoner.platform.http.paging import Page
 from almoner.validation.ongoing.eligibility import store, store_evidence
 from almoner.validation.ongoing.eligibility.domain import SUBSCRIPTION, Filters
@@ -40,7 +40,11 @@ SPEC = {
     for target in targets.split()
 }
 DAYS = [datetime(2026, month, 9, tzinfo=UTC) for month in range(1, 8)]
-CCEW, OSCR, LINKS = Written("ccew", "CCEW"), Written("oscr", "OSCR"), Written("gb-links", "CCEW", lists=False)
+CCEW, OSCR, LINKS = (
+    Written("ccew", "CCEW"),
+    Written("oscr", "OSCR"),
+    Written("gb-links", "CCEW", lists_organisations=False),
+)
 DOGS, HOUSING = "AN102", "HO"
 
 
@@ -97,7 +101,7 @@ async def test_s1_the_moves_are_those_of_the_specification_in_code_and_database(
         check = await tx.fetchval(
             "select pg_get_constraintdef(oid) from pg_constraint where conname = $1", f"{RECORD}_status_check"
         )
-    assert {tuple(row) for row in rows} == set(SUBSCRIPTION.arrows()) == SPEC
+    assert {tuple(row) for row in rows} == set(SUBSCRIPTION.transitions()) == SPEC
     assert set(re.findall(r"'(\w+)'", check)) == SUBSCRIPTION.states()
 
 
@@ -255,12 +259,12 @@ async def test_lists_evidence_and_followers_are_answered_from_indexes(empty_data
         async with service.db.read() as reading:
             tx_: Any = Explaining(reading)
             assert await store.find(tx_, partner, some["id"])
-            assert await store.followers(tx_, EVERYONE, [some["organisation_id"]])
-            assert await store.of_organisations(tx_, partner, [some["organisation_id"]])
-            assert await store.following(tx_, EVERYONE, UUID(int=0), 10)
-            assert await store.configured(tx_, partner, UUID(int=0), UUID(int=0), 10, unnamed=True)
-            assert await store.of_requests(tx_, EVERYONE, [some["id"]]) == []
-            assert await store_evidence.last(tx_, EVERYONE, some["id"])
+            assert await store.followers(tx_, ALL_PARTNERS, [some["organisation_id"]])
+            assert await store.find_by_organisations(tx_, partner, [some["organisation_id"]])
+            assert await store.list_evaluated(tx_, ALL_PARTNERS, UUID(int=0), 10)
+            assert await store.find_by_configuration(tx_, partner, UUID(int=0), UUID(int=0), 10, unnamed=True)
+            assert await store.find_waiting_for_requests(tx_, ALL_PARTNERS, [some["id"]]) == []
+            assert await store_evidence.find_latest(tx_, ALL_PARTNERS, some["id"])
         ours = {RECORD, "eligibility_evaluation", "eligibility_finding"}
         assert not tx_.scans() & ours, tx_.scans()
         assert {f"{RECORD}_of_organisation", "eligibility_evaluation_of"} <= tx_.indexes()
@@ -288,7 +292,9 @@ async def test_a_load_decides_anew_and_is_told_once(empty_database: TestDatabase
         assert heard[1:] == [await shown(api, made)]
         assert summary(heard[1]) == ("pass", ["ccew:102"], [])
         # The same body in another register answers for it from here on: what that one says counts.
-        await loader.load(LINKS, DAYS[3], entry("199999", "Links"), Link("same", "CCEW", "263710", "OSCR", "SC002327"))
+        await loader.load(
+            LINKS, DAYS[3], entry("199999", "Links"), RegisterLink("same", "CCEW", "263710", "OSCR", "SC002327")
+        )
         await service.drain()
         assert await listed(api, "CCEW", "263710") != organisation
         now = await shown(api, made)

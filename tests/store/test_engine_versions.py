@@ -6,12 +6,12 @@ from uuid import UUID
 
 import pytest
 
-from almoner.platform.database.transactions import EVERYONE
-from almoner.platform.jobs.background_tasks import Work
-from almoner.platform.jobs.queue import Done, Job
-from almoner.screening.matching.service import ENGINE
+from almoner.platform.database.transactions import ALL_PARTNERS
+from almoner.platform.jobs.background_tasks import JobContext
+from almoner.platform.jobs.queue import JobDone, Job
+from almoner.screening.matching.service import ENGINE_VERSION
 from almoner.screening.screenings import service as screenings
-from almoner.screening.screenings.domain import Match
+from almoner.screening.screenings.domain import ScreeningMatch
 from almoner.screening.screenings.service import Screener
 from almoner.validation.decisions.reviews import service as reviews
 from almoner.validation.decisions.reviews.domain import Decision
@@ -43,21 +43,21 @@ async def api(alone: Service) -> AsyncIterator[Client]:
     await client.close()
 
 
-async def all_matches(service: Service) -> list[Match]:
+async def all_matches(service: Service) -> list[ScreeningMatch]:
     async with service.db.read() as tx:
         rows = await tx.fetch("select id from screening_match order by id")
         found = [await screenings.find(tx, row["id"]) for row in rows]
     return [match for match in found if match is not None]
 
 
-async def decide(service: Service, match: Match, decision: Decision) -> None:
+async def decide(service: Service, match: ScreeningMatch, decision: Decision) -> None:
     async with service.db.write() as tx:
-        await matches.decide(tx, EVERYONE, match.id, decision)
+        await matches.decide(tx, ALL_PARTNERS, match.id, decision)
 
 
-async def waits(service: Service, match: Match) -> bool:
+async def waits(service: Service, match: ScreeningMatch) -> bool:
     async with service.db.read() as tx:
-        return (await reviews.of(tx, matches.subject_of(match))).open is not None
+        return (await reviews.history_of(tx, matches.subject_of(match))).open is not None
 
 
 OLDER = "update screening_subject set engine_version = engine_version - 1"
@@ -91,11 +91,11 @@ async def test_what_was_decided_holds_however_the_engine_reads_the_same_names(
     await age(alone, READ_OTHERWISE)
     await alone.drain()
     (after,) = await all_matches(alone)
-    assert (after.decision, after.awaiting_review, after.difference) == (match_of(decision), False, [])
+    assert (after.decision, after.awaiting_review, after.changes_since_decision) == (match_of(decision), False, [])
     assert after.subject_side == match.subject_side
     assert statuses(await shown(api, record))["sanction"] == status
     assert await told(alone, api) == before
-    assert await engines(alone) == {ENGINE}
+    assert await engines(alone) == {ENGINE_VERSION}
 
 
 def match_of(decision: Decision) -> str:
@@ -119,7 +119,7 @@ async def test_what_an_older_engine_missed_is_found_and_told(alone: Service, api
 
 async def test_what_an_older_engine_alone_found_ends(alone: Service) -> None:
     screener, (who, asked) = Screener(), body((await alone.tenant()).partner, UUID(int=1), AQSA)
-    await screener.comparing(alone.db, lambda tx: matches.look(tx, screener, who, asked, watch=True))
+    await screener.run_with_lists(alone.db, lambda tx: matches.screen(tx, screener, who, asked, watch=True))
     (match,) = await all_matches(alone)
     assert await waits(alone, match)
     await age(alone, "update screening_subject set names = '{Garden Club of Casper}'")
@@ -147,12 +147,12 @@ async def test_who_looks_anew_before_the_worker_does_keeps_what_was_decided(alon
     await age(alone, READ_OTHERWISE)
     screener = Screener()
     async with alone.db.read() as tx:
-        stored = await screenings.subject_of(tx, match)
-    found = await screener.comparing(
-        alone.db, lambda tx: matches.look(tx, screener, stored.who, stored.asked, watch=True)
+        stored = await screenings.get_subject(tx, match)
+    found = await screener.run_with_lists(
+        alone.db, lambda tx: matches.screen(tx, screener, stored.who, stored.asked, watch=True)
     )
     assert ([one.decision for one in found.matches], found.opened) == (["cleared"], [])
-    assert await engines(alone) == {ENGINE}
+    assert await engines(alone) == {ENGINE_VERSION}
 
 
 async def test_many_are_compared_again_by_many_short_jobs(alone: Service, api: Client) -> None:
@@ -160,10 +160,10 @@ async def test_many_are_compared_again_by_many_short_jobs(alone: Service, api: C
         await looked(alone, api, organisationId=await factories.nonprofit(alone, name=f"Garden Club {number}"))
     await age(alone)
     screener, rounds, after = Screener(), 0, str(UUID(int=0))
-    while await engines(alone) != {ENGINE}:
-        job = Job(1, matches.RENEW, {"after": after}, 1, 0, alone.db.deployment.clock.now(), None)
-        assert isinstance(await jobs.renew(screener, Work(alone.db), job, at_most=1), Done)
+    while await engines(alone) != {ENGINE_VERSION}:
+        job = Job(1, matches.RESCREEN_OUTDATED, {"after": after}, 1, 0, alone.db.deployment.clock.now(), None)
+        assert isinstance(await jobs.rescreen_outdated(screener, JobContext(alone.db), job, at_most=1), JobDone)
         async with alone.db.write() as tx:
-            (left,) = await tx.fetch("delete from job where kind = $1 returning payload", matches.RENEW)
+            (left,) = await tx.fetch("delete from job where kind = $1 returning payload", matches.RESCREEN_OUTDATED)
         rounds, after = rounds + 1, left["payload"]["after"]
     assert rounds == 3

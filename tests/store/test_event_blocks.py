@@ -15,7 +15,7 @@ from almoner.platform.events.event_blocks import SIZE
 from almoner.platform.http.paging import Page
 from almoner.webhooks.deliveries import store as deliveries
 from almoner.webhooks.events import store
-from almoner.webhooks.events.domain import Filter
+from almoner.webhooks.events.domain import EventFilter
 from tests.support.database import TestDatabase
 from tests.support.plans import Explaining
 from tests.support.service import Service, serving
@@ -58,7 +58,7 @@ async def built(service: Service) -> int:
     blocks = 0
     while True:
         async with service.db.write() as tx:
-            if not await event_blocks.build(tx):
+            if not await event_blocks.build_blocks(tx):
                 return blocks
         blocks += 1
 
@@ -69,7 +69,9 @@ async def agrees(service: Service, rows: list[tuple[int, str, datetime]], seed: 
     first, last = rows[0][2], rows[-1][2]
     for _ in range(20):
         moments = sorted(first + (last - first) * chance.uniform(-0.1, 1.1) for _ in range(2))
-        asked = Filter(chance.choice((None, *TYPES, "none")), *[chance.choice((None, moment)) for moment in moments])
+        asked = EventFilter(
+            chance.choice((None, *TYPES, "none")), *[chance.choice((None, moment)) for moment in moments]
+        )
         position = chance.choice((None, (chance.randint(1, WRITTEN),)))
         page = Page(chance.choice((1, 25, 100)), chance.random() < 0.5, position, chance.random() < 0.5)
         matching = [
@@ -92,7 +94,7 @@ async def test_lists_show_what_is_there_whatever_is_counted_or_removed_by_then(
     await agrees(service, written, 1)
     async with service.db.write() as tx:
         assert await event_blocks.next_due(tx) == tx.now
-        assert await event_blocks.build(tx) == 1
+        assert await event_blocks.build_blocks(tx) == 1
     await agrees(service, written, 2)
     assert await built(service) == WRITTEN // SIZE - 1
     async with service.db.read() as tx:
@@ -104,7 +106,7 @@ async def test_lists_show_what_is_there_whatever_is_counted_or_removed_by_then(
             await tx.execute("delete from event where sequence <= $1", gone)
         await agrees(service, written[gone:], gone)
         async with service.db.write() as tx:
-            await event_blocks.tidy(tx)
+            await event_blocks.delete_stale_blocks(tx)
             lowest = await tx.fetchval("select min(block) from event_block")
         assert lowest == (gone // SIZE if gone < 3 * SIZE else None)
         await agrees(service, written[gone:], gone + 1)
@@ -129,7 +131,7 @@ async def test_p7_only_blocks_at_the_ends_are_read(service: Service, written: li
     owner = await asyncpg.connect(service.database.owner_dsn)
     await owner.execute("vacuum analyze event, event_block, event_counter")
     await owner.close()
-    asked = Filter(TYPES[2], written[SIZE + 15][2], written[-5][2])
+    asked = EventFilter(TYPES[2], written[SIZE + 15][2], written[-5][2])
     async with service.db.read() as tx:
         explaining = Explaining(tx)
         await store.page(cast("Tx", explaining), Partner(UUID(int=7)), Page(25, descending=True), asked)

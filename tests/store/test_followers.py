@@ -12,10 +12,10 @@ from almoner.nonprofits.branding import service as branding
 from almoner.nonprofits.categories import service as categories
 from almoner.nonprofits.organisations import jobs
 from almoner.nonprofits.organisations import service as organisations
-from almoner.nonprofits.registers.domain import Link
-from almoner.platform.database.transactions import EVERYONE
-from almoner.platform.jobs.background_tasks import Work
-from almoner.platform.jobs.queue import Done, Job
+from almoner.nonprofits.registers.domain import RegisterLink
+from almoner.platform.database.transactions import ALL_PARTNERS
+from almoner.platform.jobs.background_tasks import JobContext
+from almoner.platform.jobs.queue import JobDone, Job
 from tests.support import factories
 from tests.support.client import Client, data
 from tests.support.database import TestDatabase
@@ -24,7 +24,7 @@ from tests.support.written_register import Loader, Written, entry
 
 DAYS = [datetime(2026, month, 9, tzinfo=UTC) for month in range(1, 8)]
 CCEW, OSCR = Written("ccew", "CCEW", ignored_columns=frozenset({"seen"})), Written("oscr", "OSCR")
-LINKS = Written("gb-links", "CCEW", lists=False)
+LINKS = Written("gb-links", "CCEW", lists_organisations=False)
 BODIES = [entry(f"26{nth:04d}", f"Fund {nth}", types=["nonprofit"]) for nth in range(130)]
 
 
@@ -48,7 +48,7 @@ def loader(alone: Service, tmp_path: Path) -> Loader:
 
 async def found(loader: Loader, registry: str, number: str) -> tuple[UUID, str]:
     async with loader.db.read() as tx:
-        row = await organisations.by_number(tx, EVERYONE, "GBR", registry, number)
+        row = await organisations.get_by_number(tx, ALL_PARTNERS, "GBR", registry, number)
         return row.id, tx.ids.text("organisation", row.id)
 
 
@@ -101,16 +101,18 @@ async def test_followers_hear_once_that_an_organisation_is_shown_otherwise(
     await alone.drain()
     for name in ("Friends", "Friends"):  # the second time nothing changes
         async with loader.db.write() as tx:
-            await branding.show(tx, number, branding.Wish(display_name=name))
+            await branding.update_branding(tx, number, branding.BrandingChange(display_name=name))
     async with loader.db.write() as tx:
-        await branding.show(tx, (await found(loader, "CCEW", "260001"))[0], branding.Wish(display_name="Others"))
+        await branding.update_branding(
+            tx, (await found(loader, "CCEW", "260001"))[0], branding.BrandingChange(display_name="Others")
+        )
     (record,) = await told(alone, api)
     assert (record["id"], record["displayName"]) == (followed, "Friends")
 
 
 async def killed(alone: Service, load_id: UUID) -> None:
     async with alone.db.write() as tx:
-        assert await organisations.tell_batch(tx, (categories.followers,), load_id)
+        assert await organisations.notify_batch(tx, (categories.followers,), load_id)
         raise RuntimeError("killed before the commit")
 
 
@@ -125,10 +127,10 @@ async def test_nobody_hears_twice_whatever_dies(alone: Service, api: Client, loa
     with pytest.raises(RuntimeError, match="killed"):
         await killed(alone, made.id)
     async with alone.db.write() as tx:
-        assert await organisations.tell_batch(tx, followers, made.id)  # the first batch; then it is killed
-    job = Job(1, organisations.TELL, {"load": str(made.id)}, 1, 0, made.loaded_at, None)
+        assert await organisations.notify_batch(tx, followers, made.id)  # the first batch; then it is killed
+    job = Job(1, organisations.NOTIFY_FOLLOWERS, {"load": str(made.id)}, 1, 0, made.loaded_at, None)
     for _ in range(2):
-        assert await jobs.tell(followers, Work(alone.db), job) == Done()
+        assert await jobs.notify_load_followers(followers, JobContext(alone.db), job) == JobDone()
     assert sorted(record["registryId"] for record in await told(alone, api)) == ["260001", "260120"]
 
 
@@ -139,7 +141,7 @@ async def test_a_body_in_two_registers_is_told_of_once(alone: Service, api: Clie
     scottish = (await found(loader, "OSCR", "SC002327"))[1]
     await follow(api, category, scottish)
     await alone.drain()
-    await loader.load(LINKS, DAYS[1], BODIES[5], Link("same", "CCEW", "260000", "OSCR", "SC002327"))
+    await loader.load(LINKS, DAYS[1], BODIES[5], RegisterLink("same", "CCEW", "260000", "OSCR", "SC002327"))
     (record,) = await told(alone, api)
     assert (record["registryName"], [source["registryName"] for source in record["sources"]]) == (
         "CCEW",

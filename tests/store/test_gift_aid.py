@@ -8,7 +8,7 @@ import asyncpg
 import pytest
 
 from almoner.giving.checkout.donations import service as donations
-from almoner.giving.checkout.donations.domain import Filters
+from almoner.giving.checkout.donations.domain import DonationFilters
 from almoner.giving.checkout.sessions import store as sessions
 from almoner.giving.gift_aid.declarations import store
 from almoner.kit.time import iso
@@ -97,13 +97,13 @@ async def test_p1_what_covers_a_gift_and_what_a_request_holds_are_found_by_index
         for way in ("seqscan", "sort", "incremental_sort"):
             await tx.execute(f"set local enable_{way} = off")
         asked = Explaining(tx)
-        await store.of_user(cast("Tx", asked), tenant.partner, uuid4())
-        await store.newest(cast("Tx", asked), tenant.partner, uuid4())
+        await store.declarations_of_user(cast("Tx", asked), tenant.partner, uuid4())
+        await store.newest_of_user(cast("Tx", asked), tenant.partner, uuid4())
         await sessions.has_open(cast("Tx", asked), tenant.partner, uuid4())
         # Among the few sessions of other tests that of those due may look as good.
         found = {"gift_aid_declaration_of_user", "donation_session_open_of_user", "donation_session_due"}
         assert asked.indexes() <= found
         assert asked.scans() == set()
         listed = Explaining(tx)
-        await donations.page(cast("Tx", listed), tenant.partner, Page(25, True), Filters(request_id=uuid4()))
+        await donations.page(cast("Tx", listed), tenant.partner, Page(25, True), DonationFilters(request_id=uuid4()))
         assert listed.scans() == set()

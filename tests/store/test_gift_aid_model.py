@@ -6,7 +6,7 @@ from time import perf_counter
 import pytest
 
 from almoner.giving.gift_aid.claims import service as claiming
-from almoner.platform.database.postgres import Server
+from almoner.platform.database.postgres import PostgresServer
 from almoner.platform.observability import selfcheck
 from almoner.selfchecks import CHECKS
 from tests.support import database
@@ -48,12 +48,12 @@ async def test_what_is_claimed_is_what_stands_whatever_happens(service: Service,
     await world.expect()
     assert len(world.gifts) > 5
     async with service.db.read() as tx:
-        found = await selfcheck.look(tx, [one for one in CHECKS if one.name.startswith("gift_aid")])
+        found = await selfcheck.run_checks(tx, [one for one in CHECKS if one.name.startswith("gift_aid")])
     assert found.findings == ()
 
 
 @pytest.mark.soak
-async def test_many_worlds_and_many_gifts(postgres_server: Server, figures: Figures) -> None:
+async def test_many_worlds_and_many_gifts(postgres_server: PostgresServer, figures: Figures) -> None:
     worlds, gifts = figures.count(3, 60), figures.count(200, 10_000)
     async with database.copied(postgres_server) as copy, serving(copy) as service:
         api = service.client((await service.tenant()).secret)
@@ -70,7 +70,7 @@ async def test_many_worlds_and_many_gifts(postgres_server: Server, figures: Figu
         began, drafted, lines = perf_counter(), 0, 0
         while (made := await of.draft()).claim is not None:
             async with service.db.write() as tx:
-                await claiming.submit(tx, made.claim.id, "CH-1", by="officer")
+                await claiming.mark_submitted(tx, made.claim.id, "CH-1", by="officer")
             drafted += made.claim.donations
             lines += len(await of.written(made.claim))
         seconds = perf_counter() - began

@@ -7,9 +7,9 @@ from uuid import UUID, uuid4
 import asyncpg
 import pytest
 
-from almoner.giving.accounting.suspense.domain import HELD
+from almoner.giving.accounting.suspense.domain import UNALLOCATED_PAYMENT
 from almoner.giving.checkout.donations.domain import DONATION
-from almoner.giving.checkout.payments.domain import PAYMENT, HoldReason
+from almoner.giving.checkout.payments.domain import PAYMENT, UnallocatedReason
 from almoner.giving.checkout.sessions.domain import SESSION
 from almoner.kit.money import MAX_MINOR
 from almoner.kit.states import Lifecycle
@@ -49,7 +49,9 @@ async def donation_of(giving: Giving) -> UUID:
     return found
 
 
-@pytest.mark.parametrize("lifecycle", [SESSION, DONATION, PAYMENT, HELD], ids=lambda table: table.resource)
+@pytest.mark.parametrize(
+    "lifecycle", [SESSION, DONATION, PAYMENT, UNALLOCATED_PAYMENT], ids=lambda table: table.resource
+)
 async def test_s1_the_moves_in_the_database_are_those_in_the_code(service: Service, lifecycle: Lifecycle) -> None:
     async with service.db.read() as tx:
         rows = await tx.fetch(
@@ -60,7 +62,7 @@ async def test_s1_the_moves_in_the_database_are_those_in_the_code(service: Servi
             "select pg_get_constraintdef(oid) from pg_constraint where conname = $1",
             f"{lifecycle.resource}_status_check",
         )
-    assert [tuple(row) for row in rows] == list(lifecycle.arrows())
+    assert [tuple(row) for row in rows] == list(lifecycle.transitions())
     assert set(re.findall(r"'(\w+)'", check)) == lifecycle.states()
 
 
@@ -141,7 +143,7 @@ async def test_currencies_are_three_capital_letters(giving: Giving, currency: st
 
 
 async def test_what_is_paid_keeps_its_amount_and_its_session(giving: Giving) -> None:
-    giving.provider.pay(giving.provider.only())
+    giving.provider.pay_with_card(giving.provider.only())
     await giving.come_back()
     donation = await donation_of(giving)
     for change in ("amount_minor = 1", "currency = 'EUR'", "session_id = null", "type = 'direct'"):
@@ -211,7 +213,7 @@ async def test_every_reason_to_hold_money_can_be_kept(giving: Giving) -> None:
     check = await one(
         giving, "select pg_get_constraintdef(oid) from pg_constraint where conname = 'unallocated_payment_reason_check'"
     )
-    assert all(f"'{reason}'" in check for reason in HoldReason)
+    assert all(f"'{reason}'" in check for reason in UnallocatedReason)
 
 
 async def test_another_partners_session_or_user_cannot_be_named(giving: Giving, other: Client) -> None:

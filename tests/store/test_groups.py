@@ -8,18 +8,18 @@ from uuid import UUID, uuid4
 import asyncpg
 import pytest
 
-from almoner.access.credentials.domain import By
+from almoner.access.credentials.domain import AuditContext
 from almoner.access.members import service as members
 from almoner.access.members.domain import Group, NoSuchGroup
 from almoner.access.people import service as people
-from almoner.access.people.domain import OPERATORS, Person, members_of, profile_of
+from almoner.access.people.domain import OPERATORS, Person, member_realm, build_profile
 from almoner.kit.errors import IncorrectParams
 from almoner.platform.audit.log import Actor
 from almoner.platform.database.transactions import Partner, Tx, connect
 from tests.support.database import TestDatabase
 from tests.support.service import Service, Tenant
 
-BY = By(Actor("system", "tests"), None)
+BY = AuditContext(Actor("system", "tests"), None)
 
 
 @pytest.fixture
@@ -31,7 +31,7 @@ async def tx(service: Service) -> AsyncIterator[Tx]:
 
 async def somebody(tx: Tx, tenant: Tenant, name: str | None = None) -> Person:
     """A new member of the partner."""
-    return await people.create(tx, members_of(tenant.partner), profile_of(name or f"person-{uuid4()}"))
+    return await people.create(tx, member_realm(tenant.partner), build_profile(name or f"person-{uuid4()}"))
 
 
 async def ids_in(tx: Tx, group: Group) -> list[UUID]:
@@ -42,7 +42,7 @@ async def ids_in(tx: Tx, group: Group) -> list[UUID]:
 
 
 async def test_a_group_is_read_as_it_was_written_with_or_without_its_members(tx: Tx, tenant: Tenant) -> None:
-    first = await people.create(tx, members_of(tenant.partner), profile_of("ann", name="Ann Example"))
+    first = await people.create(tx, member_realm(tenant.partner), build_profile("ann", name="Ann Example"))
     second = await somebody(tx, tenant, "bo")
     profile = {"displayName": "Bookkeepers", "externalId": "8aa1", "urn:example:more": {"x": [1]}}
     made = await members.create_group(tx, tenant.partner, profile, [second.id, first.id, first.id])
@@ -53,7 +53,7 @@ async def test_a_group_is_read_as_it_was_written_with_or_without_its_members(tx:
     )  # fmt: skip
     assert whole.members is not None
     assert [(one.id, one.name) for one in whole.members] == [(first.id, "Ann Example"), (second.id, "bo")]
-    assert await members.groups(tx, tenant.partner) == [(bare, 2)]
+    assert await members.list_groups(tx, tenant.partner) == [(bare, 2)]
 
 
 async def test_members_and_groups_are_paged(tx: Tx, tenant: Tenant) -> None:
@@ -61,11 +61,11 @@ async def test_members_and_groups_are_paged(tx: Tx, tenant: Tenant) -> None:
     made = [await members.create_group(tx, tenant.partner, {"displayName": "Same"}, [p.id for p in them])] + [
         await members.create_group(tx, tenant.partner, {"displayName": "Same"}) for _ in range(2)
     ]
-    page = await members.in_group(tx, tenant.partner, made[0].id, limit=2)
-    rest = await members.in_group(tx, tenant.partner, made[0].id, after=page[-1].id)
+    page = await members.list_group_members(tx, tenant.partner, made[0].id, limit=2)
+    rest = await members.list_group_members(tx, tenant.partner, made[0].id, after=page[-1].id)
     assert [one.id for one in [*page, *rest]] == [one.id for one in them]
-    groups = await members.groups(tx, tenant.partner, limit=2)
-    groups += await members.groups(tx, tenant.partner, after=groups[-1][0].id)
+    groups = await members.list_groups(tx, tenant.partner, limit=2)
+    groups += await members.list_groups(tx, tenant.partner, after=groups[-1][0].id)
     assert [(group.id, size) for group, size in groups] == [(made[0].id, 5), (made[1].id, 0), (made[2].id, 0)]
 
 
@@ -78,14 +78,14 @@ async def test_adding_a_member_twice_keeps_one_and_changes_nothing_more(service:
         locked = await members.lock_group(tx, tenant.partner, group.id)
         added = await members.add_to_group(tx, locked, [person.id])
         once = added.group
-        assert (once.version, once.updated_at, added.came, added.went) == (2, tx.now, (person.id,), ())
+        assert (once.version, once.updated_at, added.added, added.removed) == (2, tx.now, (person.id,), ())
     service.clock.advance(minutes=1)
     async with service.db.write() as tx:
         again = await members.add_to_group(tx, await members.lock_group(tx, tenant.partner, group.id), [person.id] * 2)
-        assert (again.group.version, again.group.updated_at, again.came) == (2, once.updated_at, ())
+        assert (again.group.version, again.group.updated_at, again.added) == (2, once.updated_at, ())
         assert await ids_in(tx, group) == [person.id]
         gone = await members.remove_from_group(tx, again.group, [person.id, uuid4()])
-        assert (gone.group.version, gone.group.updated_at, gone.went) == (3, tx.now, (person.id,))
+        assert (gone.group.version, gone.group.updated_at, gone.removed) == (3, tx.now, (person.id,))
         assert (await members.remove_from_group(tx, gone.group, [person.id])).group.version == 3
         assert await ids_in(tx, group) == []
 
@@ -93,14 +93,14 @@ async def test_adding_a_member_twice_keeps_one_and_changes_nothing_more(service:
 async def test_the_whole_list_is_replaced_and_moves_the_version_once(tx: Tx, tenant: Tenant) -> None:
     one, two, three = [await somebody(tx, tenant) for _ in range(3)]
     group = await members.create_group(tx, tenant.partner, {"displayName": "Before"}, [one.id, two.id])
-    changed = await members.change_group(tx, group, profile={"displayName": "After"}, people=[two.id, three.id])
+    changed = await members.update_group(tx, group, profile={"displayName": "After"}, people=[two.id, three.id])
     assert (changed.group.version, changed.group.display_name) == (2, "After")
-    assert (changed.came, changed.went, await ids_in(tx, group)) == ((three.id,), (one.id,), [two.id, three.id])
-    same = await members.change_group(tx, changed.group, profile={"displayName": "After"}, people=[three.id, two.id])
-    assert (same.group.version, same.came, same.went) == (2, (), ())
-    renamed = await members.change_group(tx, same.group, profile={"displayName": "Later"})
+    assert (changed.added, changed.removed, await ids_in(tx, group)) == ((three.id,), (one.id,), [two.id, three.id])
+    same = await members.update_group(tx, changed.group, profile={"displayName": "After"}, people=[three.id, two.id])
+    assert (same.group.version, same.added, same.removed) == (2, (), ())
+    renamed = await members.update_group(tx, same.group, profile={"displayName": "Later"})
     assert (renamed.group.version, await ids_in(tx, group)) == (3, [two.id, three.id])
-    empty = await members.change_group(tx, renamed.group, people=[])
+    empty = await members.update_group(tx, renamed.group, people=[])
     assert (empty.group.version, empty.group.display_name, await ids_in(tx, group)) == (4, "Later", [])
 
 
@@ -108,13 +108,13 @@ async def test_whoever_is_nobody_of_the_partner_gets_into_no_group(service: Serv
     other = await service.tenant()
     async with service.db.write() as tx:
         ours, theirs = await somebody(tx, tenant), await somebody(tx, other)
-        operator = await people.create(tx, OPERATORS, profile_of(f"operator-{uuid4()}"))
+        operator = await people.create(tx, OPERATORS, build_profile(f"operator-{uuid4()}"))
         group = await members.create_group(tx, tenant.partner, {"displayName": "Ours"}, [ours.id])
         for stranger in (theirs.id, operator.id, uuid4()):
             mixed = await members.create_group(tx, tenant.partner, {"displayName": "Mixed"}, [ours.id, stranger])
             assert await ids_in(tx, mixed) == [ours.id]
-            assert (await members.add_to_group(tx, group, [stranger])).came == ()
-            assert (await members.change_group(tx, group, people=[ours.id, stranger])).came == ()
+            assert (await members.add_to_group(tx, group, [stranger])).added == ()
+            assert (await members.update_group(tx, group, people=[ours.id, stranger])).added == ()
             await members.delete_group(tx, tenant.partner, mixed.id)
         assert await ids_in(tx, group) == [ours.id]
         with pytest.raises(NoSuchGroup):
@@ -123,8 +123,8 @@ async def test_whoever_is_nobody_of_the_partner_gets_into_no_group(service: Serv
             await members.lock_group(tx, other.partner, group.id)
         with pytest.raises(NoSuchGroup):
             await members.delete_group(tx, other.partner, group.id)
-        assert await members.in_group(tx, other.partner, group.id) == []
-        assert await members.groups(tx, other.partner) == []
+        assert await members.list_group_members(tx, other.partner, group.id) == []
+        assert await members.list_groups(tx, other.partner) == []
     async with service.db.write() as tx:
         with pytest.raises(asyncpg.ForeignKeyViolationError):  # the database keeps the rule itself
             await tx.execute(
@@ -137,19 +137,19 @@ async def test_whoever_is_nobody_of_the_partner_gets_into_no_group(service: Serv
 
 
 async def test_a_group_gives_a_role_only_when_somebody_said_so(tx: Tx, tenant: Tenant) -> None:
-    realm = members_of(tenant.partner)
+    realm = member_realm(tenant.partner)
     person = await somebody(tx, tenant)
     group = await members.create_group(tx, tenant.partner, {"displayName": "owner"}, [person.id])
     assert (await people.get(tx, realm, person.id)).roles == frozenset()
-    mapped = await members.map_group(tx, tenant.partner, group.id, "finance", BY)
+    mapped = await members.set_group_role(tx, tenant.partner, group.id, "finance", BY)
     assert mapped.role == "finance"
     assert (await people.get(tx, realm, person.id)).roles == {"finance"}
     assert await members.groups_of(tx, tenant.partner, [person.id]) == {person.id: [mapped]}
     with pytest.raises(IncorrectParams):
-        await members.map_group(tx, tenant.partner, group.id, "administrator", BY)  # type: ignore[arg-type]
-    await members.map_group(tx, tenant.partner, group.id, None, BY)
+        await members.set_group_role(tx, tenant.partner, group.id, "administrator", BY)  # type: ignore[arg-type]
+    await members.set_group_role(tx, tenant.partner, group.id, None, BY)
     assert (await people.get(tx, realm, person.id)).roles == frozenset()
-    await members.map_group(tx, tenant.partner, group.id, "owner", BY)
+    await members.set_group_role(tx, tenant.partner, group.id, "owner", BY)
     await members.delete_group(tx, tenant.partner, group.id)
     assert (await people.get(tx, realm, person.id)).roles == frozenset()
     assert await members.groups_of(tx, tenant.partner, [person.id]) == {person.id: []}
@@ -162,7 +162,7 @@ async def test_whoever_is_removed_leaves_their_groups_which_have_changed(service
         outside = await members.create_group(tx, tenant.partner, {"displayName": "Outside"})
     service.clock.advance(minutes=1)
     async with service.db.write() as tx:
-        await people.delete(tx, members_of(tenant.partner), person.id)
+        await people.delete(tx, member_realm(tenant.partner), person.id)
         left = await members.get_group(tx, tenant.partner, inside.id)
         assert (left.version, left.updated_at, left.members) == (2, tx.now, ())
         assert (await members.get_group(tx, tenant.partner, outside.id)).version == 1
@@ -240,18 +240,18 @@ async def test_no_table_is_read_whole_with_ten_thousand_members(
         explained = Explained(real)
         tx = cast("Tx", explained)
         group = await members.create_group(tx, partner, {"displayName": "New"}, [person])
-        await members.groups(tx, partner, after=group.id, limit=50)
-        await members.in_group(tx, partner, group.id)
+        await members.list_groups(tx, partner, after=group.id, limit=50)
+        await members.list_group_members(tx, partner, group.id)
         await members.groups_of(tx, partner, [person])
         await members.get_group(tx, partner, group.id)
         locked = await members.lock_group(tx, partner, group.id)
         await members.remove_from_group(tx, locked, [person])
         await members.add_to_group(tx, locked, [person])
-        await members.change_group(tx, locked, profile={"displayName": "Newer"}, people=[person])
+        await members.update_group(tx, locked, profile={"displayName": "Newer"}, people=[person])
         await members.page(tx, partner, after=person, limit=50)
-        await members.map_group(tx, partner, group.id, "owner", BY)
+        await members.set_group_role(tx, partner, group.id, "owner", BY)
         await members.get(tx, partner, person)
-        await people.delete(tx, members_of(partner), person)
+        await people.delete(tx, member_realm(partner), person)
         await members.delete_group(tx, partner, group.id)
     await db.close()
     assert explained.whole == []

@@ -7,10 +7,10 @@ from typing import NamedTuple
 
 import pytest
 
-from almoner.adapters.registers_irs_990n import Irs990N
-from almoner.adapters.registers_irs_bmf import IrsBmf
-from almoner.adapters.registers_irs_pub78 import IrsPub78
-from almoner.adapters.registers_irs_revocations import IrsRevocations
+from almoner.adapters.registers_irs_990n import Irs990NReader
+from almoner.adapters.registers_irs_bmf import IrsBmfReader
+from almoner.adapters.registers_irs_pub78 import IrsPub78Reader
+from almoner.adapters.registers_irs_revocations import IrsRevocationsReader
 from almoner.nonprofits.registers import flows
 from almoner.nonprofits.registers.ports import RegisterSource
 from almoner.platform.database.transactions import Database
@@ -79,9 +79,9 @@ async def test_the_difference_of_a_real_month(db: Database, tmp_path: Path, mont
     """Of the District of Columbia."""
     for name, file in (("march", irs_month.march()), ("april", irs_month.april())):
         (tmp_path / f"{name}.csv").write_bytes(month.part(file))
-    first = await flows.import_files(db, IrsBmf(), [tmp_path / "march.csv"], as_of=MARCH)
+    first = await flows.import_files(db, IrsBmfReader(), [tmp_path / "march.csv"], as_of=MARCH)
     assert (first.rows, first.added, first.quarantined) == (month.march, month.march, 0)
-    second = await flows.import_files(db, IrsBmf(), [tmp_path / "april.csv"], as_of=APRIL)
+    second = await flows.import_files(db, IrsBmfReader(), [tmp_path / "april.csv"], as_of=APRIL)
     april = month.march + month.came - month.left
     assert (second.rows, second.added, second.removed, second.quarantined) == (april, month.came, month.left, 0)
     assert await value(db, "select count(*) from organisation where active") == april
@@ -113,8 +113,8 @@ def some(file: File) -> bytes:
 async def test_two_of_those_who_left_are_in_another_file_of_the_same_day(db: Database, tmp_path: Path) -> None:
     (tmp_path / "march.csv").write_bytes(some(irs_month.march()))
     (tmp_path / "april.csv").write_bytes(some(irs_month.april()))
-    await flows.import_files(db, IrsBmf(), [tmp_path / "march.csv"], as_of=MARCH)
-    second = await flows.import_files(db, IrsBmf(), [tmp_path / "april.csv", irs_month.MOVED], as_of=APRIL)
+    await flows.import_files(db, IrsBmfReader(), [tmp_path / "march.csv"], as_of=MARCH)
+    second = await flows.import_files(db, IrsBmfReader(), [tmp_path / "april.csv", irs_month.MOVED], as_of=APRIL)
     assert (second.added, second.removed) == (6, 1)
     async with db.read() as tx:
         moved = await tx.fetch(
@@ -126,9 +126,9 @@ async def test_two_of_those_who_left_are_in_another_file_of_the_same_day(db: Dat
 
 async def test_lists_make_entries_and_no_bodies(db: Database) -> None:
     given: list[tuple[RegisterSource, str, int, int]] = [
-        (IrsPub78(), "pub78.txt", 23, 23),
-        (IrsRevocations(), "revocations.txt", 22, 17),
-        (Irs990N(), "notices_990n.txt", 3, 3),
+        (IrsPub78Reader(), "pub78.txt", 23, 23),
+        (IrsRevocationsReader(), "revocations.txt", 22, 17),
+        (Irs990NReader(), "notices_990n.txt", 3, 3),
     ]
     for source, file, rows, numbers in given:
         load = await flows.import_files(db, source, [LISTS / file], as_of=APRIL)

@@ -13,7 +13,7 @@ import pytest
 
 from almoner.giving.accounting.ledger import domain as books
 from almoner.giving.accounting.ledger import service as ledger
-from almoner.giving.accounting.ledger.domain import Account, Transfer, TransferKind
+from almoner.giving.accounting.ledger.domain import LedgerAccount, LedgerTransfer, TransferKind
 from almoner.kit.money import MAX_MINOR, Money
 from tests.support import factories
 from tests.support.figures import Figures
@@ -51,24 +51,24 @@ async def cause(service: Service) -> UUID:
 async def provider(service: Service, cause: UUID) -> str:
     """A provider of its own, which holds 100.00 USD of one gift."""
     name = f"p{uuid4().hex[:12]}"
-    await post(service, books.payment_received(uuid4(), name, cause, Money(10_000, "USD")))
+    await post(service, books.payment_transfers(uuid4(), name, cause, Money(10_000, "USD")))
     return name
 
 
-async def post(service: Service, transfers: list[Transfer]) -> None:
+async def post(service: Service, transfers: list[LedgerTransfer]) -> None:
     """In a transaction of its own."""
     async with service.db.write() as tx:
-        ledger.post(tx, transfers)
+        ledger.post_transfers(tx, transfers)
 
 
-async def sides(service: Service, account: Account) -> tuple[int, int]:
+async def sides(service: Service, account: LedgerAccount) -> tuple[int, int]:
     """Debits and credits."""
     async with service.db.read() as tx:
-        found = await ledger.balance(tx, account)
+        found = await ledger.balance_of(tx, account)
     return found.debits, found.credits
 
 
-async def number(service: Service, account: Account) -> int:
+async def number(service: Service, account: LedgerAccount) -> int:
     """The account's row."""
     async with service.db.read() as tx:
         found = await tx.fetchval("select id from ledger_account where key = $1", account.key)
@@ -105,7 +105,7 @@ async def test_m1_what_was_posted_is_never_changed_nor_removed(
         await as_role(service, role, sql)
     if role == "owner":
         assert (refused.value.constraint_name or "").endswith("_append_only")
-    assert await sides(service, books.clearing(provider, "USD")) == (10_000, 0)
+    assert await sides(service, books.clearing_account(provider, "USD")) == (10_000, 0)
 
 
 @pytest.mark.parametrize("column", ["debits_minor", "credits_minor", "currency", "kind", "provider"])
@@ -124,8 +124,8 @@ async def test_m2_the_service_cannot_write_a_balance(service: Service, column: s
 async def test_m1_amounts_outside_the_bounds_are_refused(
     service: Service, provider: str, cause: UUID, amount: int
 ) -> None:
-    debit = await number(service, books.clearing(provider, "USD"))
-    credit = await number(service, books.liability(cause, "USD"))
+    debit = await number(service, books.clearing_account(provider, "USD"))
+    credit = await number(service, books.liability_account(cause, "USD"))
     with pytest.raises(asyncpg.CheckViolationError) as refused:
         await as_role(service, "service", INSERT, "payment_received", uuid4(), debit, credit, "USD", amount)
     assert refused.value.constraint_name == "ledger_transfer_amount_minor_check"
@@ -143,10 +143,10 @@ async def test_m8_amounts_and_balances_are_whole_numbers(service: Service) -> No
 
 
 async def test_m1_one_currency_two_accounts_and_both_known(service: Service, provider: str, cause: UUID) -> None:
-    await post(service, books.payment_received(uuid4(), provider, cause, Money(1, "EUR")))
-    dollars = await number(service, books.clearing(provider, "USD"))
-    owed_dollars = await number(service, books.liability(cause, "USD"))
-    owed_euros = await number(service, books.liability(cause, "EUR"))
+    await post(service, books.payment_transfers(uuid4(), provider, cause, Money(1, "EUR")))
+    dollars = await number(service, books.clearing_account(provider, "USD"))
+    owed_dollars = await number(service, books.liability_account(cause, "USD"))
+    owed_euros = await number(service, books.liability_account(cause, "EUR"))
     broken = {
         (dollars, dollars, "USD"): asyncpg.CheckViolationError,
         (dollars, owed_euros, "USD"): asyncpg.ForeignKeyViolationError,
@@ -158,7 +158,7 @@ async def test_m1_one_currency_two_accounts_and_both_known(service: Service, pro
     for (debit, credit, currency), error in broken.items():
         with pytest.raises(error):
             await as_role(service, "service", INSERT, "payment_received", uuid4(), debit, credit, currency, 1)
-    assert await sides(service, books.clearing(provider, "USD")) == (10_000, 0)
+    assert await sides(service, books.clearing_account(provider, "USD")) == (10_000, 0)
 
 
 async def test_m1_a_kind_of_account_has_the_owner_of_its_kind(service: Service, cause: UUID) -> None:
@@ -177,13 +177,13 @@ async def test_m1_a_kind_of_account_has_the_owner_of_its_kind(service: Service, 
 
 
 async def test_m1_a_movement_is_posted_once(service: Service, provider: str, cause: UUID) -> None:
-    moved = books.payment_received(uuid4(), provider, cause, Money(700, "USD"))
+    moved = books.payment_transfers(uuid4(), provider, cause, Money(700, "USD"))
     await post(service, moved)
     for again in (moved, [*moved, *books.payment_unallocated(uuid4(), provider, Money(1, "USD"))]):
         with pytest.raises(asyncpg.UniqueViolationError) as refused:
             await post(service, again)
         assert refused.value.constraint_name == "ledger_transfer_once"
-    assert await sides(service, books.clearing(provider, "USD")) == (10_700, 0)
+    assert await sides(service, books.clearing_account(provider, "USD")) == (10_700, 0)
 
 
 async def test_m1_no_more_leaves_an_account_than_came_to_it(service: Service, provider: str, cause: UUID) -> None:
@@ -192,7 +192,7 @@ async def test_m1_no_more_leaves_an_account_than_came_to_it(service: Service, pr
     for transfers in (
         books.disbursement_sent(uuid4(), cause, money),
         books.disbursement_paid(uuid4(), cause, Money(1, "USD")),
-        books.reassigned(uuid4(), cause, other, money),
+        books.reassignment_transfers(uuid4(), cause, other, money),
         books.unallocated_refund_started(uuid4(), provider, Money(1, "USD")),
         books.unallocated_refund_sent(uuid4(), provider, Money(1, "USD")),
         books.unallocated_written_off(uuid4(), provider, Money(1, "USD")),
@@ -201,22 +201,22 @@ async def test_m1_no_more_leaves_an_account_than_came_to_it(service: Service, pr
         with pytest.raises((asyncpg.CheckViolationError, asyncpg.ForeignKeyViolationError)) as refused:
             await post(service, transfers)
         assert refused.value.constraint_name in ("ledger_account_not_negative", "ledger_account_organisation_id_fkey")
-    assert await sides(service, books.liability(cause, "USD")) == (0, 10_000)
+    assert await sides(service, books.liability_account(cause, "USD")) == (0, 10_000)
 
 
 async def test_m1_of_several_transfers_all_are_posted_or_none(service: Service, provider: str, cause: UUID) -> None:
     line = uuid4()
-    await post(service, books.settled(line, provider, Money(10_000, "USD"), Money(300, "USD"), cause))
-    assert await sides(service, books.clearing(provider, "USD")) == (10_000, 10_000)
-    assert await sides(service, books.liability(cause, "USD")) == (300, 10_000)
-    assert await sides(service, books.fees(provider, "USD")) == (300, 300)
+    await post(service, books.settlement_transfers(line, provider, Money(10_000, "USD"), Money(300, "USD"), cause))
+    assert await sides(service, books.clearing_account(provider, "USD")) == (10_000, 10_000)
+    assert await sides(service, books.liability_account(cause, "USD")) == (300, 10_000)
+    assert await sides(service, books.fees_account(provider, "USD")) == (300, 300)
     held, paid = (
         books.payment_unallocated(uuid4(), provider, Money(5, "USD")),
         books.unallocated_refund_sent(uuid4(), provider, Money(9, "USD")),
     )
     with pytest.raises(asyncpg.CheckViolationError):
         await post(service, [*held, *paid])
-    assert await sides(service, books.suspense(provider, "USD")) == (0, 0)
+    assert await sides(service, books.suspense_account(provider, "USD")) == (0, 0)
 
 
 @pytest.mark.soak
@@ -273,20 +273,20 @@ class _Writer:
             else:
                 self.seen.update(postings=1, transfers=len(transfers))
 
-    def _movement(self, causes: list[UUID], provider: str) -> list[Transfer]:
+    def _movement(self, causes: list[UUID], provider: str) -> list[LedgerTransfer]:
         chance = self._chance
         owner, (cause, other) = uuid4(), chance.sample(causes, 2)
         money = Money(chance.randint(1, 10_000), chance.choice(["USD", "EUR", "JPY"]))
         fee = Money(money.minor // 30, money.currency)
-        moves: list[Callable[[], list[Transfer]]] = [
-            lambda: books.payment_received(owner, provider, cause, money),
-            lambda: books.payment_received(owner, provider, cause, money),
+        moves: list[Callable[[], list[LedgerTransfer]]] = [
+            lambda: books.payment_transfers(owner, provider, cause, money),
+            lambda: books.payment_transfers(owner, provider, cause, money),
             lambda: books.payment_unallocated(owner, provider, money),
-            lambda: books.settled(owner, provider, money, fee, cause),
+            lambda: books.settlement_transfers(owner, provider, money, fee, cause),
             lambda: books.disbursement_sent(owner, cause, money),
             lambda: books.disbursement_paid(owner, cause, money),
             lambda: books.disbursement_returned(owner, cause, money, was_paid=chance.random() < 0.5),
-            lambda: books.reassigned(owner, cause, other, money),
+            lambda: books.reassignment_transfers(owner, cause, other, money),
             lambda: [
                 *books.payment_unallocated(owner, provider, money),
                 *books.unallocated_refund_started(owner, provider, money),
@@ -307,13 +307,13 @@ async def test_m2_writers_who_open_the_same_new_accounts_at_once_wait_for_each_o
         # Each opens two accounts and uses one that all of them lock.
         both = [
             [
-                *books.payment_received(uuid4(), provider, cause, money),
+                *books.payment_transfers(uuid4(), provider, cause, money),
                 *books.payment_unallocated(uuid4(), provider, money),
             ]
             for _ in range(8)
         ]
         await asyncio.gather(*(post(service, transfers) for transfers in both))
-        assert await sides(service, books.liability(cause, "GBP")) == (0, 800)
+        assert await sides(service, books.liability_account(cause, "GBP")) == (0, 800)
 
 
 async def test_m2_transactions_that_post_in_steps_never_wait_for_each_other(service: Service) -> None:
@@ -328,7 +328,7 @@ async def test_m2_transactions_that_post_in_steps_never_wait_for_each_other(serv
         async with service.db.write() as tx:
             for currency in currencies:
                 provider = first[0].debit.provider if currency == "USD" else second[0].debit.provider
-                ledger.post(tx, books.payment_unallocated(uuid4(), str(provider), Money(100, currency)))
+                ledger.post_transfers(tx, books.payment_unallocated(uuid4(), str(provider), Money(100, currency)))
                 await both.wait()
 
     await asyncio.gather(steps("USD", "EUR"), steps("EUR", "USD"))
@@ -336,14 +336,14 @@ async def test_m2_transactions_that_post_in_steps_never_wait_for_each_other(serv
 
 
 async def test_m1_what_is_posted_in_a_savepoint_goes_with_it(service: Service, provider: str, cause: UUID) -> None:
-    liability = books.liability(cause, "USD")
+    liability = books.liability_account(cause, "USD")
     async with service.db.write() as tx:
-        ledger.post(tx, books.payment_received(uuid4(), provider, cause, Money(100, "USD")))
+        ledger.post_transfers(tx, books.payment_transfers(uuid4(), provider, cause, Money(100, "USD")))
         with pytest.raises(asyncpg.CheckViolationError):
             async with tx.savepoint():
-                ledger.post(tx, books.disbursement_sent(uuid4(), cause, Money(10_001, "USD")))
+                ledger.post_transfers(tx, books.disbursement_sent(uuid4(), cause, Money(10_001, "USD")))
         async with tx.savepoint():
-            ledger.post(tx, books.disbursement_sent(uuid4(), cause, Money(10_000, "USD")))
+            ledger.post_transfers(tx, books.disbursement_sent(uuid4(), cause, Money(10_000, "USD")))
     assert await sides(service, liability) == (10_000, 10_100)
 
 
@@ -351,7 +351,7 @@ async def test_m1_nothing_is_posted_where_nothing_is_written(service: Service, p
     for mode in (service.db.read, service.db.single, service.db.snapshot):
         with pytest.raises(RuntimeError, match=r"open db.write"):
             async with mode() as tx:
-                ledger.post(tx, books.payment_received(uuid4(), provider, cause, Money(100, "USD")))
+                ledger.post_transfers(tx, books.payment_transfers(uuid4(), provider, cause, Money(100, "USD")))
 
 
 async def test_m1_the_kinds_in_the_database_are_those_in_the_code(service: Service) -> None:

@@ -1,6 +1,6 @@
 """Whoever has something done to them is told of it: by mail, and on their own page (V8)."""
 
-from almoner.access.credentials.domain import By
+from almoner.access.credentials.domain import AuditContext
 from almoner.access.members import service as members
 from almoner.access.people import service as people
 from almoner.access.security_emails import service as letters
@@ -9,7 +9,7 @@ from almoner.platform.audit.log import Actor
 from tests.support.service import Service, Tenant
 from tests.support.signing_in import WRONG, member, wrong
 
-BOSS = By(Actor("member", "member_boss"), "192.0.2.8")
+BOSS = AuditContext(Actor("member", "member_boss"), "192.0.2.8")
 
 
 async def test_what_others_change_of_somebody_is_mailed_to_them(service: Service, tenant: Tenant) -> None:
@@ -32,7 +32,7 @@ async def test_a_new_mailbox_is_told_to_the_old_one(service: Service, tenant: Te
     async with service.db.write() as tx:
         before = await people.lock(tx, who.realm, who.person.id)
         profile = {**before.profile, "emails": [{"value": f"new-{before.email}"}]}
-        await letters.tell_of_change(tx, before, await people.change_profile(tx, before, profile))
+        await letters.notify_of_changes(tx, before, await people.update_profile(tx, before, profile))
     [(subject, text)] = await who.mails()
     assert subject.endswith("email address was changed")
     assert "new-" not in text, "whoever has the old mailbox learns nothing of the new one"
@@ -41,12 +41,12 @@ async def test_a_new_mailbox_is_told_to_the_old_one(service: Service, tenant: Te
 async def test_v8_ones_own_page_tells_what_was_done_to_one(service: Service, tenant: Tenant) -> None:
     who, other = await member(service, tenant), await member(service, tenant)
     async with service.db.write() as tx:
-        themself = By(Actor("member", tx.ids.text("member", who.person.id)), None)
+        themself = AuditContext(Actor("member", tx.ids.text("member", who.person.id)), None)
         await members.change_roles(tx, tenant.partner, BOSS, who.person.id, ["finance"])
         await members.change_roles(tx, tenant.partner, themself, other.person.id, ["finance"])
     await wrong(who)
     async with service.db.read() as tx:
-        told = await audit.about_person(tx, tenant.partner.id, themself.actor.id)
+        told = await audit.list_about_person(tx, tenant.partner.id, themself.actor.id)
     assert [one.action for one in told[:2]] == ["sign_in.refused", "member.roles_changed"]
     assert {one.subject for one in told} == {themself.actor.id}
     assert told[0].actor == Actor("system", "sign_ins"), f"whoever typed {WRONG!r} is not known"

@@ -24,4 +24,4 @@ async def test_s1_every_table_of_moves_is_the_databases_and_none_is_left_over(se
     known: dict[str, set[tuple[str, str]]] = {}
     for row in rows:
         known.setdefault(row["resource"], set()).add((row["from_status"], row["to_status"]))
-    assert {resource: set(table.arrows()) for resource, table in tables().items()} == known
+    assert {resource: set(table.transitions()) for resource, table in tables().items()} == known

@@ -12,7 +12,7 @@ from almoner.nonprofits.categories import store as categories
 from almoner.nonprofits.legal_status import store as standing
 from almoner.nonprofits.merges import store as links
 from almoner.nonprofits.organisations import store, store_history
-from almoner.platform.database.transactions import EVERYONE, Tx
+from almoner.platform.database.transactions import ALL_PARTNERS, Tx
 from almoner.platform.http.paging import Page
 from tests.support.plans import Explaining
 from tests.support.service import Service
@@ -32,19 +32,19 @@ async def asked(service: Service) -> AsyncIterator[Explaining]:
 
 async def test_records_are_found_by_either_id_or_number_in_one_statement(asked: Explaining) -> None:
     tx = cast("Tx", asked)
-    await store.find(tx, EVERYONE, ONE)
+    await store.find(tx, ALL_PARTNERS, ONE)
     assert len(asked.plans) == 1
-    await store.find_by_number(tx, EVERYONE, ONE, "530196605")
-    await store.find_many(tx, EVERYONE, [ONE])
-    await store.records_of(tx, EVERYONE, [ONE])
-    await store.answering(tx, EVERYONE, [ONE], ["530196605"])
+    await store.find_by_number(tx, ALL_PARTNERS, ONE, "530196605")
+    await store.find_many(tx, ALL_PARTNERS, [ONE])
+    await store.principals_by_record(tx, ALL_PARTNERS, [ONE])
+    await store.principal_registry_ids(tx, ALL_PARTNERS, [ONE], ["530196605"])
     assert asked.scans() <= SHORT
     wanted = {"organisation_pkey", "organisation_same", "organisation_branches", "register_entry_current"}
     assert wanted <= asked.indexes()
 
 
 async def test_what_else_tells_of_a_record_is_seen_in_the_index_alone(asked: Explaining) -> None:
-    await store.find_many(cast("Tx", asked), EVERYONE, [ONE])
+    await store.find_many(cast("Tx", asked), ALL_PARTNERS, [ONE])
     kinds = {
         node["Alias"]: node["Node Type"] for node in asked.nodes() if node.get("Relation Name") == "register_entry"
     }
@@ -53,17 +53,17 @@ async def test_what_else_tells_of_a_record_is_seen_in_the_index_alone(asked: Exp
 
 async def test_history_and_followers_are_found_by_load_and_organisation(asked: Explaining) -> None:
     tx = cast("Tx", asked)
-    await store_history.every_change(tx, EVERYONE, ONE)
-    await store_history.page_of_changes(tx, EVERYONE, ONE, Page(25, descending=True))
-    await store_history.listed_at(tx, EVERYONE, ONE, DAY)
-    await store_history.sources_at(tx, EVERYONE, [ONE], DAY)
-    await store_history.changed_by(tx, EVERYONE, ONE, ONE, 100)
-    await store_history.notified_before(tx, EVERYONE, ONE, [ONE])
-    await store_history.joined_at(tx, EVERYONE, ONE, DAY)
-    await store_history.had_branches(tx, EVERYONE, ONE, DAY)
-    await store_history.shown_at(tx, EVERYONE, ONE, DAY)
-    await categories.followers(tx, EVERYONE, [ONE])
-    await donations.followers(tx, EVERYONE, [ONE])
+    await store_history.list_changes(tx, ALL_PARTNERS, ONE)
+    await store_history.page_of_changes(tx, ALL_PARTNERS, ONE, Page(25, descending=True))
+    await store_history.was_listed_at(tx, ALL_PARTNERS, ONE, DAY)
+    await store_history.sources_at(tx, ALL_PARTNERS, [ONE], DAY)
+    await store_history.records_changed_by(tx, ALL_PARTNERS, ONE, ONE, 100)
+    await store_history.notified_before(tx, ALL_PARTNERS, ONE, [ONE])
+    await store_history.merged_records_at(tx, ALL_PARTNERS, ONE, DAY)
+    await store_history.had_branches(tx, ALL_PARTNERS, ONE, DAY)
+    await store_history.branding_at(tx, ALL_PARTNERS, ONE, DAY)
+    await categories.followers(tx, ALL_PARTNERS, [ONE])
+    await donations.partners_by_organisation(tx, ALL_PARTNERS, [ONE])
     assert asked.scans() <= SHORT
     wanted = {"organisation_change_organisation", "organisation_change_load", "category_member_organisation"}
     wanted |= {
@@ -77,14 +77,14 @@ async def test_history_and_followers_are_found_by_load_and_organisation(asked: E
 
 async def test_what_links_say_is_joined_by_number(asked: Explaining) -> None:
     tx = cast("Tx", asked)
-    await links.steps(tx, EVERYONE)
-    await links.pairs(tx, EVERYONE)
-    await links.same(tx, EVERYONE)
-    await links.status_overrides(tx, EVERYONE, [ONE])
-    await links.overridden_by(tx, EVERYONE, ["merged"], [ONE])
-    await standing.find(tx, EVERYONE, ONE, LISTS)
-    await standing.find_central(tx, EVERYONE, ONE, "1961", LISTS)
-    await standing.doubtful(tx, EVERYONE, ONE, LISTS, ONE, 100)
+    await links.list_successions(tx, ALL_PARTNERS)
+    await links.list_same_pairs(tx, ALL_PARTNERS)
+    await links.list_principals(tx, ALL_PARTNERS)
+    await links.status_overrides(tx, ALL_PARTNERS, [ONE])
+    await links.overridden_by(tx, ALL_PARTNERS, ["merged"], [ONE])
+    await standing.find(tx, ALL_PARTNERS, ONE, LISTS)
+    await standing.find_central_organisation(tx, ALL_PARTNERS, ONE, "1961", LISTS)
+    await standing.list_override_candidates(tx, ALL_PARTNERS, ONE, LISTS, ONE, 100)
     assert asked.scans() <= SHORT
     wanted = {"organisation_number", "organisation_same", "organisation_status_override", "organisation_central"}
     assert wanted <= asked.indexes()

@@ -6,9 +6,9 @@ import pytest
 
 from almoner.access.credentials.domain import WeakPassword
 from almoner.access.sign_ins.domain import (
-    Closed,
+    LinkClosedReason,
     LinkClosed,
-    SecondNeeded,
+    SecondFactorRequired,
 )
 from almoner.access.sign_ins.service import links, sign_in_methods
 from tests.support.service import Service, Tenant
@@ -38,11 +38,11 @@ async def mailed_token(who: Account, subject: str) -> str:
 async def ask_reset(who: Account, name: str | None = None) -> None:
     """Somebody forgot the password."""
     async with who.service.db.write() as tx:
-        await links.ask_reset(tx, who.realm, name or who.name, who.home.address)
+        await links.request_reset(tx, who.realm, name or who.name, who.home.address)
     await who.service.drain()
 
 
-async def closed(who: Account, token: str, password: str = NEW) -> Closed:
+async def closed(who: Account, token: str, password: str = NEW) -> LinkClosedReason:
     """Why a reset link opens nothing."""
     with pytest.raises(LinkClosed) as error:
         await links.set_password(who.service.db, token, "reset", password, who.home)
@@ -102,8 +102,8 @@ async def test_a_reset_does_not_take_the_second_factor_away(ada: Account) -> Non
     await ada.add_app()
     await ask_reset(ada)
     await links.set_password(ada.service.db, await mailed_token(ada, "A new password"), "reset", NEW, ada.home)
-    needed = await sign_in_methods.by_password(ada.service.db, ada.realm, ada.name, NEW, ada.home)
-    assert isinstance(needed, SecondNeeded)
+    needed = await sign_in_methods.sign_in_by_password(ada.service.db, ada.realm, ada.name, NEW, ada.home)
+    assert isinstance(needed, SecondFactorRequired)
 
 
 async def test_an_invitation_lasts_seven_days_and_the_newest_counts(service: Service, tenant: Tenant) -> None:
@@ -112,8 +112,8 @@ async def test_an_invitation_lasts_seven_days_and_the_newest_counts(service: Ser
     for _ in range(2):
         service.clock.advance(minutes=1)
         async with service.db.write() as tx:
-            made = await links.invite(tx, who.person)
-            assert await links.invitation(tx, who.person) == made
+            made = await links.send_invitation(tx, who.person)
+            assert await links.find_invitation(tx, who.person) == made
         tokens.append(await mailed_token(who, "Your invitation to"))
     with pytest.raises(LinkClosed, match="replaced"):
         await links.set_password(service.db, tokens[0], "invitation", NEW, who.home)

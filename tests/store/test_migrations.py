@@ -9,7 +9,7 @@ import asyncpg
 import pytest
 
 from almoner import migrations
-from almoner.platform.database.postgres import Server
+from almoner.platform.database.postgres import PostgresServer
 from tests.support.database import TestDatabase, unmigrated
 from tests.support.eventually import eventually
 
@@ -55,7 +55,9 @@ def upgrade(owner_dsn: str, versions: str, revision: str) -> None:
     command.upgrade(config, revision)
 
 
-async def test_an_index_is_built_while_others_write_and_two_migrate(postgres_server: Server, tmp_path: Path) -> None:
+async def test_an_index_is_built_while_others_write_and_two_migrate(
+    postgres_server: PostgresServer, tmp_path: Path
+) -> None:
     write_chain(tmp_path)
     async with unmigrated(postgres_server) as database:
         dsn = database.owner_dsn

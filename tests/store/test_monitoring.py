@@ -9,8 +9,8 @@ import asyncpg
 import pytest
 
 from almoner.nonprofits.organisations import service as organisations
-from almoner.nonprofits.registers.domain import Link
-from almoner.platform.database.transactions import EVERYONE
+from almoner.nonprofits.registers.domain import RegisterLink
+from almoner.platform.database.transactions import ALL_PARTNERS
 from almoner.platform.http.paging import Page
 from almoner.validation.ongoing.monitoring import store, store_evidence
 from almoner.validation.ongoing.monitoring.domain import SUBSCRIPTION, Filters, Sort
@@ -24,7 +24,11 @@ from tests.support.written_register import Loader, Written, entry
 
 RECORD = "monitoring_subscription"
 DAYS = [datetime(2026, month, 9, tzinfo=UTC) for month in range(1, 5)]
-CCEW, OSCR, LINKS = Written("ccew", "CCEW"), Written("oscr", "OSCR"), Written("gb-links", "CCEW", lists=False)
+CCEW, OSCR, LINKS = (
+    Written("ccew", "CCEW"),
+    Written("oscr", "OSCR"),
+    Written("gb-links", "CCEW", lists_organisations=False),
+)
 
 
 def uuid(service: Service, record: dict[str, Any]) -> UUID:
@@ -59,7 +63,7 @@ async def test_the_arrows_in_the_database_are_those_of_the_lifecycle(service: Se
             where conrelid = '{RECORD}'::regclass and conname = '{RECORD}_status_check'
             """
         )
-    assert [tuple(row) for row in rows] == list(SUBSCRIPTION.arrows())
+    assert [tuple(row) for row in rows] == list(SUBSCRIPTION.transitions())
     assert {state for state in SUBSCRIPTION.states() if f"'{state}'" in check} == SUBSCRIPTION.states()
 
 
@@ -75,7 +79,7 @@ async def test_s1_no_hand_makes_a_move_that_the_lifecycle_lacks(service: Service
     await validation.simulate(api, failed, "reject")
     await service.drain()
     ways["pending"] = await subscribe(service, api)
-    arrows = set(SUBSCRIPTION.arrows())
+    arrows = set(SUBSCRIPTION.transitions())
     for source, record in ways.items():
         assert (await shown(api, record))["status"] == source
         for target in ways:
@@ -218,13 +222,13 @@ async def test_lists_and_reactions_are_answered_from_indexes(empty_database: Tes
             asking: Any = Explaining(reading)
             assert await store.find(asking, partner, one.id)
             assert one.organisation_id is not None
-            assert len((await store.followers(asking, EVERYONE, [one.organisation_id]))[one.organisation_id]) == 50
-            assert len(await store.watching(asking, EVERYONE, [one.organisation_id])) == 50
-            assert len(await store.configured(asking, partner, uuid4(), None, 10, unnamed=True)) == 10
-            await store.set_due(asking, EVERYONE, [one.id])
-            assert await organisations.joined(asking, one.organisation_id) == []
-            assert await store.of_requests(asking, EVERYONE, [uuid4()]) == []
-            assert await store_evidence.page(asking, EVERYONE, one.id, Page(25, descending=True)) == ([], 0)
+            assert len((await store.followers(asking, ALL_PARTNERS, [one.organisation_id]))[one.organisation_id]) == 50
+            assert len(await store.find_by_organisations(asking, ALL_PARTNERS, [one.organisation_id])) == 50
+            assert len(await store.find_by_configuration(asking, partner, uuid4(), None, 10, unnamed=True)) == 10
+            await store.set_due(asking, ALL_PARTNERS, [one.id])
+            assert await organisations.list_merged_records(asking, one.organisation_id) == []
+            assert await store.find_waiting_for_requests(asking, ALL_PARTNERS, [uuid4()]) == []
+            assert await store_evidence.page(asking, ALL_PARTNERS, one.id, Page(25, descending=True)) == ([], 0)
         assert not asking.scans() & {RECORD, "organisation"}, asking.scans()
         assert {f"{RECORD}_of_organisation", f"{RECORD}_of_request"} <= asking.indexes()
 
@@ -257,7 +261,9 @@ async def test_another_record_that_answers_for_the_organisation_is_looked_at(
         await loader.load(OSCR, DAYS[0], entry("SC002327", "Shelter Fund Scotland", registration_date=DAYS[0]))
         organisation = data(await api.get("/v1/organisations/GBR/CCEW/263710"))["id"]
         made = await looked(service, api, organisationId=organisation)
-        await loader.load(LINKS, DAYS[1], entry("199999", "Links"), Link("same", "CCEW", "263710", "OSCR", "SC002327"))
+        await loader.load(
+            LINKS, DAYS[1], entry("199999", "Links"), RegisterLink("same", "CCEW", "263710", "OSCR", "SC002327")
+        )
         await service.drain()
         assert data(await api.get("/v1/organisations/GBR/CCEW/263710"))["id"] != organisation
         assert (await shown(api, made))["organisation"] == {"name": "Shelter Fund Scotland"}

@@ -5,9 +5,9 @@ import pytest
 
 from almoner.access.operators import service as operators
 from almoner.access.operators import store
-from almoner.access.operators.domain import Approval, Look, SameOperator, TokenRefused
+from almoner.access.operators.domain import Approval, ApprovalReview, SameOperator, TokenRefused
 from almoner.access.people import service as people
-from almoner.access.people.domain import OPERATORS, OperatorRole, Person, members_of, profile_of
+from almoner.access.people.domain import OPERATORS, OperatorRole, Person, member_realm, build_profile
 from almoner.platform.database.transactions import Tx
 from tests.support import factories
 from tests.support.client import Client
@@ -26,11 +26,11 @@ async def made(service: Service, *roles: OperatorRole) -> Person:
     """A new operator."""
     async with service.db.write() as tx:
         name = factories.unique("operator").replace(" ", ".")
-        return await operators.add(tx, BY, f"{name}@example.org", None, roles or ("reviewer", "finance"))
+        return await operators.add_operator(tx, BY, f"{name}@example.org", None, roles or ("reviewer", "finance"))
 
 
 async def look(tx: Tx, person: Person, subject: str, seen: bytes = SEEN) -> Approval:
-    return await operators.look(tx, person, "verification.approve", subject, seen, "a letter", "reviewer")
+    return await operators.record_approval(tx, person, "verification.approve", subject, seen, "a letter", "reviewer")
 
 
 @pytest.fixture
@@ -86,15 +86,17 @@ async def test_a_first_look_is_of_what_was_seen_by_who_still_may(
     async with service.db.write() as tx:
         await look(tx, ada, subject)
         assert (await look(tx, bo, subject, OTHER)).second is None
-        await operators.grant(tx, BY, bo.id, ["finance"])
+        await operators.set_roles(tx, BY, bo.id, ["finance"])
         again = await look(tx, ada, subject, OTHER)
         assert again.second is None
     service.clock.advance_to(again.expires_at)
     async with service.db.write() as tx:
-        assert subject not in [one.subject for one, _ in await operators.waiting(tx)]
-        await operators.grant(tx, BY, bo.id, ["reviewer"])
+        assert subject not in [one.subject for one, _ in await operators.list_pending_approvals(tx)]
+        await operators.set_roles(tx, BY, bo.id, ["reviewer"])
         assert (await look(tx, bo, subject, OTHER)).second is None
-        assert (subject, bo.id) in [(one.subject, person.id) for one, person in await operators.waiting(tx)]
+        assert (subject, bo.id) in [
+            (one.subject, person.id) for one, person in await operators.list_pending_approvals(tx)
+        ]
         rows = await tx.fetch("select outcome from approval where subject = $1 order by id", subject)
     assert [row[0] for row in rows] == ["changed", "withdrawn", "expired", None]
 
@@ -102,13 +104,15 @@ async def test_a_first_look_is_of_what_was_seen_by_who_still_may(
 async def test_one_look_waits_for_each_subject(service: Service, ada: Person, bo: Person, subject: str) -> None:
     async with service.db.write() as tx:
         first = await look(tx, ada, subject)
-        second = Approval(tx.new_id(), first.action, subject, SEEN, Look(bo.id, tx.now, "x"), first.expires_at)
+        second = Approval(
+            tx.new_id(), first.action, subject, SEEN, ApprovalReview(bo.id, tx.now, "x"), first.expires_at
+        )
         assert not await store.insert_approval(tx, OPERATORS, second)
 
 
 async def test_approvals_and_tokens_are_of_operators(service: Service, tenant: Tenant) -> None:
     async with service.db.write() as tx:
-        member = await people.create(tx, members_of(tenant.partner), profile_of("mia@example.org"), ["reviewer"])
+        member = await people.create(tx, member_realm(tenant.partner), build_profile("mia@example.org"), ["reviewer"])
     approval = """
     insert into approval (id, action, subject, fingerprint, first_by, first_at, first_note, expires_at)
     values ($1, 'verification.approve', 'x', $2, $1, now(), 'x', now() + interval '1 day')
@@ -162,7 +166,7 @@ async def test_operators_are_deactivated_never_deleted(service: Service, ada: Pe
 
 async def test_k2_tokens_are_kept_as_hashes_and_end_once(service: Service, ada: Person) -> None:
     async with service.db.write() as tx:
-        token, secret = await operators.make_token(tx, BY, ada, "laptop")
+        token, secret = await operators.create_token(tx, BY, ada, "laptop")
         row = await tx.fetchrow("select * from operator_token where id = $1", token.id)
     assert row is not None
     assert secret.startswith("op_sandbox_")
@@ -174,27 +178,27 @@ async def test_k2_tokens_are_kept_as_hashes_and_end_once(service: Service, ada: 
     """
     assert await refused(service, lives_on, token.id, SEEN) == "operator_token_life"
     async with service.db.write() as tx:
-        found, _ = await operators.known_by(tx, secret)
+        found, _ = await operators.authenticate(tx, secret)
         assert found.id == ada.id
-        assert (await operators.get_token(tx, token.id)).last_used_at == tx.wall
+        assert (await operators.get_token(tx, token.id)).last_used_at == tx.real_now
         await operators.revoke_token(tx, BY, token)
         with pytest.raises(TokenRefused, match="revoked"):
-            await operators.known_by(tx, secret)
+            await operators.authenticate(tx, secret)
     revive = "update operator_token set revoked_at = null where id = $1"
     assert await refused(service, revive, token.id) == "operator_token_immutable"
 
 
 async def test_a_deactivated_operator_has_nothing_that_opens(service: Service, ada: Person, bo: Person) -> None:
     async with service.db.write() as tx:
-        _, secret = await operators.make_token(tx, BY, ada, "laptop")
+        _, secret = await operators.create_token(tx, BY, ada, "laptop")
         await operators.deactivate(tx, BY, ada.id)
         with pytest.raises(TokenRefused, match="deactivated"):
-            await operators.known_by(tx, secret)
+            await operators.authenticate(tx, secret)
         back = await people.lock(tx, OPERATORS, ada.id)
-        await people.change_profile(tx, back, {**back.profile, "active": True})
+        await people.update_profile(tx, back, {**back.profile, "active": True})
         with pytest.raises(TokenRefused, match="revoked"):
-            await operators.known_by(tx, secret)
-        _, secret = await operators.make_token(tx, BY, bo, "laptop")
-        await people.change_profile(tx, bo, {**bo.profile, "active": False})
+            await operators.authenticate(tx, secret)
+        _, secret = await operators.create_token(tx, BY, bo, "laptop")
+        await people.update_profile(tx, bo, {**bo.profile, "active": False})
         with pytest.raises(TokenRefused, match="deactivated"):
-            await operators.known_by(tx, secret)
+            await operators.authenticate(tx, secret)

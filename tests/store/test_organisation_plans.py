@@ -11,15 +11,15 @@ from uuid import UUID
 
 import pytest
 
-from almoner.adapters.registers_irs_bmf import IrsBmf
+from almoner.adapters.registers_irs_bmf import IrsBmfReader
 from almoner.nonprofits.categories import service as categories
 from almoner.nonprofits.organisations import service as organisations
 from almoner.nonprofits.organisations import store_search
 from almoner.nonprofits.organisations.filters import Filters
-from almoner.nonprofits.organisations.store_search import Asked
+from almoner.nonprofits.organisations.store_search import SearchRequest
 from almoner.nonprofits.registers import flows
 from almoner.nonprofits.registries import service as registries
-from almoner.platform.database.postgres import Server
+from almoner.platform.database.postgres import PostgresServer
 from almoner.platform.database.transactions import Database, Partner, Tx
 from almoner.platform.http.paging import Page
 from tests.support import database, irs_month
@@ -38,12 +38,14 @@ def part() -> bytes:
 
 
 @pytest.fixture(scope="module")
-async def register(postgres_server: Server, tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Database]:
+async def register(
+    postgres_server: PostgresServer, tmp_path_factory: pytest.TempPathFactory
+) -> AsyncIterator[Database]:
     """A database with that part of the sample."""
     file = tmp_path_factory.mktemp("register") / "eo_dc.csv"
     file.write_bytes(part())
     async with database.copied(postgres_server) as made, serving(made) as service:
-        await flows.import_files(service.db, IrsBmf(), [file])
+        await flows.import_files(service.db, IrsBmfReader(), [file])
         yield service.db
 
 
@@ -59,7 +61,7 @@ def as_tx(asked: Explaining) -> Tx:
 
 
 async def test_a_number_is_looked_up_by_its_index(asked: Explaining) -> None:
-    found = await organisations.by_number(as_tx(asked), PARTNER, "USA", "IRS", "53-0196605")
+    found = await organisations.get_by_number(as_tx(asked), PARTNER, "USA", "IRS", "53-0196605")
     assert found.name == "AMERICAN NATIONAL RED CROSS"
     assert "organisation_number" in asked.indexes()
     assert asked.scans() <= {"registry"}  # seventeen rows that are read whole
@@ -101,14 +103,14 @@ async def test_a_rare_filter_has_an_index(asked: Explaining, filters: Filters, i
 
 
 async def test_words_are_matched_by_their_index(asked: Explaining) -> None:
-    found = await organisations.ranked(as_tx(asked), PARTNER, Filters(), "red cross", 0, 25, best_first=True)
+    found = await organisations.search_by_text(as_tx(asked), PARTNER, Filters(), "red cross", 0, 25, best_first=True)
     assert found.organisations[0].registry_number == RED_CROSS
     assert {"organisation_search_words", "organisation_search_foremost", "organisation_search_name"} <= asked.indexes()
     assert not {"organisation", "organisation_search", "organisation_search_term"} & asked.scans()
 
 
 async def test_misspelt_words_are_looked_up_in_the_dictionary_by_its_indexes(asked: Explaining) -> None:
-    found = await organisations.ranked(
+    found = await organisations.search_by_text(
         as_tx(asked), PARTNER, Filters(), "amrican natinal red cros", 0, 25, best_first=True
     )
     assert found.organisations[0].registry_number == RED_CROSS
@@ -117,26 +119,28 @@ async def test_misspelt_words_are_looked_up_in_the_dictionary_by_its_indexes(ask
 
 
 async def test_words_like_nothing_one_slip_away_are_looked_up_by_trigrams(asked: Explaining) -> None:
-    await organisations.ranked(as_tx(asked), PARTNER, Filters(), "qzxv smithsonianinstitution", 0, 25, best_first=True)
+    await organisations.search_by_text(
+        as_tx(asked), PARTNER, Filters(), "qzxv smithsonianinstitution", 0, 25, best_first=True
+    )
     assert "organisation_search_term_trigrams" in asked.indexes()
     assert not {"organisation", "organisation_search", "organisation_search_term"} & asked.scans()
 
 
 async def test_names_that_lack_a_word_are_looked_up_by_the_index_for_each_way(asked: Explaining) -> None:
     ways = tuple(combinations(("'smithsonian'", "'institution'", "'american'", "'museum'"), 2))
-    wanted = Asked(ways, (), "smithsonian institution american museum", near="letters")
-    found = await store_search.match(as_tx(asked), PARTNER, Filters(), wanted, 0, 25)
+    wanted = SearchRequest(ways, (), "smithsonian institution american museum", compare_by="letters")
+    found = await store_search.match_words(as_tx(asked), PARTNER, Filters(), wanted, 0, 25)
     assert found.candidates
     assert {"organisation_search_words", "organisation_search_foremost"} <= asked.indexes()
     assert not {"organisation", "organisation_search"} & asked.scans()
 
 
 async def test_what_belongs_to_an_organisation_is_found_by_it(asked: Explaining) -> None:
-    red_cross = await organisations.by_number(as_tx(asked), PARTNER, "USA", "IRS", RED_CROSS)
+    red_cross = await organisations.get_by_number(as_tx(asked), PARTNER, "USA", "IRS", RED_CROSS)
     asked.plans.clear()
-    await organisations.branding(as_tx(asked), PARTNER, red_cross.id)
-    await organisations.milestones(as_tx(asked), PARTNER, red_cross.id, Page(25, descending=True))
-    await organisations.history(as_tx(asked), PARTNER, red_cross.id, Page(25, descending=True))
-    await categories.of_organisations(as_tx(asked), PARTNER, [red_cross.id])
-    await registries.of_country(as_tx(asked), "USA")
+    await organisations.get_branding(as_tx(asked), PARTNER, red_cross.id)
+    await organisations.list_milestones(as_tx(asked), PARTNER, red_cross.id, Page(25, descending=True))
+    await organisations.list_changes(as_tx(asked), PARTNER, red_cross.id, Page(25, descending=True))
+    await categories.list_by_organisation(as_tx(asked), PARTNER, [red_cross.id])
+    await registries.list_by_country(as_tx(asked), "USA")
     assert asked.scans() == set()

@@ -9,9 +9,9 @@ from uuid import UUID
 import pytest
 
 from almoner.nonprofits.organisations import service as organisations
-from almoner.nonprofits.organisations.domain import searchable
+from almoner.nonprofits.organisations.domain import search_text
 from almoner.nonprofits.organisations.filters import Filters
-from almoner.platform.database.postgres import Server
+from almoner.platform.database.postgres import PostgresServer
 from almoner.platform.database.transactions import Database, Partner, Tx
 from almoner.platform.http.paging import Page
 from tests.support import database
@@ -89,16 +89,16 @@ async def _enter(tx: Tx, several: tuple[Body, ...]) -> None:
             body.exempt,
             list(body.tags),
             body.description,
-            searchable(body.name),
-            searchable(body.other),
-            searchable(body.place),
-            searchable(body.description),
+            search_text(body.name),
+            search_text(body.other),
+            search_text(body.place),
+            search_text(body.description),
             tx.now,
         )
 
 
 @pytest.fixture(scope="module")
-async def known(postgres_server: Server) -> AsyncIterator[Database]:
+async def known(postgres_server: PostgresServer) -> AsyncIterator[Database]:
     async with database.copied(postgres_server) as made, serving(made) as service:
         async with service.db.write() as tx:
             await _enter(tx, KNOWN)
@@ -107,7 +107,7 @@ async def known(postgres_server: Server) -> AsyncIterator[Database]:
 
 async def found(db: Database, text: str, filters: Filters | None = None) -> list[str]:
     async with db.read() as tx:
-        answer = await organisations.ranked(tx, NOBODY, filters or Filters(), text, 0, 25, best_first=True)
+        answer = await organisations.search_by_text(tx, NOBODY, filters or Filters(), text, 0, 25, best_first=True)
     return [row.name for row in answer.organisations]
 
 
@@ -154,18 +154,18 @@ async def test_initials_find_the_words_that_they_stand_for(known: Database) -> N
 @pytest.mark.parametrize("place", ["dallas", "75201", "dallas tx", "dallsa"])
 async def test_a_place_tells_bodies_of_one_name_apart(known: Database, place: str) -> None:
     async with known.read() as tx:
-        answer = await organisations.ranked(
+        answer = await organisations.search_by_text(
             tx, NOBODY, Filters(), f"first baptist church {place}", 0, 25, best_first=True
         )
     first = answer.organisations[0]
     assert first.registry_number == "700000000"
     if place != "dallsa":
-        assert answer.placed[first.id].found_by == "place"
+        assert answer.rankings[first.id].found_by == "place"
 
 
 async def test_that_very_name_then_active_then_central_bodies_are_first(known: Database) -> None:
     async with known.read() as tx:
-        answer = await organisations.ranked(tx, NOBODY, Filters(), "laramie lions club", 0, 25, best_first=True)
+        answer = await organisations.search_by_text(tx, NOBODY, Filters(), "laramie lions club", 0, 25, best_first=True)
     told = [(row.name, row.active, row.is_branch_parent) for row in answer.organisations]
     name = "LARAMIE LIONS CLUB"
     assert told[:3] == [(name, True, True), (name, True, False), (name, False, False)]
@@ -255,7 +255,7 @@ def _meets(body: Body, filters: Filters) -> bool:
     )
 
 
-async def test_any_filters_together_are_what_each_of_them_says(postgres_server: Server) -> None:
+async def test_any_filters_together_are_what_each_of_them_says(postgres_server: PostgresServer) -> None:
     pick = random.Random(20261121)
     several = _made(pick)
     async with database.copied(postgres_server) as made, serving(made) as service:
@@ -266,7 +266,7 @@ async def test_any_filters_together_are_what_each_of_them_says(postgres_server: 
             meant = {body.number for body in several if _meets(body, filters) and word.upper() in body.name}
             async with service.db.read() as tx:
                 if word:
-                    answer = await organisations.ranked(
+                    answer = await organisations.search_by_text(
                         tx, NOBODY, filters, f"gentian {word} ", 0, 200, best_first=True
                     )
                 else:

@@ -10,21 +10,25 @@ import pytest
 
 from almoner.kit.errors import NotFound
 from almoner.nonprofits.branding import service as brandings
-from almoner.nonprofits.branding.service import Wish
+from almoner.nonprofits.branding.service import BrandingChange
 from almoner.nonprofits.organisations import service as organisations
 from almoner.nonprofits.organisations.domain import Organisation
-from almoner.nonprofits.registers.domain import Link
-from almoner.platform.database.transactions import EVERYONE
+from almoner.nonprofits.registers.domain import RegisterLink
+from almoner.platform.database.transactions import ALL_PARTNERS
 from almoner.platform.files.images import Image
 from tests.support.database import TestDatabase
 from tests.support.service import Service, serving
 from tests.support.written_register import Loader, Written, entry
 
 DAYS = [datetime(2026, month, 9, tzinfo=UTC) for month in range(1, 8)]
-CCEW, OSCR, LINKS = Written("ccew", "CCEW"), Written("oscr", "OSCR"), Written("gb-links", "CCEW", lists=False)
+CCEW, OSCR, LINKS = (
+    Written("ccew", "CCEW"),
+    Written("oscr", "OSCR"),
+    Written("gb-links", "CCEW", lists_organisations=False),
+)
 ROW = entry("199999", "A number that the links tell of")
 OLD = datetime(1970, 1, 1, tzinfo=UTC)
-SAME = Link("same", "CCEW", "263710", "OSCR", "SC002327")
+SAME = RegisterLink("same", "CCEW", "263710", "OSCR", "SC002327")
 ENGLISH, SCOTTISH = entry("263710", "English Fund"), entry("SC002327", "Scottish Fund", registration_date=OLD)
 
 
@@ -49,7 +53,7 @@ async def id_of(loader: Loader, number: str) -> UUID:
 async def stood(loader: Loader, number: str, day: datetime) -> Organisation:
     id_ = await id_of(loader, number)
     async with loader.db.read() as tx:
-        return await organisations.get_as_of(tx, EVERYONE, id_, day)
+        return await organisations.get_as_of(tx, ALL_PARTNERS, id_, day)
 
 
 def codes(one: Organisation) -> list[str | None]:
@@ -59,7 +63,7 @@ def codes(one: Organisation) -> list[str | None]:
 async def branded(loader: Loader, number: str, **wish: Any) -> None:
     id_ = await id_of(loader, number)
     async with loader.db.write() as tx:
-        await brandings.show(tx, id_, Wish(**wish))
+        await brandings.update_branding(tx, id_, BrandingChange(**wish))
 
 
 async def test_before_one_register_was_loaded_the_number_of_the_other_answered(loader: Loader) -> None:
@@ -80,7 +84,7 @@ async def test_the_sources_of_a_day_are_those_of_all_numbers_that_were_one_body(
     await loader.load(CCEW, DAYS[0], ENGLISH)
     await loader.load(OSCR, DAYS[0], SCOTTISH)
     await loader.load(LINKS, DAYS[1], ROW, SAME)
-    await loader.load(LINKS, DAYS[3], ROW, Link("same", "CCEW", "263711", "OSCR", "SC002328"))
+    await loader.load(LINKS, DAYS[3], ROW, RegisterLink("same", "CCEW", "263711", "OSCR", "SC002328"))
     seen = {day: codes(await stood(loader, "SC002327", day)) for day in DAYS[:4]}
     both = ["oscr", "ccew"]
     assert seen == {DAYS[0]: ["oscr"], DAYS[1]: both, DAYS[2]: both, DAYS[3]: ["oscr"]}
@@ -116,13 +120,13 @@ async def test_a_branding_goes_over_to_the_record_that_answers(alone: Service, l
     await loader.load(LINKS, DAYS[1], ROW, SAME)
     id_ = await id_of(loader, "263710")
     async with loader.db.read() as tx:
-        shown = await organisations.branding(tx, EVERYONE, id_)
+        shown = await organisations.get_branding(tx, ALL_PARTNERS, id_)
     assert (shown.organisation_id, shown.display_name) == (await id_of(loader, "SC002327"), "Theirs")
     assert (shown.primary_color, shown.logo is None) == ("#0d5c4a", False)
     await branded(loader, "SC002327", logo=Image(b"\x89PNG2", "image/png"))
-    await loader.load(LINKS, DAYS[2], ROW, Link("same", "CCEW", "263711", "OSCR", "SC002328"))
+    await loader.load(LINKS, DAYS[2], ROW, RegisterLink("same", "CCEW", "263711", "OSCR", "SC002328"))
     async with loader.db.read() as tx:
-        parted = await organisations.branding(tx, EVERYONE, id_)
+        parted = await organisations.get_branding(tx, ALL_PARTNERS, id_)
         kept = await tx.fetchval("select count(*) from media where key = $1", parted.logo)
     assert (parted.display_name, kept) == ("Ours", 1)
 

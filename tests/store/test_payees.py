@@ -7,9 +7,9 @@ import asyncpg
 import pytest
 
 from almoner.access.operators import service as operators
-from almoner.giving.banking.payment_files.domain import BankFileRefused
+from almoner.giving.banking.payment_files.domain import PaymentFileRefused
 from almoner.giving.disbursing.payee_bank_accounts import service as payees
-from almoner.giving.disbursing.payee_bank_accounts.domain import PayeeRefused
+from almoner.giving.disbursing.payee_bank_accounts.domain import PayeeAccountRefused
 from almoner.giving.disbursing.verifications import service as verifications
 from tests.support import bank, factories
 from tests.support.database import TestDatabase
@@ -59,7 +59,7 @@ async def test_a_change_takes_two_others(service: Service) -> None:
 async def test_one_proposal_at_a_time(service: Service) -> None:
     cause = await factories.nonprofit(service)
     await proposed(service, cause)
-    with pytest.raises(PayeeRefused, match="approve or refuse it first"):
+    with pytest.raises(PayeeAccountRefused, match="approve or refuse it first"):
         await proposed(service, cause)
 
 
@@ -82,7 +82,8 @@ async def dependent(service: Service) -> tuple[str, str]:
     ids = service.db.deployment.ids
     async with service.db.write() as tx:
         one, other = [
-            await operators.add(tx, BY, f"{name}@example.org", "O", ["finance"]) for name in ("apart.one", "apart.two")
+            await operators.add_operator(tx, BY, f"{name}@example.org", "O", ["finance"])
+            for name in ("apart.one", "apart.two")
         ]
         await tx.execute(
             "insert into operator_access_grant (id, person_id, granted_by, action, granted_at) values ($1, $2, $3, "
@@ -110,7 +111,7 @@ async def test_who_let_the_other_in_lately_releases_no_file_of_theirs(
         file = (await bank.made(service, bank.own(tmp_path, "USD"), by=one)).file
         assert file is not None
         assert file.requires_second_approval
-        with pytest.raises(BankFileRefused, match="somebody else must release it"):
+        with pytest.raises(PaymentFileRefused, match="somebody else must release it"):
             await bank.released(service, file, by=other)
         await bank.released(service, file, by=service.db.deployment.ids.text("operator", UUID(int=7)))
         await api.close()
@@ -129,13 +130,13 @@ async def test_who_let_the_other_in_lately_lifts_no_flag_with_them(empty_databas
         verification = uuid_of(service, "monetarydonationverification", made["id"])
         async with service.db.write() as tx:
             [flag] = await verifications.flags(tx, verification)
-            await verifications.lift(tx, flag.id, note="seen", by=one)
+            await verifications.review_flag(tx, flag.id, note="seen", by=one)
         with pytest.raises(asyncpg.CheckViolationError, match="are not independent of each other"):
             async with service.db.write() as tx:
-                await verifications.lift(tx, flag.id, note="seen", by=other)
+                await verifications.review_flag(tx, flag.id, note="seen", by=other)
         third = service.db.deployment.ids.text("operator", UUID(int=7))
         async with service.db.write() as tx:
-            assert (await verifications.lift(tx, flag.id, note="seen", by=third)).status == "lifted"
+            assert (await verifications.review_flag(tx, flag.id, note="seen", by=third)).status == "lifted"
         await api.close()
 
 

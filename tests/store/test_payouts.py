@@ -14,7 +14,7 @@ from almoner.giving.accounting.settlements.domain import SETTLEMENT_LINE
 from almoner.giving.checkout.donations import store_money
 from almoner.giving.disbursing.disbursements import service as holding
 from almoner.giving.disbursing.disbursements import store
-from almoner.giving.disbursing.disbursements.domain import DISBURSEMENT, Rules
+from almoner.giving.disbursing.disbursements.domain import DISBURSEMENT, DisbursementRules
 from almoner.kit.money import MAX_MINOR
 from almoner.kit.states import Lifecycle
 from tests.support import factories
@@ -70,7 +70,7 @@ async def test_s1_the_moves_in_the_database_are_those_in_the_code(service: Servi
             "select pg_get_constraintdef(oid) from pg_constraint where conname = $1",
             f"{lifecycle.resource}_status_check",
         )
-    assert [tuple(row) for row in rows] == list(lifecycle.arrows())
+    assert [tuple(row) for row in rows] == list(lifecycle.transitions())
     assert set(re.findall(r"'(\w+)'", check)) == lifecycle.states()
 
 
@@ -258,20 +258,24 @@ async def test_a_run_reads_indexes_alone(filled: "asyncpg.Connection[asyncpg.Rec
     partner, organisation = row
     payout = UUID("00000000-0000-0000-0000-000000000001")
     asked: list[tuple[str, tuple[object, ...], set[str]]] = [
-        (store_money.BUCKETS, (), {"donation_payable"}),
-        (store_money.BUCKETS_OF, (partner, organisation), {"donation_payable"}),
-        (store_money.LOOSE, (partner, organisation, "USD", MAX_MINOR), {"donation_payable"}),
-        (store_money.COLLECT, (partner, organisation, "USD", payout, 1000, MAX_MINOR), {"donation_payable"}),
-        (store_money.PAY_OUT, (payout, START, 1000), {"donation_of_disbursement"}),
-        (store_money.TAKE_BACK, (payout, START, 1000), {"donation_of_disbursement"}),
-        (store_money.IN_PAYOUT, (payout, payout, 1000), {"donation_of_disbursement"}),
+        (store_money.UNPAID_BALANCES, (), {"donation_payable"}),
+        (store_money.UNPAID_BALANCES_OF, (partner, organisation), {"donation_payable"}),
+        (store_money.HAS_UNPAID, (partner, organisation, "USD", MAX_MINOR), {"donation_payable"}),
+        (
+            store_money.ADD_TO_DISBURSEMENT,
+            (partner, organisation, "USD", payout, 1000, MAX_MINOR),
+            {"donation_payable"},
+        ),
+        (store_money.MARK_DISBURSED, (payout, START, 1000), {"donation_of_disbursement"}),
+        (store_money.REVERT_DONATIONS, (payout, START, 1000), {"donation_of_disbursement"}),
+        (store_money.DONATIONS_OF_DISBURSEMENT, (payout, payout, 1000), {"donation_of_disbursement"}),
         (store.OPEN, (partner, organisation, "USD"), {"disbursement_open"}),
-        (store.WAITS_SINCE, ("payouts.run",), {"disbursement_by_status"}),
-        (store.MOVING, (1,), {"disbursement_propagating"}),
+        (store.WAITING_SINCE, ("payouts.run",), {"disbursement_by_status"}),
+        (store.TO_PROPAGATE, (1,), {"disbursement_propagating"}),
         (store.WITH_STATUS, ("SENT", payout, 500), {"disbursement_by_status"}),
-        (settlements.COUNTED, ("test", ["tp_plan1", "tp_plan2"]), {"settlement_line_counted"}),
+        (settlements.BOOKED_KINDS, ("test", ["tp_plan1", "tp_plan2"]), {"settlement_line_counted"}),
         (settlements.EXCEPTIONS, (START, 500), {"settlement_line_exceptions"}),
-        (settlements.OLDEST, (), {"settlement_line_exceptions"}),
+        (settlements.OLDEST_CHECK, (), {"settlement_line_exceptions"}),
     ]
     for sql, args, expected in asked:
         indexes, scanned = await plan(filled, sql, *args)
@@ -288,7 +292,7 @@ async def test_m12_a_payout_is_paid_by_the_banks_word_or_by_as_many_people_as_it
     await service.drain()
     (made,) = await payouts(api, organisationId=nonprofit)
     async with service.db.write() as tx:
-        await holding.send(tx, uuid_of(service, "disbursement", made["id"]), Rules())
+        await holding.send_batch(tx, uuid_of(service, "disbursement", made["id"]), DisbursementRules())
     payout, officer, other = uuid_of(service, "disbursement", made["id"]), "operator_a", "operator_b"
     pay = "update disbursement set status = 'PAID', paid_at = sent_at, status_changed_at = sent_at where id = $1"
     assert await refuses(service, pay, payout) == "disbursement_confirmed"
@@ -309,4 +313,4 @@ async def test_m12_a_payout_is_paid_by_the_banks_word_or_by_as_many_people_as_it
         async with service.db.write() as tx:
             await tx.execute("update disbursement_confirmation set second_by = 'x'")
     async with service.db.write() as tx:
-        await holding.confirm(tx, payout)
+        await holding.confirm_paid(tx, payout)

@@ -26,7 +26,7 @@ async def test_who_receives_is_decided_by_one_rule(service: Service, api: Client
     sets = [chosen for size in (1, 2, 3) for chosen in combinations(TYPES, size)]
     for types, active in product(sets, (True, False)):
         organisation = await factories.nonprofit(service, types=types, active=active)
-        receives = organisations.can_receive(types, active=active)
+        receives = organisations.can_receive_donations(types, active=active)
         expected = (200, None) if receives else NOT_RECEIVABLE
         assert await told(api, organisation, None) == expected, (types, active)
 

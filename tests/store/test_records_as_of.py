@@ -15,17 +15,17 @@ from uuid import UUID
 import pytest
 
 from almoner.kit.errors import NotFound
-from almoner.nonprofits.merges.domain import Ending, Step, successors
+from almoner.nonprofits.merges.domain import SuccessionKind, Succession, resolve_successors
 from almoner.nonprofits.organisations import service as organisations
 from almoner.nonprofits.registers import rollback
-from almoner.nonprofits.registers.domain import Entry, Link
-from almoner.platform.database.transactions import EVERYONE
+from almoner.nonprofits.registers.domain import RegisterEntry, RegisterLink
+from almoner.platform.database.transactions import ALL_PARTNERS
 from tests.support.database import TestDatabase
 from tests.support.service import Service, serving
 from tests.support.written_register import Loader, Written, entry
 
 FIRST = datetime(2026, 1, 1, tzinfo=UTC)
-CCEW, LINKS = Written("ccew", "CCEW"), Written("gb-links", "CCEW", lists=False)
+CCEW, LINKS = Written("ccew", "CCEW"), Written("gb-links", "CCEW", lists_organisations=False)
 NUMBERS = [f"26371{nth}" for nth in range(6)]
 ANCHOR = entry("199999", "Anchor")
 LOADS = 14
@@ -47,12 +47,12 @@ class Made:
     """One load as it was made; ``undone`` when it was taken back."""
 
     source: Written
-    day: datetime
-    rows: tuple[Entry | Link, ...]
+    data_date: datetime
+    rows: tuple[RegisterEntry | RegisterLink, ...]
     undone: bool = False
 
 
-def bodies(random: Random, *, every: bool) -> tuple[Entry, ...]:
+def bodies(random: Random, *, every: bool) -> tuple[RegisterEntry, ...]:
     return (
         ANCHOR,
         *(
@@ -69,22 +69,22 @@ def bodies(random: Random, *, every: bool) -> tuple[Entry, ...]:
     )
 
 
-def links(random: Random) -> tuple[Entry | Link, ...]:
+def links(random: Random) -> tuple[RegisterEntry | RegisterLink, ...]:
     pairs = [random.sample(NUMBERS, 2) for _ in range(random.randint(1, 4))]
-    return (ANCHOR, *(Link(random.choice(["merged", "reregistered"]), "CCEW", a, "CCEW", b) for a, b in pairs))
+    return (ANCHOR, *(RegisterLink(random.choice(["merged", "reregistered"]), "CCEW", a, "CCEW", b) for a, b in pairs))
 
 
 def expected(made: list[Made], day: datetime, ids: dict[str, UUID]) -> dict[str, State]:
     """What one sees of each number: of those that are not listed, that they are not active."""
-    counted = [load for load in made if load.day <= day and not load.undone]
+    counted = [load for load in made if load.data_date <= day and not load.undone]
     listed = next(
-        {row.number: row for row in load.rows if isinstance(row, Entry)}
+        {row.number: row for row in load.rows if isinstance(row, RegisterEntry)}
         for load in counted[::-1]
         if load.source is CCEW
     )
     told = next((load.rows for load in reversed(counted) if load.source is LINKS), ())
-    became = successors(
-        Step(ids[row.number], ids[row.to_number], _ending(row)) for row in told if isinstance(row, Link)
+    became = resolve_successors(
+        Succession(ids[row.number], ids[row.to_number], _ending(row)) for row in told if isinstance(row, RegisterLink)
     )
     active = {number for number, row in listed.items() if row.active and ids[number] not in became}
     found: dict[str, State] = {number: {"active": False} for number in ids}
@@ -102,7 +102,7 @@ def expected(made: list[Made], day: datetime, ids: dict[str, UUID]) -> dict[str,
     return found
 
 
-def _ending(link: Link) -> Ending:
+def _ending(link: RegisterLink) -> SuccessionKind:
     assert link.kind != "same"
     return link.kind
 
@@ -124,14 +124,14 @@ async def test_any_day_is_what_a_fresh_import_of_its_files_gives(loader: Loader,
         ids = {row["number_key"]: row["id"] for row in rows}
         for offset in range((day - FIRST).days + 2):
             asked = FIRST + timedelta(days=offset)
-            if asked < made[0].day:
+            if asked < made[0].data_date:
                 continue
             model = expected(made, asked, ids)
             for number, id_ in ids.items():
-                stood = await organisations.get_as_of(tx, EVERYONE, id_, asked)
+                stood = await organisations.get_as_of(tx, ALL_PARTNERS, id_, asked)
                 assert {field: getattr(stood, field) for field in model[number]} == model[number], (number, asked)
         with pytest.raises(NotFound):
-            await organisations.get_as_of(tx, EVERYONE, ids[ANCHOR.number], FIRST)
+            await organisations.get_as_of(tx, ALL_PARTNERS, ids[ANCHOR.number], FIRST)
 
 
 async def test_a_wrong_day_that_was_taken_back_leaves_nothing_behind(loader: Loader) -> None:
@@ -145,7 +145,7 @@ async def test_a_wrong_day_that_was_taken_back_leaves_nothing_behind(loader: Loa
     await loader.load(CCEW, march, *after)
     async with loader.db.read() as tx:
         ids = {row["number_key"]: row["id"] for row in await tx.fetch("select number_key, id from organisation")}
-        stood = {number: await organisations.get_as_of(tx, EVERYONE, id_, april) for number, id_ in ids.items()}
+        stood = {number: await organisations.get_as_of(tx, ALL_PARTNERS, id_, april) for number, id_ in ids.items()}
         versions = await tx.fetchval(
             """
             select count(*) from register_entry one join register_entry other using (number_key)

@@ -95,7 +95,7 @@ async def test_what_is_asked_of_refunds_is_read_from_indexes(service: Service) -
             # Of few rows PostgreSQL takes the index of their states for as good as that of those not sent.
             (store.OLDEST_UNSENT, (50,), "Index Scan using refund_"),
             (store.COUNT_UNSENT, (), "Index Scan using refund_"),
-            (store.FIND_CALLED, ("stripe", "re_1"), "refund_once"),
+            (store.FIND_BY_PROVIDER_REFUND, ("stripe", "re_1"), "refund_once"),
         ):
             told = "\n".join(row[0] for row in await tx.fetch(f"explain {sql}", *args))
             assert index in told, told

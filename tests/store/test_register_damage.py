@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from almoner.adapters.registers_irs_bmf import IrsBmf
-from almoner.adapters.registers_irs_revocations import IrsRevocations
+from almoner.adapters.registers_irs_bmf import IrsBmfReader
+from almoner.adapters.registers_irs_revocations import IrsRevocationsReader
 from almoner.nonprofits.registers import flows
 from almoner.nonprofits.registers.domain import Load
 from almoner.platform.database.transactions import Database
@@ -131,7 +131,7 @@ async def test_a_revocation_of_which_a_row_cannot_be_read_is_as_it_was_known(db:
 
     async def load(text: str, day: datetime) -> Load:
         (path := tmp_path / "data-download-revocation.txt").write_text(text)
-        return await flows.import_files(db, IrsRevocations(), [path], as_of=day)
+        return await flows.import_files(db, IrsRevocationsReader(), [path], as_of=day)
 
     good = "".join(line.format(f"01001{nth:04}", "15-MAY-2011", "") for nth in range(20))
     await load(good, DAYS[0])
@@ -145,16 +145,16 @@ async def test_a_stray_row_of_another_part_replaces_nothing_of_it(db: Database, 
     abroad = bodies(30, start=200_000_000, state="")
     wyoming = bodies(300)
     for rows, name in ((wyoming, "eo_wy.csv"), (abroad, "eo_xx.csv")):
-        await flows.import_files(db, IrsBmf(), [write(tmp_path / name, rows)], as_of=DAYS[0])
+        await flows.import_files(db, IrsBmfReader(), [write(tmp_path / name, rows)], as_of=DAYS[0])
     wyoming[5]["STATE"] = ""
-    made = await flows.import_files(db, IrsBmf(), [write(tmp_path / "eo_wy.csv", wyoming)], as_of=DAYS[1])
+    made = await flows.import_files(db, IrsBmfReader(), [write(tmp_path / "eo_wy.csv", wyoming)], as_of=DAYS[1])
     assert made.removed == 0
     assert await inactive(db) == []
 
 
 async def test_an_operator_sees_what_was_lost(empty_database: TestDatabase, tmp_path: Path) -> None:
     async with serving(empty_database) as service:
-        service.clock.advance_to(service.clock.wall())
+        service.clock.advance_to(service.clock.real_now())
         typed = in_process(service, tmp_path, await operator(service, "administrator"))
         good = extract(tmp_path / "a", charities())
         changes = {0: {"latest_income": "12k"}, 1: {NUMBER: "", NAME: ""}, 2: {"charity_registration_status": "?"}}

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from almoner.adapters.registers_anbi import Anbi
+from almoner.adapters.registers_anbi import AnbiReader
 from almoner.nonprofits.organisations import service as organisations
 from almoner.nonprofits.registers import flows
-from almoner.nonprofits.registers.domain import Entry, standing_on
-from almoner.platform.database.transactions import EVERYONE
+from almoner.nonprofits.registers.domain import RegisterEntry, entry_as_of
+from almoner.platform.database.transactions import ALL_PARTNERS
 from tests.support.database import TestDatabase
 from tests.support.service import Service, serving
 
@@ -25,11 +25,11 @@ async def alone(empty_database: TestDatabase) -> AsyncIterator[Service]:
 
 
 def test_an_announced_end_is_none_before_its_day() -> None:
-    ended = Entry("1", "all", "Fund", active=False, until=END)
-    assert [standing_on(ended, day).active for day in (END - DAY, END, END + DAY)] == [True, False, False]
-    assert not standing_on(ended._replace(until=None), END - DAY).active
-    running = Entry("1", "all", "Fund")
-    assert standing_on(running, END) == running
+    ended = RegisterEntry("1", "all", "Fund", active=False, until=END)
+    assert [entry_as_of(ended, day).active for day in (END - DAY, END, END + DAY)] == [True, False, False]
+    assert not entry_as_of(ended._replace(until=None), END - DAY).active
+    running = RegisterEntry("1", "all", "Fund")
+    assert entry_as_of(running, END) == running
 
 
 async def test_a_ruling_that_will_end_ends_on_its_day_though_the_file_stays_the_same(
@@ -42,9 +42,9 @@ async def test_a_ruling_that_will_end_ends_on_its_day_though_the_file_stays_the_
     )
     seen = []
     for day in (END - 30 * DAY, END - DAY, END):
-        made = await flows.import_files(alone.db, Anbi(), [file], as_of=day, force=True)
+        made = await flows.import_files(alone.db, AnbiReader(), [file], as_of=day, force=True)
         async with alone.db.read() as tx:
-            body = await organisations.by_number(tx, EVERYONE, "NLD", "ANBI", "123456782")
+            body = await organisations.get_by_number(tx, ALL_PARTNERS, "NLD", "ANBI", "123456782")
             record = await tx.fetchval("select record from register_entry where valid_to is null")
         seen.append((made.changed, body.active))
         assert record["facts"] == {"eindDatum": "2026-06-30"}

@@ -14,9 +14,9 @@ from almoner.nonprofits.organisations import service as organisations
 from almoner.nonprofits.organisations.domain import Organisation
 from almoner.nonprofits.organisations.filters import Filters
 from almoner.nonprofits.registers import flows
-from almoner.nonprofits.registers.domain import Link
+from almoner.nonprofits.registers.domain import RegisterLink
 from almoner.nonprofits.registries import domain as registries
-from almoner.platform.database.transactions import EVERYONE
+from almoner.platform.database.transactions import ALL_PARTNERS
 from almoner.platform.http.paging import Page
 from tests.support.client import data
 from tests.support.database import TestDatabase
@@ -25,7 +25,7 @@ from tests.support.written_register import Loader, Written, entry
 
 DAYS = [datetime(2026, month, 9, tzinfo=UTC) for month in range(1, 8)]
 CCEW, OSCR = Written("ccew", "CCEW"), Written("oscr", "OSCR")
-LINKS = Written("gb-links", "CCEW", lists=False)
+LINKS = Written("gb-links", "CCEW", lists_organisations=False)
 ROW = entry("199999", "A number that the links tell of")
 OLD, OLDER = datetime(1970, 1, 1, tzinfo=UTC), datetime(1960, 1, 1, tzinfo=UTC)
 
@@ -43,7 +43,7 @@ def loader(alone: Service, tmp_path: Path) -> Loader:
 
 async def found(loader: Loader, registry: str, number: str) -> Organisation:
     async with loader.db.read() as tx:
-        return await organisations.by_number(tx, EVERYONE, "GBR", registry, number)
+        return await organisations.get_by_number(tx, ALL_PARTNERS, "GBR", registry, number)
 
 
 async def record(loader: Loader, number: str) -> Any:
@@ -53,22 +53,22 @@ async def record(loader: Loader, number: str) -> Any:
 
 async def kinds(loader: Loader, organisation_id: UUID) -> list[tuple[str, str]]:
     async with loader.db.read() as tx:
-        changes, _ = await organisations.history(tx, EVERYONE, organisation_id, Page(50, descending=False))
+        changes, _ = await organisations.list_changes(tx, ALL_PARTNERS, organisation_id, Page(50, descending=False))
     return [(change.kind, change.field) for change in changes]
 
 
 async def listed(loader: Loader, **filters: Any) -> list[str]:
     async with loader.db.read() as tx:
-        page = await organisations.page(tx, EVERYONE, Filters(**filters), Page(50, descending=False))
+        page = await organisations.page(tx, ALL_PARTNERS, Filters(**filters), Page(50, descending=False))
     return [row.registry_number for row in page.organisations]
 
 
-def same(one: str, other: str) -> Link:
-    return Link("same", "CCEW", one, "OSCR", other)
+def same(one: str, other: str) -> RegisterLink:
+    return RegisterLink("same", "CCEW", one, "OSCR", other)
 
 
-def merged(one: str, other: str, day: datetime | None = None) -> Link:
-    return Link("merged", "CCEW", one, "CCEW", other, day)
+def merged(one: str, other: str, day: datetime | None = None) -> RegisterLink:
+    return RegisterLink("merged", "CCEW", one, "CCEW", other, day)
 
 
 async def test_a_body_in_two_registers_is_one_organisation(loader: Loader) -> None:
@@ -82,7 +82,7 @@ async def test_a_body_in_two_registers_is_one_organisation(loader: Loader) -> No
     assert one == await found(loader, "OSCR", "SC 002327")
     assert (one.id, one.name) == (scottish["id"], "Shelter Fund Scotland")
     async with loader.db.read() as tx:
-        assert await organisations.get(tx, EVERYONE, english["id"]) == one
+        assert await organisations.get(tx, ALL_PARTNERS, english["id"]) == one
     assert [(told.registry_name, told.registry_number, told.code, told.data_as_of) for told in one.sources] == [
         ("OSCR", "SC002327", "oscr", DAYS[1]),
         ("CCEW", "263710", "ccew", DAYS[0]),
@@ -103,8 +103,8 @@ async def test_one_that_is_listed_answers_before_one_that_is_not_and_links_may_e
     assert (parted.registry_code, parted.active, parted.inactive_reason) == ("OSCR", False, "removed")
     assert ("parted", "same_as") in await kinds(loader, parted.id)
     async with loader.db.read() as tx:
-        was = await organisations.get_as_of(tx, EVERYONE, parted.id, DAYS[1])
-        before = await organisations.get_as_of(tx, EVERYONE, parted.id, DAYS[0])
+        was = await organisations.get_as_of(tx, ALL_PARTNERS, parted.id, DAYS[1])
+        before = await organisations.get_as_of(tx, ALL_PARTNERS, parted.id, DAYS[0])
     assert (was.registry_code, before.registry_code) == ("CCEW", "OSCR")
     assert [told.registry_name for told in was.sources] == ["CCEW", "OSCR"]
 
@@ -125,7 +125,9 @@ async def test_what_a_body_published_under_any_of_its_records_is_shown_of_it(loa
 
     async def amounts(organisation_id: UUID) -> list[Any]:
         async with loader.db.read() as tx:
-            rows, total = await organisations.milestones(tx, EVERYONE, organisation_id, Page(9, descending=False))
+            rows, total = await organisations.list_milestones(
+                tx, ALL_PARTNERS, organisation_id, Page(9, descending=False)
+            )
         assert total == len(rows)
         return sorted(row.amount_minor for row in rows)
 
@@ -141,7 +143,7 @@ async def test_a_number_with_several_partners_in_a_register_joins_none_of_them(l
     await loader.load(CCEW, DAYS[0], *(entry(f"26371{nth}", f"Fund {nth}", registration_date=OLD) for nth in range(4)))
     await loader.load(OSCR, DAYS[0], *(entry(f"SC00232{nth}", f"Fund {nth}") for nth in range(4)))
     await loader.load(Written("acnc", "ACNC"), DAYS[0], entry("52093617380", "Fund 3"))
-    chain = (same("263713", "SC002323"), Link("same", "ACNC", "52093617380", "OSCR", "SC002323"))
+    chain = (same("263713", "SC002323"), RegisterLink("same", "ACNC", "52093617380", "OSCR", "SC002323"))
     several = (same("263710", "SC002320"), same("263711", "SC002320"), same("263711", "SC002321"))
     made = await loader.load(LINKS, DAYS[1], ROW, same("263712", "SC002322"), *several, *chain)
     assert made.ambiguous == 3
@@ -155,7 +157,7 @@ async def test_a_number_with_several_partners_in_a_register_joins_none_of_them(l
     cleared = await loader.load(LINKS, DAYS[2], ROW, same("263712", "SC002322"), *several[::2], *chain)
     assert cleared.ambiguous == 0
     assert (await found(loader, "OSCR", "SC002321")).registry_number == "263711"
-    other = Written("other-links", "CCEW", lists=False)
+    other = Written("other-links", "CCEW", lists_organisations=False)
     await loader.load(other, DAYS[3], ROW, same("263710", "SC002321"))
     assert (await found(loader, "OSCR", "SC002321")).registry_number == "SC002321"
     assert ("parted", "same_as") in await kinds(loader, (await found(loader, "OSCR", "SC002321")).id)
@@ -221,7 +223,7 @@ async def test_links_are_kept_whichever_register_comes_first(loader: Loader) -> 
 async def test_mergers_and_new_registrations_name_the_end_of_the_chain(loader: Loader) -> None:
     bodies = [entry(f"26371{nth}", f"Fund {nth}") for nth in range(6)]
     await loader.load(CCEW, DAYS[0], *bodies)
-    again = Link("reregistered", "CCEW", "263711", "CCEW", "263712", None)
+    again = RegisterLink("reregistered", "CCEW", "263711", "CCEW", "263712", None)
     circle = (merged("263714", "263715"), merged("263715", "263714"))
     await loader.load(LINKS, DAYS[1], ROW, merged("263710", "263711"), again, *circle)
     last = (await record(loader, "263712"))["id"]
@@ -249,7 +251,7 @@ async def test_mergers_and_new_registrations_name_the_end_of_the_chain(loader: L
     restored = await found(loader, "CCEW", "263710")
     assert (restored.active, restored.succeeded_by) == (True, None)
     async with loader.db.read() as tx:
-        was = [await organisations.get_as_of(tx, EVERYONE, restored.id, day) for day in DAYS[:4]]
+        was = [await organisations.get_as_of(tx, ALL_PARTNERS, restored.id, day) for day in DAYS[:4]]
     assert [(row.active, row.succeeded_by) for row in was] == [(True, None), (False, last), (False, last), (True, None)]
 
 
@@ -281,7 +283,7 @@ async def test_branches_follow_the_number_of_their_parent(loader: Loader) -> Non
     assert not (await found(loader, "CCEW", "263710")).is_branch_parent
     assert await kinds(loader, moved.id) == [("branch", "branch_of")] * 2
     async with loader.db.read() as tx:
-        assert (await organisations.get_as_of(tx, EVERYONE, moved.id, DAYS[1])).branch_of == main.id
+        assert (await organisations.get_as_of(tx, ALL_PARTNERS, moved.id, DAYS[1])).branch_of == main.id
 
 
 async def test_subordinates_follow_the_central_body_that_is_there(loader: Loader) -> None:
@@ -332,12 +334,14 @@ async def test_a_wrong_number_says_so(loader: Loader) -> None:
     async with loader.db.read() as tx:
         for number, said in (("52093617381", "wrong check digit"), ("5209361738", "malformed")):
             with pytest.raises(NotFound) as refused:
-                await organisations.by_number(tx, EVERYONE, "AUS", "ACNC", number)
+                await organisations.get_by_number(tx, ALL_PARTNERS, "AUS", "ACNC", number)
             assert said in str(refused.value.reasons)
         with pytest.raises(NotFound) as refused:
-            await organisations.by_number(tx, EVERYONE, "AUS", "IRS", "530196605")
+            await organisations.get_by_number(tx, ALL_PARTNERS, "AUS", "IRS", "530196605")
         assert "no registry" in str(refused.value.reasons)
-        assert (await organisations.by_number(tx, EVERYONE, "AUS", "ACNC", "AU-ABN-52 093 617 380")).name == "Fund"
+        assert (
+            await organisations.get_by_number(tx, ALL_PARTNERS, "AUS", "ACNC", "AU-ABN-52 093 617 380")
+        ).name == "Fund"
 
 
 async def test_what_is_not_listed_in_some_parts_may_be_in_others(loader: Loader) -> None:
@@ -349,18 +353,18 @@ async def test_what_is_not_listed_in_some_parts_may_be_in_others(loader: Loader)
         await loader.load(irs, DAYS[0], *rows)
         async with loader.db.read() as tx:
             with pytest.raises(NotFound) as refused:
-                await organisations.by_number(tx, EVERYONE, "USA", "IRS", "530196605")
+                await organisations.get_by_number(tx, ALL_PARTNERS, "USA", "IRS", "530196605")
         said += refused.value.reasons
     whole = f"the register IRS does not list this number in its data of {DAYS[0]:%Y-%m-%d}, of which"
     assert said == [
         f"{whole} 1 of 53 parts are loaded (WY): one of the others may list it",
         f"{whole} 2 of 53 parts are loaded (HI, WY): one of the others may list it",
     ]
-    everything = registries.WHOLE["IRS"]
+    everything = registries.REQUIRED_PARTS["IRS"]
     await loader.load(irs, DAYS[1], *(entry(f"83{nth:07}", "F", part=part) for nth, part in enumerate(everything, 9)))
     async with loader.db.read() as tx:
         with pytest.raises(NotFound) as refused:
-            await organisations.by_number(tx, EVERYONE, "USA", "IRS", "530196605")
+            await organisations.get_by_number(tx, ALL_PARTNERS, "USA", "IRS", "530196605")
     assert refused.value.reasons == (f"the register IRS does not list this number in its data of {DAYS[1]:%Y-%m-%d}",)
 
 

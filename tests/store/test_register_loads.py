@@ -11,12 +11,12 @@ from pathlib import Path
 import pytest
 from asyncpg import Record
 
-from almoner.adapters.registers_irs_bmf import IrsBmf
+from almoner.adapters.registers_irs_bmf import IrsBmfReader
 from almoner.nonprofits.organisations import service as organisations
 from almoner.nonprofits.registers import flows
-from almoner.nonprofits.registers.domain import ImportRefused, Load, LoadQuarantined, Progress
-from almoner.nonprofits.registers.load_checks import exchanged, shrunken_columns, too_many_bad
-from almoner.platform.database.transactions import EVERYONE, Database
+from almoner.nonprofits.registers.domain import ImportRefused, Load, LoadQuarantined, ImportProgress
+from almoner.nonprofits.registers.load_checks import find_replaced_numbers, find_shrunken_parts, has_too_many_rejected
+from almoner.platform.database.transactions import ALL_PARTNERS, Database
 from tests.support.bmf import bodies, body, write
 from tests.support.database import TestDatabase
 from tests.support.service import Service, serving
@@ -42,7 +42,7 @@ def paths(tmp_path: Path) -> Iterator[Path]:
 
 
 async def load(db: Database, *files: Path, as_of: datetime = MARCH, force: bool = False) -> Load:
-    return await flows.import_files(db, IrsBmf(), files, as_of=as_of, force=force)
+    return await flows.import_files(db, IrsBmfReader(), files, as_of=as_of, force=force)
 
 
 async def stored(db: Database, ein: str) -> Record:
@@ -102,7 +102,7 @@ async def test_the_same_file_of_a_newer_day_is_younger(alone: Service, db: Datab
     assert await value(db, "select data_as_of from registry where code = 'IRS'") == APRIL
     async with db.read() as tx:
         number = bodies(1)[0]["EIN"]
-        one = await organisations.by_number(tx, EVERYONE, "USA", "IRS", number)
+        one = await organisations.get_by_number(tx, ALL_PARTNERS, "USA", "IRS", number)
     assert [told.data_as_of for told in one.sources] == [APRIL]
     assert await value(db, "select count(*) from organisation_change") == 0
     assert await value(db, "select count(*) from organisation where updated_at > created_at") == 0
@@ -253,14 +253,14 @@ async def test_subordinates_point_to_the_central_body_of_their_group(db: Databas
 async def test_the_day_of_the_data_is_read_from_the_folder(db: Database, tmp_path: Path) -> None:
     folder = tmp_path / "2026-04-13"
     folder.mkdir()
-    made = await flows.import_files(db, IrsBmf(), [write(folder / "eo_wy.csv", bodies(ROWS))])
+    made = await flows.import_files(db, IrsBmfReader(), [write(folder / "eo_wy.csv", bodies(ROWS))])
     assert made.data_as_of == APRIL
 
 
 async def test_progress_tells_rows_pace_and_time_left(db: Database, paths: Iterator[Path]) -> None:
-    told: list[Progress] = []
+    told: list[ImportProgress] = []
     file = write(next(paths), bodies(12_000))
-    await flows.import_files(db, IrsBmf(), [file], as_of=MARCH, report=told.append)
+    await flows.import_files(db, IrsBmfReader(), [file], as_of=MARCH, report=told.append)
     stages = [progress.stage for progress in told]
     assert stages == ["reading"] * 3 + ["merging"] * (len(told) - 3)
     assert told[-1].rows == 12_000
@@ -278,20 +278,20 @@ async def test_words_of_loaded_names_are_in_the_dictionary(db: Database, paths: 
 
 
 def test_a_large_part_that_shrank_is_found_though_the_whole_did_not() -> None:
-    assert shrunken_columns({"WY": 100, "CA": 10_000}, {"WY": 89, "CA": 10_000}) == [
+    assert find_shrunken_parts({"WY": 100, "CA": 10_000}, {"WY": 89, "CA": 10_000}) == [
         "part 'WY' has 89 rows where it had 100"
     ]
-    assert shrunken_columns({"AA": 3, "CA": 10_000}, {"AA": 1, "CA": 10_000}) == []
-    assert shrunken_columns({}, {"WY": 5}) == []
+    assert find_shrunken_parts({"AA": 3, "CA": 10_000}, {"AA": 1, "CA": 10_000}) == []
+    assert find_shrunken_parts({}, {"WY": 5}) == []
 
 
 def test_nine_tenths_of_the_numbers_stay() -> None:
-    assert exchanged(100, 10) == exchanged(99, 99) == exchanged(0, 0) == []
-    assert "11 of the 100 numbers" in exchanged(100, 11)[0]
+    assert find_replaced_numbers(100, 10) == find_replaced_numbers(99, 99) == find_replaced_numbers(0, 0) == []
+    assert "11 of the 100 numbers" in find_replaced_numbers(100, 11)[0]
 
 
 @pytest.mark.parametrize(
     ("good", "bad", "refused"), [(0, 10, False), (10, 11, True), (2_000, 20, False), (1_900, 20, True)]
 )
 def test_one_row_in_a_hundred_may_be_bad(good: int, bad: int, refused: bool) -> None:
-    assert too_many_bad(good, bad) is refused
+    assert has_too_many_rejected(good, bad) is refused

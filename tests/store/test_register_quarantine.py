@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from almoner.adapters.registers_irs_bmf import IrsBmf
+from almoner.adapters.registers_irs_bmf import IrsBmfReader
 from almoner.nonprofits.registers import flows, service
 from almoner.nonprofits.registers.domain import ImportRefused, Load, LoadQuarantined
 from almoner.platform.database.transactions import Database
@@ -40,7 +40,7 @@ def db(alone: Service) -> Database:
 
 
 async def load(db: Database, *files: Path, as_of: datetime = MARCH, force: bool = False) -> Load:
-    return await flows.import_files(db, IrsBmf(), files, as_of=as_of, force=force)
+    return await flows.import_files(db, IrsBmfReader(), files, as_of=as_of, force=force)
 
 
 def _written(rows: Rows, columns: list[str] = COLUMNS) -> Callable[[Path], Path]:
@@ -110,7 +110,7 @@ async def test_every_breakage_is_put_aside_and_changes_nothing(db: Database, tmp
         assert ("--force" in str(caught.value)) is (caught.value.load.rows > 0), name
     async with db.read() as tx:
         assert await tx.fetch("select id, updated_at, active from organisation order by id") == before
-        (status,) = await service.every_source(tx)
+        (status,) = await service.list_sources(tx)
         assert await tx.fetchval("select count(*) from register_reading") == 0
         assert await tx.fetchval("select count(*) from pg_class where relname like 'register\\_staged\\_%'") == 0
     assert len(status.quarantined) == len(BREAKAGES)
@@ -131,7 +131,7 @@ async def test_all_reasons_are_told_at_once_with_the_bad_rows(db: Database, tmp_
     assert file.name == "bad.csv"
     async with db.read() as tx:
         assert await tx.fetchval("select count(*) from register_quarantine") == file.quarantined
-        (status,) = await service.every_source(tx)
+        (status,) = await service.list_sources(tx)
     assert [reasons for _, _, reasons in status.quarantined] == [kept.reasons]
 
 
@@ -143,7 +143,7 @@ async def test_what_was_put_aside_is_taken_by_force_and_a_good_file_ends_it(db: 
     forced = await load(db, short, as_of=APRIL, force=True)
     assert (forced.status, forced.forced, forced.removed) == ("loaded", True, len(GOOD) - 200)
     async with db.read() as tx:
-        (status,) = await service.every_source(tx)
+        (status,) = await service.list_sources(tx)
     assert status.quarantined == ()
 
 
@@ -152,7 +152,7 @@ async def test_folders_zips_and_packed_files_are_what_they_hold(db: Database, tm
     folder = tmp_path / "2026-03-09"
     folder.mkdir()
     first, second = write(folder / "eo_wy.csv", wyoming), write(folder / "eo_hi.csv", hawaii)
-    made = await flows.import_files(db, IrsBmf(), [folder])
+    made = await flows.import_files(db, IrsBmfReader(), [folder])
     assert (made.rows, made.data_as_of, [file.name for file in made.files]) == (40, MARCH, ["eo_hi.csv", "eo_wy.csv"])
     archive, packed = tmp_path / "both 2026-03-09.zip", tmp_path / "renamed 2026-03-09.csv.gz"
     with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED) as zipped:
@@ -160,17 +160,17 @@ async def test_folders_zips_and_packed_files_are_what_they_hold(db: Database, tm
         zipped.write(second, "data/two.csv")
     packed.write_bytes(gzip.compress(first.read_bytes()))
     for same in (archive, packed):
-        assert (await flows.import_files(db, IrsBmf(), [same])).status == "unchanged"
+        assert (await flows.import_files(db, IrsBmfReader(), [same])).status == "unchanged"
     archive = archive.rename(tmp_path / "both 2026-04-13.zip")
     with zipfile.ZipFile(archive, "a") as zipped:
         zipped.writestr(
             "data/three.csv", write(tmp_path / "three.csv", bodies(5, start=300_000_000, state="AK")).read_bytes()
         )
-    made = await flows.import_files(db, IrsBmf(), [archive])
+    made = await flows.import_files(db, IrsBmfReader(), [archive])
     assert (made.rows, made.data_as_of, len(made.files)) == (45, APRIL, 3)
     (tmp_path / "cut.zip").write_bytes(archive.read_bytes()[:200])
     with pytest.raises(ImportRefused, match="cannot be read"):
-        await flows.import_files(db, IrsBmf(), [tmp_path / "cut.zip"])
+        await flows.import_files(db, IrsBmfReader(), [tmp_path / "cut.zip"])
 
 
 async def test_one_state_alone_replaces_no_region(db: Database, tmp_path: Path) -> None:
@@ -236,7 +236,7 @@ async def test_a_list_that_lists_no_bodies_dates_no_registry(db: Database, tmp_p
     """What is not loaded has no day (settled 4)."""
     loader = Loader(db, tmp_path)
     dated = "select data_as_of from registry where code = 'IRS'"
-    await loader.load(Written("irs-pub78", "IRS", lists=False), APRIL, entry("530196605", "RED CROSS"))
+    await loader.load(Written("irs-pub78", "IRS", lists_organisations=False), APRIL, entry("530196605", "RED CROSS"))
     async with db.read() as tx:
         assert await tx.fetchval(dated) is None
     await load(db, write(tmp_path / "good.csv", GOOD))

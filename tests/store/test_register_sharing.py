@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 
-from almoner.adapters.registers_anbi import Anbi
+from almoner.adapters.registers_anbi import AnbiReader
 from almoner.nonprofits.registers import flows
-from almoner.nonprofits.registers.domain import BadRow, Entry, Link, Load
+from almoner.nonprofits.registers.domain import RejectedRow, RegisterEntry, RegisterLink, Load
 from almoner.nonprofits.registers.ports import SourceFile
 from almoner.platform.database.transactions import Tx
 from tests.support.database import TestDatabase
@@ -28,7 +28,7 @@ async def test_a_load_takes_one_processor_of_the_database(empty_database: TestDa
         helpers.append(await tx.fetchval("show max_parallel_workers_per_gather"))
 
     async with serving(empty_database) as service:
-        await flows.import_files(service.db, Anbi(), [file], force=True, record=look)
+        await flows.import_files(service.db, AnbiReader(), [file], force=True, record=look)
     assert helpers == ["0"]
 
 
@@ -39,7 +39,7 @@ class Sorting(Written):
     begun: threading.Event = field(default_factory=threading.Event)
     others_went_on: threading.Event = field(default_factory=threading.Event)
 
-    def read(self, files: Sequence[SourceFile]) -> Iterator[Entry | Link | BadRow]:
+    def read(self, files: Sequence[SourceFile]) -> Iterator[RegisterEntry | RegisterLink | RejectedRow]:
         self.begun.set()
         assert self.others_went_on.wait(20), "nothing else was done meanwhile"
         yield from super().read(files)

@@ -7,13 +7,13 @@ import pytest
 from almoner.kit.errors import NotFound
 from almoner.validation.decisions.reviews import service as reviews
 from almoner.validation.decisions.reviews.domain import (
-    CLAIM,
+    CLAIM_DURATION,
     Decision,
     Filters,
-    HeldByAnother,
-    NotHeld,
-    NotOpen,
-    NotShown,
+    ClaimedByAnother,
+    NotClaimed,
+    ReviewNotOpen,
+    EvidenceNotShown,
     Review,
     ReviewRefused,
     UnknownReason,
@@ -39,7 +39,7 @@ async def people(service: Service) -> tuple[Operator, Operator]:
 async def queued(service: Service, tenant: Tenant, **filters: object) -> list[Review]:
     """The queue of one partner."""
     async with service.db.read() as tx:
-        return await reviews.queue(tx, Filters(partner_id=tenant.partner.id, **filters), 50)  # type: ignore[arg-type]
+        return await reviews.list_open(tx, Filters(partner_id=tenant.partner.id, **filters), 50)  # type: ignore[arg-type]
 
 
 async def test_who_was_shown_it_decides_and_it_is_kept(
@@ -49,7 +49,7 @@ async def test_who_was_shown_it_decides_and_it_is_kept(
     asked_at = service.clock.now()
     looked = await one.look(olive)
     assert "registration" in [step.name for step in looked.shown.steps]
-    assert looked.held_by == olive.id
+    assert looked.claimed_by == olive.id
     service.clock.advance(hours=2)
     await one.accept(olive, "The register of 3 March, case 7")
     history = await one.history()
@@ -77,9 +77,9 @@ async def test_a_reversal_is_a_decision_of_its_own(one: Waiting, people: tuple[O
     await one.look(olive)
     await one.reject(olive)
     async with one.service.db.write() as tx:
-        await reviews.ask(tx, one.subject, ["appealed"])
+        await reviews.request_review(tx, one.subject, ["appealed"])
         again = Decision("accepted", None, otto.id, "The appeal was right")
-        await reviews.conclude(tx, one.subject, again)
+        await reviews.record_decision(tx, one.subject, again)
     history = await one.history()
     assert [review.status for review in history.reviews] == ["decided", "decided"]
     assert [kept.decision.by for kept in history.decisions] == [olive.id, otto.id]
@@ -88,7 +88,7 @@ async def test_a_reversal_is_a_decision_of_its_own(one: Waiting, people: tuple[O
 
 async def test_nobody_decides_what_they_were_not_shown(one: Waiting, people: tuple[Operator, Operator]) -> None:
     olive, _ = people
-    with pytest.raises(NotShown, match="have not been shown"):
+    with pytest.raises(EvidenceNotShown, match="have not been shown"):
         await one.accept(olive)
     assert (await one.history()).decisions == []
 
@@ -99,14 +99,14 @@ async def test_what_changed_is_shown_again_before_it_is_decided(
     olive, _ = people
     await one.look(olive)
     await one.ask("register_changed")
-    with pytest.raises(NotShown, match="has changed since"):
+    with pytest.raises(EvidenceNotShown, match="has changed since"):
         await one.accept(olive)
     await one.look(olive)
     async with one.service.db.write() as tx:
         await tx.execute(
             "update monetary_donation_verification set metadata = $2 where id = $1", one.subject.id, {"case": "8"}
         )
-    with pytest.raises(NotShown, match="has changed since"):
+    with pytest.raises(EvidenceNotShown, match="has changed since"):
         await one.reject(olive)
     assert (await one.history()).decisions == []
     await one.look(olive)
@@ -117,13 +117,13 @@ async def test_while_somebody_holds_it_nobody_else_decides(one: Waiting, people:
     olive, otto = people
     await one.look(olive)
     seen = await one.look(otto)
-    assert seen.held_by == olive.id
-    assert seen.held_until is not None
+    assert seen.claimed_by == olive.id
+    assert seen.claimed_until is not None
     for attempt in (one.accept, one.reject, one.release):
-        with pytest.raises(HeldByAnother) as refused:
+        with pytest.raises(ClaimedByAnother) as refused:
             await attempt(otto)
         told = str(refused.value)
-        assert told == f"{olive.name} ({olive.id}) holds it until {seen.held_until:%Y-%m-%d %H:%M} UTC."
+        assert told == f"{olive.name} ({olive.id}) holds it until {seen.claimed_until:%Y-%m-%d %H:%M} UTC."
         assert "\n" not in told
     await one.accept(olive)
 
@@ -137,13 +137,13 @@ async def test_it_is_held_for_fifteen_minutes_of_real_time_from_the_last_look(
     clock.advance(days=1)  # business time holds nothing
     clock.advance_wall(minutes=10)
     looked = await one.look(olive)
-    assert looked.held_until is not None
-    assert timedelta() < CLAIM - (looked.held_until - clock.wall()) < timedelta(minutes=1)
+    assert looked.claimed_until is not None
+    assert timedelta() < CLAIM_DURATION - (looked.claimed_until - clock.real_now()) < timedelta(minutes=1)
     clock.advance_wall(minutes=10)
-    assert (await one.look(otto)).held_by == olive.id
+    assert (await one.look(otto)).claimed_by == olive.id
     clock.advance_wall(minutes=6)
-    assert (await one.look(otto)).held_by == otto.id
-    with pytest.raises(HeldByAnother):
+    assert (await one.look(otto)).claimed_by == otto.id
+    with pytest.raises(ClaimedByAnother):
         await one.accept(olive)
     await one.accept(otto)
 
@@ -159,13 +159,13 @@ async def test_who_was_late_decides_all_the_same_when_nobody_else_looked(
 
 async def test_who_lets_go_lets_others_decide(one: Waiting, people: tuple[Operator, Operator]) -> None:
     olive, otto = people
-    with pytest.raises(NotHeld):
+    with pytest.raises(NotClaimed):
         await one.release(olive)
     await one.look(olive)
     await one.release(olive)
-    with pytest.raises(NotShown):
+    with pytest.raises(EvidenceNotShown):
         await one.accept(olive)
-    assert (await one.look(otto)).held_by == otto.id
+    assert (await one.look(otto)).claimed_by == otto.id
     await one.accept(otto)
 
 
@@ -175,17 +175,17 @@ async def test_what_was_decided_or_withdrawn_is_decided_by_nobody(
     olive, otto = people
     await one.look(olive)
     await one.accept(olive)
-    with pytest.raises(NotOpen) as refused:
+    with pytest.raises(ReviewNotOpen) as refused:
         await one.reject(otto)
     moment = service.clock.now()
     assert str(refused.value) == f"It was accepted by {olive.name} ({olive.id}), {moment:%Y-%m-%d %H:%M} UTC."
-    assert (await one.look(otto)).held_by is None
+    assert (await one.look(otto)).claimed_by is None
     other = await waiting(service, api)
     await other.look(olive)
     async with service.db.write() as tx:
         await reviews.withdraw(tx, other.subject)
         await reviews.withdraw(tx, other.subject)
-    with pytest.raises(NotOpen, match="Nobody is asked"):
+    with pytest.raises(ReviewNotOpen, match="Nobody is asked"):
         await other.accept(olive)
     assert [review.status for review in (await other.history()).reviews] == ["withdrawn"]
     assert (await other.history()).decisions == []
@@ -204,10 +204,10 @@ async def test_what_rules_decide_alone_is_kept_too(service: Service, api: Client
     alone = Decision("rejected", "no_response", "rules", "30 days without an answer")
     async with service.db.write() as tx:
         await reviews.withdraw(tx, one.subject)
-        await reviews.conclude(tx, one.subject, alone)
+        await reviews.record_decision(tx, one.subject, alone)
     [kept] = (await one.history()).decisions
     assert (kept.decision, kept.review_id) == (alone, None)
-    with pytest.raises(NotOpen, match="It was rejected by rules"):
+    with pytest.raises(ReviewNotOpen, match="It was rejected by rules"):
         await one.accept((await reviewers(service))[0])
 
 
@@ -254,10 +254,13 @@ async def test_the_queue_is_oldest_first_and_can_be_narrowed(
     assert [one.subject.id for one in await queued(service, tenant, holder=olive.id)] == [second.subject.id]
     assert await queued(service, tenant, holder=otto.id) == []
     async with service.db.read() as tx:
-        assert len(await reviews.queue(tx, Filters(partner_id=tenant.partner.id), 1)) == 1
+        assert len(await reviews.list_open(tx, Filters(partner_id=tenant.partner.id), 1)) == 1
     service.clock.advance_wall(minutes=16)
     assert await queued(service, tenant, holder=olive.id) == []
 
 
 def test_every_refusal_is_told_as_it_is() -> None:
-    assert all(issubclass(one, ReviewRefused) for one in (HeldByAnother, NotHeld, NotOpen, NotShown, UnknownReason))
+    assert all(
+        issubclass(one, ReviewRefused)
+        for one in (ClaimedByAnother, NotClaimed, ReviewNotOpen, EvidenceNotShown, UnknownReason)
+    )

@@ -7,7 +7,7 @@ from uuid import UUID, uuid4
 import asyncpg
 import pytest
 
-from almoner.platform.database.transactions import EVERYONE
+from almoner.platform.database.transactions import ALL_PARTNERS
 from almoner.validation.decisions.reviews import store
 from almoner.validation.decisions.reviews.domain import REVIEW, Filters, Subject
 from tests.support.client import Client
@@ -45,7 +45,7 @@ async def test_s1_the_moves_in_the_database_are_those_in_the_code(service: Servi
         check = await tx.fetchval(
             "select pg_get_constraintdef(oid) from pg_constraint where conname = 'review_status_check'"
         )
-    assert [tuple(row) for row in rows] == list(REVIEW.arrows())
+    assert [tuple(row) for row in rows] == list(REVIEW.transitions())
     assert set(re.findall(r"'(\w+)'", check)) == REVIEW.states()
 
 
@@ -87,7 +87,7 @@ async def test_what_does_not_belong_together_is_refused(
 @pytest.mark.parametrize("status", ["open", "decided", "withdrawn"])
 async def test_what_has_ended_stays_so(service: Service, one: Waiting, status: str) -> None:
     async with service.db.write() as tx:
-        assert await store.end(tx, one.subject, "withdrawn")
+        assert await store.close_review(tx, one.subject, "withdrawn")
     moved = await refuses(service, "update review set status = $2 where subject_id = $1", one.subject.id, status)
     assert moved in ("lifecycle_review", "review_immutable")
     claim = (
@@ -123,7 +123,7 @@ async def test_a_decision_is_of_its_own_subject_ends_its_review_and_is_the_only_
     assert of_another == "review_decision_review_id_kind_subject_id_partner_id_fkey"
     assert await refuses(service, ADD, uuid4(), review, *right, *decision) == "review_decision_ends_review"
     async with service.db.write() as tx:
-        await store.end(tx, one.subject, "decided")
+        await store.close_review(tx, one.subject, "decided")
         await tx.execute(ADD, uuid4(), review, *right, *decision)
     assert await refuses(service, ADD, uuid4(), review, *right, *decision) == "review_decision_once"
 
@@ -156,7 +156,7 @@ async def fill(service: Service, partners: list[UUID]) -> None:
             """,
             partners,
             tx.now,
-            tx.wall,
+            tx.real_now,
         )
     connection = await asyncpg.connect(service.database.owner_dsn)
     await connection.execute("analyze review")
@@ -175,7 +175,7 @@ async def test_the_queue_is_answered_from_indexes(empty_database: TestDatabase) 
         ):
             async with service.db.write() as tx:
                 explaining: Any = Explaining(tx)
-                found = await store.queue(explaining, EVERYONE, filters, 20)
+                found = await store.list_open(explaining, ALL_PARTNERS, filters, 20)
             assert len(found) == 20
             assert [one.asked_at for one in found] == sorted(one.asked_at for one in found)
             assert (explaining.indexes(), explaining.scans()) == ({index}, set()), filters
@@ -183,7 +183,7 @@ async def test_the_queue_is_answered_from_indexes(empty_database: TestDatabase) 
             explaining = Explaining(tx)
             subject = Subject("appeal", uuid4(), partners[0])
             assert await store.lock_open(explaining, subject) is None
-            assert await store.reviews(explaining, subject) == []
-            assert await store.waiting(explaining, EVERYONE)
+            assert await store.list_reviews(explaining, subject) == []
+            assert await store.count_open(explaining, ALL_PARTNERS)
             assert explaining.scans() == set()
             assert "review_open" in explaining.indexes()

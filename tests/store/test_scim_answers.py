@@ -11,7 +11,7 @@ from pydantic import ValidationError
 from scim2_models import UniquenessException
 from scim2_server.memory import InMemoryStorage
 
-from almoner.platform.database.postgres import Server
+from almoner.platform.database.postgres import PostgresServer
 from almoner.scim.storage import PostgresStorage
 from tests.support import database, scim_filters, scim_rows
 from tests.support.scim_rows import TYPES, asking
@@ -84,7 +84,7 @@ def drawn() -> list[dict[str, Any]]:
 
 
 @pytest.fixture(scope="module")
-async def both(postgres_server: Server) -> AsyncIterator[Both]:
+async def both(postgres_server: PostgresServer) -> AsyncIterator[Both]:
     """Forty random users, some of them in three groups; another partner has the same."""
     async with database.copied(postgres_server) as made, scim_rows.opened(made) as db, db.write() as tx:
         ours = scim_rows.storage(tx, await scim_rows.partner(tx, "Large", 0))

@@ -9,7 +9,7 @@ from typing import Any, cast
 
 import pytest
 
-from almoner.platform.database.postgres import Server
+from almoner.platform.database.postgres import PostgresServer
 from almoner.platform.database.transactions import Database, Partner, Tx
 from tests.support import database, scim_rows
 from tests.support.plans import Explaining
@@ -19,7 +19,7 @@ TABLES = {"person", "member_group", "member_group_member"}
 
 
 @pytest.fixture(scope="module")
-async def large(postgres_server: Server) -> AsyncIterator[tuple[Database, Partner]]:
+async def large(postgres_server: PostgresServer) -> AsyncIterator[tuple[Database, Partner]]:
     """A database with the large partner."""
     async with database.copied(postgres_server) as made, scim_rows.opened(made) as db:
         async with db.write() as tx:

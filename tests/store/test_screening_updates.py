@@ -9,10 +9,10 @@ from uuid import UUID
 
 import pytest
 
-from almoner.platform.database.transactions import EVERYONE, Partner, Tx
+from almoner.platform.database.transactions import ALL_PARTNERS, Partner, Tx
 from almoner.screening.matching.domain import Party
 from almoner.screening.screenings import service as screenings
-from almoner.screening.screenings.domain import Asked, ScreenedSubject
+from almoner.screening.screenings.domain import SubjectDetails, ScreenedSubject
 from almoner.screening.screenings.service import Screener
 from almoner.screening.watchlists.domain import Load
 from almoner.validation.decisions.reviews.domain import Decision
@@ -41,12 +41,12 @@ def name(random: Random) -> str:
     return " ".join(random.sample(WORDS, random.randint(2, 4))).upper()
 
 
-def somebody(random: Random) -> Asked:
+def somebody(random: Random) -> SubjectDetails:
     """A body with a name, and now and then a country, a number and an address."""
     country = random.choice([None, *PLACES])
     at = Party((), random.choice(STREETS), "Tyre", None, None, country) if random.random() < 0.5 else None
     number = (random.choice(NUMBERS),) if random.random() < 0.3 else ()
-    return Asked("organisation", (name(random),), (country,) if country else (), number, at)
+    return SubjectDetails("organisation", (name(random),), (country,) if country else (), number, at)
 
 
 @dataclass
@@ -88,17 +88,17 @@ class Watched:
 
     service: Service
     partner: Partner
-    organisation_categories: dict[int, Asked]
+    organisation_categories: dict[int, SubjectDetails]
     screener: Screener = field(default_factory=Screener)
 
     async def look(self) -> None:
         """Compare each with all there is."""
         for number, asked in self.organisation_categories.items():
             who = ScreenedSubject("organisation", UUID(int=number), self.partner.id)
-            await self.screener.comparing(self.service.db, partial(self._look, who, asked))
+            await self.screener.run_with_lists(self.service.db, partial(self._look, who, asked))
 
-    async def _look(self, who: ScreenedSubject, asked: Asked, tx: Tx) -> None:
-        await matches.look(tx, self.screener, who, asked, watch=True)
+    async def _look(self, who: ScreenedSubject, asked: SubjectDetails, tx: Tx) -> None:
+        await matches.screen(tx, self.screener, who, asked, watch=True)
 
     async def decide(self, random: Random) -> int:
         """Of about half of what waits a person decides; how many there were."""
@@ -109,7 +109,7 @@ class Watched:
         chosen = random.sample(waiting, len(waiting) // 2)
         for match in chosen:
             async with self.service.db.write() as tx:
-                await matches.decide(tx, EVERYONE, match, random.choice(DECISIONS))
+                await matches.decide(tx, ALL_PARTNERS, match, random.choice(DECISIONS))
         return len(chosen)
 
 
@@ -160,7 +160,7 @@ async def snapshot(service: Service) -> dict[int, list[tuple[object, ...]]]:
     return found
 
 
-async def could_change(service: Service, load: UUID, bodies: dict[int, Asked]) -> set[int]:
+async def could_change(service: Service, load: UUID, bodies: dict[int, SubjectDetails]) -> set[int]:
     """Subjects that match what a load brought or ended."""
     async with service.db.read() as tx:
         rows = await tx.fetch(
@@ -170,5 +170,7 @@ async def could_change(service: Service, load: UUID, bodies: dict[int, Asked]) -
             """,
             load,
         )
-        fresh = await screenings.brought(tx, load)
-    return {row["subject_id"].int for row in rows} | {number for number, asked in bodies.items() if fresh.hits(asked)}
+        fresh = await screenings.index_of_load(tx, load)
+    return {row["subject_id"].int for row in rows} | {
+        number for number, asked in bodies.items() if fresh.find_hits(asked)
+    }

@@ -6,13 +6,13 @@ from uuid import UUID
 
 import pytest
 
-from almoner.platform.database.transactions import EVERYONE, Partner, Tx
-from almoner.screening.screenings.domain import Asked, Match, Result, ScreenedSubject
+from almoner.platform.database.transactions import ALL_PARTNERS, Partner, Tx
+from almoner.screening.screenings.domain import SubjectDetails, ScreeningMatch, ScreeningResult, ScreenedSubject
 from almoner.screening.screenings.service import Screener
 from almoner.screening.watchlists import flows
 from almoner.screening.watchlists.domain import WatchlistRefused
 from almoner.validation.decisions.reviews import service as reviews
-from almoner.validation.decisions.reviews.domain import Decision, NotOpen, ReviewRefused
+from almoner.validation.decisions.reviews.domain import Decision, ReviewNotOpen, ReviewRefused
 from almoner.validation.ongoing.matches import cases
 from almoner.validation.ongoing.matches import service as matches
 from tests.support.database import TestDatabase
@@ -49,30 +49,30 @@ class Desk:
         self.screener = screener or Screener()
         self.who = ScreenedSubject("organisation", UUID(int=number), partner.id)
 
-    async def look(self, *names: str, countries: tuple[str, ...] = ("USA",), **more: object) -> Result:
-        asked = Asked("organisation", names or (AQSA,), countries, **more)  # type: ignore[arg-type]
+    async def look(self, *names: str, countries: tuple[str, ...] = ("USA",), **more: object) -> ScreeningResult:
+        asked = SubjectDetails("organisation", names or (AQSA,), countries, **more)  # type: ignore[arg-type]
 
-        async def use(tx: Tx) -> Result:
-            return await matches.look(tx, self.screener, self.who, asked, watch=True)
+        async def use(tx: Tx) -> ScreeningResult:
+            return await matches.screen(tx, self.screener, self.who, asked, watch=True)
 
-        return await self.screener.comparing(self.db, use)
+        return await self.screener.run_with_lists(self.db, use)
 
-    async def known(self) -> Result:
+    async def known(self) -> ScreeningResult:
         async with self.db.read() as tx:
-            return await matches.result(tx, self.who)
+            return await matches.get_result(tx, self.who)
 
-    async def decide(self, match: Match, decision: Decision) -> None:
+    async def decide(self, match: ScreeningMatch, decision: Decision) -> None:
         async with self.db.write() as tx:
-            await matches.decide(tx, EVERYONE, match.id, decision)
+            await matches.decide(tx, ALL_PARTNERS, match.id, decision)
 
-    async def reopen(self, match: Match) -> None:
+    async def reopen(self, match: ScreeningMatch) -> None:
         async with self.db.write() as tx:
-            await reviews.reopen(tx, cases.CASE, match.id, "operator_2", "It was about another one")
+            await reviews.reopen(tx, cases.REVIEW_HANDLER, match.id, "operator_2", "It was about another one")
 
-    async def open(self, match: Match) -> list[str] | None:
+    async def open(self, match: ScreeningMatch) -> list[str] | None:
         """Why it waits for a person, if it does."""
         async with self.db.read() as tx:
-            review = (await reviews.of(tx, matches.subject_of(match))).open
+            review = (await reviews.history_of(tx, matches.subject_of(match))).open
         return list(review.reasons) if review else None
 
 
@@ -96,7 +96,7 @@ async def test_a_match_waits_for_a_person_and_explains_itself(desk: Desk, lists:
     assert match.score == pytest.approx(sum(part.points for part in match.parts), abs=1e-6)
     assert await desk.open(match) == ["listed:sanction"]
     async with desk.db.read() as tx:
-        shown = await cases.CASE.show(tx, match.id)
+        shown = await cases.REVIEW_HANDLER.load_evidence(tx, match.id)
     facts = dict(shown.facts)
     assert facts["list"] == f"List ofac-sdn, version {load.version}"
     assert facts["listed name, primary"] == AQSA
@@ -112,7 +112,7 @@ async def test_what_a_person_decided_is_remembered(desk: Desk, lists: Lists, dec
     again = await desk.look()
     assert (again.status("sanction"), again.opened, again.changed) == (status, [], False)
     assert await desk.open(match) is None
-    with pytest.raises(NotOpen):
+    with pytest.raises(ReviewNotOpen):
         await desk.decide(match, SAME)
 
 
@@ -136,7 +136,7 @@ async def test_a_cleared_match_reopens_with_the_difference(desk: Desk, lists: Li
     await lists.load(listing(1, AQSA, remarks="nationality Bosnia and Herzegovina."))
     (again,) = (await desk.look(countries=("BIH",))).opened
     assert (again.id, again.decision) == (match.id, "open")
-    assert [(one.side, one.what, one.before, one.after) for one in again.difference] == [
+    assert [(one.side, one.what, one.before, one.after) for one in again.changes_since_decision] == [
         ("subject", "countries", None, "BIH"),
         ("entry", "countries", None, "BIH"),
     ]
@@ -152,7 +152,7 @@ async def test_a_confirmed_match_stays_confirmed_while_a_person_is_asked_about_a
     await lists.load(listing(1, "AL-MASJED AL-AQSA CHARITY FOUNDATION OF TYRE"))
     (again,) = (await desk.look()).opened
     assert (again.id, again.decision, (await desk.known()).status("sanction")) == (match.id, "confirmed", "confirmed")
-    assert [(one.side, one.what) for one in again.difference] == [("entry", "name")]
+    assert [(one.side, one.what) for one in again.changes_since_decision] == [("entry", "name")]
     assert await desk.open(again) == ["listed:sanction", "changed_since_decided"]
     await desk.decide(again, SAME)
     assert (await desk.known()).status("sanction") == "confirmed"
@@ -184,10 +184,12 @@ async def test_the_difference_is_from_what_was_decided_after_many_changes(desk: 
     await desk.decide(match, OTHER)
     await lists.load(listing(1, AQSA), listing(3, "UNHA"), category="warning")
     (first,) = (await desk.look()).opened
-    assert [(one.what, one.before, one.after) for one in first.difference] == [("category", "sanction", "warning")]
+    assert [(one.what, one.before, one.after) for one in first.changes_since_decision] == [
+        ("category", "sanction", "warning")
+    ]
     await lists.load(listing(1, AQSA), listing(4, "TYRE"), category="controversial")
     (second,) = (await desk.look()).matches
-    assert [(one.what, one.before, one.after) for one in second.difference] == [
+    assert [(one.what, one.before, one.after) for one in second.changes_since_decision] == [
         ("category", "sanction", "controversial")
     ]
     await lists.load(listing(1, AQSA), listing(2, "HOUSE OF CACAO"))
@@ -208,7 +210,7 @@ async def test_the_score_follows_a_subject_that_moves(desk: Desk, lists: Lists) 
 async def test_a_wrong_decision_is_taken_back_with_person_and_reason(desk: Desk, lists: Lists, wrong: Decision) -> None:
     await lists.load(listing(1, AQSA))
     (match,) = (await desk.look()).matches
-    with pytest.raises(NotOpen):
+    with pytest.raises(ReviewNotOpen):
         await desk.reopen(match)
     await desk.decide(match, wrong)
     await desk.reopen(match)
@@ -216,7 +218,7 @@ async def test_a_wrong_decision_is_taken_back_with_person_and_reason(desk: Desk,
     assert (await desk.known()).status("sanction") == "open"
     assert [one.decision for one in (await desk.look()).matches] == ["open"]
     async with desk.db.read() as tx:
-        told = (await reviews.of(tx, matches.subject_of(match))).decisions
+        told = (await reviews.history_of(tx, matches.subject_of(match))).decisions
     assert [(one.decision.verdict, one.decision.by) for one in told] == [
         (wrong.verdict, "operator_1"),
         ("reopened", "operator_2"),
@@ -238,7 +240,7 @@ async def test_a_retired_list_clears_and_flags_nobody(desk: Desk, lists: Lists) 
     await lists.load(listing(1, AQSA))
     (match,) = (await desk.look()).matches
     async with desk.db.write() as tx:
-        retired = await flows.retire(tx, "ofac-sdn")
+        retired = await flows.retire_list(tx, "ofac-sdn")
     assert (retired.entries, retired.removed, retired.categories) == (0, 1, ())
     await desk.service.drain()
     known = await desk.known()
@@ -246,7 +248,7 @@ async def test_a_retired_list_clears_and_flags_nobody(desk: Desk, lists: Lists) 
     assert await desk.open(match) is None
     with pytest.raises(WatchlistRefused, match="names nobody"):
         async with desk.db.write() as tx:
-            await flows.retire(tx, "ofac-sdn")
+            await flows.retire_list(tx, "ofac-sdn")
     await lists.load(listing(1, AQSA))
     assert (await desk.look()).status("sanction") == "open"
 
@@ -266,7 +268,7 @@ async def test_who_is_forgotten_leaves_no_name(desk: Desk, lists: Lists) -> None
     await lists.load(listing(1, AQSA))
     (match,) = (await desk.look()).matches
     async with desk.db.write() as tx:
-        await matches.forget(tx, desk.who)
+        await matches.delete_subject(tx, desk.who)
         left = await tx.fetchrow("select names, countries, identifiers, address, monitored from screening_subject")
         kept = await tx.fetchrow(
             "select parts, subject_side, entry_side, decided_subject, decided_entry, current from screening_match"

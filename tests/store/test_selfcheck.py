@@ -7,10 +7,10 @@ from contextlib import asynccontextmanager
 import asyncpg
 import pytest
 
-from almoner.platform.database.postgres import Server
+from almoner.platform.database.postgres import PostgresServer
 from almoner.platform.database.transactions import Tx
 from almoner.platform.observability import selfcheck
-from almoner.platform.observability.selfcheck import Check, Outcome
+from almoner.platform.observability.selfcheck import Check, SelfcheckOutcome
 from almoner.selfchecks import CHECKS
 from tests.support import (
     bank_faults,
@@ -36,7 +36,7 @@ from tests.support.verification_faults import of_verifications
 
 
 @pytest.fixture(scope="module")
-async def lived(postgres_server: Server) -> AsyncIterator[Service]:
+async def lived(postgres_server: PostgresServer) -> AsyncIterator[Service]:
     """A service where everything has happened at least once."""
     async with database.copied(postgres_server) as made, serving(made) as service:
         api = service.client((await service.tenant()).secret)
@@ -414,12 +414,12 @@ async def planted(service: Service, hand: Connection, fault: Fault) -> AsyncIter
         await trial.rollback()
 
 
-def told(outcome: Outcome) -> dict[str, int]:
+def told(outcome: SelfcheckOutcome) -> dict[str, int]:
     return {finding.check.name: finding.count for finding in outcome.findings}
 
 
 async def test_nothing_is_found_after_the_usual_journeys(lived: Service) -> None:
-    outcome = await selfcheck.run(lived.db, CHECKS)
+    outcome = await selfcheck.run_selfcheck(lived.db, CHECKS)
     assert [(finding.check.name, finding.examples) for finding in outcome.findings] == []
     assert outcome.checks == len(CHECKS)
     async with lived.db.read() as tx:
@@ -444,7 +444,7 @@ def test_the_service_asks_by_itself(lived: Service) -> None:
 async def test_m1_m2_m3_each_fault_is_named(lived: Service, hand: Connection, fault: Fault) -> None:
     asked = [check for check in CHECKS if check.name == fault.check]
     async with planted(lived, hand, fault) as tx:
-        found = told(await selfcheck.look(tx, asked))
+        found = told(await selfcheck.run_checks(tx, asked))
     assert found.get(fault.check, 0) >= 1
 
 
@@ -455,7 +455,7 @@ async def test_m1_m2_m3_each_fault_is_named(lived: Service, hand: Connection, fa
 )
 async def test_m1_m2_m3_all_checks_are_answered_beside_a_fault(lived: Service, hand: Connection, fault: Fault) -> None:
     async with planted(lived, hand, fault) as tx:
-        outcome = await selfcheck.look(tx, CHECKS)
+        outcome = await selfcheck.run_checks(tx, CHECKS)
     assert told(outcome).get(fault.check, 0) >= 1
     assert outcome.checks == len(CHECKS)
 

@@ -9,11 +9,11 @@ from time import process_time
 
 import pytest
 
-from almoner.access.credentials.domain import TooSoon
+from almoner.access.credentials.domain import AttemptThrottled
 from almoner.access.sign_ins import service as sign_ins
 from almoner.access.sign_ins.domain import (
     Browser,
-    WrongSignIn,
+    SignInFailed,
 )
 from almoner.access.sign_ins.service import links, sign_in_methods
 from tests.support.database import TestDatabase
@@ -37,8 +37,8 @@ async def test_the_same_answer_for_unknown_names_wrong_passwords_and_the_deactiv
         (without.realm, without.name, WRONG),
         (gone.realm, gone.name, PASSWORD),
     ):
-        with pytest.raises(WrongSignIn) as error:
-            await sign_in_methods.by_password(ada.service.db, realm, name, password, ada.home)
+        with pytest.raises(SignInFailed) as error:
+            await sign_in_methods.sign_in_by_password(ada.service.db, realm, name, password, ada.home)
         raised.append(str(error.value))
     assert len(set(raised)) == 1
 
@@ -50,18 +50,18 @@ async def test_an_unknown_name_takes_as_long_as_a_wrong_password(ada: Account, t
     for round_ in range(3):
         for kind, name in (("known", ada.name), ("unknown", f"nobody-{tenant.name}-{round_}")):
             began = process_time()
-            with pytest.raises(WrongSignIn):
-                await sign_in_methods.by_password(ada.service.db, ada.realm, name, WRONG, ada.home)
+            with pytest.raises(SignInFailed):
+                await sign_in_methods.sign_in_by_password(ada.service.db, ada.realm, name, WRONG, ada.home)
             took[kind].append(process_time() - began)
     assert 1 / 3 < median(took["known"]) / median(took["unknown"]) < 3
 
 
 async def test_after_five_wrong_passwords_even_the_right_one_waits(ada: Account) -> None:
     await wrong(ada, times=5)
-    with pytest.raises(TooSoon) as soon:
+    with pytest.raises(AttemptThrottled) as soon:
         await ada.enter()
     for _ in range(3):
-        with pytest.raises(TooSoon) as again:
+        with pytest.raises(AttemptThrottled) as again:
             await ada.enter(WRONG)
         assert again.value.until == soon.value.until, "a try that is too early is not counted"
     ada.service.clock.advance_wall(seconds=1.1)
@@ -72,12 +72,12 @@ async def test_after_five_wrong_passwords_even_the_right_one_waits(ada: Account)
 
 async def test_waits_are_the_same_for_a_name_that_nobody_has(ada: Account) -> None:
     async def attempt() -> None:
-        await sign_in_methods.by_password(ada.service.db, ada.realm, f"no-{ada.name}", WRONG, ada.home)
+        await sign_in_methods.sign_in_by_password(ada.service.db, ada.realm, f"no-{ada.name}", WRONG, ada.home)
 
     for _ in range(5):
-        with pytest.raises(WrongSignIn):
+        with pytest.raises(SignInFailed):
             await attempt()
-    with pytest.raises(TooSoon):
+    with pytest.raises(AttemptThrottled):
         await attempt()
 
 
@@ -93,7 +93,7 @@ async def test_who_is_attacked_from_elsewhere_signs_in_from_home(small_world: Ac
     known = replace(AWAY, address="192.0.2.44", device=(await ada.enter()).device)
     for number in range(5):
         await tried(ada, Browser(f"203.0.113.{number}"), times=4)
-    with pytest.raises(TooSoon):
+    with pytest.raises(AttemptThrottled):
         await ada.enter(browser=Browser("192.0.2.200"))
     await ada.enter()
     await ada.enter(browser=known)
@@ -103,11 +103,11 @@ async def test_a_device_that_signed_in_before_is_not_slowed_by_its_neighbours(sm
     ada = small_world
     known = replace(ada.home, device=(await ada.enter()).device)
     await wrong(ada, ada.home, times=8)
-    with pytest.raises(TooSoon):
+    with pytest.raises(AttemptThrottled):
         await ada.enter(browser=ada.home)
     await ada.enter(browser=known)
     await wrong(ada, known, times=5)
-    with pytest.raises(TooSoon):
+    with pytest.raises(AttemptThrottled):
         await ada.enter(browser=known)
 
 
@@ -115,14 +115,14 @@ async def test_the_cookie_of_a_device_is_its_persons_own_and_ends(small_world: A
     ada = small_world
     cookie = (await ada.enter()).device
     epoch = 1  # of the first password
-    vault, wall = ada.service.db.deployment.vault, ada.service.clock.wall()
+    vault, wall = ada.service.db.deployment.vault, ada.service.clock.real_now()
     other = replace(ada.person, id=ada.realm.id)
-    assert sign_ins.known_device(vault, ada.person, epoch, cookie, wall)
-    assert not sign_ins.known_device(vault, other, epoch, cookie, wall)
-    assert not sign_ins.known_device(vault, ada.person, epoch, cookie, wall + timedelta(days=180))
-    assert not sign_ins.known_device(vault, ada.person, epoch + 1, cookie, wall)
+    assert sign_ins.read_device_cookie(vault, ada.person, epoch, cookie, wall)
+    assert not sign_ins.read_device_cookie(vault, other, epoch, cookie, wall)
+    assert not sign_ins.read_device_cookie(vault, ada.person, epoch, cookie, wall + timedelta(days=180))
+    assert not sign_ins.read_device_cookie(vault, ada.person, epoch + 1, cookie, wall)
     for broken in (None, "", "x", "é", cookie[:-2]):
-        assert not sign_ins.known_device(vault, ada.person, epoch, broken, wall)
+        assert not sign_ins.read_device_cookie(vault, ada.person, epoch, broken, wall)
 
 
 async def test_many_names_from_one_network_are_slowed(small_world: Account) -> None:
@@ -133,7 +133,7 @@ async def test_many_names_from_one_network_are_slowed(small_world: Account) -> N
     there = Browser("203.0.113.9")
     for number in range(50):
         await tried(ada, there, name=f"leaked-{number}")
-    with pytest.raises(TooSoon):
+    with pytest.raises(AttemptThrottled):
         await tried(ada, there, name="leaked-50")
     await ada.enter(browser=Browser("203.0.113.9", device=home))
     await ada.enter(browser=Browser("203.0.113.10"))
@@ -144,7 +144,7 @@ async def test_a_customers_whole_network_is_one_source_of_many_names(ada: Accoun
     site = os.urandom(2).hex()
     for number in range(200):
         await tried(ada, Browser(f"2001:db8:{site}:{number:x}::1"), name=f"leaked-{number}")
-    with pytest.raises(TooSoon):
+    with pytest.raises(AttemptThrottled):
         await tried(ada, Browser(f"2001:db8:{site}:ffff::1"), name="leaked-200")
     await tried(ada, Browser(f"2001:db9:{site}:ffff::1"), name="leaked-200")
 
@@ -162,19 +162,19 @@ async def test_codes_are_slowed_apart_from_passwords(ada: Account) -> None:
     await ada.add_app()
     needed = await second(ada)
     for _ in range(5):
-        with pytest.raises(WrongSignIn):
-            await sign_in_methods.by_code(ada.service.db, ada.realm, needed.ticket, "000000", ada.home)
-    with pytest.raises(TooSoon):
-        await sign_in_methods.by_code(ada.service.db, ada.realm, needed.ticket, ada.code(), ada.home)
+        with pytest.raises(SignInFailed):
+            await sign_in_methods.sign_in_by_code(ada.service.db, ada.realm, needed.ticket, "000000", ada.home)
+    with pytest.raises(AttemptThrottled):
+        await sign_in_methods.sign_in_by_code(ada.service.db, ada.realm, needed.ticket, ada.code(), ada.home)
     await second(ada)
 
 
 @pytest.mark.parametrize("name", ["", " ", "a\0b", "half \ud800", "x" * 60_000])
 async def test_what_can_be_nobodys_name_is_refused_like_any_other(ada: Account, name: str) -> None:
-    with pytest.raises(WrongSignIn):
-        await sign_in_methods.by_password(ada.service.db, ada.realm, name, f"{name}\0", ada.home)
+    with pytest.raises(SignInFailed):
+        await sign_in_methods.sign_in_by_password(ada.service.db, ada.realm, name, f"{name}\0", ada.home)
     async with ada.service.db.write() as tx:
-        await links.ask_reset(tx, ada.realm, name, ada.home.address)
+        await links.request_reset(tx, ada.realm, name, ada.home.address)
     await ada.service.drain()
 
 

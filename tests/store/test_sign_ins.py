@@ -11,13 +11,13 @@ import pytest
 from almoner.access.credentials.domain import WeakPassword
 from almoner.access.credentials.service import passkeys, passwords
 from almoner.access.people import service as people
-from almoner.access.people.domain import members_of
+from almoner.access.people.domain import member_realm
 from almoner.access.sign_ins import service as sign_ins
 from almoner.access.sign_ins import store
 from almoner.access.sign_ins.domain import (
-    Entered,
-    TicketOver,
-    WrongSignIn,
+    NewSignIn,
+    TicketExpired,
+    SignInFailed,
 )
 from almoner.access.sign_ins.service import account, links, sign_in_methods
 from tests.support.database import TestDatabase
@@ -55,7 +55,7 @@ async def test_a_password_signs_in_whoever_has_nothing_more(ada: Account) -> Non
     entered = await ada.enter()
     assert (entered.sign_in.method, entered.sign_in.device) == ("password", "Firefox on Windows")
     async with ada.service.db.single() as tx:
-        seen = await sign_ins.find(tx, ada.realm, entered.secret)
+        seen = await sign_ins.find_by_secret(tx, ada.realm, entered.secret)
     assert seen is not None
     assert (seen[0].id, seen[1].id, seen[1].roles) == (entered.sign_in.id, ada.person.id, frozenset({"developer"}))
     async with ada.service.db.read() as tx:
@@ -66,13 +66,13 @@ async def test_a_password_signs_in_whoever_has_nothing_more(ada: Account) -> Non
 
 
 async def test_names_are_compared_without_regard_to_case_and_within_one_partner(ada: Account) -> None:
-    other = members_of((await ada.service.tenant()).partner)
-    entered = await sign_in_methods.by_password(ada.service.db, ada.realm, ada.name.upper(), PASSWORD, ada.home)
-    assert isinstance(entered, Entered)
-    with pytest.raises(WrongSignIn):
-        await sign_in_methods.by_password(ada.service.db, other, ada.name, PASSWORD, ada.home)
+    other = member_realm((await ada.service.tenant()).partner)
+    entered = await sign_in_methods.sign_in_by_password(ada.service.db, ada.realm, ada.name.upper(), PASSWORD, ada.home)
+    assert isinstance(entered, NewSignIn)
+    with pytest.raises(SignInFailed):
+        await sign_in_methods.sign_in_by_password(ada.service.db, other, ada.name, PASSWORD, ada.home)
     async with ada.service.db.single() as tx:
-        assert await sign_ins.find(tx, other, entered.secret) is None, "a cookie is of one realm"
+        assert await sign_ins.find_by_secret(tx, other, entered.secret) is None, "a cookie is of one realm"
 
 
 async def test_an_app_is_asked_for_after_the_password(ada: Account) -> None:
@@ -80,44 +80,44 @@ async def test_an_app_is_asked_for_after_the_password(ada: Account) -> None:
     needed = await second(ada)
     assert needed.factors.authenticator
     db = ada.service.db
-    assert await sign_in_methods.still_open(db, ada.realm, needed.ticket) == needed
-    with pytest.raises(WrongSignIn):
-        await sign_in_methods.by_code(db, ada.realm, needed.ticket, "000000", ada.home)
-    entered = await sign_in_methods.by_code(db, ada.realm, needed.ticket, ada.code(), ada.home)
+    assert await sign_in_methods.find_open_ticket(db, ada.realm, needed.ticket) == needed
+    with pytest.raises(SignInFailed):
+        await sign_in_methods.sign_in_by_code(db, ada.realm, needed.ticket, "000000", ada.home)
+    entered = await sign_in_methods.sign_in_by_code(db, ada.realm, needed.ticket, ada.code(), ada.home)
     assert entered.sign_in.method == "password_totp"
-    with pytest.raises(WrongSignIn):
-        await sign_in_methods.by_code(db, ada.realm, needed.ticket, ada.code(), ada.home)
+    with pytest.raises(SignInFailed):
+        await sign_in_methods.sign_in_by_code(db, ada.realm, needed.ticket, ada.code(), ada.home)
 
 
 async def test_a_recovery_code_stands_in_once_and_is_told_of(ada: Account) -> None:
     await ada.add_app()
     async with ada.service.db.write() as tx:
-        codes = await account.make_recovery_codes(tx, ada.person, ada.home)
+        codes = await account.create_recovery_codes(tx, ada.person, ada.home)
     needed = await second(ada)
-    entered = await sign_in_methods.by_code(ada.service.db, ada.realm, needed.ticket, codes[3], ada.home)
+    entered = await sign_in_methods.sign_in_by_code(ada.service.db, ada.realm, needed.ticket, codes[3], ada.home)
     assert entered.sign_in.method == "password_recovery"
-    with pytest.raises(WrongSignIn):
-        await sign_in_methods.by_code(ada.service.db, ada.realm, needed.ticket, codes[3], ada.home)
+    with pytest.raises(SignInFailed):
+        await sign_in_methods.sign_in_by_code(ada.service.db, ada.realm, needed.ticket, codes[3], ada.home)
     assert any("codes that are left: 9" in text for _, text in await ada.mails())
 
 
 async def test_a_ticket_is_of_one_realm_and_ten_minutes(ada: Account) -> None:
     await ada.add_app()
     needed = await second(ada)
-    other = members_of((await ada.service.tenant()).partner)
+    other = member_realm((await ada.service.tenant()).partner)
     for realm, ticket in ((other, needed.ticket), (ada.realm, needed.ticket[:-4] + "AAAA"), (ada.realm, "")):
-        with pytest.raises(TicketOver):
-            await sign_in_methods.by_code(ada.service.db, realm, ticket, ada.code(), ada.home)
+        with pytest.raises(TicketExpired):
+            await sign_in_methods.sign_in_by_code(ada.service.db, realm, ticket, ada.code(), ada.home)
     ada.service.clock.advance_wall(minutes=10)
-    with pytest.raises(TicketOver):
-        await sign_in_methods.by_code(ada.service.db, ada.realm, needed.ticket, ada.code(), ada.home)
+    with pytest.raises(TicketExpired):
+        await sign_in_methods.sign_in_by_code(ada.service.db, ada.realm, needed.ticket, ada.code(), ada.home)
 
 
 async def add_passkey(who: Account) -> SecurityKey:
     """A passkey of the person."""
     key = SecurityKey(who.service.db.deployment.links.pages)
     async with who.service.db.write() as tx:
-        answer = key.create(await passkeys.to_add(tx, who.person, BROWSER))
+        answer = key.create(await passkeys.registration_options(tx, who.person, BROWSER))
         await account.add_passkey(tx, who.person, BROWSER, answer, "Laptop", who.home)
     return key
 
@@ -125,20 +125,22 @@ async def add_passkey(who: Account) -> SecurityKey:
 async def answer_of(who: Account, key: SecurityKey) -> str:
     """What the browser posts."""
     async with who.service.db.read() as tx:
-        return key.get(await passkeys.to_use(tx, BROWSER))
+        return key.get(await passkeys.authentication_options(tx, BROWSER))
 
 
 async def test_a_passkey_alone_signs_in(service: Service) -> None:
     who = await operator(service)
     key = await add_passkey(who)
-    entered = await sign_in_methods.by_passkey(service.db, who.realm, BROWSER, await answer_of(who, key), who.home)
+    entered = await sign_in_methods.sign_in_by_passkey(
+        service.db, who.realm, BROWSER, await answer_of(who, key), who.home
+    )
     assert (entered.sign_in.method, entered.person.id) == ("passkey", who.person.id)
     assert (await second(who)).factors.passkeys == 1, "the password alone is not enough any more"
-    with pytest.raises(WrongSignIn):
-        await sign_in_methods.by_passkey(service.db, who.realm, b"other", await answer_of(who, key), who.home)
+    with pytest.raises(SignInFailed):
+        await sign_in_methods.sign_in_by_passkey(service.db, who.realm, b"other", await answer_of(who, key), who.home)
     await who.deactivate()
-    with pytest.raises(WrongSignIn):
-        await sign_in_methods.by_passkey(service.db, who.realm, BROWSER, await answer_of(who, key), who.home)
+    with pytest.raises(SignInFailed):
+        await sign_in_methods.sign_in_by_passkey(service.db, who.realm, BROWSER, await answer_of(who, key), who.home)
 
 
 @pytest.mark.parametrize(("minutes", "live"), [(12 * 60 - 2, True), (12 * 60 + 1, False)])
@@ -185,7 +187,12 @@ async def test_finding_a_sign_in_is_one_look_at_indexes(ada: Account) -> None:
     async with ada.service.db.read() as tx:
         await tx.execute("set enable_seqscan = off")
         plan = await tx.fetch(
-            f"explain {store.FIND}", b"x" * 32, ada.realm.id, tx.wall, tx.wall, tx.wall - timedelta(minutes=1)
+            f"explain {store.FIND}",
+            b"x" * 32,
+            ada.realm.id,
+            tx.real_now,
+            tx.real_now,
+            tx.real_now - timedelta(minutes=1),
         )
         await tx.execute("reset enable_seqscan")
     text = "\n".join(row[0] for row in plan)
@@ -209,7 +216,7 @@ async def test_a_proof_is_fresh_for_ten_minutes(ada: Account) -> None:
     db, clock = ada.service.db, ada.service.clock
     clock.advance_wall(minutes=10)
     assert not await fresh(ada, entered.secret)
-    with pytest.raises(WrongSignIn):
+    with pytest.raises(SignInFailed):
         await sign_in_methods.prove_by_password(db, ada.person, entered.sign_in, WRONG, ada.home)
     assert not await fresh(ada, entered.secret)
     secret = await sign_in_methods.prove_by_password(db, ada.person, entered.sign_in, PASSWORD, ada.home)
@@ -217,7 +224,7 @@ async def test_a_proof_is_fresh_for_ten_minutes(ada: Account) -> None:
     key = await add_passkey(ada)
     await ada.add_app()
     clock.advance_wall(minutes=10)
-    with pytest.raises(WrongSignIn):
+    with pytest.raises(SignInFailed):
         await sign_in_methods.prove_by_code(db, ada.person, entered.sign_in, ada.code(), ada.home)
     assert not await fresh(ada, secret)
     answer = await answer_of(ada, key)
@@ -233,7 +240,7 @@ async def test_a_stolen_cookie_opens_nothing_after_a_proof(ada: Account) -> None
     assert [await found(ada, one) for one in (stolen.secret, secret)] == [False, True]
     async with ada.service.db.write() as tx:
         await sign_ins.end(tx, ada.person, stolen.sign_in.id, "revoked", BY)
-        ended = await sign_ins.prove(tx, stolen.sign_in)
+        ended = await sign_ins.record_proof(tx, stolen.sign_in)
     assert not await found(ada, ended), "who was revoked meanwhile proves nothing"
 
 
@@ -242,7 +249,7 @@ async def test_who_has_no_password_proves_by_the_app(service: Service, tenant: T
     await who.add_app()
     entered = await who.begun()
     service.clock.advance_wall(minutes=10)
-    with pytest.raises(WrongSignIn):
+    with pytest.raises(SignInFailed):
         await sign_in_methods.prove_by_code(service.db, who.person, entered.sign_in, "000000", who.home)
     assert not await fresh(who, entered.secret)
     secret = await sign_in_methods.prove_by_code(service.db, who.person, entered.sign_in, who.code(), who.home)
@@ -252,16 +259,16 @@ async def test_who_has_no_password_proves_by_the_app(service: Service, tenant: T
 async def fresh(who: Account, secret: str) -> bool:
     """Whether the holder of a cookie has proved lately who they are."""
     async with who.service.db.single() as tx:
-        seen = await sign_ins.find(tx, who.realm, secret)
+        seen = await sign_ins.find_by_secret(tx, who.realm, secret)
     assert seen is not None
-    return sign_ins.recently_proved(seen[0], who.service.clock.wall())
+    return sign_ins.is_recently_proved(seen[0], who.service.clock.real_now())
 
 
 async def test_nobody_proves_by_somebody_elses_passkey(ada: Account, tenant: Tenant) -> None:
     other = await member(ada.service, tenant)
     key, entered = await add_passkey(other), await ada.enter()
     answer = await answer_of(other, key)
-    with pytest.raises(WrongSignIn):
+    with pytest.raises(SignInFailed):
         await sign_in_methods.prove_by_passkey(ada.service.db, ada.person, entered.sign_in, BROWSER, answer, ada.home)
 
 
@@ -270,7 +277,7 @@ async def test_sign_ins_are_listed_and_revoked(ada: Account, tenant: Tenant) -> 
     other = await member(ada.service, tenant)
     async with ada.service.db.write() as tx:
         listed = await sign_ins.of_person(tx, ada.person)
-        assert [(one.device, one.address, one.live(tx.wall)) for one in listed] == [
+        assert [(one.device, one.address, one.is_live(tx.real_now)) for one in listed] == [
             ("Safari on iPhone", AWAY.address, True),
             ("Firefox on Windows", ada.home.address, True),
         ]
@@ -290,7 +297,7 @@ async def test_a_new_password_ends_the_other_sign_ins(ada: Account) -> None:
         await account.change_password(ada.service.db, ada.person, here.sign_in, "short", ada.home)
     await account.change_password(ada.service.db, ada.person, here.sign_in, NEW, ada.home)
     assert [await found(ada, one.secret) for one in (here, there)] == [True, False]
-    with pytest.raises(WrongSignIn):
+    with pytest.raises(SignInFailed):
         await ada.enter()
     await ada.enter(NEW)
     assert "password was changed" in " ".join(subject for subject, _ in await ada.mails())
@@ -314,13 +321,13 @@ async def test_what_is_over_is_removed_after_90_days(empty_database: TestDatabas
         ended, forgotten = await who.enter(), await who.enter()
         async with service.db.write() as tx:
             await sign_ins.end(tx, who.person, ended.sign_in.id, "signed_out", BY)
-            await links.invite(tx, who.person)
+            await links.send_invitation(tx, who.person)
         left = []
         for days in (89, 2, 5, 3, 24):  # 90 after the end, 97 after the link's, 120 after the expiry of the other one
             service.clock.advance_wall(days=days)
             service.clock.advance(days=days)
             async with service.db.write() as tx:
-                while await sign_ins.forget(tx):
+                while await sign_ins.delete_expired(tx):
                     pass
                 left.append(
                     await tx.fetchval("select (select count(*) from sign_in) + (select count(*) from one_time_link)")
@@ -337,10 +344,10 @@ async def test_a_dump_of_the_database_opens_nothing(empty_database: TestDatabase
         who = await member(service, await service.tenant())
         entered, app = await who.enter(), await who.add_app()
         async with service.db.write() as tx:
-            codes = await account.make_recovery_codes(tx, who.person, who.home)
-            made = await links.invite(tx, who.person)
-            tokens = [links.token(tx, made), tx.vault.page_token("reset", made.id)]
-            await links.ask_reset(tx, who.realm, who.name, who.home.address)
+            codes = await account.create_recovery_codes(tx, who.person, who.home)
+            made = await links.send_invitation(tx, who.person)
+            tokens = [links.link_token(tx, made), tx.vault.page_token("reset", made.id)]
+            await links.request_reset(tx, who.realm, who.name, who.home.address)
         ticket = (await second(who)).ticket
         secrets = [PASSWORD, entered.secret, entered.device, app.secret, ticket, *tokens, *codes]
         for _ in range(2):
@@ -366,8 +373,8 @@ async def _everything(database: TestDatabase) -> bytes:
 
 
 async def test_whoever_is_deleted_leaves_nothing_that_opens(ada: Account) -> None:
-    entered: Entered = await ada.enter()
+    entered: NewSignIn = await ada.enter()
     async with ada.service.db.write() as tx:
         await people.delete(tx, ada.realm, ada.person.id)
-        assert (await passwords.look_up(tx, ada.realm, ada.name)).hash is None
+        assert (await passwords.find_by_name(tx, ada.realm, ada.name)).hash is None
     assert not await found(ada, entered.secret)

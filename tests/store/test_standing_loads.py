@@ -6,17 +6,17 @@ from pathlib import Path
 
 import pytest
 
-from almoner.adapters.registers_irs_990n import Irs990N
-from almoner.adapters.registers_irs_bmf import IrsBmf
-from almoner.adapters.registers_irs_pub78 import IrsPub78
-from almoner.adapters.registers_irs_revocations import IrsRevocations
+from almoner.adapters.registers_irs_990n import Irs990NReader
+from almoner.adapters.registers_irs_bmf import IrsBmfReader
+from almoner.adapters.registers_irs_pub78 import IrsPub78Reader
+from almoner.adapters.registers_irs_revocations import IrsRevocationsReader
 from almoner.nonprofits.legal_status import service as standing
-from almoner.nonprofits.legal_status.domain import Standing
+from almoner.nonprofits.legal_status.domain import LegalStatus
 from almoner.nonprofits.organisations import service as organisations
 from almoner.nonprofits.organisations.domain import Organisation
 from almoner.nonprofits.registers import flows
 from almoner.nonprofits.registers.ports import RegisterSource
-from almoner.platform.database.transactions import EVERYONE
+from almoner.platform.database.transactions import ALL_PARTNERS
 from almoner.platform.http.paging import Page
 from tests.support.bmf import bodies, body, write
 from tests.support.database import TestDatabase
@@ -61,7 +61,7 @@ class World:
 
     async def master(self, day: datetime, *rows: dict[str, str]) -> None:
         file = write(self._next().with_suffix(".csv"), rows or BODIES)
-        await flows.import_files(self.db, IrsBmf(), [file], as_of=day, force=True)
+        await flows.import_files(self.db, IrsBmfReader(), [file], as_of=day, force=True)
 
     async def listing(self, source: RegisterSource, day: datetime, *lines: str) -> None:
         file = self._next().with_suffix(".txt")
@@ -70,19 +70,19 @@ class World:
 
     async def body(self, ein: str, day: datetime | None = None) -> Organisation:
         async with self.db.read() as tx:
-            found = await organisations.by_number(tx, EVERYONE, "USA", "IRS", ein)
-            return await organisations.get_as_of(tx, EVERYONE, found.id, day) if day else found
+            found = await organisations.get_by_number(tx, ALL_PARTNERS, "USA", "IRS", ein)
+            return await organisations.get_as_of(tx, ALL_PARTNERS, found.id, day) if day else found
 
     async def kinds(self, ein: str) -> list[str]:
         found = await self.body(ein)
         async with self.db.read() as tx:
-            changes, _ = await organisations.history(tx, EVERYONE, found.id, Page(50, descending=False))
+            changes, _ = await organisations.list_changes(tx, ALL_PARTNERS, found.id, Page(50, descending=False))
         return [change.kind for change in changes if change.field == "active"]
 
-    async def standing(self, ein: str) -> Standing:
+    async def standing(self, ein: str) -> LegalStatus:
         found = await self.body(ein)
         async with self.db.read() as tx:
-            judged = await standing.of(tx, found.registry_id, found.id)
+            judged = await standing.status_of(tx, found.registry_id, found.id)
         assert judged is not None
         return judged
 
@@ -94,15 +94,15 @@ def world(alone: Service, tmp_path: Path) -> World:
 
 async def test_revoked_reinstated_and_listed_again_by_the_day_of_each_list(world: World) -> None:
     await world.master(MARCH)
-    await world.listing(IrsRevocations(), APRIL, revoked(GONE, "15-NOV-2025", "08-APR-2026"))
+    await world.listing(IrsRevocationsReader(), APRIL, revoked(GONE, "15-NOV-2025", "08-APR-2026"))
     gone = await world.body(GONE)
     assert (gone.active, gone.inactive_reason) == (False, "revoked")  # the master file is older than the posting
     assert [(told.code, told.data_as_of) for told in gone.sources] == [("irs-bmf", MARCH), ("irs-revocations", APRIL)]
     # Dated back to the day of the revocation itself.
-    await world.listing(IrsRevocations(), MAY, revoked(GONE, "15-NOV-2025", "08-APR-2026", "15-NOV-2025"))
+    await world.listing(IrsRevocationsReader(), MAY, revoked(GONE, "15-NOV-2025", "08-APR-2026", "15-NOV-2025"))
     assert (await world.body(GONE)).active
     again = revoked(GONE, "15-DEC-2025", "11-MAY-2026")
-    await world.listing(IrsRevocations(), MAY, revoked(GONE, "15-NOV-2025", "08-APR-2026", "15-NOV-2025"), again)
+    await world.listing(IrsRevocationsReader(), MAY, revoked(GONE, "15-NOV-2025", "08-APR-2026", "15-NOV-2025"), again)
     assert (await world.body(GONE)).inactive_reason == "revoked"
     await world.master(JUNE, *BODIES, body("100000005", "NEW FUND"))
     assert (await world.body(GONE)).active  # a newer master file lists it
@@ -115,21 +115,21 @@ async def test_revoked_reinstated_and_listed_again_by_the_day_of_each_list(world
 
 async def test_a_body_that_says_it_has_ended_is_not_active(world: World) -> None:
     await world.master(MARCH)
-    await world.listing(Irs990N(), APRIL, postcard(ENDED, "2024", "F"), postcard(ENDED, "2025", "T"))
+    await world.listing(Irs990NReader(), APRIL, postcard(ENDED, "2024", "F"), postcard(ENDED, "2025", "T"))
     ended = await world.body(ENDED)
     assert (ended.active, ended.inactive_reason) == (False, "terminated")
-    await world.listing(Irs990N(), MAY, postcard(ENDED, "2025", "F"))
+    await world.listing(Irs990NReader(), MAY, postcard(ENDED, "2025", "F"))
     assert (await world.body(ENDED)).active
     assert await world.kinds(ENDED) == ["terminated", "reinstated"]
 
 
 async def test_a_subordinate_is_deductible_through_its_central_body(world: World) -> None:
     await world.master(MARCH)
-    await world.listing(IrsPub78(), APRIL, f"{CENTRAL}|Grand Lodge|Laramie|WY|United States|GROUP")
-    reason = (await world.standing(BRANCH)).of("publication_78")
+    await world.listing(IrsPub78Reader(), APRIL, f"{CENTRAL}|Grand Lodge|Laramie|WY|United States|GROUP")
+    reason = (await world.standing(BRANCH)).reason_for("publication_78")
     assert reason is not None
     assert (reason.verdict, reason.code) == ("pass", "through_group")
-    await world.listing(IrsRevocations(), MAY, revoked(CENTRAL, "15-NOV-2025", "08-MAY-2026"))
+    await world.listing(IrsRevocationsReader(), MAY, revoked(CENTRAL, "15-NOV-2025", "08-MAY-2026"))
     judged = await world.standing(BRANCH)
     assert judged.active
     assert [reason.step for reason in judged.reasons if reason.verdict == "fail"] == ["group", "deductibility"]
@@ -139,8 +139,8 @@ async def test_a_subordinate_is_deductible_through_its_central_body(world: World
 async def test_a_list_that_takes_a_revocation_back_ends_it(world: World) -> None:
     await world.master(MARCH)
     await world.listing(
-        IrsRevocations(), APRIL, revoked(GONE, "15-NOV-2025", "08-APR-2026"), revoked(ENDED, "15-MAY-2012", "")
+        IrsRevocationsReader(), APRIL, revoked(GONE, "15-NOV-2025", "08-APR-2026"), revoked(ENDED, "15-MAY-2012", "")
     )
-    await world.listing(IrsRevocations(), MAY, revoked(ENDED, "15-MAY-2012", ""))
+    await world.listing(IrsRevocationsReader(), MAY, revoked(ENDED, "15-MAY-2012", ""))
     assert (await world.body(GONE)).active
     assert (await world.body(ENDED)).active  # revoked long before the master file that lists it

@@ -11,11 +11,11 @@ import pytest
 from almoner import app as application
 from almoner.platform.database import transactions as databases
 from almoner.platform.database.transactions import Database, StatementTimeout, Tx, statement_limit
-from almoner.platform.jobs.background_tasks import Schedule, Work
-from almoner.platform.jobs.queue import Done, Job, NewJob, Result, enqueue_all
-from almoner.platform.jobs.runner import Runner
-from almoner.platform.jobs.schedules import Sweeper
-from almoner.platform.observability.failures import AWAY
+from almoner.platform.jobs.background_tasks import Schedule, JobContext
+from almoner.platform.jobs.queue import JobDone, Job, NewJob, Result, enqueue_all
+from almoner.platform.jobs.runner import JobRunner
+from almoner.platform.jobs.schedules import ScheduleRunner
+from almoner.platform.observability.failures import CONNECTION_ERRORS
 from almoner.platform.observability.telemetry import Telemetry
 from tests.support.client import Client
 from tests.support.database import TestDatabase
@@ -110,7 +110,7 @@ async def test_a_limit_of_the_server_is_told_as_ours_is(service: Service, cancel
             await tx.fetch("select from category")
 
     async with locked(service.database, "category"):
-        with pytest.raises(AWAY):
+        with pytest.raises(CONNECTION_ERRORS):
             await read()
 
 
@@ -212,7 +212,7 @@ async def test_a_sweep_that_takes_too_long_lets_the_others_have_their_turn(servi
         return 2 - len(turns)  # one, and then nothing is left
 
     schedules = [Schedule("tests.slow", due, slow), Schedule("tests.quick", due, quick)]
-    assert await Sweeper(service.db, schedules, telemetry).sweep() == 1
+    assert await ScheduleRunner(service.db, schedules, telemetry).run_due() == 1
     assert _counted(telemetry, "tests.slow") == 1
 
 
@@ -220,18 +220,18 @@ async def test_a_job_is_failed_and_counted(service: Service) -> None:
     """And tried again later, as any that fails: here by what the server itself ends."""
     telemetry = Telemetry(lambda _line: None)
 
-    async def slow(work: Work, _job: Job) -> Result:
+    async def slow(work: JobContext, _job: Job) -> Result:
         async with work.db.write() as tx:
             await tx.execute("set local statement_timeout = '50ms'")
             await tx.fetch(_PAUSE)
-        return Done()
+        return JobDone()
 
-    runner = Runner(Work(service.db), {"tests.slow": slow}, telemetry)
+    runner = JobRunner(JobContext(service.db), {"tests.slow": slow}, telemetry)
     async with service.db.write() as tx:
         await enqueue_all(tx, [NewJob("tests.slow", {})])
     try:
-        await runner.step()
-        await runner.idle()
+        await runner.run_round()
+        await runner.wait_until_idle()
         assert _counted(telemetry, "tests.slow") == 1
         async with service.db.read() as tx:
             assert await tx.fetchval("select attempt from job where kind = 'tests.slow'") == 1

@@ -37,7 +37,7 @@ async def refuses(service: Service, sql: str, *args: object) -> str | None:
 async def test_s1_the_moves_are_those_of_the_lifecycle(service: Service) -> None:
     async with service.db.read() as tx:
         rows = await tx.fetch("select from_status, to_status from lifecycle_transition where resource = $1", RECORD)
-    assert {tuple(row) for row in rows} == set(SUBMISSION.arrows())
+    assert {tuple(row) for row in rows} == set(SUBMISSION.transitions())
 
 
 @pytest.mark.parametrize(
@@ -160,6 +160,6 @@ async def test_a_page_of_submissions_costs_a_handful_of_statements(service: Serv
                 f"select partner_id from {RECORD} where id = $1", await named(service, data(answer)[0])
             )
             rows, _ = await store.page(asking, Partner(tenant), Page(25, descending=True), Filters())
-            await loader.read(asking, Partner(tenant), rows)
+            await loader.load_submissions(asking, Partner(tenant), rows)
         counted.append(len(asking.plans))
     assert counted[0] == counted[1]

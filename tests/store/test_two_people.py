@@ -8,10 +8,10 @@ from datetime import timedelta
 import asyncpg
 import pytest
 
-from almoner.access.credentials.domain import By
+from almoner.access.credentials.domain import AuditContext
 from almoner.access.operators import domain
 from almoner.access.operators import service as operators
-from almoner.access.operators.domain import LastAdministrator, NotIndependent, NotInvitable, OwnAccount, TokensAreOwn
+from almoner.access.operators.domain import LastAdministrator, NotIndependent, NotInvitable, OwnAccount, TokenNotOwn
 from almoner.access.people import service as people
 from almoner.access.people.domain import OPERATORS, NameTaken, OperatorRole, Person
 from almoner.kit.errors import IncorrectParams
@@ -34,22 +34,22 @@ async def service(empty_database: TestDatabase) -> AsyncIterator[Service]:
         yield made
 
 
-def by(tx: Tx, person: Person) -> By:
+def by(tx: Tx, person: Person) -> AuditContext:
     """The operator as the one who acts."""
-    return By(Actor("operator", tx.ids.text("operator", person.id)), None)
+    return AuditContext(Actor("operator", tx.ids.text("operator", person.id)), None)
 
 
 async def add(service: Service, *roles: OperatorRole, who: Person | None = None) -> Person:
     """A new operator, of the machine's account or of another operator."""
     async with service.db.write() as tx:
         email = f"{factories.unique('op').replace(' ', '.')}@example.org"
-        return await operators.add(tx, by(tx, who) if who else BY, email, None, roles)
+        return await operators.add_operator(tx, by(tx, who) if who else BY, email, None, roles)
 
 
 async def look(service: Service, person: Person, subject: str) -> str | None:
     """One look; the outcome."""
     async with service.db.write() as tx:
-        return (await operators.look(tx, person, "payouts.release", subject, SEEN, "n", "finance")).outcome
+        return (await operators.record_approval(tx, person, "payouts.release", subject, SEEN, "n", "finance")).outcome
 
 
 async def both(service: Service, one: Person, other: Person) -> str | None:
@@ -87,15 +87,15 @@ async def test_v8_who_lets_another_in_is_no_other_pair_of_eyes(service: Service,
         hers = by(tx, ada)
         match act:
             case "granted":
-                await operators.grant(tx, BY, bo.id, ["reviewer"])
-                bo = await operators.grant(tx, hers, bo.id, ["finance"])
+                await operators.set_roles(tx, BY, bo.id, ["reviewer"])
+                bo = await operators.set_roles(tx, hers, bo.id, ["finance"])
             case "activated":
                 await operators.deactivate(tx, BY, bo.id)
                 bo = await operators.activate(tx, hers, bo.id)
             case "changed":
-                bo = await operators.change(tx, hers, bo.id, email=f"ada.{bo.user_name}")
+                bo = await operators.update_details(tx, hers, bo.id, email=f"ada.{bo.user_name}")
             case "invited":
-                await operators.invite_again(tx, hers, bo.id)
+                await operators.resend_invitation(tx, hers, bo.id)
             case _:
                 await operators.reset_second_factor(tx, hers, bo.id)
     with pytest.raises(NotIndependent):
@@ -116,7 +116,7 @@ async def test_v8_no_statement_gets_round_it(service: Service) -> None:
     ada = await add(service, "administrator", "finance")
     bo = await add(service, "finance", who=ada)
     async with service.db.write() as tx:
-        begun = await operators.look(tx, ada, "payouts.release", "x", SEEN, "n", "finance")
+        begun = await operators.record_approval(tx, ada, "payouts.release", "x", SEEN, "n", "finance")
     finish = """
     update approval set second_by = $2, second_at = $3, second_note = 'x', outcome = 'approved', ended_at = $3
     where id = $1
@@ -139,8 +139,8 @@ async def test_nobody_changes_their_own_roles(service: Service) -> None:
     ada = await add(service, "administrator")
     async with service.db.write() as tx:
         with pytest.raises(OwnAccount, match="another administrator does"):
-            await operators.grant(tx, by(tx, ada), ada.id, ["administrator", "finance"])
-        changed = await operators.grant(tx, BY, ada.id, ["administrator", "finance"])
+            await operators.set_roles(tx, by(tx, ada), ada.id, ["administrator", "finance"])
+        changed = await operators.set_roles(tx, BY, ada.id, ["administrator", "finance"])
     assert changed.roles == {"administrator", "finance"}
 
 
@@ -157,7 +157,7 @@ async def test_v8_whether_two_are_asked_for_is_kept_in_the_database(service: Ser
     assert await refused(service, release, organisation, live) == "dual_control", "production takes two unless told"
     for required in (True, False, True):
         async with service.db.write() as tx:
-            await operators.set_takes_two(tx, BY, required=required)
+            await operators.set_dual_control(tx, BY, required=required)
             assert await operators.requires_dual_control(tx) == required
         for who in (live, sandbox):
             if required:
@@ -176,11 +176,11 @@ async def test_production_takes_two_unless_told(service: Service) -> None:
     try:
         async with database.write() as tx:
             assert await operators.requires_dual_control(tx)
-            first = await operators.add(tx, BY, "ada@example.org", None, ["administrator"])
-            await operators.make_token(tx, BY, first, "first")
-            for who in (first, await operators.add(tx, BY, "bo@example.org", None, ["finance"])):
-                with pytest.raises(TokensAreOwn, match="tokens are personal"):
-                    await operators.make_token(tx, BY, who, "second")
+            first = await operators.add_operator(tx, BY, "ada@example.org", None, ["administrator"])
+            await operators.create_token(tx, BY, first, "first")
+            for who in (first, await operators.add_operator(tx, BY, "bo@example.org", None, ["finance"])):
+                with pytest.raises(TokenNotOwn, match="tokens are personal"):
+                    await operators.create_token(tx, BY, who, "second")
     finally:
         await database.close()
 
@@ -188,21 +188,23 @@ async def test_production_takes_two_unless_told(service: Service) -> None:
 async def test_nobody_makes_tokens_of_others_nor_more_than_ten(service: Service) -> None:
     ada, bo = await add(service, "administrator"), await add(service, "finance")
     async with service.db.write() as tx:
-        with pytest.raises(TokensAreOwn):
-            await operators.make_token(tx, by(tx, ada), bo, "his")
-        made = [await operators.make_token(tx, by(tx, bo), bo, f"n{n}") for n in range(domain.MOST_TOKENS)]
+        with pytest.raises(TokenNotOwn):
+            await operators.create_token(tx, by(tx, ada), bo, "his")
+        made = [await operators.create_token(tx, by(tx, bo), bo, f"n{n}") for n in range(domain.MAX_TOKENS)]
         with pytest.raises(IncorrectParams, match="Revoke one first"):
-            await operators.make_token(tx, by(tx, bo), bo, "one more")
+            await operators.create_token(tx, by(tx, bo), bo, "one more")
         await operators.revoke_token(tx, by(tx, bo), made[0][0])
-        await operators.make_token(tx, by(tx, bo), bo, "one more")
-        await operators.revoke_all(tx, by(tx, ada), bo)
-        assert [one.revoked_at for one in await operators.tokens(tx, bo.id)] == [tx.wall] * (domain.MOST_TOKENS + 1)
+        await operators.create_token(tx, by(tx, bo), bo, "one more")
+        await operators.revoke_all_tokens(tx, by(tx, ada), bo)
+        assert [one.revoked_at for one in await operators.list_tokens(tx, bo.id)] == [tx.real_now] * (
+            domain.MAX_TOKENS + 1
+        )
 
 
 async def live_tokens(service: Service, person: Person) -> int:
     """How many tokens work."""
     async with service.db.read() as tx:
-        return sum(token.works(tx.wall) for token in await operators.tokens(tx, person.id))
+        return sum(token.is_valid(tx.real_now) for token in await operators.list_tokens(tx, person.id))
 
 
 async def test_tokens_end_with_the_password_and_with_deactivation(service: Service) -> None:
@@ -216,7 +218,7 @@ async def test_tokens_end_with_the_password_and_with_deactivation(service: Servi
     ):
         async with service.db.write() as tx:
             await tx.execute(f"{give} on conflict do nothing", bo.id)
-            await operators.make_token(tx, BY, bo, "laptop")
+            await operators.create_token(tx, BY, bo, "laptop")
             await tx.execute("update password set hash = '$argon2id$1' where person_id = $1", bo.id)
         assert await live_tokens(service, bo) == 1, "the same password, hashed anew, ends none"
         async with service.db.write() as tx:
@@ -227,7 +229,7 @@ async def test_tokens_end_with_the_password_and_with_deactivation(service: Servi
 async def test_a_mail_tells_of_each_token(service: Service) -> None:
     bo = await signing_in.operator(service, "finance")
     async with service.db.write() as tx:
-        await operators.make_token(tx, by(tx, bo.person), bo.person, "laptop")
+        await operators.create_token(tx, by(tx, bo.person), bo.person, "laptop")
     (subject, text) = (await bo.mails())[-1]
     assert subject == "Token created for your Almoner account"
     assert "“laptop”" in text
@@ -246,7 +248,7 @@ async def test_the_second_factor_of_an_operator_is_reset(service: Service) -> No
     await bo.add_app()
     entered = await bo.begun()
     async with service.db.write() as tx:
-        await operators.make_token(tx, BY, bo.person, "laptop")
+        await operators.create_token(tx, BY, bo.person, "laptop")
         await operators.reset_second_factor(tx, by(tx, ada), bo.person.id)
     held = await signing_in.factors_of(bo)
     assert (held.password, held.second) == (False, False)
@@ -259,11 +261,13 @@ async def test_the_second_factor_of_an_operator_is_reset(service: Service) -> No
 async def test_an_address_and_a_name_are_corrected(service: Service) -> None:
     ada, bo = await add(service, "administrator"), await add(service, "finance")
     async with service.db.write() as tx:
-        changed = await operators.change(tx, by(tx, ada), bo.id, email="bo.okafor@example.org", name="Bo Okafor")
-        again = await operators.change(tx, by(tx, ada), bo.id, name="Bo O.")
-        assert await operators.change(tx, by(tx, ada), bo.id, name="Bo O.") == again
+        changed = await operators.update_details(
+            tx, by(tx, ada), bo.id, email="bo.okafor@example.org", name="Bo Okafor"
+        )
+        again = await operators.update_details(tx, by(tx, ada), bo.id, name="Bo O.")
+        assert await operators.update_details(tx, by(tx, ada), bo.id, name="Bo O.") == again
         with pytest.raises(IncorrectParams):
-            await operators.change(tx, by(tx, ada), bo.id, email="bo@")
+            await operators.update_details(tx, by(tx, ada), bo.id, email="bo@")
         rows = await tx.fetch("select details from audit_entry where action = 'operator.changed' order by n")
         told = await tx.fetch("select payload ->> 'to' as \"to\" from job where payload ->> 'kind' = 'email_changed'")
     assert [row["to"] for row in told] == [bo.email]
@@ -275,16 +279,16 @@ async def test_an_address_and_a_name_are_corrected(service: Service) -> None:
     assert [sorted(row["details"]["changed"]) for row in rows] == [["email", "name"], ["name"]]
     with pytest.raises(NameTaken):
         async with service.db.write() as tx:
-            await operators.change(tx, by(tx, ada), bo.id, email=ada.user_name)
+            await operators.update_details(tx, by(tx, ada), bo.id, email=ada.user_name)
 
 
 async def test_a_stolen_token_gains_no_mailbox(service: Service) -> None:
     ada, new = (await signing_in.operator(service, "administrator")).person, await add(service, "administrator")
     async with service.db.write() as tx:
         with pytest.raises(OwnAccount, match="Another administrator"):
-            await operators.change(tx, by(tx, ada), ada.id, email="mallory@example.org")
-        named = await operators.change(tx, by(tx, ada), ada.id, name="Ada Byron")
-        corrected = await operators.change(tx, by(tx, new), new.id, email="the.right.one@example.org")
+            await operators.update_details(tx, by(tx, ada), ada.id, email="mallory@example.org")
+        named = await operators.update_details(tx, by(tx, ada), ada.id, name="Ada Byron")
+        corrected = await operators.update_details(tx, by(tx, new), new.id, email="the.right.one@example.org")
     assert (named.shown_name, corrected.email) == ("Ada Byron", "the.right.one@example.org")
 
 
@@ -295,13 +299,13 @@ async def test_an_administrator_who_never_came_does_not_count(service: Service) 
         with pytest.raises(LastAdministrator, match="has not come yet"):
             await operators.deactivate(tx, BY, last.id)
         with pytest.raises(LastAdministrator):
-            await operators.grant(tx, BY, last.id, ["finance"])
+            await operators.set_roles(tx, BY, last.id, ["finance"])
         await operators.deactivate(tx, BY, phantom.id)
     other = (await signing_in.operator(service, "administrator")).person
     async with service.db.write() as tx:
         await operators.deactivate(tx, BY, last.id)
         with pytest.raises(LastAdministrator):
-            await operators.grant(tx, BY, other.id, ["finance"])
+            await operators.set_roles(tx, BY, other.id, ["finance"])
 
 
 async def test_the_database_keeps_an_administrator_too(service: Service) -> None:
@@ -315,7 +319,7 @@ async def test_the_database_keeps_an_administrator_too(service: Service) -> None
     assert await refused(service, gone, last.id) == stays
     async with service.db.write() as tx:
         await tx.execute(gone, other.id)
-        await people.grant(tx, last, ["administrator", "finance"])
+        await people.set_granted_roles(tx, last, ["administrator", "finance"])
 
 
 async def test_two_administrators_taken_at_once_leave_one(service: Service) -> None:
@@ -336,11 +340,11 @@ async def test_two_administrators_taken_at_once_leave_one(service: Service) -> N
 async def test_five_invitations_a_day(service: Service) -> None:
     bo = await add(service, "finance")
     async with service.db.write() as tx:
-        for _ in range(domain.INVITATIONS_A_DAY - 1):
-            await operators.invite_again(tx, BY, bo.id)
+        for _ in range(domain.MAX_DAILY_INVITATIONS - 1):
+            await operators.resend_invitation(tx, BY, bo.id)
         with pytest.raises(NotInvitable, match="a day"):
-            await operators.invite_again(tx, BY, bo.id)
+            await operators.resend_invitation(tx, BY, bo.id)
     service.clock.advance(days=1)
     async with service.db.write() as tx:
-        await operators.invite_again(tx, BY, bo.id)
+        await operators.resend_invitation(tx, BY, bo.id)
         assert (await people.get(tx, OPERATORS, bo.id)).active

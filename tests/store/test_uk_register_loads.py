@@ -13,7 +13,7 @@ from almoner.nonprofits.organisations import service as organisations
 from almoner.nonprofits.organisations.domain import Organisation
 from almoner.nonprofits.registers import flows
 from almoner.nonprofits.registers.domain import Load, LoadQuarantined
-from almoner.platform.database.transactions import EVERYONE, Database
+from almoner.platform.database.transactions import ALL_PARTNERS, Database
 from almoner.sources import REGISTER_SOURCES
 from tests.support.database import TestDatabase
 from tests.support.register_files import File
@@ -56,7 +56,7 @@ def written(folder: Path, *files: File) -> list[Path]:
 
 async def found(db: Database, registry: str, number: str) -> Organisation:
     async with db.read() as tx:
-        return await organisations.by_number(tx, EVERYONE, "GBR", registry, number)
+        return await organisations.get_by_number(tx, ALL_PARTNERS, "GBR", registry, number)
 
 
 async def fetch(db: Database, sql: str) -> list[Any]:

@@ -12,8 +12,8 @@ import pytest
 from almoner.kit.errors import NotFound
 from almoner.nonprofits.organisations import service as organisations
 from almoner.nonprofits.organisations.checks import checks as organisation_checks
-from almoner.nonprofits.organisations.domain import NumberTaken, Unlisted
-from almoner.platform.database.transactions import EVERYONE, Partner, Tx
+from almoner.nonprofits.organisations.domain import RegistryNumberTaken, UnlistedOrganisation
+from almoner.platform.database.transactions import ALL_PARTNERS, Partner, Tx
 from almoner.platform.http.paging import Page
 from almoner.platform.observability import selfcheck
 from almoner.validation.requests import store, store_evidence
@@ -87,7 +87,7 @@ async def test_s1_the_moves_are_those_of_the_specification_in_code_and_database(
             await tx.fetchval("select pg_get_constraintdef(oid) from pg_constraint where conname = $1", name)
             for name in (f"{RECORD}_status_check", f"{RECORD}_rejection_reason_code_check")
         ]
-    assert {tuple(row) for row in rows} == set(REQUEST.arrows()) == SPEC
+    assert {tuple(row) for row in rows} == set(REQUEST.transitions()) == SPEC
     assert [set(re.findall(r"'(\w+)'", check)) for check in checks] == [REQUEST.states(), set(REJECTION_REASONS)]
 
 
@@ -176,19 +176,19 @@ async def test_a_document_of_another_partner_is_no_evidence(service: Service, ap
 
 
 async def test_one_organisation_of_a_number_for_a_partner_and_publishing_it(service: Service, tenant: Tenant) -> None:
-    new = Unlisted(factories.IRS, "98-7654321", "987654321", "Somewhere Fund", "USA")
+    new = UnlistedOrganisation(factories.IRS, "98-7654321", "987654321", "Somewhere Fund", "USA")
     theirs = (await service.tenant()).partner
     async with service.db.write() as tx:
-        ours = await organisations.register_own(tx, tenant.partner, new)
-        assert (await organisations.register_own(tx, tenant.partner, new)).id == ours.id
-        second = await organisations.register_own(tx, theirs, new)
+        ours = await organisations.find_or_create_own(tx, tenant.partner, new)
+        assert (await organisations.find_or_create_own(tx, tenant.partner, new)).id == ours.id
+        second = await organisations.find_or_create_own(tx, theirs, new)
         assert second.id != ours.id
     again = "insert into organisation select (o).* from (select o from organisation o where id = $1) x"
     assert await refuses(service, again, ours.id) == "organisation_pkey"
     async with service.db.write() as tx:
         await organisations.publish(tx, ours.id)
-        assert (await organisations.get(tx, EVERYONE, ours.id)).partner_id is None
-        with pytest.raises(NumberTaken):
+        assert (await organisations.get(tx, ALL_PARTNERS, ours.id)).partner_id is None
+        with pytest.raises(RegistryNumberTaken):
             await organisations.publish(tx, second.id)
         with pytest.raises(NotFound):
             await organisations.publish(tx, ours.id)
@@ -214,7 +214,7 @@ async def test_what_is_published_is_found_by_everybody(empty_database: TestDatab
         assert [row["id"] for row in data(await other.get("/v1/organisations", query="test accept"))] == [
             made["organisationId"]
         ]
-        assert (await selfcheck.run(service.db, organisation_checks)).findings == ()
+        assert (await selfcheck.run_selfcheck(service.db, organisation_checks)).findings == ()
         for client in (api, other):
             await client.close()
 
@@ -273,11 +273,11 @@ async def test_lists_and_evidence_are_answered_from_indexes(empty_database: Test
         assert f"{RECORD}_words" not in await used(service, partner, Filters(words=("fu",)), first, "id")
         async with service.db.read() as reading:
             explaining: Any = Explaining(reading)
-            assert await store_evidence.of(explaining, EVERYONE, some)
-            assert await store_evidence.newest(explaining, EVERYONE, some)
-            assert await store.pending(explaining, EVERYONE, factories.IRS, UUID(int=0), 10)
+            assert await store_evidence.list_evaluations(explaining, ALL_PARTNERS, some)
+            assert await store_evidence.find_latest(explaining, ALL_PARTNERS, some)
+            assert await store.list_pending(explaining, ALL_PARTNERS, factories.IRS, UUID(int=0), 10)
             assert await store.find(explaining, partner, some)
-            assert await store.documents_of(explaining, EVERYONE, [some]) == {}
+            assert await store.requests_by_document(explaining, ALL_PARTNERS, [some]) == {}
         assert explaining.scans() <= {"validation_request_document"}, explaining.scans()
         assert {"validation_request_evaluation_of", f"{RECORD}_pending"} <= explaining.indexes()
 

@@ -22,7 +22,7 @@ async def flagged(service: Service, api: Client) -> tuple[str, UUID]:
     made = await verified(service, api, nonprofit)
     async with service.db.write() as tx:
         organisation_id = uuid_of(service, "organisation", nonprofit)
-        await verifications.account_proposed(tx, organisation_id, "payeeaccount_x", {})
+        await verifications.on_account_proposed(tx, organisation_id, "payeeaccount_x", {})
         [flag] = await verifications.flags(tx, uuid_of(service, "monetarydonationverification", made["id"]))
     return nonprofit, flag.id
 
@@ -53,7 +53,7 @@ async def test_a_flag_is_lifted_by_two_people_or_not_at_all(service: Service, ap
     with pytest.raises(asyncpg.CheckViolationError):
         await written(service, "update monetary_donation_flag set kind = 'new_match' where id = $1", flag)
     async with service.db.write() as tx:
-        assert (await verifications.lift(tx, flag, note="seen", by="two")).status == "lifted"
+        assert (await verifications.review_flag(tx, flag, note="seen", by="two")).status == "lifted"
     with pytest.raises(asyncpg.CheckViolationError, match="may not move"):
         await written(service, "update monetary_donation_flag set status = 'open' where id = $1", flag)
 
@@ -102,7 +102,7 @@ async def test_findings_and_answers_stay_as_they_are(service: Service, api: Clie
     [
         (store_findings.NEWEST, ("00000000-0000-0000-0000-000000000000", "compliance"), "monetary_donation_finding_of"),
         (store_findings.NEXT_CHECK, (), "monetary_donation_verification_next_check"),
-        (confirmations.NEXT_FORGOTTEN, (), "monetary_donation_confirmation_to_erase"),
+        (confirmations.NEXT_ERASURE, (), "monetary_donation_confirmation_to_erase"),
     ],
 )
 async def test_what_is_asked_often_is_read_from_an_index(
@@ -120,4 +120,4 @@ async def test_the_table_of_flags_is_that_of_the_code(service: Service) -> None:
             "select from_status, to_status from lifecycle_transition where resource = 'monetary_donation_flag' order "
             "by 1, 2"
         )
-    assert [tuple(row) for row in rows] == list(findings.FLAG.arrows())
+    assert [tuple(row) for row in rows] == list(findings.FLAG.transitions())

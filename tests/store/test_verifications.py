@@ -14,9 +14,9 @@ from asyncpg import Record
 
 from almoner.giving.disbursing.verifications import service as verifications
 from almoner.giving.disbursing.verifications import store
-from almoner.giving.disbursing.verifications.domain import CHECK, CHECKS, VERIFICATION, Filters
+from almoner.giving.disbursing.verifications.domain import CHECK, CHECKS, VERIFICATION, VerificationFilters
 from almoner.kit.states import Lifecycle
-from almoner.platform.database.transactions import EVERYONE, Tx
+from almoner.platform.database.transactions import ALL_PARTNERS, Tx
 from almoner.platform.http.paging import Page
 from tests.support import factories
 from tests.support.client import Client
@@ -86,7 +86,7 @@ async def test_s1_the_moves_in_the_database_are_those_in_the_code(service: Servi
             "select pg_get_constraintdef(oid) from pg_constraint where conname = $1",
             f"{lifecycle.resource}_status_check",
         )
-    assert [tuple(row) for row in rows] == list(lifecycle.arrows())
+    assert [tuple(row) for row in rows] == list(lifecycle.transitions())
     assert set(re.findall(r"'(\w+)'", check)) == lifecycle.states()
 
 
@@ -283,16 +283,16 @@ async def test_lists_and_sweeps_are_answered_from_indexes(empty_database: TestDa
             listening = Listening(writing)
             tx: Any = listening
             for filters in (
-                Filters(),
-                Filters(status="expired"),
-                Filters(organisation_id=organisation),
-                Filters(organisation_id=organisation, status="pending"),
+                VerificationFilters(),
+                VerificationFilters(status="expired"),
+                VerificationFilters(organisation_id=organisation),
+                VerificationFilters(organisation_id=organisation, status="pending"),
             ):
                 assert (await store.page(tx, partner, page, filters))[1] > 0
-            assert await store.of_organisations(tx, partner, [organisation])
+            assert await store.verifications_of_organisations(tx, partner, [organisation])
             assert await store.find_live(tx, partner, organisation)
-            assert await store.next_expiry(tx, EVERYONE)
-            await store.lock_due(tx, EVERYONE, 10)
+            assert await store.next_expiry_at(tx, ALL_PARTNERS)
+            await store.lock_due(tx, ALL_PARTNERS, 10)
         for plan in listening.plans:
             assert "Seq Scan" not in plan, plan
         used = [set(re.findall(r'"Index Name": "(\w+)"', plan)) for plan in listening.plans]
@@ -313,12 +313,12 @@ async def test_s4_a_sweep_passes_by_what_somebody_holds(service: Service, tenant
     await service.drain()
     service.clock.advance(days=30)
     async with service.db.write() as holding:
-        assert await store.lock(holding, EVERYONE, held)
+        assert await store.lock(holding, ALL_PARTNERS, held)
         async with service.db.write() as tx:  # the free one, and what money of other tests began
-            assert await verifications.expire(tx, 1000) >= 1
+            assert await verifications.expire_due(tx, 1000) >= 1
     async with service.db.write() as tx:
-        assert await verifications.expire(tx, 100) == 1
-        assert await verifications.expire(tx, 100) == 0
+        assert await verifications.expire_due(tx, 100) == 1
+        assert await verifications.expire_due(tx, 100) == 0
     async with service.db.read() as tx:
         told = await tx.fetchval(
             "select count(*) from event where partner_id = $1 and created_at = $2",
@@ -335,10 +335,10 @@ async def test_the_next_moment_is_that_of_the_oldest_pending_one(service: Servic
     service.clock.advance(minutes=1)
     await factories.verification(service, api)
     async with service.db.read() as tx:
-        due = await verifications.next_due(tx)
+        due = await verifications.next_due_at(tx)
     assert due is not None
     assert due <= first
     service.clock.advance(days=31)
     await service.drain()
     async with service.db.read() as tx:
-        assert await verifications.next_due(tx) is None
+        assert await verifications.next_due_at(tx) is None

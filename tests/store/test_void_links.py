@@ -6,7 +6,7 @@ import pytest
 
 from almoner.access.people import service as people
 from almoner.access.sign_ins import service as sign_ins
-from almoner.access.sign_ins.domain import Browser, Entered, LinkClosed, Purpose, TicketOver
+from almoner.access.sign_ins.domain import Browser, NewSignIn, LinkClosed, Purpose, TicketExpired
 from almoner.access.sign_ins.service import account, links, sign_in_methods
 from tests.support.service import Service, Tenant
 from tests.support.signing_in import AWAY, BY, FIREFOX, NEW, PASSWORD, Account, found, member, second
@@ -22,8 +22,8 @@ async def mailed(who: Account, purpose: Purpose) -> str:
     """The token of a new link."""
     async with who.service.db.write() as tx:
         if purpose == "invitation":
-            return links.token(tx, await links.invite(tx, who.person))
-        await links.ask_reset(tx, who.realm, who.name, who.home.address)
+            return links.link_token(tx, await links.send_invitation(tx, who.person))
+        await links.request_reset(tx, who.realm, who.name, who.home.address)
     await who.service.drain()
     async with who.service.db.read() as tx:
         [link] = await tx.fetch(
@@ -43,7 +43,7 @@ async def write_to(who: Account, email: str) -> None:
     """Give the person another mailbox, as a directory does."""
     async with who.service.db.write() as tx:
         held = await people.lock(tx, who.realm, who.person.id)
-        who.person = await people.change_profile(tx, held, {**held.profile, "emails": [{"value": email}]})
+        who.person = await people.update_profile(tx, held, {**held.profile, "emails": [{"value": email}]})
 
 
 @pytest.mark.parametrize("purpose", ["invitation", "reset"])
@@ -59,7 +59,7 @@ async def test_another_change_of_the_profile_leaves_the_link(ada: Account) -> No
     token = await mailed(ada, "reset")
     async with ada.service.db.write() as tx:
         held = await people.lock(tx, ada.realm, ada.person.id)
-        await people.change_profile(tx, held, {**held.profile, "displayName": "Ada"})
+        await people.update_profile(tx, held, {**held.profile, "displayName": "Ada"})
     await links.set_password(ada.service.db, token, "reset", NEW, ada.home)
 
 
@@ -100,12 +100,12 @@ async def test_the_second_step_ends_with_the_password_it_followed(ada: Account) 
     needed = await second(ada)
     async with ada.service.db.write() as tx:
         entered = await sign_ins.begin(tx, ada.person, "passkey", ada.home)
-    assert (await sign_in_methods.still_open(ada.service.db, ada.realm, needed.ticket)).person.id == ada.person.id
+    assert (await sign_in_methods.find_open_ticket(ada.service.db, ada.realm, needed.ticket)).person.id == ada.person.id
     await account.change_password(ada.service.db, ada.person, entered.sign_in, NEW, ada.home)
-    with pytest.raises(TicketOver):
-        await sign_in_methods.still_open(ada.service.db, ada.realm, needed.ticket)
-    with pytest.raises(TicketOver):
-        await sign_in_methods.by_code(ada.service.db, ada.realm, needed.ticket, ada.code(), ada.home)
+    with pytest.raises(TicketExpired):
+        await sign_in_methods.find_open_ticket(ada.service.db, ada.realm, needed.ticket)
+    with pytest.raises(TicketExpired):
+        await sign_in_methods.sign_in_by_code(ada.service.db, ada.realm, needed.ticket, ada.code(), ada.home)
 
 
 async def test_the_second_step_ends_with_all_sign_ins(ada: Account) -> None:
@@ -113,8 +113,8 @@ async def test_the_second_step_ends_with_all_sign_ins(ada: Account) -> None:
     needed = await second(ada)
     async with ada.service.db.write() as tx:
         await sign_ins.end_all(tx, ada.person, "revoked", BY)
-    with pytest.raises(TicketOver):
-        await sign_in_methods.by_code(ada.service.db, ada.realm, needed.ticket, ada.code(), ada.home)
+    with pytest.raises(TicketExpired):
+        await sign_in_methods.sign_in_by_code(ada.service.db, ada.realm, needed.ticket, ada.code(), ada.home)
 
 
 async def test_a_thiefs_browser_is_unknown_again_after_the_password_was_changed(ada: Account) -> None:
@@ -127,7 +127,7 @@ async def test_a_thiefs_browser_is_unknown_again_after_the_password_was_changed(
         return len([subject for subject, _ in await ada.mails() if "new sign-in" in subject])
 
     before = await told()
-    assert isinstance(await ada.enter(NEW, replace(ada.home, device=kept)), Entered)
+    assert isinstance(await ada.enter(NEW, replace(ada.home, device=kept)), NewSignIn)
     assert await told() == before, "the browser in which it was changed is known"
     await ada.enter(NEW, Browser("9.9.9.10", FIREFOX, stolen))
     assert await told() == before + 1

@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from almoner.adapters.watchlist_ofac import Ofac
+from almoner.adapters.watchlist_ofac import OfacReader
 from almoner.platform.database.transactions import Database, Tx
-from almoner.screening.screenings.domain import Asked, Hit
-from almoner.screening.screenings.screener import ListsMoved
+from almoner.screening.screenings.domain import SubjectDetails, Hit
+from almoner.screening.screenings.screener import ListsChanged
 from almoner.screening.screenings.service import Screener
 from almoner.screening.watchlists import flows, service
 from almoner.screening.watchlists.domain import Load, LoadRefused, WatchlistRefused
@@ -20,7 +20,7 @@ from tests.support.database import TestDatabase
 from tests.support.service import Service, serving
 from tests.support.watchlists import listing, write
 
-SDN = Ofac("ofac-sdn", "OFAC Specially Designated Nationals", 3)
+SDN = OfacReader("ofac-sdn", "OFAC Specially Designated Nationals", 3)
 NAMES = ("AL-FAROUK RELIEF TRUST", "BANCO NACIONAL DEL CACAO", "ZAVOD IMENI DEGTYAREVA", "KOREA UNHA TRADING")
 
 
@@ -44,13 +44,13 @@ def rows(names: tuple[str, ...] = NAMES) -> list[list[str]]:
     return [listing(number, name) for number, name in enumerate(names, 1)]
 
 
-async def load(db: Database, *files: Path, force: bool = False, source: Ofac = SDN) -> Load:
+async def load(db: Database, *files: Path, force: bool = False, source: OfacReader = SDN) -> Load:
     return await flows.import_files(db, source, files, force=force)
 
 
 async def current(db: Database, code: str = "ofac-sdn") -> list[str]:
     async with db.read() as tx:
-        return [entry.listed.names[0].text for entry in await service.entries(tx, code, "")]
+        return [entry.listed.names[0].text for entry in await service.list_entries(tx, code, "")]
 
 
 async def test_a_load_keeps_what_was_loaded_from_where(db: Database, paths: Iterator[Path]) -> None:
@@ -58,7 +58,7 @@ async def test_a_load_keeps_what_was_loaded_from_where(db: Database, paths: Iter
     made = await load(db, file)
     assert (made.status, made.entries, made.added, made.removed, made.changed) == ("loaded", 4, 4, 0, 0)
     async with db.read() as tx:
-        (version,) = await service.loaded(tx)
+        (version,) = await service.list_versions(tx)
     assert version.load == made
     assert (version.code, version.licence) == ("ofac-sdn", "public domain (US government work)")
     assert [one.name for one in made.files] == [file.name]
@@ -74,7 +74,7 @@ async def test_the_same_files_again_change_nothing_packed_or_not(db: Database, p
     assert (await load(db, file)).status == "unchanged"
     assert (await load(db, packed)).status == "unchanged"
     async with db.read() as tx:
-        assert [one.id for one in await service.loads(tx, None, 10)] == [first.id]
+        assert [one.id for one in await service.list_loads(tx, None, 10)] == [first.id]
 
 
 async def test_a_newer_file_ends_and_begins_entries_and_overwrites_none(db: Database, paths: Iterator[Path]) -> None:
@@ -83,7 +83,7 @@ async def test_a_newer_file_ends_and_begins_entries_and_overwrites_none(db: Data
     second = await load(db, write(next(paths), newer))
     assert (second.added, second.removed, second.changed) == (1, 1, 1)
     async with db.read() as tx:
-        changes = await service.changes(tx, second.id)
+        changes = await service.get_load_changes(tx, second.id)
         kept = await tx.fetch("select entry_key, since_load, until_load from watchlist_entry order by id")
     assert [one.listed.key for one in changes.added] == ["9"]
     assert [one.listed.key for one in changes.removed] == ["4"]
@@ -103,8 +103,8 @@ async def test_what_looks_broken_is_refused_and_the_last_good_version_stays(
         await load(db, cut)
     assert await current(db) == list(NAMES)
     async with db.read() as tx:
-        (version,) = await service.loaded(tx)
-        (refused,) = await service.refused(tx)
+        (version,) = await service.list_versions(tx)
+        (refused,) = await service.list_refused_loads(tx)
         told = await tx.fetch("select type from internal_event order by id")
     assert version.load.id == first.id
     assert refused.reasons == ("it has 2 entries, and every whole list has at least 3",)
@@ -137,20 +137,20 @@ async def test_files_of_something_else_are_refused_and_leave_no_trace(db: Databa
 
 async def test_who_is_compared_meets_the_version_that_is_loaded_now(db: Database, paths: Iterator[Path]) -> None:
     screener = Screener()
-    asked = Asked("organisation", ("Zavod imeni Degtyareva",))
+    asked = SubjectDetails("organisation", ("Zavod imeni Degtyareva",))
 
     async def compared(tx: Tx) -> tuple[list[Hit], list[str]]:
-        lists = await screener.lists(tx)
-        return lists.hits(asked), [one.version for one in lists.versions]
+        lists = await screener.current_lists(tx)
+        return lists.find_hits(asked), [one.version for one in lists.versions]
 
-    assert await screener.comparing(db, compared) == ([], [])
+    assert await screener.run_with_lists(db, compared) == ([], [])
     first = await load(db, write(next(paths), rows()))
-    (hit,), versions = await screener.comparing(db, compared)
+    (hit,), versions = await screener.run_with_lists(db, compared)
     assert (hit.list, hit.entry_key, hit.load, hit.category) == ("ofac-sdn", "3", first.id, "sanction")
     assert hit.score == pytest.approx(sum(part.points for part in hit.parts))
     assert versions == [first.version]
     await load(db, write(next(paths), [*rows()[:2], rows()[3]]), force=True)
-    assert (await screener.comparing(db, compared))[0] == []
+    assert (await screener.run_with_lists(db, compared))[0] == []
 
 
 async def test_lists_are_read_outside_of_who_compares_and_leave_the_loop_free(
@@ -160,8 +160,8 @@ async def test_lists_are_read_outside_of_who_compares_and_leave_the_loop_free(
     many = [listing(number, f"COMPANY {number} OF TOWN {number * 7}") for number in range(1, 2_000)]
     await load(db, write(next(paths), many))
     async with db.write() as tx:
-        with pytest.raises(ListsMoved):
-            await screener.lists(tx)
+        with pytest.raises(ListsChanged):
+            await screener.current_lists(tx)
     turns = 0
 
     async def turn() -> None:
@@ -171,11 +171,11 @@ async def test_lists_are_read_outside_of_who_compares_and_leave_the_loop_free(
             await asyncio.sleep(0)
 
     turning = asyncio.create_task(turn())
-    await screener.renewed(db)
+    await screener.reload(db)
     turning.cancel()
     assert turns > 50  # the loop went on while thousands of names were read
     async with db.write() as tx:
-        assert [one.code for one in (await screener.lists(tx)).versions] == ["ofac-sdn"]
+        assert [one.code for one in (await screener.current_lists(tx)).versions] == ["ofac-sdn"]
 
 
 async def test_an_entry_that_cannot_be_read_stays_as_it_was(db: Database, paths: Iterator[Path]) -> None:

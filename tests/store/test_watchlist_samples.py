@@ -6,9 +6,9 @@ from uuid import UUID
 
 import pytest
 
-from almoner.platform.database.transactions import EVERYONE
+from almoner.platform.database.transactions import ALL_PARTNERS
 from almoner.screening.screenings import service as screenings
-from almoner.screening.screenings.domain import Match
+from almoner.screening.screenings.domain import ScreeningMatch
 from almoner.screening.screenings.service import Screener
 from almoner.screening.watchlists import service as watchlists
 from almoner.screening.watchlists.domain import WatchlistRefused
@@ -38,17 +38,17 @@ def lists(alone: Service, tmp_path: Path) -> Lists:
     return Lists(alone.db, tmp_path)
 
 
-async def watch(service: Service, number: int, name: str) -> Match:
+async def watch(service: Service, number: int, name: str) -> ScreeningMatch:
     screener, (who, asked) = Screener(), body((await service.tenant()).partner, UUID(int=number), name)
-    found = await screener.comparing(service.db, lambda tx: matches.look(tx, screener, who, asked, watch=True))
+    found = await screener.run_with_lists(service.db, lambda tx: matches.screen(tx, screener, who, asked, watch=True))
     (match,) = found.matches
     return match
 
 
-async def now(service: Service, match: Match) -> tuple[list[tuple[str, str, bool]], list[str]]:
+async def now(service: Service, match: ScreeningMatch) -> tuple[list[tuple[str, str, bool]], list[str]]:
     """What is known of the record of a match, and what waits for a person."""
     async with service.db.read() as tx:
-        current = (await matches.result(tx, match.who)).matches
+        current = (await matches.get_result(tx, match.who)).matches
         asked = await tx.fetch("select subject_id from review where kind = 'match' and status = 'open'")
         waiting = [await screenings.find(tx, row["subject_id"]) for row in asked]
     return (
@@ -59,7 +59,7 @@ async def now(service: Service, match: Match) -> tuple[list[tuple[str, str, bool
 
 async def loaded(service: Service) -> dict[str, int]:
     async with service.db.read() as tx:
-        return {one.code: one.load.entries for one in await watchlists.loaded(tx)}
+        return {one.code: one.load.entries for one in await watchlists.list_versions(tx)}
 
 
 @pytest.mark.parametrize("decision", DECISIONS)
@@ -69,7 +69,7 @@ async def test_what_was_decided_of_the_sample_holds_for_the_whole_list(
     await lists.load(listing(1, AQSA), listing(2, ZAVOD), code=SAMPLE)
     decided, waiting = await watch(alone, 1, AQSA), await watch(alone, 2, ZAVOD)
     async with alone.db.write() as tx:
-        await matches.decide(tx, EVERYONE, decided.id, DECISIONS[decision])
+        await matches.decide(tx, ALL_PARTNERS, decided.id, DECISIONS[decision])
     await alone.drain()
     await lists.load(listing(1, AQSA), listing(2, ZAVOD), listing(3, "HOUSE OF CACAO"), code=WHOLE)
     await alone.drain()
@@ -77,8 +77,8 @@ async def test_what_was_decided_of_the_sample_holds_for_the_whole_list(
     assert await now(alone, decided) == ([(WHOLE, decision, False)], [])
     assert await now(alone, waiting) == ([(WHOLE, "open", True)], [WHOLE])
     async with alone.db.read() as tx:
-        (match,) = (await matches.result(tx, decided.who)).matches
-        (told,) = (await reviews.of(tx, matches.subject_of(match))).decisions
+        (match,) = (await matches.get_result(tx, decided.who)).matches
+        (told,) = (await reviews.history_of(tx, matches.subject_of(match))).decisions
     assert told.decision.by == "operator_1"
     assert told.decision.note is not None
     assert told.decision.note.endswith(DECISIONS[decision].note or "")
@@ -88,7 +88,7 @@ async def test_who_is_otherwise_in_the_whole_list_is_asked_about(alone: Service,
     await lists.load(listing(1, AQSA), code=SAMPLE)
     match = await watch(alone, 1, AQSA)
     async with alone.db.write() as tx:
-        await matches.decide(tx, EVERYONE, match.id, DECISIONS["cleared"])
+        await matches.decide(tx, ALL_PARTNERS, match.id, DECISIONS["cleared"])
     await lists.load(listing(1, "AL-MASJED AL-AQSA CHARITY FOUNDATION OF TYRE"), code=WHOLE)
     await alone.drain()
     assert await now(alone, match) == ([(WHOLE, "open", True)], [WHOLE])

@@ -8,12 +8,12 @@ from uuid import UUID
 
 import pytest
 
-from almoner.adapters.watchlist_ofac import SAMPLE, Ofac
+from almoner.adapters.watchlist_ofac import SAMPLE, OfacReader
 from almoner.cli import watchlists as terminal
-from almoner.platform.database.transactions import EVERYONE, Partner, Tx
+from almoner.platform.database.transactions import ALL_PARTNERS, Partner, Tx
 from almoner.platform.observability import selfcheck
 from almoner.screening.matching.domain import Party
-from almoner.screening.screenings.domain import Asked, Result, ScreenedSubject
+from almoner.screening.screenings.domain import SubjectDetails, ScreeningResult, ScreenedSubject
 from almoner.screening.screenings.service import Screener
 from almoner.screening.watchlists import flows, service
 from almoner.validation.decisions.reviews.domain import Decision
@@ -38,13 +38,13 @@ async def alone(empty_database: TestDatabase) -> AsyncIterator[Service]:
 
 
 async def test_two_days_of_the_real_list_are_seven_in_and_eight_out(alone: Service) -> None:
-    sdn = Ofac("ofac-sdn", "OFAC SDN, an excerpt", 1)
+    sdn = OfacReader("ofac-sdn", "OFAC SDN, an excerpt", 1)
     before = await flows.import_files(alone.db, sdn, [DATA / "sdn_2024-05-01.csv"])
     after = await flows.import_files(alone.db, sdn, [DATA / "sdn_2024-05-03.csv"])
     assert (after.added, after.removed, after.changed) == (7, 8, 0)
     assert (before.version[:10], after.version[:10]) == ("2024-05-01", "2024-05-03")
     async with alone.db.read() as tx:
-        changes = await service.changes(tx, after.id)
+        changes = await service.get_load_changes(tx, after.id)
     assert {one.listed.names[0].text for one in changes.removed} >= {"EMPEROR AVIATION LTD", "9H-AMN"}
     assert {one.listed.names[0].text for one in changes.added} >= {"THE CRYSTAL GROUP", "TELEPORT COMPANY SAL"}
     assert (before.organisation_categories, before.person_categories, after.person_categories) == (
@@ -58,25 +58,25 @@ async def test_the_shipped_sample_clears_bodies_and_has_somebody_to_find(alone: 
     for _ in range(2):  # the second start finds it loaded
         await terminal.load_sample(alone.db)
     partner, screener = (await alone.tenant()).partner, Screener()
-    lists = await screener.renewed(alone.db)
+    lists = await screener.reload(alone.db)
     assert [(one.code, one.load.person_categories) for one in lists.versions] == [(SAMPLE.code, ())]
     for name, number, status in (
         ("Benevolence International Foundation", "36-3823186", "open"),
         ("Casper Garden Club", "83-0000000", "clear"),
     ):
         who = ScreenedSubject("organisation", UUID(int=len(name)), partner.id)
-        asked = Asked("organisation", (name,), ("USA",), (number,))
+        asked = SubjectDetails("organisation", (name,), ("USA",), (number,))
         found = await look(alone, screener, who, asked)
         assert (found.status("sanction"), found.status("warning")) == (status, None)
 
 
-def one_body(random: Random) -> Asked:
+def one_body(random: Random) -> SubjectDetails:
     """A body that shares some of what it has with entries: names, countries, numbers, streets."""
     country = random.choice(COUNTRIES)
     street = random.choice((*STREETS, None))
     address = Party((), street=street, city=random.choice(TOWNS), country=country) if street else None
     numbers = (f"REG-{random.randint(10000, 10030)}",) if random.random() < 0.5 else ()
-    return Asked("organisation", (a_name(random),), (country,), numbers, address)
+    return SubjectDetails("organisation", (a_name(random),), (country,), numbers, address)
 
 
 def a_name(random: Random) -> str:
@@ -125,17 +125,17 @@ async def test_an_update_leaves_what_comparing_everybody_would_leave(alone: Serv
         assert await self_check(alone) == []
 
 
-async def look_at_all(service: Service, screener: Screener, partner: Partner, asked: dict[int, Asked]) -> None:
+async def look_at_all(service: Service, screener: Screener, partner: Partner, asked: dict[int, SubjectDetails]) -> None:
     for number, one in asked.items():
         who = ScreenedSubject("organisation", UUID(int=number), partner.id)
         await look(service, screener, who, one)
 
 
-async def look(service: Service, screener: Screener, who: ScreenedSubject, asked: Asked) -> Result:
-    async def use(tx: Tx) -> Result:
-        return await matches.look(tx, screener, who, asked, watch=True)
+async def look(service: Service, screener: Screener, who: ScreenedSubject, asked: SubjectDetails) -> ScreeningResult:
+    async def use(tx: Tx) -> ScreeningResult:
+        return await matches.screen(tx, screener, who, asked, watch=True)
 
-    return await screener.comparing(service.db, use)
+    return await screener.run_with_lists(service.db, use)
 
 
 async def decide_some(service: Service, random: Random) -> None:
@@ -148,7 +148,7 @@ async def decide_some(service: Service, random: Random) -> None:
                 verdict = Decision("accepted", None, "operator_1", "Seen")
                 if random.random() < 0.5:
                     verdict = Decision("rejected", "not_the_same", "operator_1", "Seen")
-                await matches.decide(tx, EVERYONE, row["id"], verdict)
+                await matches.decide(tx, ALL_PARTNERS, row["id"], verdict)
             elif row["decision"] != "open" and not row["awaiting_review"] and random.random() < 0.1:
                 await matches.reopen(tx, row["id"], "operator_1", "It was about another one")
 
@@ -167,5 +167,5 @@ async def snapshot(service: Service) -> list[tuple[object, ...]]:
 
 
 async def self_check(service: Service) -> list[str]:
-    outcome = await selfcheck.run(service.db, checks.checks)
+    outcome = await selfcheck.run_selfcheck(service.db, checks.checks)
     return [finding.check.name for finding in outcome.findings]

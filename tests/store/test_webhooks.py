@@ -8,8 +8,8 @@ import asyncpg
 import pytest
 
 from almoner.kit.states import Lifecycle
-from almoner.webhooks.deliveries.domain import ATTEMPTS, DELIVERY
-from almoner.webhooks.subscriptions.domain import MAX_REPLACED, SUBSCRIPTION
+from almoner.webhooks.deliveries.domain import MAX_ATTEMPTS, DELIVERY
+from almoner.webhooks.subscriptions.domain import MAX_PREVIOUS_SECRETS, SUBSCRIPTION
 from tests.support.client import Client, data
 from tests.support.service import Service, Tenant
 
@@ -69,7 +69,7 @@ async def test_w7_deliveries_that_contradict_themselves_are_refused(
         {"status": "succeeded"},
         {"status": "succeeded", "next_attempt_at": None},
         {"finished_at": "2026-03-02"},
-        {"attempts": ATTEMPTS + 1, "first_attempt_at": "2026-03-02"},
+        {"attempts": MAX_ATTEMPTS + 1, "first_attempt_at": "2026-03-02"},
         {"attempts": 1},
         {"first_attempt_at": "2026-03-02"},
         {"sequence": 0},
@@ -107,7 +107,7 @@ async def test_w2_attempts_are_numbered_kept_and_never_changed(
     for number, duration, status, error, answer in (
         (1, 12, 200, None, None),
         (0, 12, 200, None, None),
-        (ATTEMPTS + 1, 12, 200, None, None),
+        (MAX_ATTEMPTS + 1, 12, 200, None, None),
         (2, -1, 200, None, None),
         (2, 12, None, None, None),
         (2, 12, 200, "both", None),
@@ -120,19 +120,19 @@ async def test_w2_attempts_are_numbered_kept_and_never_changed(
 async def test_w13_the_number_of_secrets_is_bounded(service: Service, subscription: UUID) -> None:
     change = "update webhook_subscription set secrets = $2, secrets_until = $3 where id = $1"
     when = service.clock.now()
-    await _runs(service, change, subscription, [b"x"] * (MAX_REPLACED + 1), [when] * MAX_REPLACED)
+    await _runs(service, change, subscription, [b"x"] * (MAX_PREVIOUS_SECRETS + 1), [when] * MAX_PREVIOUS_SECRETS)
     for secrets, until in (
         ([], []),
         ([b"x"], [when]),
         ([b"x", b"y"], []),
-        ([b"x"] * (MAX_REPLACED + 2), [when] * (MAX_REPLACED + 1)),
+        ([b"x"] * (MAX_PREVIOUS_SECRETS + 2), [when] * (MAX_PREVIOUS_SECRETS + 1)),
     ):
         await _refuses(service, change, subscription, secrets, until)
 
 
 async def test_s1_a_subscription_moves_only_as_its_table_says(service: Service, subscription: UUID) -> None:
     rows = await _moves(service, SUBSCRIPTION)
-    assert rows == list(SUBSCRIPTION.arrows())
+    assert rows == list(SUBSCRIPTION.transitions())
     await _refuses(service, "update webhook_subscription set status = 'lost' where id = $1", subscription)
 
 

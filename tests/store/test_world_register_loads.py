@@ -14,7 +14,7 @@ from almoner.nonprofits.organisations import service as organisations
 from almoner.nonprofits.organisations.domain import Organisation
 from almoner.nonprofits.registers import flows
 from almoner.nonprofits.registers.domain import Load, LoadQuarantined
-from almoner.platform.database.transactions import EVERYONE, Database
+from almoner.platform.database.transactions import ALL_PARTNERS, Database
 from almoner.sources import register_source
 from tests.support.database import TestDatabase
 from tests.support.service import serving
@@ -40,7 +40,7 @@ async def load(db: Database, source: str | Path, *paths: Path, as_of: datetime =
 
 async def found(db: Database, country: str, registry: str, number: str) -> Organisation:
     async with db.read() as tx:
-        return await organisations.by_number(tx, EVERYONE, country, registry, number)
+        return await organisations.get_by_number(tx, ALL_PARTNERS, country, registry, number)
 
 
 async def fetch(db: Database, sql: str) -> list[Any]:

@@ -6,7 +6,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from almoner.validation.agents import service as agents
-from almoner.validation.agents.domain import Contact
+from almoner.validation.agents.domain import OfficialContact
 from tests.support import factories
 from tests.support.client import Client, data
 from tests.support.service import Service
@@ -93,4 +93,6 @@ async def contact(service: Service, organisation: str, email: str = "info@relief
     organisation_id = service.db.deployment.ids.parse("organisation", organisation)
     assert organisation_id is not None
     async with service.db.write() as tx:
-        return await agents.set_contact(tx, Contact(organisation_id, email, "the register's page"), "operator_olive")
+        return await agents.set_contact(
+            tx, OfficialContact(organisation_id, email, "the register's page"), "operator_olive"
+        )

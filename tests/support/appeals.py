@@ -3,8 +3,8 @@
 from typing import Any
 from uuid import UUID, uuid4
 
-from almoner.platform.database.transactions import EVERYONE
-from almoner.review_cases import CASES
+from almoner.platform.database.transactions import ALL_PARTNERS
+from almoner.review_cases import REVIEW_HANDLERS
 from almoner.validation.decisions.reviews import service as reviews
 from almoner.validation.decisions.reviews.domain import Decision, Verdict
 from tests.support.client import Client, data
@@ -34,31 +34,31 @@ async def decide(service: Service, appeal: dict[str, Any], verdict: Verdict, by:
     """Somebody is shown the evidence and decides. ``accepted`` reverses what is appealed against."""
     who, reason = by or operator(), None if verdict == "accepted" else "decision_stands"
     async with service.db.write() as tx:
-        await reviews.claim_for_review(tx, CASES["appeal"], id_of(service, appeal), who)
+        await reviews.claim_for_review(tx, REVIEW_HANDLERS["appeal"], id_of(service, appeal), who)
     async with service.db.write() as tx:
         decision = Decision(verdict, reason, who, "I have seen the certificate.")
-        await reviews.decide(tx, CASES["appeal"], id_of(service, appeal), decision)
+        await reviews.decide(tx, REVIEW_HANDLERS["appeal"], id_of(service, appeal), decision)
 
 
 async def release(service: Service, appeal: dict[str, Any], by: str) -> None:
     """Somebody lets go of it."""
     async with service.db.write() as tx:
-        await reviews.release(tx, CASES["appeal"], id_of(service, appeal), by)
+        await reviews.release(tx, REVIEW_HANDLERS["appeal"], id_of(service, appeal), by)
 
 
 async def reject_first(service: Service, kind: str, type_: str, text: str, reason: str, by: str) -> None:
     """An operator rejects a validation request or an agent verification."""
     subject = service.db.deployment.ids.parse(type_, text)
     assert subject is not None
-    case = CASES["validation_request" if kind == "validation_request" else "agent_verification"]
+    case = REVIEW_HANDLERS["validation_request" if kind == "validation_request" else "agent_verification"]
     async with service.db.write() as tx:
-        await case.reject(tx, EVERYONE, subject, Decision("rejected", reason, by, "The number is another body's."))
+        await case.reject(tx, ALL_PARTNERS, subject, Decision("rejected", reason, by, "The number is another body's."))
 
 
 async def documents_shown(service: Service, appeal: dict[str, Any]) -> list[UUID]:
     """The documents that its reviewers see."""
     async with service.db.read() as tx:
-        return list((await CASES["appeal"].show(tx, id_of(service, appeal))).documents)
+        return list((await REVIEW_HANDLERS["appeal"].load_evidence(tx, id_of(service, appeal))).documents)
 
 
 async def shown(api: Client, appeal: dict[str, Any]) -> dict[str, Any]:

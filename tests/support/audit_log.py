@@ -14,7 +14,7 @@ from almoner.platform.audit import log as audit
 from almoner.platform.audit import proof as audit_proof
 from almoner.platform.audit.chain import Chainer
 from almoner.platform.audit.log import Actor
-from almoner.platform.audit.proof import Proof
+from almoner.platform.audit.proof import ChainVerification
 from almoner.platform.database.transactions import Database
 from almoner.platform.observability.telemetry import Telemetry
 from tests.support.service import Service
@@ -33,7 +33,7 @@ class Log:
     @property
     def file(self) -> Path:
         """Where its heads are exported to."""
-        return self.folder / (audit_heads.name(self.service.db.deployment.ids, self.scope) + audit_heads.SUFFIX)
+        return self.folder / (audit_heads.scope_name(self.service.db.deployment.ids, self.scope) + audit_heads.SUFFIX)
 
     async def write(self, entries: int = 1, server: Database | None = None) -> None:
         """Write entries and give them their places; ``server``: who writes, if it is another one."""
@@ -54,19 +54,19 @@ class Log:
     async def chain(self) -> None:
         """Give places to all that wait."""
         chainer = Chainer(self.service.db, Telemetry(lambda _: None))
-        while await chainer.batch():
+        while await chainer.run_batch():
             pass
 
     async def sign(self) -> None:
         """Sign and export what moved."""
         async with self.service.db.write() as tx:
-            await audit_heads.sign(tx)
+            await audit_heads.sign_heads(tx)
         async with self.service.db.write() as tx:
-            await audit_heads.export(tx, self.folder)
+            await audit_heads.export_heads(tx, self.folder)
 
-    async def prove(self, *, heads: bool = True) -> Proof:
+    async def prove(self, *, heads: bool = True) -> ChainVerification:
         """What the verifier says."""
-        return await audit_proof.prove(self.service.db, self.scope, self.folder if heads else None)
+        return await audit_proof.verify_chain(self.service.db, self.scope, self.folder if heads else None)
 
     @asynccontextmanager
     async def tampering(self) -> AsyncIterator["asyncpg.Connection[asyncpg.Record]"]:
@@ -92,7 +92,7 @@ class Log:
 
 async def begun(service: Service, folder: Path, entries: int = 9) -> Log:
     """A log of a scope of its own, signed and exported after two thirds of its entries."""
-    log = Log(service, new_id(service.clock.wall()), folder)
+    log = Log(service, new_id(service.clock.real_now()), folder)
     await log.write(entries - entries // 3)
     await log.sign()
     await log.write(entries // 3)

@@ -8,18 +8,18 @@ from typing import Final
 
 from almoner.giving.banking.bank_statements import flows as lines
 from almoner.giving.banking.bank_statements.domain import Statement
-from almoner.giving.banking.bank_statements.flows import Looked
+from almoner.giving.banking.bank_statements.flows import ImportProgress
 from almoner.giving.banking.payment_files import flows, service
-from almoner.giving.banking.payment_files.domain import BankFile, OwnAccount, Verdict
-from almoner.giving.banking.payment_files.flows import Told
-from almoner.giving.banking.payment_files.service import Made
+from almoner.giving.banking.payment_files.domain import PaymentFile, OwnAccount, BankOutcome
+from almoner.giving.banking.payment_files.flows import StatusReportResult
+from almoner.giving.banking.payment_files.service import CreatedFile
 from almoner.giving.disbursing.disbursements import flows as payouts
 from almoner.giving.disbursing.disbursements import service as payout_service
-from almoner.giving.disbursing.disbursements.domain import Rules
+from almoner.giving.disbursing.disbursements.domain import DisbursementRules
 from almoner.giving.disbursing.payee_bank_accounts import service as payees
-from almoner.giving.disbursing.payee_bank_accounts.domain import Address, PayeeAccount, Proposal
+from almoner.giving.disbursing.payee_bank_accounts.domain import Address, PayeeAccount, AccountProposal
 from almoner.nonprofits.organisations import service as organisations
-from almoner.platform.database.transactions import EVERYONE, Tx
+from almoner.platform.database.transactions import ALL_PARTNERS, Tx
 from tests.support.payouts import uuid_of
 from tests.support.service import Service
 
@@ -49,7 +49,7 @@ def own(folder: Path, currency: str) -> OwnAccount:
     """Our account of a currency, from a file as an administrator writes it."""
     file = folder / "accounts.toml"
     file.write_text(OWN)
-    return service.own_accounts(file)[currency]
+    return service.load_own_accounts(file)[currency]
 
 
 def proposal(
@@ -59,11 +59,11 @@ def proposal(
     iban: str = IBAN,
     holder: str = "Any name",
     bic: str | None = None,
-) -> Proposal:
+) -> AccountProposal:
     """What somebody says of a nonprofit's account."""
     organisation_id = uuid_of(service_, "organisation", organisation)
     address = Address("Berlin", "DEU", "Weg", "1 a", "10115")
-    return Proposal(organisation_id, currency, holder, payees.read({"iban": iban, "bic": bic}), address)
+    return AccountProposal(organisation_id, currency, holder, payees.parse_numbers({"iban": iban, "bic": bic}), address)
 
 
 async def account(
@@ -76,10 +76,10 @@ async def account(
 ) -> PayeeAccount:
     """An approved account of a nonprofit, in its own name: the first one, or in the place of the one before."""
     async with service_.db.write() as tx:
-        named = await organisations.get(tx, EVERYONE, uuid_of(service_, "organisation", organisation))
+        named = await organisations.get(tx, ALL_PARTNERS, uuid_of(service_, "organisation", organisation))
         given = proposal(service_, organisation, currency, iban, holder or named.name, bic)
         made = await payees.propose(tx, given, note="letter", by="one")
-    for officer in ("two", "three")[: made.looks]:
+    for officer in ("two", "three")[: made.reviews_needed]:
         async with service_.db.write() as tx:
             made = await payees.approve(tx, made.id, number=iban, note="telephone", by=officer)
     return made
@@ -87,15 +87,15 @@ async def account(
 
 async def sent(service_: Service) -> None:
     """Payouts are sent as in production: nobody confirms them yet."""
-    await payouts.collect_all(service_.db, Rules())
+    await payouts.collect_all_batches(service_.db, DisbursementRules())
     async with service_.db.read() as tx:
-        waiting = await payout_service.with_status(tx, "PENDING")
+        waiting = await payout_service.ids_with_status(tx, "PENDING")
     for payout in waiting:
         async with service_.db.write() as tx:
-            await payout_service.send(tx, payout, Rules())
+            await payout_service.send_batch(tx, payout, DisbursementRules())
 
 
-async def in_a_file(service_: Service) -> BankFile:
+async def in_a_file(service_: Service) -> PaymentFile:
     """Payouts are sent, and go to the bank in a file that somebody else has released."""
     await sent(service_)
     with TemporaryDirectory() as folder:
@@ -106,52 +106,52 @@ async def in_a_file(service_: Service) -> BankFile:
     return file
 
 
-async def made(service_: Service, ours: OwnAccount, *, by: str = "one", on: date | None = None) -> Made:
+async def made(service_: Service, ours: OwnAccount, *, by: str = "one", on: date | None = None) -> CreatedFile:
     """A file of what was sent."""
     async with service_.db.write() as tx:
-        return await service.make(tx, ours, on or tx.now.date(), by=by)
+        return await service.create_file(tx, ours, on or tx.now.date(), by=by)
 
 
-async def released(service_: Service, file: BankFile, *, by: str = "two") -> bytes:
+async def released(service_: Service, file: PaymentFile, *, by: str = "two") -> bytes:
     """A file goes to the bank."""
     async with service_.db.write() as tx:
-        return service.content(tx, await service.release(tx, file.id, by=by))
+        return service.released_content(tx, await service.release(tx, file.id, by=by))
 
 
-async def withdrawn(service_: Service, file: BankFile) -> None:
+async def withdrawn(service_: Service, file: PaymentFile) -> None:
     """A file never goes to the bank."""
     async with service_.db.write() as tx:
         await service.withdraw(tx, file.id, note="not this one", by="one")
 
 
-async def heard(service_: Service, content: bytes) -> Told:
+async def heard(service_: Service, content: bytes) -> StatusReportResult:
     """An officer has read the bank's answer."""
 
-    async def record(_tx: Tx, _file: BankFile, _counts: dict[Verdict, int]) -> None:
+    async def record(_tx: Tx, _file: PaymentFile, _counts: dict[BankOutcome, int]) -> None:
         return None
 
-    return await flows.import_bank_answer(service_.db, content, by="officer", record=record)
+    return await flows.import_status_report(service_.db, content, by="officer", record=record)
 
 
 def all_own(folder: Path) -> Mapping[str, OwnAccount]:
     """Our accounts by currency, from a file as an administrator writes it."""
     own(folder, "EUR")
-    return service.own_accounts(folder / "accounts.toml")
+    return service.load_own_accounts(folder / "accounts.toml")
 
 
 async def stated(
     service_: Service, content: bytes, ours: Mapping[str, OwnAccount] | None = None, mapping: Path | None = None
-) -> Looked:
+) -> ImportProgress:
     """An officer has imported a statement; without ``ours`` there is no file of our accounts."""
 
-    async def record(_tx: Tx, _statements: Sequence[Statement], _looked: Looked) -> None:
+    async def record(_tx: Tx, _statements: Sequence[Statement], _looked: ImportProgress) -> None:
         return None
 
-    return await lines.import_file(service_.db, content, mapping, own=ours, by="officer", record=record)
+    return await lines.import_statements(service_.db, content, mapping, own=ours, by="officer", record=record)
 
 
 def answer(
-    file: BankFile,
+    file: PaymentFile,
     *said: tuple[str, str],
     whole: str | None = None,
     version: str = "10",

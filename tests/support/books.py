@@ -4,7 +4,7 @@ from uuid import UUID
 
 from almoner.giving.accounting.ledger import domain as books
 from almoner.giving.accounting.ledger import service as ledger
-from almoner.giving.accounting.ledger.domain import Account
+from almoner.giving.accounting.ledger.domain import LedgerAccount
 from tests.support.service import Service
 
 PROVIDER = "test"
@@ -12,32 +12,32 @@ PROVIDER = "test"
 
 async def owed(service: Service, organisation: str, currency: str = "USD") -> int:
     """What we owe to a nonprofit, in minor units."""
-    return await _credit(service, books.liability(_id(service, organisation), currency))
+    return await _credit(service, books.liability_account(_id(service, organisation), currency))
 
 
 async def on_its_way(service: Service, organisation: str, currency: str = "USD") -> int:
     """What is on its way to a nonprofit."""
-    return await _credit(service, books.in_transit(_id(service, organisation), currency))
+    return await _credit(service, books.in_transit_account(_id(service, organisation), currency))
 
 
 async def held(service: Service, currency: str, provider: str = PROVIDER) -> int:
     """What the provider holds for us."""
-    return -await _credit(service, books.clearing(provider, currency))
+    return -await _credit(service, books.clearing_account(provider, currency))
 
 
 async def in_bank(service: Service, currency: str) -> int:
     """What our bank account holds."""
-    return -await _credit(service, books.bank(currency))
+    return -await _credit(service, books.bank_account(currency))
 
 
 async def fees(service: Service, currency: str, provider: str = PROVIDER) -> int:
     """What providers kept and no gift bore."""
-    return -await _credit(service, books.fees(provider, currency))
+    return -await _credit(service, books.fees_account(provider, currency))
 
 
 async def disputed(service: Service, currency: str, provider: str = PROVIDER) -> int:
     """What donors' banks have drawn and may give back."""
-    return -await _credit(service, books.disputed(provider, currency))
+    return -await _credit(service, books.disputed_account(provider, currency))
 
 
 async def balanced(service: Service) -> bool:
@@ -63,7 +63,7 @@ def _id(service: Service, organisation: str) -> UUID:
     return found
 
 
-async def _credit(service: Service, account: Account) -> int:
+async def _credit(service: Service, account: LedgerAccount) -> int:
     async with service.db.read() as tx:
-        balance = await ledger.balance(tx, account)
+        balance = await ledger.balance_of(tx, account)
     return balance.credits - balance.debits

@@ -10,8 +10,8 @@ import uvicorn
 
 from almoner.adapters.payments_test import TestProvider
 from almoner.giving.checkout.payments.domain import DisputeStatus
-from almoner.platform.outbound.addresses import Policy
-from almoner.platform.outbound.client import Outbound
+from almoner.platform.outbound.addresses import AddressPolicy
+from almoner.platform.outbound.client import OutboundClient
 from almoner.provider_test import service as simulator
 from almoner.provider_test.app import ProviderTest
 from almoner.provider_test.domain import Card
@@ -27,17 +27,17 @@ class Till:
     url: str
     provider: TestProvider
 
-    async def pay(self, payment: str) -> None:
+    async def pay_with_card(self, payment: str) -> None:
         """The donor pays with a card that works."""
         async with self.service.db.write() as tx:
-            await simulator.pay(tx, payment, Card("4242424242424242"))
+            await simulator.pay_with_card(tx, payment, Card("4242424242424242"))
 
-    async def dispute(self, payment: str) -> None:
+    async def open_dispute(self, payment: str) -> None:
         """The donor's bank wants it back."""
         async with self.service.db.write() as tx:
-            await simulator.dispute(tx, payment)
+            await simulator.open_dispute(tx, payment)
 
-    async def decide(self, payment: str, outcome: DisputeStatus) -> None:
+    async def decide_dispute(self, payment: str, outcome: DisputeStatus) -> None:
         """The donor's bank decides."""
         async with self.service.db.write() as tx:
             await simulator.decide_dispute(tx, payment, won=outcome is DisputeStatus.WON)
@@ -54,7 +54,7 @@ async def serving_provider(service: Service) -> AsyncIterator[Till]:
     """The provider, in the service's own database, until the block ends."""
     with socket.create_server(("127.0.0.1", 0)) as port:
         url = f"http://127.0.0.1:{port.getsockname()[1]}"
-        outbound = Outbound(Policy(loopback=True))
+        outbound = OutboundClient(AddressPolicy(loopback=True))
         app = ProviderTest(service.db, outbound, service.services.telemetry, url=url, secret=SECRET)
         server = uvicorn.Server(uvicorn.Config(app, lifespan="off", log_config=None, ws="none"))
         running = asyncio.create_task(server.serve(sockets=[port]))

@@ -49,7 +49,7 @@ class Street:
 
     async def pass_until(self, moment: datetime) -> None:
         """Move both clocks until real time is there."""
-        await self.pass_time(seconds=max(0.0, (moment - self.service.clock.wall()).total_seconds()))
+        await self.pass_time(seconds=max(0.0, (moment - self.service.clock.real_now()).total_seconds()))
 
     async def hear(self) -> None:
         """Have the provider's notices arrive."""

@@ -7,7 +7,7 @@ from uuid import UUID
 
 from almoner.giving.gift_aid.claims import domain, schedule
 from almoner.giving.gift_aid.claims import service as claiming
-from almoner.giving.gift_aid.claims.domain import Claim, Drafted
+from almoner.giving.gift_aid.claims.domain import GiftAidClaim, DraftResult
 from almoner.kit.time import iso
 from tests.support import factories
 from tests.support.client import Client, data
@@ -44,42 +44,42 @@ class Cause:
         await simulate(self.api, made["id"], "request")
         return await simulate(self.api, made["id"], "pay")
 
-    async def draft(self, before: datetime | None = None, *, together: bool = False) -> Drafted:
+    async def draft(self, before: datetime | None = None, *, together: bool = False) -> DraftResult:
         """What is drafted for it, of all that was given until now."""
         self.service.clock.advance(seconds=1)
         async with self.service.db.write() as tx:
             moment = before or tx.now
-            return await claiming.draft(tx, self.id, moment, year=domain.TAX_YEAR, together=together, by=BY)
+            return await claiming.draft_claim(tx, self.id, moment, year=domain.TAX_YEAR, together=together, by=BY)
 
-    async def drafted(self) -> Claim:
+    async def drafted(self) -> GiftAidClaim:
         """A draft, in which there is something."""
         claim = (await self.draft()).claim
         assert claim is not None
         return claim
 
-    async def submitted(self) -> Claim:
+    async def submitted(self) -> GiftAidClaim:
         """A claim that HMRC has."""
         claim = await self.drafted()
         async with self.service.db.write() as tx:
-            return await claiming.submit(tx, claim.id, "CH-1", by=BY)
+            return await claiming.mark_submitted(tx, claim.id, "CH-1", by=BY)
 
-    async def paid(self) -> Claim:
+    async def paid(self) -> GiftAidClaim:
         """A claim that HMRC has paid."""
         claim = await self.submitted()
         async with self.service.db.write() as tx:
-            return await claiming.pay(tx, claim.id, None, note=None, by=BY)
+            return await claiming.mark_paid(tx, claim.id, None, note=None, by=BY)
 
-    async def written(self, claim: Claim) -> list[str]:
+    async def written(self, claim: GiftAidClaim) -> list[str]:
         """The lines of a schedule."""
         async with self.service.db.read() as tx:
-            titles, *lines = (await claiming.written(tx, claim.id)).splitlines()
+            titles, *lines = (await claiming.schedule_csv(tx, claim.id)).splitlines()
         assert tuple(titles.split(",")) == schedule.COLUMNS
         return lines
 
     async def adjusted(self) -> list[tuple[str, int, int]]:
         """What has to go back, the oldest first: why, how much of the gift, and what no claim took off yet."""
         async with self.service.db.read() as tx:
-            found = await claiming.adjustments(tx, self.id, 100)
+            found = await claiming.newest_adjustments(tx, self.id, 100)
         return [(one.reason, one.minor, one.left_minor) for one in reversed(found)]
 
 

@@ -18,7 +18,7 @@ class TestClock:
         """Business time."""
         return self._now
 
-    def wall(self) -> datetime:
+    def real_now(self) -> datetime:
         """Real time."""
         return datetime.now(UTC) + self._ahead
 

@@ -27,14 +27,14 @@ def folder(line: str | None = None) -> Path:
 
 
 def _has_room() -> bool:
-    return MEMORY.is_dir() and min(shutil.disk_usage(MEMORY).free, memory.usable()) >= _LEAST_FREE
+    return MEMORY.is_dir() and min(shutil.disk_usage(MEMORY).free, memory.usable_bytes()) >= _LEAST_FREE
 
 
 if __name__ == "__main__":
     for here in map(folder, ("", "1", "2", "3")):
         try:
             for made in {
-                postgres.retire(here),
+                postgres.stop_leftover_server(here),
                 here,
             }:  # the server's own is elsewhere where it could not reach this one
                 shutil.rmtree(made, ignore_errors=True)

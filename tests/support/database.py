@@ -16,7 +16,7 @@ import asyncpg
 import psutil
 
 from almoner import migrations
-from almoner.platform.database.postgres import Server
+from almoner.platform.database.postgres import PostgresServer
 from almoner.platform.observability import selfcheck
 
 OWNER, APP = "almoner_owner", "almoner_app"
@@ -35,7 +35,7 @@ class TestDatabase:
     """One database of its own, with the service's two roles."""
 
     __test__ = False
-    server: Server
+    server: PostgresServer
     name: str
 
     @property
@@ -61,7 +61,7 @@ def _name() -> str:
 
 
 @asynccontextmanager
-async def copied(server: Server) -> AsyncIterator[TestDatabase]:
+async def copied(server: PostgresServer) -> AsyncIterator[TestDatabase]:
     """A fresh copy of the migrated template, dropped at the end."""
     name = _name()
     connection = await asyncpg.connect(server.superuser_url())
@@ -79,7 +79,7 @@ async def copied(server: Server) -> AsyncIterator[TestDatabase]:
 
 
 @asynccontextmanager
-async def unmigrated(server: Server) -> AsyncIterator[TestDatabase]:
+async def unmigrated(server: PostgresServer) -> AsyncIterator[TestDatabase]:
     """A database with nothing in it, not even tables; dropped at the end."""
     name = _name()
     connection = await asyncpg.connect(server.superuser_url())
@@ -94,7 +94,7 @@ async def unmigrated(server: Server) -> AsyncIterator[TestDatabase]:
         await connection.close()
 
 
-async def _template(server: Server, connection: "asyncpg.Connection[asyncpg.Record]") -> str:
+async def _template(server: PostgresServer, connection: "asyncpg.Connection[asyncpg.Record]") -> str:
     template = _template_name()
     await _prepare(connection)
     await _drop_stale(connection, template)

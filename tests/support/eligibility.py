@@ -3,9 +3,9 @@
 from typing import Any, Final
 from uuid import UUID
 
-from almoner.nonprofits.activities.domain import SUB_TAGS, activities_of
+from almoner.nonprofits.activities.domain import SUB_TAGS, assigned_tags_of
 from almoner.validation.ongoing.eligibility import service as eligibility
-from almoner.validation.ongoing.eligibility.domain import Evaluation
+from almoner.validation.ongoing.eligibility.domain import EligibilityEvaluation
 from tests.support import factories
 from tests.support.client import Client, data
 from tests.support.service import Service
@@ -36,7 +36,7 @@ async def body_of(service: Service, rules: dict[str, str] | None = None, **more:
 
 async def tagged(service: Service, organisation: str, rules: dict[str, str]) -> None:
     """What its register says that it does, from now on."""
-    found = activities_of(rules)
+    found = assigned_tags_of(rules)
     async with service.db.write() as tx:
         await tx.execute(
             "update organisation set activities = $2, tag_ids = $3, updated_at = $4 where id = $1",
@@ -88,10 +88,10 @@ async def told(service: Service, api: Client) -> list[dict[str, Any]]:
     return [event["eventData"] for event in events if event["eventType"] == "eligibility_subscription.updated"]
 
 
-async def evidence(service: Service, record: dict[str, Any]) -> list[Evaluation]:
+async def evidence(service: Service, record: dict[str, Any]) -> list[EligibilityEvaluation]:
     """Every decision, oldest first."""
     async with service.db.read() as tx:
-        return await eligibility.evaluations(tx, uuid(service, record["id"]))
+        return await eligibility.list_evaluations(tx, uuid(service, record["id"]))
 
 
 def summary(record: dict[str, Any]) -> tuple[str | None, list[str], list[str]]:

@@ -78,7 +78,7 @@ class Emptied:
         yield self._service
         found = [*await card_numbers.in_database(self._service.database), *card_numbers.in_lines(self._service.lines)]
         await self._superuser.execute(_EMPTY)
-        for heads in self._service.services.settings.heads_folder.iterdir():
+        for heads in self._service.services.settings.audit_heads_folder.iterdir():
             heads.unlink()
         self._service.lines.clear()
         self._service.clock.set_back()

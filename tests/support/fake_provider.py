@@ -11,7 +11,7 @@ from typing import Any, Literal, TypeVar
 from almoner.giving.checkout.payments.domain import (
     DisputeStatus,
     NoSuchPayment,
-    NoticeRefused,
+    WebhookRefused,
     ProviderDispute,
     ProviderEvent,
     ProviderFailure,
@@ -21,7 +21,7 @@ from almoner.giving.checkout.payments.domain import (
     RefundRefused,
     Tariff,
 )
-from almoner.giving.checkout.payments.ports import Order
+from almoner.giving.checkout.payments.ports import PaymentOrder
 from almoner.kit.money import EXPONENTS, Money
 
 A = TypeVar("A", ProviderPayment, ProviderRefund, list[ProviderDispute])
@@ -41,7 +41,7 @@ class FakeProvider:
     name: str = "fake"
     origin: str = "http://fake.localhost"
     payments: dict[str, ProviderPayment] = field(default_factory=dict)
-    orders: dict[str, tuple[Order, str]] = field(default_factory=dict)
+    orders: dict[str, tuple[PaymentOrder, str]] = field(default_factory=dict)
     refunds: dict[str, tuple[str, ProviderRefund]] = field(default_factory=dict)
     disputed: dict[str, list[ProviderDispute]] = field(default_factory=dict)
     calls: list[str] = field(default_factory=list)
@@ -50,7 +50,7 @@ class FakeProvider:
     tariff: Tariff = TARIFF
     currencies: Collection[str] = tuple(EXPONENTS)
 
-    async def create(self, order: Order) -> ProviderPayment:
+    async def create(self, order: PaymentOrder) -> ProviderPayment:
         """A new payment, or the one of the same key; other data under the same key is refused."""
         self._called("create")
         if order.key in self.orders:
@@ -103,30 +103,30 @@ class FakeProvider:
         self._known(payment)
         return self._answered(list(self.disputed.get(payment, ())))
 
-    def read_notice(self, headers: Mapping[str, str], body: bytes, at: datetime) -> ProviderEvent:
+    def parse_webhook(self, headers: Mapping[str, str], body: bytes, at: datetime) -> ProviderEvent:
         """Signature and age are checked as every provider's are."""
         moment, _, given = headers.get("provider-signature", "").partition(",v1=")
         moment = moment.removeprefix("t=")
         if not moment.isdigit() or given != _signature(moment, body) or abs(at.timestamp() - int(moment)) > 300:
-            raise NoticeRefused("the signature is wrong")
+            raise WebhookRefused("the signature is wrong")
         try:
             told = json.loads(body)
             about: Literal["payment", "dispute"] = "dispute" if told["type"].startswith("dispute.") else "payment"
             return ProviderEvent(told["id"], told["type"], told["payment"], told["livemode"], about)
         except (ValueError, KeyError, TypeError, AttributeError) as error:
-            raise NoticeRefused("the body is no notice") from error
+            raise WebhookRefused("the body is no notice") from error
 
     def become(self, payment: str, status: ProviderStatus, **changed: Any) -> ProviderPayment:
         """Something happens to a payment at the provider."""
         self.payments[payment] = replace(self.payments[payment], status=status, **changed)
         return self.payments[payment]
 
-    def pay(self, payment: str, **changed: Any) -> ProviderPayment:
+    def pay_with_card(self, payment: str, **changed: Any) -> ProviderPayment:
         """The donor pays."""
         tries = self.payments[payment].tries + 1
         return self.become(payment, ProviderStatus.SUCCEEDED, **{"tries": tries, **changed})
 
-    def dispute(self, payment: str, at: datetime, minor: int | None = None) -> ProviderDispute:
+    def open_dispute(self, payment: str, at: datetime, minor: int | None = None) -> ProviderDispute:
         """The donor's bank wants the payment back, or ``minor`` of it."""
         money = self._known(payment).money
         amount = money if minor is None else Money(minor, money.currency)
@@ -134,7 +134,7 @@ class FakeProvider:
         self.disputed.setdefault(payment, []).append(opened)
         return opened
 
-    def decide(self, payment: str, outcome: DisputeStatus) -> None:
+    def decide_dispute(self, payment: str, outcome: DisputeStatus) -> None:
         """The newest dispute of a payment is won or lost."""
         *earlier, newest = self.disputed[payment]
         self.disputed[payment] = [*earlier, replace(newest, status=outcome)]

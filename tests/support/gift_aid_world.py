@@ -9,12 +9,12 @@ from uuid import UUID
 
 from almoner.giving.accounting.refunds import service as refunds
 from almoner.giving.checkout.payments.domain import DisputeStatus
-from almoner.giving.disbursing.disbursements.domain import Rules
+from almoner.giving.disbursing.disbursements.domain import DisbursementRules
 from almoner.giving.gift_aid.claims import service as claiming
-from almoner.giving.gift_aid.claims.domain import Claim, ClaimRefused
+from almoner.giving.gift_aid.claims.domain import GiftAidClaim, ClaimRefused
 from almoner.giving.gift_aid.declarations.domain import Declarer
 from almoner.kit.time import iso
-from almoner.platform.database.transactions import EVERYONE
+from almoner.platform.database.transactions import ALL_PARTNERS
 from tests.support import factories
 from tests.support.claims import BY, Cause, cause
 from tests.support.client import Client, data
@@ -133,7 +133,7 @@ class World:
         body = {"userId": self.user} if known else {}
         page = await open_session(self.service, self.api, organisation=self.causes[at].organisation, **body)
         await page.begin(gift(amount, "GBP", declarer=None if known else HOME))
-        page.provider.pay(page.provider.only())
+        page.provider.pay_with_card(page.provider.only())
         await page.come_back()
         made, now = (await page.donations())[0], self.service.clock.now()
         if known:
@@ -151,7 +151,7 @@ class World:
             chosen = self.chance.choice(found)
             assert chosen.page is not None
             payment = chosen.page.provider.only()
-            chosen.page.provider.dispute(payment, self.service.clock.now(), chosen.left)
+            chosen.page.provider.open_dispute(payment, self.service.clock.now(), chosen.left)
             await chosen.page.disputed(payment)
             chosen.disputed = True
 
@@ -163,7 +163,7 @@ class World:
     async def _judge(self, chosen: Given) -> None:
         assert chosen.page is not None
         lost, payment = self.chance.random() < 0.6, chosen.page.provider.only()
-        chosen.page.provider.decide(payment, DisputeStatus.LOST if lost else DisputeStatus.WON)
+        chosen.page.provider.decide_dispute(payment, DisputeStatus.LOST if lost else DisputeStatus.WON)
         await chosen.page.disputed(payment)
         chosen.disputed, chosen.judged = False, True
         if lost:
@@ -179,8 +179,10 @@ class World:
         self.names += 1
         async with self.service.db.write() as tx:
             donation = uuid_of(self.service, "donation", chosen.id)
-            begun = await refunds.begin(tx, EVERYONE, donation, minor, Rules(), started_by=BY, note="asked by mail")
-            await refunds.sent_by_hand(tx, begun.id, f"{chosen.id} {self.names}", "sent", BY)
+            begun = await refunds.begin_refund(
+                tx, ALL_PARTNERS, donation, minor, DisbursementRules(), started_by=BY, note="asked by mail"
+            )
+            await refunds.record_manual_refund(tx, begun.id, f"{chosen.id} {self.names}", "sent", BY)
         chosen.refunded += minor
 
     async def reassign(self) -> None:
@@ -207,13 +209,13 @@ class World:
         claim = self.chance.choice(claims)
         async with self.service.db.write() as tx:
             if claim.status == "drafted" and self.chance.random() < 0.8:
-                await claiming.submit(tx, claim.id, "CH-1", by=BY)
+                await claiming.mark_submitted(tx, claim.id, "CH-1", by=BY)
             elif claim.status == "drafted":
-                await claiming.withdraw(tx, claim.id, "anew", by=BY)
+                await claiming.withdraw_draft(tx, claim.id, "anew", by=BY)
             elif self.chance.random() < 0.7:
-                await claiming.pay(tx, claim.id, None, note=None, by=BY)
+                await claiming.mark_paid(tx, claim.id, None, note=None, by=BY)
             else:
-                await claiming.reject(tx, claim.id, "anew", by=BY)
+                await claiming.mark_rejected(tx, claim.id, "anew", by=BY)
 
     async def pass_time(self) -> None:
         """Some days pass."""
@@ -243,10 +245,10 @@ class World:
         await chosen()
         self.service.clock.advance(seconds=1)
 
-    async def claims(self) -> list[Claim]:
+    async def claims(self) -> list[GiftAidClaim]:
         """Those of the charities."""
         async with self.service.db.read() as tx:
-            return [one for of in self.causes[:2] for one in await claiming.newest(tx, of.id, 1000)]
+            return [one for of in self.causes[:2] for one in await claiming.newest_claims(tx, of.id, 1000)]
 
     async def settle(self) -> None:
         """Banks decide, all that is under way is paid, all that can be claimed is claimed, until nothing is left."""
@@ -257,21 +259,21 @@ class World:
         for claim in await self.claims():
             async with self.service.db.write() as tx:
                 if claim.status == "drafted":
-                    await claiming.withdraw(tx, claim.id, "anew", by=BY)
+                    await claiming.withdraw_draft(tx, claim.id, "anew", by=BY)
                 elif claim.status == "submitted":
-                    await claiming.pay(tx, claim.id, None, note=None, by=BY)
+                    await claiming.mark_paid(tx, claim.id, None, note=None, by=BY)
         for of in self.causes[:2]:
             while (drafted := await of.draft()).claim is not None:
                 async with self.service.db.write() as tx:
-                    await claiming.submit(tx, drafted.claim.id, "CH-2", by=BY)
-                    await claiming.pay(tx, drafted.claim.id, None, note=None, by=BY)
+                    await claiming.mark_submitted(tx, drafted.claim.id, "CH-2", by=BY)
+                    await claiming.mark_paid(tx, drafted.claim.id, None, note=None, by=BY)
 
     async def position(self, of: Cause) -> tuple[int, int]:
         """What HMRC has paid a charity for, less what was taken off; and what is still to be taken off."""
         async with self.service.db.read() as tx:
-            claims = [one for one in await claiming.newest(tx, of.id, 1000) if one.status == "paid"]
+            claims = [one for one in await claiming.newest_claims(tx, of.id, 1000) if one.status == "paid"]
             paid: set[UUID] = {one.id for one in claims}
-            left = [one for one in await claiming.adjustments(tx, of.id, 1000) if one.claim_id in paid]
+            left = [one for one in await claiming.newest_adjustments(tx, of.id, 1000) if one.claim_id in paid]
         return sum(one.minor - one.deducted_minor for one in claims), sum(one.left_minor for one in left)
 
     async def expect(self) -> None:

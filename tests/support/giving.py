@@ -9,16 +9,16 @@ import httpx
 from starlette.routing import Router
 
 from almoner.giving.accounting.disputes import flows as disputes
-from almoner.giving.accounting.disputes.flows import DisputeWork
+from almoner.giving.accounting.disputes.flows import DisputeContext
 from almoner.giving.accounting.refunds import flows as refunds
-from almoner.giving.accounting.refunds.flows import RefundWork
+from almoner.giving.accounting.refunds.flows import RefundContext
 from almoner.giving.accounting.refunds.ports import RefundStatusReader
 from almoner.giving.checkout.donations import flows
 from almoner.giving.checkout.donations import service as donations
-from almoner.giving.checkout.donations.domain import Gift, SessionDonation
-from almoner.giving.checkout.donations.flows import PaymentWork
-from almoner.giving.checkout.donations.pages import callback_routes
-from almoner.giving.disbursing.disbursements.domain import Rules
+from almoner.giving.checkout.donations.domain import DonationDetails, SessionDonation
+from almoner.giving.checkout.donations.flows import PaymentContext
+from almoner.giving.checkout.donations.pages import webhook_routes
+from almoner.giving.disbursing.disbursements.domain import DisbursementRules
 from almoner.kit.money import Money
 from almoner.platform.http.edge import Edge
 from tests.support import factories
@@ -27,10 +27,10 @@ from tests.support.fake_provider import FakeProvider, notice
 from tests.support.service import Service
 
 
-def gift(amount: int = 2500, currency: str = "USD", **changed: Any) -> Gift:
+def gift(amount: int = 2500, currency: str = "USD", **changed: Any) -> DonationDetails:
     """What a donor gives."""
     donor = {"first_name": "Ada", "last_name": "Byron", "email": "ada@example.org", **changed}
-    return Gift(Money(amount, currency), consented=donor.pop("consented", True), anonymous=False, **donor)
+    return DonationDetails(Money(amount, currency), consented=donor.pop("consented", True), anonymous=False, **donor)
 
 
 @dataclass(slots=True)
@@ -44,22 +44,24 @@ class Giving:
     provider: FakeProvider = field(default_factory=FakeProvider)
 
     @property
-    def work(self) -> PaymentWork:
+    def work(self) -> PaymentContext:
         """What the flows work with."""
-        return PaymentWork(self.service.db, self.provider)
+        return PaymentContext(self.service.db, self.provider)
 
     async def disputed(self, payment: str) -> None:
         """Act on a notice about disputes."""
-        await disputes.handle_provider_webhook(DisputeWork(self.service.db, self.provider, Rules()), payment)
+        await disputes.handle_provider_webhook(
+            DisputeContext(self.service.db, self.provider, DisbursementRules()), payment
+        )
 
     async def refunded(self, payment: str, refund: str) -> None:
         """Act on a notice about a refund."""
         looks = cast("RefundStatusReader", self.provider)  # the provider in memory tells of none
-        await refunds.handle_provider_webhook(RefundWork(self.service.db, looks), payment, refund)
+        await refunds.handle_provider_webhook(RefundContext(self.service.db, looks), payment, refund)
 
-    async def begin(self, chosen: Gift | None = None) -> SessionDonation:
+    async def begin(self, chosen: DonationDetails | None = None) -> SessionDonation:
         """The donor goes on to pay."""
-        return await flows.begin_payment(self.work, self.session_id, chosen or gift())
+        return await flows.start_payment(self.work, self.session_id, chosen or gift())
 
     async def come_back(self) -> SessionDonation:
         """The browser returns from the provider."""
@@ -67,13 +69,13 @@ class Giving:
 
     async def notify(self, payment: str, kind: str = "payment.succeeded", **told: Any) -> httpx.Response:
         """The provider sends a notice."""
-        body, headers = notice(payment, kind, at=told.pop("at", self.service.clock.wall()), **told)
+        body, headers = notice(payment, kind, at=told.pop("at", self.service.clock.real_now()), **told)
         return await self.post(body, headers)
 
     async def post(self, body: bytes, headers: dict[str, str], *, to: str = "fake") -> httpx.Response:
         """Anything sent to the address of the provider's notices."""
         edge = Edge(
-            Router(callback_routes(self.work, self.disputed, self.refunded)),
+            Router(webhook_routes(self.work, self.disputed, self.refunded)),
             self.service.services.telemetry,
             self.service.clock,
             https_only=False,

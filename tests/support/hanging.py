@@ -10,7 +10,7 @@ from typing import Final, TextIO
 
 import asyncpg
 
-from almoner.platform.database.postgres import Server
+from almoner.platform.database.postgres import PostgresServer
 
 TOLD_AFTER_SECONDS: Final = 270.0
 """Somewhat before ``timeout`` in pyproject.toml ends the test."""
@@ -20,7 +20,7 @@ _ASKED: Final = """
     from pg_stat_activity where backend_type = 'client backend' and pid <> pg_backend_pid() order by query_start
 """
 
-servers: Final[list[Server]] = []
+servers: Final[list[PostgresServer]] = []
 """The servers that tests have started."""
 
 
@@ -48,7 +48,7 @@ def tell(name: str, out: TextIO) -> None:
     out.flush()
 
 
-async def _activity(server: Server) -> list[str]:
+async def _activity(server: PostgresServer) -> list[str]:
     try:
         connection = await asyncpg.connect(server.superuser_url(), timeout=5)
         try:

@@ -123,7 +123,7 @@ class HostileProvider:
         challenge = _text(sha256(form["code_verifier"].encode()).digest())
         if asked is None or asked.query["code_challenge"] != challenge:
             return JSONResponse({"error": "invalid_grant"}, 400)
-        now = int(self.clock.wall().timestamp())
+        now = int(self.clock.real_now().timestamp())
         claims = {
             "iss": self.url,
             "aud": CLIENT,

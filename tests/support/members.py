@@ -4,8 +4,8 @@ import html
 import re
 from uuid import uuid4
 
-from almoner.access.accounts.domain import place_of_members
-from almoner.access.people.domain import MemberRole, Person, members_of
+from almoner.access.accounts.domain import member_portal
+from almoner.access.people.domain import MemberRole, Person, member_realm
 from almoner.access.sign_ins import service as sign_ins
 from almoner.access.sign_ins.domain import Browser as Device
 from tests.support import people
@@ -19,7 +19,7 @@ async def member(service: Service, tenant: Tenant, *roles: MemberRole, name: str
     """A new member with an authenticator app, as owners must have."""
     name = name or f"member-{uuid4()}"
     email = f"{name}@example.org"
-    made = await people.person(service, members_of(tenant.partner), name, *roles, password=None, email=email)
+    made = await people.person(service, member_realm(tenant.partner), name, *roles, password=None, email=email)
     await people.authenticator(service, made)
     return made
 
@@ -37,8 +37,8 @@ class Desk(Browser):
         """Sign the member in, who has just proved who they are."""
         async with self.service.db.write() as tx:
             entered = await sign_ins.begin(tx, person, "password_totp", Device(ADDRESS))
-        place = place_of_members(person.realm, self.service.db.deployment.ids.text("partner", person.realm.id), "")
-        self.cookies[place.cookie] = entered.secret
+        place = member_portal(person.realm, self.service.db.deployment.ids.text("partner", person.realm.id), "")
+        self.cookies[place.session_cookie] = entered.secret
 
     async def wait(self) -> None:
         """Let it be a while since the member proved who they are."""

@@ -27,25 +27,25 @@ from almoner.giving.checkout.donation_requests.domain import RequestRefused
 from almoner.giving.checkout.donations import flows as paying
 from almoner.giving.checkout.donations import jobs as donation_jobs
 from almoner.giving.checkout.donations.domain import CannotAcceptDonations, InvalidState, WrongTargetCurrency
-from almoner.giving.checkout.donations.flows import PaymentWork
+from almoner.giving.checkout.donations.flows import PaymentContext
 from almoner.giving.checkout.payments.domain import ProviderPayment, ProviderStatus, ProviderUnavailable
 from almoner.giving.checkout.sessions import jobs as session_jobs
 from almoner.giving.checkout.sessions.domain import SessionCompleted, SessionExpired
 from almoner.giving.disbursing.disbursements import flows as payouts
 from almoner.giving.disbursing.disbursements import jobs as payout_jobs
 from almoner.giving.disbursing.disbursements import service as holding
-from almoner.giving.disbursing.disbursements.domain import PayoutRefused, Rules
+from almoner.giving.disbursing.disbursements.domain import DisbursementRefused, DisbursementRules
 from almoner.giving.disbursing.payee_bank_accounts import service as payees
 from almoner.giving.disbursing.verifications import jobs as verification_jobs
 from almoner.giving.gift_aid.claims import jobs as claim_jobs
-from almoner.job_registry import Screened
+from almoner.job_registry import WatchlistScreening
 from almoner.kit.errors import IncorrectParams
 from almoner.kit.money import Money
 from almoner.platform.database import transactions as databases
-from almoner.platform.database.transactions import EVERYONE
-from almoner.platform.jobs.background import Background
-from almoner.platform.jobs.background_tasks import Duties
-from almoner.platform.jobs.leases import StillRunning
+from almoner.platform.database.transactions import ALL_PARTNERS
+from almoner.platform.jobs.background import BackgroundWorker
+from almoner.platform.jobs.background_tasks import BackgroundTasks
+from almoner.platform.jobs.leases import CallInProgress
 from almoner.screening.screenings.service import Screener
 from tests.support import factories
 from tests.support import giving as support
@@ -60,11 +60,11 @@ from tests.support.money_world_direct import CURRENCY, Directly
 from tests.support.money_world_transfers import Moved, Transferring
 from tests.support.service import Service
 
-RULES = Rules()
+RULES = DisbursementRules()
 FEE = 30
 """Of every payment, in minor units; the provider charges nothing for refunds."""
 _REFUSED = (
-    SessionExpired, SessionCompleted, InvalidState, ProviderUnavailable, StillRunning, PayoutRefused,
+    SessionExpired, SessionCompleted, InvalidState, ProviderUnavailable, CallInProgress, DisbursementRefused,
     CannotAcceptDonations, WrongTargetCurrency, IncorrectParams, ReportRefused, ImportInterrupted, RequestRefused,
     RefundNotPossible,
 )  # fmt: skip
@@ -95,22 +95,22 @@ class World(Directly, Back, Claiming, Transferring):
     first: list[Callable[[], Awaitable[object]]] = field(default_factory=list)
 
     @property
-    def work(self) -> PaymentWork:
+    def work(self) -> PaymentContext:
         """What the flows work with."""
-        return PaymentWork(self.db, self.provider)
+        return PaymentContext(self.db, self.provider)
 
     @property
-    def background(self) -> Background:
+    def background(self) -> BackgroundWorker:
         """Jobs, sweeps and reactions of everything that moves money."""
         handlers = {
             **donation_jobs.handlers(self.provider),
             **suspense_jobs.handlers(self.provider),
             **payout_jobs.handlers(RULES, self.service.services.telemetry),
-            **verification_jobs.handlers(Screened(Screener()), payees.known),
+            **verification_jobs.handlers(WatchlistScreening(Screener()), payees.first_approved_account),
             **asking_jobs.handlers,
             **refund_jobs.handlers(self.provider),
             **dispute_jobs.handlers(self.provider, RULES),
-            **dispute_jobs.recovering(RULES),
+            **dispute_jobs.recovery_handlers(RULES),
             **reassignment_jobs.handlers(RULES),
             **claim_jobs.handlers,
         }
@@ -125,8 +125,8 @@ class World(Directly, Back, Claiming, Transferring):
             *payout_jobs.schedules(sandbox=True),
         )
         reactions = (*payout_jobs.reactions, *dispute_jobs.reactions, *claim_jobs.reactions)
-        duties = Duties(handlers, reactions, schedules)
-        return Background(self.db, duties, self.service.services.telemetry)
+        duties = BackgroundTasks(handlers, reactions, schedules)
+        return BackgroundWorker(self.db, duties, self.service.services.telemetry)
 
     async def happen(self) -> None:
         """One thing that somebody may do, or time; what the service refuses is refused."""
@@ -160,7 +160,7 @@ class World(Directly, Back, Claiming, Transferring):
     async def begin(self) -> None:
         """A donor chooses an amount, or another one."""
         chosen = gift(self.chance.choice((2500, 2500, 4000)), CURRENCY)
-        await paying.begin_payment(self.work, self._some().session_id, chosen)
+        await paying.start_payment(self.work, self._some().session_id, chosen)
 
     async def come_back(self) -> None:
         """A browser returns from the provider."""
@@ -172,12 +172,12 @@ class World(Directly, Back, Claiming, Transferring):
             asked = payment.money
             odd = [Money(asked.minor - 1, CURRENCY), Money(asked.minor + 1, CURRENCY), Money(asked.minor, "EUR")]
             paid = self.chance.choice([asked] * 9 + odd)
-            self.provider.pay(payment.id, money=paid)
+            self.provider.pay_with_card(payment.id, money=paid)
 
     async def pay_late(self) -> None:
         """Money comes for an attempt that had ended."""
         if payment := self._payment(ProviderStatus.CANCELLED, ProviderStatus.FAILED):
-            self.provider.pay(payment.id)
+            self.provider.pay_with_card(payment.id)
 
     async def decline(self) -> None:
         """A card is declined for good."""
@@ -198,9 +198,9 @@ class World(Directly, Back, Claiming, Transferring):
             await self._tell(payment.id, self.chance.randint(1, 10))
 
     async def _tell(self, payment: str, times: int) -> None:
-        told = notice(payment, at=self.service.clock.wall())
-        event = self.provider.read_notice(
-            {name.lower(): value for name, value in told[1].items()}, told[0], self.service.clock.wall()
+        told = notice(payment, at=self.service.clock.real_now())
+        event = self.provider.parse_webhook(
+            {name.lower(): value for name, value in told[1].items()}, told[0], self.service.clock.real_now()
         )
         for _ in range(times):
             await paying.handle_provider_webhook(self.work, event)
@@ -218,7 +218,7 @@ class World(Directly, Back, Claiming, Transferring):
     async def drain(self) -> None:
         """Workers take over what dead ones left, and do what is due."""
         background = self.background
-        await background.runner.care()
+        await background.runner.maintain_leases()
         await background.drain()
 
     async def report(self) -> None:
@@ -249,7 +249,7 @@ class World(Directly, Back, Claiming, Transferring):
 
     async def pay_out(self) -> None:
         """An officer runs the payouts."""
-        await payouts.run(self.db, RULES)
+        await payouts.run_disbursements(self.db, RULES)
 
     async def bank_returns(self) -> None:
         """A bank sends a payout back."""
@@ -261,7 +261,9 @@ class World(Directly, Back, Claiming, Transferring):
 
     async def _release(self, organisation_id: UUID) -> None:
         async with self.db.write() as tx:
-            await holding.release(tx, EVERYONE, organisation_id, note="by mail", decided_by="officer", rules=RULES)
+            await holding.release_holds(
+                tx, ALL_PARTNERS, organisation_id, note="by mail", decided_by="officer", rules=RULES
+            )
 
     async def reassign(self) -> None:
         """An officer gives a gift to another nonprofit."""
@@ -271,7 +273,7 @@ class World(Directly, Back, Claiming, Transferring):
             async with self.db.write() as tx:
                 await reassignments.reassign(
                     tx,
-                    EVERYONE,
+                    ALL_PARTNERS,
                     self.chance.choice(found),
                     target,
                     ground="merged",

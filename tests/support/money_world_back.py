@@ -6,19 +6,19 @@ from typing import Any, NamedTuple
 from uuid import UUID
 
 from almoner.giving.accounting.disputes import flows as disputing
-from almoner.giving.accounting.disputes.flows import DisputeWork
+from almoner.giving.accounting.disputes.flows import DisputeContext
 from almoner.giving.accounting.refunds import service as refunding
 from almoner.giving.accounting.suspense import service as suspense
-from almoner.giving.checkout.payments.domain import BANK, DisputeStatus, ProviderPayment, ProviderStatus
-from almoner.giving.disbursing.disbursements.domain import Rules
-from almoner.platform.database.transactions import EVERYONE, Database
+from almoner.giving.checkout.payments.domain import BANK_TRANSFER, DisputeStatus, ProviderPayment, ProviderStatus
+from almoner.giving.disbursing.disbursements.domain import DisbursementRules
+from almoner.platform.database.transactions import ALL_PARTNERS, Database
 from tests.support.fake_provider import FakeProvider
 from tests.support.money_world_direct import CURRENCY
 from tests.support.service import Service
 
 DISPUTE_FEE = 15
 """Of every dispute, in minor units; nothing of it is ever given back."""
-RULES = Rules()
+RULES = DisbursementRules()
 PROVIDER = "fake"
 
 
@@ -51,7 +51,7 @@ class Back:
         if found := await self.ids("select id from donation where status in ('RECEIVED_PAYMENT', 'DISBURSED')"):
             minor = self.chance.choice((None, 1, 300, 2480, 2500))
             async with self.db.write() as tx:
-                await refunding.begin(tx, EVERYONE, self.chance.choice(found), minor, RULES)
+                await refunding.begin_refund(tx, ALL_PARTNERS, self.chance.choice(found), minor, RULES)
 
     async def end_by_hand(self) -> None:
         """An officer sends a direct gift back by bank, or knows that it will not be sent; and notes it."""
@@ -65,9 +65,9 @@ class Back:
         sent = self.by_bank.setdefault(refund_id, minor if self.chance.random() < 0.7 else 0)
         async with self.db.write() as tx:
             if sent:
-                await refunding.sent_by_hand(tx, refund_id, f"bank {refund_id}", "by bank", "officer")
+                await refunding.record_manual_refund(tx, refund_id, f"bank {refund_id}", "by bank", "officer")
             else:
-                await refunding.refuse(tx, refund_id, "no account", "officer")
+                await refunding.mark_refused(tx, refund_id, "no account", "officer")
 
     async def provider_stumbles(self) -> None:
         """The provider's next answer is lost after it did what was asked, or it does nothing."""
@@ -86,7 +86,7 @@ class Back:
             left = self._left(payment)
             if left and payment.id not in self.provider.disputed:  # by another meanwhile
                 minor = self.chance.randint(1, left) if part else left
-                self.provider.dispute(payment.id, self.service.clock.now(), minor)
+                self.provider.open_dispute(payment.id, self.service.clock.now(), minor)
 
     async def _pays_a_gift(self, payment: str) -> bool:
         async with self.db.read() as tx:
@@ -104,7 +104,7 @@ class Back:
         """A donor's bank decides over a dispute."""
         if found := self._open_disputes():
             outcome = self.chance.choice((DisputeStatus.WON, DisputeStatus.LOST))
-            self.provider.decide(self.chance.choice(found), outcome)
+            self.provider.decide_dispute(self.chance.choice(found), outcome)
 
     def _open_disputes(self) -> list[str]:
         return [of for of, (one, *_) in self.provider.disputed.items() if one.status is DisputeStatus.OPEN]
@@ -117,7 +117,7 @@ class Back:
     async def _tell_of_dispute(self, payment: str, times: int) -> None:
         for _ in range(times):
             await self._tell(payment, 1)
-            await disputing.handle_provider_webhook(DisputeWork(self.db, self.provider, RULES), payment)
+            await disputing.handle_provider_webhook(DisputeContext(self.db, self.provider, RULES), payment)
 
     async def _tell(self, payment: str, times: int) -> None:
         raise NotImplementedError
@@ -145,16 +145,16 @@ class Back:
     async def settle_what_goes_back(self) -> None:
         """Banks decide, officers end what waits for them, and the provider tells of every dispute."""
         for payment in self._open_disputes():
-            self.provider.decide(payment, self.chance.choice((DisputeStatus.WON, DisputeStatus.LOST)))
+            self.provider.decide_dispute(payment, self.chance.choice((DisputeStatus.WON, DisputeStatus.LOST)))
         for payment in self.provider.disputed:
             await self._tell_of_dispute(payment, 2)
         for refund_id in await self.ids("select id from refund where status = 'pending' and payment_id is null"):
             await self._end_by_hand(refund_id)
         for held_id in await self.ids(
-            f"select id from unallocated_payment where status = 'refunding' and provider <> '{BANK}'"
+            f"select id from unallocated_payment where status = 'refunding' and provider <> '{BANK_TRANSFER}'"
         ):
             async with self.db.write() as tx:
-                await suspense.refund(tx, held_id, "the dispute was won", "officer")
+                await suspense.begin_refund(tx, held_id, "the dispute was won", "officer")
 
     async def expect_back(self, balances: Counter[str], posted: Counter[str], held: set[str]) -> None:
         """What went back of all payments; what each gift bears of it is ``withdrawn``."""
@@ -214,7 +214,7 @@ class Back:
                 for row in await tx.fetch("select * from dispute where disbursed and recovered_minor is null")
             }
             by_bank = await tx.fetch(
-                "select id, donation_id from refund where payment_id is null or provider = $1", BANK
+                "select id, donation_id from refund where payment_id is null or provider = $1", BANK_TRANSFER
             )
         for payment, made in self.provider.refunds.values():
             if payment in of:

@@ -8,7 +8,7 @@ from uuid import UUID
 from almoner.giving.accounting.reassignments import jobs as following
 from almoner.giving.accounting.reassignments import service as reassignments
 from almoner.giving.gift_aid.claims import service as claiming
-from almoner.giving.gift_aid.claims.domain import TAX_YEAR, Claim, ClaimRefused
+from almoner.giving.gift_aid.claims.domain import TAX_YEAR, GiftAidClaim, ClaimRefused
 from almoner.giving.gift_aid.declarations.domain import GiftAidRefused
 from almoner.platform.database.transactions import Database
 from tests.support.client import Client
@@ -57,11 +57,11 @@ class Claiming:
             async with self.db.write() as tx:
                 drafted = (await claiming.get(tx, claim_id)).status == "drafted"
                 if self.chance.random() < 0.2:
-                    await (claiming.withdraw if drafted else claiming.reject)(tx, claim_id, "anew", by=BY)
+                    await (claiming.withdraw_draft if drafted else claiming.mark_rejected)(tx, claim_id, "anew", by=BY)
                 elif drafted:
-                    await claiming.submit(tx, claim_id, "CH-1", by=BY)
+                    await claiming.mark_submitted(tx, claim_id, "CH-1", by=BY)
                 else:
-                    await claiming.pay(tx, claim_id, None, note=None, by=BY)
+                    await claiming.mark_paid(tx, claim_id, None, note=None, by=BY)
 
     async def merge(self) -> None:
         """A register says that the last nonprofit went over into the first, or that it did not; or nothing of it."""
@@ -69,13 +69,13 @@ class Claiming:
         if chance < 0.3:
             await self._merge(gone=chance < 0.2)
         async with self.db.write() as tx:
-            await following.on_change(tx, [])
+            await following.on_register_changed(tx, [])
 
     async def follow_merged(self) -> None:
         """At last it did."""
         await self._merge(gone=True)
         async with self.db.write() as tx:
-            await following.on_change(tx, [])
+            await following.on_register_changed(tx, [])
 
     async def _merge(self, *, gone: bool) -> None:
         async with self.db.write() as tx:
@@ -94,23 +94,29 @@ class Claiming:
         """All that is under way is paid, and all that can be claimed is claimed."""
         for claim_id in await self.ids("select id from gift_aid_claim where status = 'drafted'"):
             async with self.db.write() as tx:
-                await claiming.withdraw(tx, claim_id, "anew", by=BY)
+                await claiming.withdraw_draft(tx, claim_id, "anew", by=BY)
         for claim_id in await self.ids("select id from gift_aid_claim where status = 'submitted'"):
             async with self.db.write() as tx:
-                await claiming.pay(tx, claim_id, None, note=None, by=BY)
+                await claiming.mark_paid(tx, claim_id, None, note=None, by=BY)
         for name in self.nonprofits:
             while (drafted := await self._draft(self._uuid(name))) is not None:
                 async with self.db.write() as tx:
-                    await claiming.submit(tx, drafted.id, "CH-2", by=BY)
-                    await claiming.pay(tx, drafted.id, None, note=None, by=BY)
+                    await claiming.mark_submitted(tx, drafted.id, "CH-2", by=BY)
+                    await claiming.mark_paid(tx, drafted.id, None, note=None, by=BY)
 
     async def expect_claims(self, donations: list[dict[str, Any]]) -> None:
         """HMRC has paid for what is left of gifts that bear a declaration, to the penny; no gift was left behind."""
         async with self.db.read() as tx:
             for name in self.nonprofits:
-                claims = [one for one in await claiming.newest(tx, self._uuid(name), 10_000) if one.status == "paid"]
+                claims = [
+                    one for one in await claiming.newest_claims(tx, self._uuid(name), 10_000) if one.status == "paid"
+                ]
                 paid = {one.id for one in claims}
-                left = [one for one in await claiming.adjustments(tx, self._uuid(name), 10_000) if one.claim_id in paid]
+                left = [
+                    one
+                    for one in await claiming.newest_adjustments(tx, self._uuid(name), 10_000)
+                    if one.claim_id in paid
+                ]
                 standing = [
                     one["amount"] - (one["refundedAmount"] or 0)
                     for one in donations
@@ -119,12 +125,12 @@ class Claiming:
                 ]
                 got = sum(one.minor - one.deducted_minor for one in claims) - sum(one.left_minor for one in left)
                 assert got == sum(standing), name
-            assert await reassignments.left_behind(tx, None, 10) == []
+            assert await reassignments.donations_of_merged(tx, None, 10) == []
 
-    async def _draft(self, of: UUID) -> Claim | None:
+    async def _draft(self, of: UUID) -> GiftAidClaim | None:
         together = self.chance.random() < 0.5
         async with self.db.write() as tx:
-            return (await claiming.draft(tx, of, tx.now, year=TAX_YEAR, together=together, by=BY)).claim
+            return (await claiming.draft_claim(tx, of, tx.now, year=TAX_YEAR, together=together, by=BY)).claim
 
     def _uuid(self, organisation: str) -> UUID:
         found = self.service.db.deployment.ids.parse("organisation", organisation)

@@ -6,12 +6,12 @@ from contextlib import suppress
 from typing import Any
 from uuid import UUID
 
-from almoner.giving.accounting.ledger.domain import PARTNERS
+from almoner.giving.accounting.ledger.domain import PARTNER_TRANSFERS
 from almoner.giving.checkout.donation_requests import flows as asking
 from almoner.giving.checkout.donation_requests import service as asked
-from almoner.giving.checkout.donation_requests.domain import RequestPayment, RequestRefused, Unasked
+from almoner.giving.checkout.donation_requests.domain import RequestPayment, RequestRefused, UninvoicedGroup
 from almoner.kit.money import Money
-from almoner.platform.database.transactions import EVERYONE, Database, Tx
+from almoner.platform.database.transactions import ALL_PARTNERS, Database, Tx
 from tests.support.client import Client
 from tests.support.service import Service
 
@@ -49,7 +49,7 @@ class Directly:
     async def ask(self) -> None:
         """The partner is asked for its direct donations."""
         if found := await self.ids("select partner_id as id from donation where status = 'ACTIVE' limit 1"):
-            await asking.invoice_partner(self.db, Unasked(found[0], CURRENCY), now_asked=True)
+            await asking.invoice_partner(self.db, UninvoicedGroup(found[0], CURRENCY), now_asked=True)
 
     async def partner_pays(self) -> None:
         """The partner transfers some of what it is asked for, or more, or other money; an officer notes it."""
@@ -62,19 +62,19 @@ class Directly:
     async def note_transfer(self, reference: str) -> None:
         of, money = self.transfers[reference]
         with suppress(RequestRefused):  # noted before
-            await asking.receive(self.db, EVERYONE, of, money, reference, recorded_by="officer")
+            await asking.receive_payment(self.db, ALL_PARTNERS, of, money, reference, recorded_by="officer")
 
     async def return_over(self) -> None:
         """An officer sends back what was more than asked for."""
         if found := await self.ids("select id from request_payment where status = 'held' order by id"):
             async with self.db.write() as tx:
-                await asked.return_over(tx, self.chance.choice(found), note="by mail", decided_by="officer")
+                await asked.return_overpayment(tx, self.chance.choice(found), note="by mail", decided_by="officer")
 
     async def apply_over(self) -> None:
         """An officer has what was more than asked for pay another request, or tries to."""
         held = await self.ids("select id from request_payment where status = 'held' order by id")
         if held and (requests := await self.ids("select id from donation_request where status <> 'PAID' order by id")):
-            await asking.apply_over(
+            await asking.apply_overpayment(
                 self.db,
                 self.chance.choice(held),
                 self.chance.choice(requests),
@@ -93,14 +93,14 @@ class Directly:
             taken[self.service.db.deployment.ids.text("donationrequest", of)] += (
                 money.minor if money.currency == CURRENCY else 0
             )
-            balances[f"suspense:{money.currency}:{PARTNERS}"] += money.minor
+            balances[f"suspense:{money.currency}:{PARTNER_TRANSFERS}"] += money.minor
         for of, minor in await self._applied():
             taken[self.service.db.deployment.ids.text("donationrequest", of)] += minor
             posted["overpayment_applied"] += 1
         for request in set(taken) | {one["donationRequestId"] for one in donations if one["donationRequestId"]}:
             inside = [one for one in donations[::-1] if one["donationRequestId"] == request]
             left = min(taken[request], sum(one["amount"] for one in inside))
-            balances[f"suspense:{CURRENCY}:{PARTNERS}"] -= left
+            balances[f"suspense:{CURRENCY}:{PARTNER_TRANSFERS}"] -= left
             for number, one in enumerate(inside):
                 if one["amount"] > left:
                     assert {late["status"] for late in inside[number:]} == {"REQUESTED_PAYMENT"}
@@ -116,7 +116,7 @@ class Directly:
                 if row["status"] == "returned":
                     posted["overpayment_returned"] += 1
                     balances[f"bank:{row['currency']}"] += row["overpaid_minor"]
-                    balances[f"suspense:{row['currency']}:{PARTNERS}"] -= row["overpaid_minor"]
+                    balances[f"suspense:{row['currency']}:{PARTNER_TRANSFERS}"] -= row["overpaid_minor"]
 
     async def _applied(self) -> list[tuple[UUID, int]]:
         """To which requests something over was applied, and how much there was, each once."""

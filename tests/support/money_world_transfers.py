@@ -11,15 +11,15 @@ from uuid import UUID
 from almoner.giving.accounting.refunds import service as refunding
 from almoner.giving.accounting.refunds.domain import RefundNotPossible
 from almoner.giving.accounting.suspense import service as suspense
-from almoner.giving.accounting.suspense.domain import NotDecidable
+from almoner.giving.accounting.suspense.domain import DecisionRefused
 from almoner.giving.banking.bank_statements import flows as bank
 from almoner.giving.banking.bank_statements import service as bank_lines
 from almoner.giving.banking.bank_statements.domain import Statement
-from almoner.giving.banking.bank_statements.flows import Looked
+from almoner.giving.banking.bank_statements.flows import ImportProgress
 from almoner.giving.checkout.bank_transfers import service as transfers
 from almoner.giving.checkout.donations import flows as paying
-from almoner.giving.checkout.donations.flows import PaymentWork
-from almoner.giving.checkout.payments.domain import BANK
+from almoner.giving.checkout.donations.flows import PaymentContext
+from almoner.giving.checkout.payments.domain import BANK_TRANSFER
 from almoner.platform.database.transactions import Database, Tx
 from tests.support import camt
 from tests.support.giving import Giving, gift
@@ -63,7 +63,7 @@ class Transferring:
     _statements = count()
 
     @property
-    def work(self) -> PaymentWork:
+    def work(self) -> PaymentContext:
         """What the flows work with."""
         raise NotImplementedError
 
@@ -76,14 +76,14 @@ class Transferring:
 
     async def choose_transfer(self) -> None:
         """A donor asks where to transfer an amount, or another one."""
-        await paying.begin_transfer(
+        await paying.start_transfer(
             self.work, self._some().session_id, gift(self.chance.choice((2500, 4000)), CURRENCY)
         )
 
     async def confirm_transfer(self) -> None:
         """A donor says that it was sent."""
         async with self.db.write() as tx:
-            await transfers.confirm(tx, self._some().session_id)
+            await transfers.confirm_sent(tx, self._some().session_id)
 
     async def transfer_arrives(self) -> None:
         """Our bank tells of money with a reference: in time or late, the first one or another, mostly of its amount."""
@@ -92,7 +92,7 @@ class Transferring:
                 "select provider_payment, amount_minor from payment "
                 "where provider = $1 and provider_payment like 'RF%' and position('/' in provider_payment) = 0 "
                 "order by id",
-                BANK,
+                BANK_TRANSFER,
             )
         if known:
             reference, asked = self.chance.choice(known)
@@ -107,17 +107,21 @@ class Transferring:
 
     async def accept_transfer(self) -> None:
         """An officer makes a gift of what is held, or tries to."""
-        if held := await self.ids(f"select id from unallocated_payment where provider = '{BANK}' and status = 'held'"):
-            with suppress(NotDecidable):
+        if held := await self.ids(
+            f"select id from unallocated_payment where provider = '{BANK_TRANSFER}' and status = 'held'"
+        ):
+            with suppress(DecisionRefused):
                 async with self.db.write() as tx:
-                    await transfers.accept(tx, self.chance.choice(held), "the donor called", BY)
+                    await transfers.apply_to_donation(tx, self.chance.choice(held), "the donor called", BY)
 
     async def send_back(self) -> None:
         """An officer decides that what is held goes back."""
-        if held := await self.ids(f"select id from unallocated_payment where provider = '{BANK}' and status = 'held'"):
-            with suppress(NotDecidable):
+        if held := await self.ids(
+            f"select id from unallocated_payment where provider = '{BANK_TRANSFER}' and status = 'held'"
+        ):
+            with suppress(DecisionRefused):
                 async with self.db.write() as tx:
-                    await suspense.refund(tx, self.chance.choice(held), "not ours", BY)
+                    await suspense.begin_refund(tx, self.chance.choice(held), "not ours", BY)
 
     async def transfer_leaves(self) -> None:
         """Our bank sends back what was decided, sometimes after an officer has noted that it did."""
@@ -127,16 +131,16 @@ class Transferring:
     async def _leave(self, owed: Back, *, noted: bool = False) -> None:
         content = self._booked(Moved(owed.reference, -owed.minor, owed.currency, f"OUT{len(self.moved)}"))
         if noted:
-            with suppress(NotDecidable, RefundNotPossible):  # a statement told of another one alike meanwhile
+            with suppress(DecisionRefused, RefundNotPossible):  # a statement told of another one alike meanwhile
                 await self._note(owed, list(self.moved)[-1])
         await self._state(content)
 
     async def _note(self, owed: Back, name: str) -> None:
         async with self.db.write() as tx:
             if owed.gift:
-                await refunding.sent_by_hand(tx, owed.id, name, "by bank", BY)
+                await refunding.record_manual_refund(tx, owed.id, name, "by bank", BY)
             else:
-                await suspense.refunded_by_hand(tx, owed.id, name, "by bank", BY)
+                await suspense.record_manual_refund(tx, owed.id, name, "by bank", BY)
 
     async def _going_back(self) -> list[Back]:
         """What was ever decided to go back."""
@@ -144,13 +148,13 @@ class Transferring:
             held = await tx.fetch(
                 "select id, split_part(provider_payment, '/', 1), amount_minor, currency, status = 'refunding', false "
                 "from unallocated_payment where provider = $1 and status in ('refunding', 'refunded')",
-                BANK,
+                BANK_TRANSFER,
             )
             gifts = await tx.fetch(
                 "select r.id, split_part(coalesce(h.provider_payment, p.provider_payment), '/', 1), r.amount_minor, "
                 "r.currency, r.status = 'pending', true from refund r join payment p on p.id = r.payment_id "
                 "left join unallocated_payment h on h.applied_payment_id = p.id where r.provider = $1",
-                BANK,
+                BANK_TRANSFER,
             )
         return sorted(Back(*row) for row in (*held, *gifts))
 
@@ -181,7 +185,7 @@ class Transferring:
         return self.stated[-1]
 
     async def _state(self, content: bytes) -> None:
-        await bank.import_file(self.db, content, None, by=BY, record=_unrecorded)
+        await bank.import_statements(self.db, content, None, by=BY, record=_unrecorded)
 
     async def settle_transfers(self) -> None:
         """Every statement is imported, officers send back what waits for it, and dismiss what is told twice."""
@@ -195,12 +199,12 @@ class Transferring:
             "select id from bank_statement_line where status = 'open' and reason = 'seen_before'"
         ):
             async with self.db.write() as tx:
-                await bank_lines.dismiss(tx, line_id, note="told before", by=BY)
+                await bank_lines.dismiss_line(tx, line_id, note="told before", by=BY)
 
     async def expect_transfers(self, balances: Counter[str], posted: Counter[str]) -> None:
         """Each movement once: it paid a gift, or was held and went back or became one; nothing of it waits."""
         async with self.db.read() as tx:
-            held = await tx.fetch("select reason, status from unallocated_payment where provider = $1", BANK)
+            held = await tx.fetch("select reason, status from unallocated_payment where provider = $1", BANK_TRANSFER)
             waiting = await tx.fetch(
                 "select remittance_information, amount_minor, reason from bank_statement_line where status = 'open'"
             )
@@ -227,5 +231,5 @@ class Transferring:
             balances[f"bank:{CURRENCY}"] -= one.minor if one.gift else 0  # ``expect_back`` has counted it
 
 
-async def _unrecorded(_tx: Tx, _statements: Sequence[Statement], _looked: Looked) -> None:
+async def _unrecorded(_tx: Tx, _statements: Sequence[Statement], _looked: ImportProgress) -> None:
     """Nobody keeps who did it."""

@@ -6,9 +6,9 @@ from uuid import UUID
 
 from almoner.giving.disbursing.disbursements import flows
 from almoner.giving.disbursing.disbursements import service as holding
-from almoner.giving.disbursing.disbursements.domain import Rules
-from almoner.giving.disbursing.disbursements.flows import Ran
-from almoner.platform.database.transactions import EVERYONE
+from almoner.giving.disbursing.disbursements.domain import DisbursementRules
+from almoner.giving.disbursing.disbursements.flows import RunResult
+from almoner.platform.database.transactions import ALL_PARTNERS
 from tests.support import factories
 from tests.support.client import Client, data
 from tests.support.service import Service
@@ -55,9 +55,9 @@ async def payouts(api: Client, **filters: Any) -> list[dict[str, Any]]:
     return found
 
 
-async def run(service: Service, rules: Rules | None = None) -> Ran:
+async def run(service: Service, rules: DisbursementRules | None = None) -> RunResult:
     """Payouts are run."""
-    return await flows.run(service.db, rules or Rules())
+    return await flows.run_disbursements(service.db, rules or DisbursementRules())
 
 
 async def came_back(service: Service, payout: dict[str, Any], reason: str = "account closed") -> None:
@@ -67,18 +67,20 @@ async def came_back(service: Service, payout: dict[str, Any], reason: str = "acc
 
 async def hold(service: Service, organisation: str) -> None:
     """An officer stops payouts to a nonprofit."""
-    await _decide(service, organisation, holding.hold)
+    await _decide(service, organisation, holding.hold_organisation)
 
 
 async def release(service: Service, organisation: str) -> None:
     """An officer lets a nonprofit be paid again."""
-    await _decide(service, organisation, holding.release)
+    await _decide(service, organisation, holding.release_holds)
 
 
 async def _decide(service: Service, organisation: str, decide: Callable[..., Awaitable[object]]) -> None:
     async with service.db.write() as tx:
         organisation_id = uuid_of(service, "organisation", organisation)
-        await decide(tx, EVERYONE, organisation_id, note="by telephone", decided_by="officer", rules=Rules())
+        await decide(
+            tx, ALL_PARTNERS, organisation_id, note="by telephone", decided_by="officer", rules=DisbursementRules()
+        )
 
 
 def uuid_of(service: Service, type_: str, text: str) -> UUID:

@@ -3,13 +3,13 @@
 import pyotp
 
 from almoner.access.credentials import hashing
-from almoner.access.credentials.service import authenticators, passwords, themself
+from almoner.access.credentials.service import authenticators, passwords, own_audit_context
 from almoner.access.people import service as people
-from almoner.access.people.domain import Person, Realm, Role, profile_of
+from almoner.access.people.domain import Person, Realm, Role, build_profile
 from tests.support.service import Service
 
 PASSWORD = "correct horse battery staple"
-LEAST_COST = hashing.Cost(passes=1, kibibytes=8)
+LEAST_COST = hashing.HashCost(passes=1, kibibytes=8)
 """Of a hash in a process of tests: those of the service take a thousand times as long, and prove no more."""
 
 
@@ -17,28 +17,28 @@ async def person(
     service: Service, realm: Realm, name: str, *roles: Role, password: str | None = PASSWORD, email: str | None = None
 ) -> Person:
     """Somebody new, who signs in with the password; without one, nothing opens to them yet."""
-    profile = profile_of(name, email=email or name, name=name.partition("@")[0].capitalize())
+    profile = build_profile(name, email=email or name, name=name.partition("@")[0].capitalize())
     async with service.db.write() as tx:
         made = await people.create(tx, realm, profile, roles)
     if password is not None:
-        hashed = await passwords.make(service.db.deployment.vault, made, password)
+        hashed = await passwords.hash_new_password(service.db.deployment.vault, made, password)
         async with service.db.write() as tx:
-            await passwords.set_new(tx, made, hashed, themself(tx, made, None))
+            await passwords.store_password(tx, made, hashed, own_audit_context(tx, made, None))
     return made
 
 
 async def authenticator(service: Service, somebody: Person) -> str:
     """Set up an authenticator app; its secret in base 32."""
     async with service.db.write() as tx:
-        set_up = await authenticators.begin(tx, somebody, "Almoner")
+        set_up = await authenticators.begin_setup(tx, somebody, "Almoner")
     secret = set_up.secret.replace(" ", "")
     async with service.db.write() as tx:
-        code = pyotp.TOTP(secret).at(tx.wall)
-        assert await authenticators.confirm(tx, somebody, code, themself(tx, somebody, None))
+        code = pyotp.TOTP(secret).at(tx.real_now)
+        assert await authenticators.confirm_setup(tx, somebody, code, own_audit_context(tx, somebody, None))
     return secret
 
 
 def code(service: Service, secret: str) -> str:
     """The code that the app shows next: a minute later, since a code is taken once."""
     service.clock.advance_wall(seconds=60)
-    return pyotp.TOTP(secret).at(service.clock.wall())
+    return pyotp.TOTP(secret).at(service.clock.real_now())

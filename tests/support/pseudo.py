@@ -7,7 +7,7 @@ from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any, Final
 
-from almoner.platform.pages.translations import LOCALE_FOLDER, Catalogues
+from almoner.platform.pages.translations import LOCALE_FOLDER, TranslationCatalogues
 
 _ACCENTED: Final = str.maketrans("aceinosuyzAEIOSU", "àçéîñöšüýžÀÉÎÖŠÜ")
 _MESSAGE: Final = re.compile(r"⟦([\w.]+)¦[^⟦⟧]*⟧")
@@ -17,11 +17,11 @@ DATA: Final = {"QQ", "Partner", "Almoner"}
 """A monogram, the name of a logo, and who made the page; other data stand in mark-up of their own."""
 
 
-def catalogues(folder: Path) -> Catalogues:
+def catalogues(folder: Path) -> TranslationCatalogues:
     """Catalogues whose English says ``⟦give.submit¦Çöñtîñüé tö päymeñt ẋẋẋ⟧``; written to the folder."""
     english = json.loads((LOCALE_FOLDER / "en.json").read_text("utf-8"))
     (folder / "en.json").write_text(json.dumps({key: _marked(key, said) for key, said in english.items()}), "utf-8")
-    return Catalogues(folder)
+    return TranslationCatalogues(folder)
 
 
 def _marked(key: str, message: Any) -> Any:

@@ -7,8 +7,8 @@ from almoner.giving.accounting.refunds import flows
 from almoner.giving.accounting.refunds import service as refunds
 from almoner.giving.accounting.refunds.domain import Refund
 from almoner.giving.checkout.payments.ports import PaymentProvider
-from almoner.giving.disbursing.disbursements.domain import Rules
-from almoner.platform.database.transactions import EVERYONE
+from almoner.giving.disbursing.disbursements.domain import DisbursementRules
+from almoner.platform.database.transactions import ALL_PARTNERS
 from tests.support.client import Client, data
 from tests.support.payouts import uuid_of
 from tests.support.service import Service
@@ -33,21 +33,23 @@ async def begun(service: Service, record: dict[str, Any], minor: int | None = No
     """An officer has a donation sent back; no provider is asked yet."""
     async with service.db.write() as tx:
         gift = uuid_of(service, "donation", record["id"])
-        return await refunds.begin(tx, EVERYONE, gift, minor, Rules(), started_by="officer", note="asked for by mail")
+        return await refunds.begin_refund(
+            tx, ALL_PARTNERS, gift, minor, DisbursementRules(), started_by="officer", note="asked for by mail"
+        )
 
 
 async def of(service: Service, record: dict[str, Any]) -> list[Refund]:
     """The refunds of a donation, oldest first."""
     async with service.db.read() as tx:
-        return await refunds.of_donation(tx, uuid_of(service, "donation", record["id"]))
+        return await refunds.refunds_of_donation(tx, uuid_of(service, "donation", record["id"]))
 
 
 async def send(service: Service, provider: PaymentProvider, refund_id: UUID) -> None:
     """The provider is asked for one."""
-    await flows.send(service.db, provider, refund_id)
+    await flows.send_refund(service.db, provider, refund_id)
 
 
 async def by_hand(service: Service, refund_id: UUID, called: str) -> Refund:
     """An officer has sent it."""
     async with service.db.write() as tx:
-        return await refunds.sent_by_hand(tx, refund_id, called, "sent by bank", "officer")
+        return await refunds.record_manual_refund(tx, refund_id, called, "sent by bank", "officer")

@@ -7,7 +7,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
 
-from almoner.nonprofits.registers.domain import BadRow, Entry, Link, Note, Unnumbered, Unread
+from almoner.nonprofits.registers.domain import (
+    RejectedRow,
+    RegisterEntry,
+    RegisterLink,
+    ReaderNote,
+    UnnumberedRow,
+    UnreadableValue,
+)
 from almoner.nonprofits.registers.ports import RegisterSource
 
 
@@ -36,20 +43,20 @@ def on_disk(path: Path) -> File:
 class Reading:
     """What a reader gave, by kind."""
 
-    entries: list[Entry]
-    links: list[Link]
-    bad: list[BadRow]
-    unnumbered: list[Unnumbered]
-    unread: list[Unread]
-    notes: list[Note]
+    entries: list[RegisterEntry]
+    links: list[RegisterLink]
+    bad: list[RejectedRow]
+    unnumbered: list[UnnumberedRow]
+    unread: list[UnreadableValue]
+    notes: list[ReaderNote]
 
     @property
-    def one(self) -> Entry:
+    def one(self) -> RegisterEntry:
         """The only entry."""
         (entry,) = self.entries
         return entry
 
-    def number(self, number: str) -> Entry:
+    def number(self, number: str) -> RegisterEntry:
         """The only entry of that number."""
         (entry,) = [entry for entry in self.entries if entry.number == number]
         return entry
@@ -59,12 +66,12 @@ def read(source: RegisterSource, *files: File | bytes | str | Path) -> Reading:
     """All rows of the files, read together."""
     reading = Reading([], [], [], [], [], [])
     kinds = {
-        Entry: reading.entries,
-        Link: reading.links,
-        BadRow: reading.bad,
-        Unnumbered: reading.unnumbered,
-        Unread: reading.unread,
-        Note: reading.notes,
+        RegisterEntry: reading.entries,
+        RegisterLink: reading.links,
+        RejectedRow: reading.bad,
+        UnnumberedRow: reading.unnumbered,
+        UnreadableValue: reading.unread,
+        ReaderNote: reading.notes,
     }
     for row in source.read([_file(file) for file in files]):
         kinds[type(row)].append(row)  # type: ignore[attr-defined]

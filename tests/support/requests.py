@@ -5,9 +5,9 @@ from uuid import UUID
 
 from almoner.giving.checkout.donation_requests import domain, flows
 from almoner.giving.checkout.donation_requests.domain import RequestPayment
-from almoner.giving.checkout.donation_requests.flows import Ran
+from almoner.giving.checkout.donation_requests.flows import RunResult
 from almoner.kit.money import Money
-from almoner.platform.database.transactions import EVERYONE, Tx
+from almoner.platform.database.transactions import ALL_PARTNERS, Tx
 from tests.support import factories
 from tests.support.client import Client, data
 from tests.support.payouts import simulate, uuid_of
@@ -37,9 +37,9 @@ async def donations_of(api: Client, request: dict[str, Any]) -> list[dict[str, A
     return found
 
 
-async def run(service: Service) -> Ran:
+async def run(service: Service) -> RunResult:
     """Partners are asked for the periods that are over."""
-    return await flows.run(service.db)
+    return await flows.run_invoicing(service.db)
 
 
 async def paid(
@@ -47,7 +47,9 @@ async def paid(
 ) -> RequestPayment:
     """A transfer is noted by an officer."""
     named = uuid_of(service, "donationrequest", request["id"])
-    return await flows.receive(service.db, EVERYONE, named, Money(minor, currency), reference, recorded_by="officer")
+    return await flows.receive_payment(
+        service.db, ALL_PARTNERS, named, Money(minor, currency), reference, recorded_by="officer"
+    )
 
 
 async def bundle(tx: Tx, partner_id: UUID) -> UUID:
@@ -62,7 +64,7 @@ async def bundle(tx: Tx, partner_id: UUID) -> UUID:
         """,
         made,
         partner_id,
-        domain.reference(made),
+        domain.reference_of(made),
         tx.now,
     )
     return made

@@ -9,9 +9,9 @@ from almoner.giving.disbursing.verifications import service as verifications
 from almoner.giving.disbursing.verifications import store
 from almoner.giving.disbursing.verifications.domain import REASON_OF_FAILED, Evidence
 from almoner.nonprofits.organisations import service as organisations
-from almoner.platform.database.transactions import EVERYONE, Everyone, Partner, Tx
+from almoner.platform.database.transactions import ALL_PARTNERS, AllPartners, Partner, Tx
 from almoner.validation.decisions.reviews import service as reviews
-from almoner.validation.decisions.reviews.domain import Decision, History, Shown, ShownStep, Subject
+from almoner.validation.decisions.reviews.domain import Decision, ReviewHistory, ReviewEvidence, EvidenceStep, Subject
 from almoner.validation.decisions.reviews.ports import ReviewHandler
 from tests.support import factories
 from tests.support.client import Client
@@ -28,28 +28,28 @@ class VerificationCase:
 
     reason_codes: Sequence[str] = tuple(sorted({*REASON_OF_FAILED.values(), "no_response"}))
 
-    async def hold(self, tx: Tx, subject_id: UUID) -> Subject | None:
+    async def lock(self, tx: Tx, subject_id: UUID) -> Subject | None:
         """Lock it."""
-        found = await store.lock(tx, EVERYONE, subject_id)
+        found = await store.lock(tx, ALL_PARTNERS, subject_id)
         return Subject(KIND, found.id, found.partner_id) if found else None
 
-    async def show(self, tx: Tx, subject_id: UUID) -> Shown:
+    async def load_evidence(self, tx: Tx, subject_id: UUID) -> ReviewEvidence:
         """Its organisation and its checks."""
-        found = await verifications.get(tx, EVERYONE, subject_id)
+        found = await verifications.get(tx, ALL_PARTNERS, subject_id)
         organisation = await organisations.get(tx, Partner(found.partner_id), found.organisation_id)
-        steps = [ShownStep(check, status) for check, status in found.checks.items()]
-        return Shown(organisation.name, [("status", found.status), ("metadata", str(found.metadata))], steps)
+        steps = [EvidenceStep(check, status) for check, status in found.checks.items()]
+        return ReviewEvidence(organisation.name, [("status", found.status), ("metadata", str(found.metadata))], steps)
 
-    async def accept(self, tx: Tx, scope: Partner | Everyone, subject_id: UUID, decision: Decision, /) -> None:
+    async def accept(self, tx: Tx, scope: Partner | AllPartners, subject_id: UUID, decision: Decision, /) -> None:
         """Approve."""
         approved = await verifications.approve(tx, scope, subject_id, Evidence(decision.by, decision.note))
-        await reviews.conclude(tx, Subject(KIND, subject_id, approved.partner_id), decision)
+        await reviews.record_decision(tx, Subject(KIND, subject_id, approved.partner_id), decision)
 
-    async def reject(self, tx: Tx, scope: Partner | Everyone, subject_id: UUID, decision: Decision, /) -> None:
+    async def reject(self, tx: Tx, scope: Partner | AllPartners, subject_id: UUID, decision: Decision, /) -> None:
         """Reject; the reasons of this case are those of the record."""
         evidence = Evidence(decision.by, decision.note)
         rejected = await verifications.reject(tx, scope, subject_id, decision.reason_code, evidence)  # type: ignore[arg-type]
-        await reviews.conclude(tx, Subject(KIND, subject_id, rejected.partner_id), decision)
+        await reviews.record_decision(tx, Subject(KIND, subject_id, rejected.partner_id), decision)
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +60,7 @@ class Waiting:
     case: ReviewHandler
     subject: Subject
 
-    async def look(self, by: Operator) -> reviews.Looked:
+    async def look(self, by: Operator) -> reviews.ReviewView:
         """As at the terminal."""
         async with self.service.db.write() as tx:
             return await reviews.claim_for_review(tx, self.case, self.subject.id, by.id)
@@ -83,12 +83,12 @@ class Waiting:
     async def ask(self, *reasons: str) -> None:
         """As its own slice does."""
         async with self.service.db.write() as tx:
-            await reviews.ask(tx, self.subject, reasons)
+            await reviews.request_review(tx, self.subject, reasons)
 
-    async def history(self) -> History:
+    async def history(self) -> ReviewHistory:
         """All that is known of it."""
         async with self.service.db.read() as tx:
-            return await reviews.of(tx, self.subject)
+            return await reviews.history_of(tx, self.subject)
 
 
 async def waiting(service: Service, api: Client, *reasons: str) -> Waiting:
@@ -98,7 +98,7 @@ async def waiting(service: Service, api: Client, *reasons: str) -> Waiting:
     assert found is not None
     case = VerificationCase()
     async with service.db.write() as tx:
-        subject = await case.hold(tx, found)
+        subject = await case.lock(tx, found)
         assert subject is not None
     one = Waiting(service, case, subject)
     await one.ask(*(reasons or REASONS))

@@ -31,4 +31,4 @@ async def scanned(service: Service, document: UUID, threat: str | None) -> None:
 async def again(service: Service, document: UUID, threat: str | None) -> None:
     """The scan ended once more."""
     async with service.db.write() as tx:
-        await documents.end_scan(tx, document, threat)
+        await documents.record_scan_result(tx, document, threat)

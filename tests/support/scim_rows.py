@@ -13,12 +13,12 @@ from almoner.kit.ids import Ids
 from almoner.platform.audit.log import Actor
 from almoner.platform.crypto import Vault
 from almoner.platform.database.transactions import Database, Partner, Tx, connect
-from almoner.platform.deployment import Deployment, Links
+from almoner.platform.deployment import Deployment, BaseUrls
 from almoner.scim.storage import PostgresStorage
 from tests.support.clock import TestClock
 from tests.support.database import TestDatabase
 
-LINKS = Links("http://api.test", "http://pages.test")
+LINKS = BaseUrls("http://api.test", "http://pages.test")
 ACTOR = Actor("key", "apikey_of_the_directory")
 PROVIDER = load_default_provider()
 TYPES = {str(one.name): one for one in PROVIDER.resource_types}

@@ -12,7 +12,7 @@ from pathlib import Path
 from urllib.parse import quote, urlencode
 
 from almoner.platform.database import postgres
-from almoner.platform.database.programs import Account, Programs
+from almoner.platform.database.programs import OsAccount, PostgresPrograms
 from tests.support import cluster as tests_cluster
 from tests.support.database import APP, OWNER, PASSWORD
 
@@ -64,13 +64,17 @@ def program(name: str) -> Path:
     """One of PostgreSQL's programs, where the account that runs servers can reach it."""
     home = tests_cluster.folder()
     home.mkdir(parents=True, exist_ok=True)
-    return Programs.find(None).within_reach(Account.current(), home).folder / name
+    return PostgresPrograms.find(None).within_reach(OsAccount.current(), home).folder / name
 
 
 def run(name: str, *arguments: str | Path) -> str:
     """Run one of PostgreSQL's programs to its end, as the account that runs servers; what it said."""
     done = subprocess.run(
-        [program(name), *arguments], capture_output=True, text=True, check=False, **Account.current().popen()
+        [program(name), *arguments],
+        capture_output=True,
+        text=True,
+        check=False,
+        **OsAccount.current().popen_arguments(),
     )
     assert done.returncode == 0, done.stderr
     return str(done.stdout)
@@ -79,9 +83,9 @@ def run(name: str, *arguments: str | Path) -> str:
 @contextmanager
 def running(data: Path, password: str, *options: str) -> Iterator[OwnServer]:
     """A server on a folder until the block ends."""
-    account = Account.current()
+    account = OsAccount.current()
     sockets = Path(tempfile.mkdtemp(prefix="almoner-own-"))
-    account.own(sockets)
+    account.chown(sockets)
     given = [part for option in (*_FAST, "listen_addresses=", *options) for part in ("-c", option)]
     log = data.with_name(f"{data.name}.log")
     with log.open("ab") as said:
@@ -89,7 +93,7 @@ def running(data: Path, password: str, *options: str) -> Iterator[OwnServer]:
             [program("postgres"), "-D", data, "-k", sockets, "-p", "5432", *given],
             stdout=said,
             stderr=said,
-            **account.popen(),
+            **account.popen_arguments(),
         )
     server = OwnServer(data, sockets, password, process)
     try:
@@ -123,7 +127,7 @@ def until(server: OwnServer, statement: str) -> None:
 @contextmanager
 def cluster(folder: Path) -> Iterator[tuple[Path, str]]:
     """The files of a new server that is stopped, and its superuser's password."""
-    with postgres.running(folder) as made:
+    with postgres.running_server(folder) as made:
         data = next(made.home.glob("pg[0-9][0-9]"))
         password = made.password
     yield data, password
@@ -134,9 +138,9 @@ def copied(source: Path, target: Path) -> Path:
     shutil.copytree(source, target, symlinks=True)
     for left in target.rglob("postmaster.pid"):
         left.unlink()
-    account = Account.current()
+    account = OsAccount.current()
     for path in (target, *target.rglob("*")):
-        account.own(path)
+        account.chown(path)
     if (target / "PG_VERSION").exists():
         target.chmod(0o700)
     return target

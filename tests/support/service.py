@@ -23,7 +23,7 @@ from almoner.cli.serve import answer
 from almoner.platform.database.transactions import Database, Partner
 from almoner.platform.http.endpoints import Endpoint
 from almoner.platform.observability.telemetry import Telemetry
-from almoner.platform.pages.translations import Catalogues
+from almoner.platform.pages.translations import TranslationCatalogues
 from almoner.validation.applications.configurations import service as configurations
 from tests.support import card_numbers
 from tests.support.client import Client
@@ -88,7 +88,7 @@ class Service:
         async with self.db.write() as tx:
             account = await partners.create(tx, name)
             partner = Partner(account.id)
-            await configurations.start(tx, partner)
+            await configurations.create_default(tx, partner)
             _, secret = await keys.create(tx, partner, "secret", "tests", scopes or frozenset({"*", "sandbox_clock"}))
             _, publishable = await keys.create(tx, partner, "publishable", "tests")
         return Tenant(partner, name, secret, publishable)
@@ -116,7 +116,7 @@ def _description(services: wiring.Services) -> bytes:
     return _descriptions[same]
 
 
-_catalogues = cache(Catalogues)
+_catalogues = cache(TranslationCatalogues)
 """Read once for all services."""
 
 
@@ -131,7 +131,7 @@ def settings_for(database: TestDatabase, **given: object) -> configuration.Setti
         "rate_limit_address": NO_LIMIT,
         "rate_limit_wrong_keys": NO_LIMIT,
     }
-    return configuration.read(**{**values, **given})
+    return configuration.read_settings(**{**values, **given})
 
 
 def _answer_once_called(group: asyncio.TaskGroup, app: ASGIApp, listening: socket.socket, stop: asyncio.Event) -> None:
@@ -147,7 +147,7 @@ def _answer_once_called(group: asyncio.TaskGroup, app: ASGIApp, listening: socke
 
 @asynccontextmanager
 async def serving(
-    database: TestDatabase, *, catalogues: Catalogues | None = None, **settings: object
+    database: TestDatabase, *, catalogues: TranslationCatalogues | None = None, **settings: object
 ) -> AsyncIterator[Service]:
     """The service over a database until the block ends, with the test payment provider on a port of its own."""
     clock = TestClock()

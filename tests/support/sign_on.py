@@ -10,22 +10,22 @@ from uuid import UUID
 import httpx
 import pytest
 
-from almoner.access.credentials.domain import By
+from almoner.access.credentials.domain import AuditContext
 from almoner.access.people import service as people
-from almoner.access.people.domain import Person, members_of, profile_of
-from almoner.access.sign_ins.domain import Browser, Entered, SignIn
+from almoner.access.people.domain import Person, member_realm, build_profile
+from almoner.access.sign_ins.domain import Browser, NewSignIn, SignIn
 from almoner.access.sign_on import service as providers
-from almoner.access.sign_on.domain import Provider, Refused, Wanted
-from almoner.access.sign_on.service.oidc_flow import Arrival, Departure, Return, SignOn
+from almoner.access.sign_on.domain import Provider, SsoRefused, ProviderSettings
+from almoner.access.sign_on.service.oidc_flow import SignInResult, AuthorizationRedirect, CallbackRequest, OidcFlow
 from almoner.access.sign_on.state import Purpose
 from almoner.platform.audit.log import Actor
 from almoner.platform.database.transactions import Partner
-from almoner.platform.outbound.addresses import Policy
-from almoner.platform.outbound.client import Limits, Outbound
+from almoner.platform.outbound.addresses import AddressPolicy
+from almoner.platform.outbound.client import CallLimits, OutboundClient
 from tests.support.hostile_openid import CLIENT, SECRET
 from tests.support.service import Service
 
-BY = By(Actor("machine", "tests"), None)
+BY = AuditContext(Actor("machine", "tests"), None)
 BROWSER = Browser("192.0.2.7", "Firefox/130 on Windows")
 
 
@@ -34,19 +34,21 @@ class Setup:
     """One partner with its provider."""
 
     service: Service
-    sign_on: SignOn
+    sign_on: OidcFlow
     partner: Partner
 
     async def set_up(self, issuer: str, **changed: Any) -> Provider:
         """Set up, or change, the provider."""
-        wanted = Wanted("Example ID", issuer, CLIENT, SECRET, groups_claim="groups", roles={"staff": "finance"})
+        wanted = ProviderSettings(
+            "Example ID", issuer, CLIENT, SECRET, groups_claim="groups", roles={"staff": "finance"}
+        )
         async with self.service.db.write() as tx:
-            return await providers.set_up(tx, BY, self.partner, replace(wanted, **changed))
+            return await providers.save_provider(tx, BY, self.partner, replace(wanted, **changed))
 
     async def member(self, name: str, **profile: Any) -> Person:
         """A new member."""
         async with self.service.db.write() as tx:
-            return await people.create(tx, members_of(self.partner), {**profile_of(name), **profile})
+            return await people.create(tx, member_realm(self.partner), {**build_profile(name), **profile})
 
     async def find(self, person: Person) -> Person:
         """The member as they are now."""
@@ -57,19 +59,23 @@ class Setup:
         """Change what is known of a member."""
         async with self.service.db.write() as tx:
             held = await people.lock(tx, person.realm, person.id)
-            await people.change_profile(tx, held, {**held.profile, **profile})
+            await people.update_profile(tx, held, {**held.profile, **profile})
 
-    async def begin(self, purpose: Purpose = "sign_in", record: UUID | None = None) -> Departure:
+    async def begin(self, purpose: Purpose = "sign_in", record: UUID | None = None) -> AuthorizationRedirect:
         """Begin in a browser."""
         return await self.sign_on.begin(self.partner, purpose, "/account/here", record)
 
-    async def finish(self, away: Departure, query: Mapping[str, str], sign_in: SignIn | None = None) -> Arrival:
+    async def finish(
+        self, away: AuthorizationRedirect, query: Mapping[str, str], sign_in: SignIn | None = None
+    ) -> SignInResult:
         """Come back in the same browser."""
-        return await self.sign_on.finish(Return(self.partner, query, {away.cookie: away.kept}, BROWSER, sign_in))
+        return await self.sign_on.finish(
+            CallbackRequest(self.partner, query, {away.cookie_name: away.kept}, BROWSER, sign_in)
+        )
 
     async def sign_in(
         self, purpose: Purpose = "sign_in", record: UUID | None = None, sign_in: SignIn | None = None
-    ) -> Arrival:
+    ) -> SignInResult:
         """All the way, at a provider that asks nothing."""
         away = await self.begin(purpose, record)
         return await self.finish(away, await visit(away.url), sign_in)
@@ -109,29 +115,29 @@ def read_back(address: str) -> dict[str, str]:
 @asynccontextmanager
 async def set_up(service: Service, *, seconds: float = 15.0) -> AsyncIterator[Setup]:
     """A fresh partner, whose provider has so long for an answer."""
-    outbound = Outbound(Policy(loopback=True), limits=Limits(min(seconds, 3.0), seconds))
+    outbound = OutboundClient(AddressPolicy(loopback=True), limits=CallLimits(min(seconds, 3.0), seconds))
     try:
-        yield Setup(service, SignOn(service.db, outbound), (await service.tenant()).partner)
+        yield Setup(service, OidcFlow(service.db, outbound), (await service.tenant()).partner)
     finally:
         await outbound.close()
 
 
-def entered(arrival: Arrival) -> Entered:
+def entered(arrival: SignInResult) -> NewSignIn:
     """Who is signed in."""
-    assert isinstance(arrival.entered, Entered)
+    assert isinstance(arrival.entered, NewSignIn)
     return arrival.entered
 
 
-async def refused(here: Setup, call: Coroutine[Any, Any, Arrival]) -> Refused:
+async def refused(here: Setup, call: Coroutine[Any, Any, SignInResult]) -> SsoRefused:
     """The refusal; and that nobody was signed in, and the log says so."""
     before = await here.count("sign_in")
-    with pytest.raises(Refused) as caught:
+    with pytest.raises(SsoRefused) as caught:
         await call
     assert await here.count("sign_in") == before
     assert ("sign_in.refused", {"method": "provider", "reason": caught.value.reason.value}) in await here.actions()
     return caught.value
 
 
-def state_of(away: Departure) -> str:
+def state_of(away: AuthorizationRedirect) -> str:
     """The state with which a browser was sent away."""
     return read_back(away.url)["state"]

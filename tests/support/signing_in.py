@@ -8,13 +8,13 @@ import pyotp
 import pytest
 
 from almoner.access.credentials import service as credentials
-from almoner.access.credentials.domain import By, Factors, TooSoon
+from almoner.access.credentials.domain import AuditContext, Factors, AttemptThrottled
 from almoner.access.credentials.service import authenticators, login_attempts, passwords
-from almoner.access.credentials.service.login_attempts import Source
+from almoner.access.credentials.service.login_attempts import AttemptSource
 from almoner.access.people import service as people
-from almoner.access.people.domain import OPERATORS, Person, Realm, Role, members_of, profile_of
+from almoner.access.people.domain import OPERATORS, Person, Realm, Role, member_realm, build_profile
 from almoner.access.sign_ins import service as sign_ins
-from almoner.access.sign_ins.domain import Browser, Entered, SecondNeeded, WrongSignIn
+from almoner.access.sign_ins.domain import Browser, NewSignIn, SecondFactorRequired, SignInFailed
 from almoner.access.sign_ins.service import account, sign_in_methods
 from almoner.platform.audit.log import Actor
 from tests.support.service import Service, Tenant
@@ -22,7 +22,7 @@ from tests.support.service import Service, Tenant
 PASSWORD = "seven green herons dance"
 NEW = "eleven quiet otters swim"
 WRONG = "seven grey herons dance"
-BY = By(Actor("system", "tests"), None)
+BY = AuditContext(Actor("system", "tests"), None)
 FIREFOX = "Mozilla/5.0 (Windows NT 10.0) Gecko/20100101 Firefox/140.0"
 AWAY = Browser("203.0.113.80", "Mozilla/5.0 (iPhone) Version/19.0 Mobile Safari/604.1")
 
@@ -48,15 +48,15 @@ class Account:
         """The userName."""
         return self.person.user_name
 
-    async def enter(self, password: str = PASSWORD, browser: Browser | None = None) -> Entered:
+    async def enter(self, password: str = PASSWORD, browser: Browser | None = None) -> NewSignIn:
         """Sign in by the password alone."""
-        entered = await sign_in_methods.by_password(
+        entered = await sign_in_methods.sign_in_by_password(
             self.service.db, self.realm, self.name, password, browser or self.home
         )
-        assert isinstance(entered, Entered)
+        assert isinstance(entered, NewSignIn)
         return entered
 
-    async def begun(self) -> Entered:
+    async def begun(self) -> NewSignIn:
         """A sign-in as at a provider."""
         async with self.service.db.write() as tx:
             return await sign_ins.begin(tx, self.person, "provider", self.home)
@@ -64,7 +64,7 @@ class Account:
     async def add_app(self) -> pyotp.TOTP:
         """Set an authenticator app up, with the code of the step before: the one of now is left for the test."""
         async with self.service.db.write() as tx:
-            app = self.set_app((await authenticators.begin(tx, self.person, "Almoner")).secret)
+            app = self.set_app((await authenticators.begin_setup(tx, self.person, "Almoner")).secret)
             assert await account.confirm_authenticator(tx, self.person, self.code(-1), self.home)
         return app
 
@@ -76,13 +76,13 @@ class Account:
     def code(self, steps: int = 0) -> str:
         """The app's code now, or some steps from now."""
         assert self.app is not None
-        return str(self.app.at(self.service.clock.wall(), counter_offset=steps))
+        return str(self.app.at(self.service.clock.real_now(), counter_offset=steps))
 
     async def deactivate(self, *, active: bool = False) -> None:
         """Deactivate the person, or activate again."""
         async with self.service.db.write() as tx:
             person = await people.lock(tx, self.realm, self.person.id)
-            self.person = await people.change_profile(tx, person, {**person.profile, "active": active})
+            self.person = await people.update_profile(tx, person, {**person.profile, "active": active})
 
     async def recorded(self) -> list[str]:
         """The actions in the audit log about the person, in order."""
@@ -106,7 +106,7 @@ async def member(
 ) -> Account:
     """A member of the partner."""
     return await person_of(
-        service, members_of(tenant.partner), *(roles or ("developer",)), password=password, name=name
+        service, member_realm(tenant.partner), *(roles or ("developer",)), password=password, name=name
     )
 
 
@@ -121,24 +121,24 @@ async def person_of(
     """Somebody with a mailbox and a password."""
     called = name or f"heron-{uuid4().hex[:12]}"
     async with service.db.write() as tx:
-        person = await people.create(tx, realm, profile_of(called, email=f"{called}@example.org"), roles)
+        person = await people.create(tx, realm, build_profile(called, email=f"{called}@example.org"), roles)
     if password is not None:
-        hashed = await passwords.make(service.db.deployment.vault, person, password)
+        hashed = await passwords.hash_new_password(service.db.deployment.vault, person, password)
         async with service.db.write() as tx:
-            await passwords.set_new(tx, person, hashed, BY, how="invitation")
+            await passwords.store_password(tx, person, hashed, BY, how="invitation")
     return Account(service, person)
 
 
 async def factors_of(account_: Account) -> Factors:
     """What the person can sign in by."""
     async with account_.service.db.read() as tx:
-        return await credentials.factors(tx, account_.person)
+        return await credentials.get_factors(tx, account_.person)
 
 
 async def found(who: Account, secret: str) -> bool:
     """Whether a sign-in's cookie opens anything."""
     async with who.service.db.single() as tx:
-        return await sign_ins.find(tx, who.realm, secret) is not None
+        return await sign_ins.find_by_secret(tx, who.realm, secret) is not None
 
 
 async def wrong(who: Account, browser: Browser | None = None, *, times: int = 1) -> None:
@@ -146,18 +146,20 @@ async def wrong(who: Account, browser: Browser | None = None, *, times: int = 1)
     for _ in range(times):
         try:
             await who.enter(WRONG, browser)
-        except TooSoon as soon:
-            who.service.clock.advance_wall(seconds=(soon.until - who.service.clock.wall()).total_seconds() + 0.01)
-            with pytest.raises(WrongSignIn):
+        except AttemptThrottled as soon:
+            who.service.clock.advance_wall(seconds=(soon.until - who.service.clock.real_now()).total_seconds() + 0.01)
+            with pytest.raises(SignInFailed):
                 await who.enter(WRONG, browser)
-        except WrongSignIn:
+        except SignInFailed:
             continue
 
 
-async def second(who: Account, browser: Browser | None = None) -> SecondNeeded:
+async def second(who: Account, browser: Browser | None = None) -> SecondFactorRequired:
     """The password of somebody who has a second factor."""
-    needed = await sign_in_methods.by_password(who.service.db, who.realm, who.name, PASSWORD, browser or who.home)
-    assert isinstance(needed, SecondNeeded)
+    needed = await sign_in_methods.sign_in_by_password(
+        who.service.db, who.realm, who.name, PASSWORD, browser or who.home
+    )
+    assert isinstance(needed, SecondFactorRequired)
     return needed
 
 
@@ -165,5 +167,7 @@ async def tried(who: Account, browser: Browser, *, times: int = 1, name: str | N
     """Wrong passwords, counted as they are and not hashed: for tests that need many. Raises TooSoon."""
     for _ in range(times):
         async with who.service.db.write() as tx:
-            known = await passwords.look_up(tx, who.realm, name or who.name)
-            await login_attempts.of_password(tx, who.realm, name or who.name, known.person, Source(browser.address))
+            known = await passwords.find_by_name(tx, who.realm, name or who.name)
+            await login_attempts.count_password_attempt(
+                tx, who.realm, name or who.name, known.person, AttemptSource(browser.address)
+            )

@@ -154,7 +154,7 @@ class StripeAccount:
         self.tell("refund.created", made)
         return made
 
-    def pay(self, number: str, card: str = "4242424242424242", **tampered: Any) -> Thing:
+    def pay_with_card(self, number: str, card: str = "4242424242424242", **tampered: Any) -> Thing:
         """A donor types a card on the page; ``tampered``: members of session or intent that come out otherwise."""
         session = known(self.sessions, number)
         if session["status"] != "open":
@@ -178,7 +178,7 @@ class StripeAccount:
 
     def answer_challenge(self, number: str) -> Thing:
         """The donor confirms what the bank asked."""
-        return self.pay(number)
+        return self.pay_with_card(number)
 
     def bank_answers(self, number: str, *, paid: bool) -> None:
         """The bank of a delayed payment has decided."""
@@ -191,7 +191,7 @@ class StripeAccount:
             self._decline(intent, "debit_not_authorized")
             self.tell("checkout.session.async_payment_failed", session)
 
-    def dispute(self, number: str) -> Thing:
+    def open_dispute(self, number: str) -> Thing:
         """The donor's bank wants it back."""
         charge = self.paid_charge(known(self.sessions, number)["payment_intent"])
         assert charge is not None, "only what is paid is disputed"
@@ -215,7 +215,7 @@ class StripeAccount:
         self.tell("charge.dispute.funds_withdrawn", made)
         return made
 
-    def decide(self, number: str, *, won: bool) -> None:
+    def decide_dispute(self, number: str, *, won: bool) -> None:
         """The bank has decided over a dispute."""
         charge = self.paid_charge(known(self.sessions, number)["payment_intent"])
         assert charge is not None, "only what is paid is disputed"

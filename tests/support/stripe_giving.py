@@ -8,7 +8,7 @@ from typing import Any
 import httpx
 
 from almoner.adapters.payments_stripe import StripeProvider
-from almoner.adapters.stripe_line import Line
+from almoner.adapters.stripe_line import StripeConnection
 from almoner.giving.checkout.payments.domain import Tariff
 from tests.support import giving as support
 from tests.support import stripe_account
@@ -66,7 +66,7 @@ class AtStripe:
 
     async def send(self, notice: Thing | bytes, **changed: Any) -> httpx.Response:
         """One notice, signed by Stripe; ``at``: when."""
-        body, header = stripe_account.signed(notice, changed.pop("at", self.giving.service.clock.wall()))
+        body, header = stripe_account.signed(notice, changed.pop("at", self.giving.service.clock.real_now()))
         headers = {"stripe-signature": changed.pop("header", header)}
         return await self.giving.post(body, headers, to="stripe")
 
@@ -99,7 +99,7 @@ async def serving_at_stripe(service: Service, *, retries: int = 2) -> AsyncItera
     """The stub and the adapter, until the block ends."""
     async with serving_stripe(service.clock.now) as (stub, url):
         provider = StripeProvider(
-            Line(KEY, url, retries=retries),
+            StripeConnection(KEY, url, retries=retries),
             webhook_secret=stripe_account.SECRET,
             tariff=Tariff(290, {"USD": 30}),
             mark=MARK,

@@ -196,7 +196,7 @@ class StripeStub:
         told = ""
         if request.method == "POST":
             form = dict(parse_qsl((await request.body()).decode()))
-            self.account.pay(session["id"], form.get("card", "").replace(" ", ""))
+            self.account.pay_with_card(session["id"], form.get("card", "").replace(" ", ""))
             if session["status"] == "complete":
                 return RedirectResponse(session["success_url"], 303)
             told = "Your card was declined."

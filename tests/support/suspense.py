@@ -3,19 +3,19 @@
 from dataclasses import replace
 from datetime import timedelta
 
-from almoner.adapters.mail_mailbox import Mailbox
+from almoner.adapters.mail_mailbox import SandboxMailbox
 from almoner.giving.accounting.suspense import jobs
 from almoner.giving.accounting.suspense import service as suspense
-from almoner.giving.accounting.suspense.domain import Held
-from almoner.giving.checkout.card_testing.domain import LOOSE
+from almoner.giving.accounting.suspense.domain import UnallocatedPayment
+from almoner.giving.checkout.card_testing.domain import LOOSE_LIMITS
 from almoner.giving.checkout.donations import jobs as donation_jobs
 from almoner.giving.checkout.payments.domain import ProviderStatus
 from almoner.giving.refund_notices import jobs as notices
 from almoner.giving.refund_notices.service import MAILS
 from almoner.kit.money import Money
-from almoner.platform.jobs.background import Background
-from almoner.platform.jobs.background_tasks import Duties
-from almoner.platform.pages.rendering import Pages
+from almoner.platform.jobs.background import BackgroundWorker
+from almoner.platform.jobs.background_tasks import BackgroundTasks
+from almoner.platform.pages.rendering import PageRenderer
 from tests.support.giving import DAY, Giving, gift
 
 MOMENT = timedelta(seconds=1)
@@ -25,15 +25,15 @@ async def work(giving: Giving) -> None:
     """What is due for held money, by the rules, the provider of the test and the mailbox."""
     db = giving.service.db
     handlers = {
-        **donation_jobs.handlers(giving.provider, LOOSE),
+        **donation_jobs.handlers(giving.provider, LOOSE_LIMITS),
         **jobs.handlers(giving.provider),
-        **notices.handlers(Pages(db.deployment, MAILS), Mailbox(db, "Giving <giving@almoner.example>")),
+        **notices.handlers(PageRenderer(db.deployment, MAILS), SandboxMailbox(db, "Giving <giving@almoner.example>")),
     }
-    duties = Duties(handlers, notices.reactions, jobs.schedules)
-    await Background(db, duties, giving.service.services.telemetry).drain()
+    duties = BackgroundTasks(handlers, notices.reactions, jobs.schedules)
+    await BackgroundWorker(db, duties, giving.service.services.telemetry).drain()
 
 
-async def held(giving: Giving) -> Held:
+async def held(giving: Giving) -> UnallocatedPayment:
     """The one held payment of the provider's payments."""
     async with giving.service.db.read() as tx:
         row = await tx.fetchrow(
@@ -43,7 +43,7 @@ async def held(giving: Giving) -> Held:
         return await suspense.get(tx, row["id"])
 
 
-async def held_for(giving: Giving, reason: str, **tampered: object) -> Held:
+async def held_for(giving: Giving, reason: str, **tampered: object) -> UnallocatedPayment:
     """Money that is held for this reason, as life makes it; with what is ``tampered`` for another one, it may be."""
     begun = gift(2500)
     await giving.begin(begun)
@@ -70,13 +70,13 @@ async def held_for(giving: Giving, reason: str, **tampered: object) -> Held:
         case "paid_twice":
             await giving.begin(gift(4000))
             second = next(one for one in giving.provider.payments if one != payment)
-            giving.provider.pay(second)
+            giving.provider.pay_with_card(second)
             await giving.come_back()
         case "unknown_payment":
             shown = giving.provider.payments.pop(payment)
             payment = f"{payment}_stranger"
             giving.provider.payments[payment] = replace(shown, id=payment)
-    giving.provider.pay(payment, **changed.get(reason, {}) | tampered)
+    giving.provider.pay_with_card(payment, **changed.get(reason, {}) | tampered)
     for _ in range(2):
         assert (await giving.notify(payment)).status_code == 204
     return await held(giving)

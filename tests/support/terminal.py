@@ -14,14 +14,14 @@ from typing import Any
 from typer.testing import CliRunner
 
 from almoner import settings as configuration
-from almoner.access.credentials.domain import By
+from almoner.access.credentials.domain import AuditContext
 from almoner.access.operators import service as operators
 from almoner.access.people.domain import OperatorRole
 from almoner.cli.failures import explain
 from almoner.cli.terminal import commands
 from almoner.platform.audit.log import Actor
 from almoner.platform.database import transactions
-from almoner.settings import deployment_of
+from almoner.settings import build_deployment
 from tests.support import forks
 from tests.support.factories import unique
 from tests.support.service import Service
@@ -30,7 +30,7 @@ Type = Callable[..., Awaitable[tuple[int, str]]]
 """Types a command; answers (status, what was printed)."""
 
 
-BY = By(Actor("machine", "tests"), None)
+BY = AuditContext(Actor("machine", "tests"), None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,14 +44,14 @@ class Operator:
 
 async def operator(service: Service, *roles: OperatorRole, name: str | None = None, **settings: str) -> Operator:
     """A new operator with a token; ``settings`` are those of the terminal."""
-    deployment = deployment_of(configuration.read(**_given(service, settings)), service.clock)
+    deployment = build_deployment(configuration.read_settings(**_given(service, settings)), service.clock)
     database = await transactions.connect(service.database.dsn, deployment, size=1)
     try:
         async with database.write() as tx:
             name = name or unique("Olive")
             email = f"{unique('olive').replace(' ', '.')}@example.org"
-            person = await operators.add(tx, BY, email, name, roles)
-            _, secret = await operators.make_token(tx, BY, person, "tests")
+            person = await operators.add_operator(tx, BY, email, name, roles)
+            _, secret = await operators.create_token(tx, BY, person, "tests")
             return Operator(tx.ids.text(operators.ID, person.id), name, secret)
     finally:
         await database.close()

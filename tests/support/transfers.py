@@ -5,27 +5,27 @@ from typing import Any
 from almoner.giving.checkout.bank_transfers import service as transfers
 from almoner.giving.checkout.donations import flows
 from almoner.giving.checkout.donations import service as donations
-from almoner.giving.checkout.donations.domain import Gift, SessionDonation
+from almoner.giving.checkout.donations.domain import DonationDetails, SessionDonation
 from tests.support import bank, camt
 from tests.support.camt import Entry
 from tests.support.giving import Giving, gift
 
 
-async def begun(giving: Giving, chosen: Gift | None = None) -> SessionDonation:
+async def begun(giving: Giving, chosen: DonationDetails | None = None) -> SessionDonation:
     """The donor has asked for the details."""
-    return await flows.begin_transfer(giving.work, giving.session_id, chosen or gift())
+    return await flows.start_transfer(giving.work, giving.session_id, chosen or gift())
 
 
 async def confirmed(giving: Giving) -> None:
     """The donor has said that it was sent."""
     async with giving.service.db.write() as tx:
-        await transfers.confirm(tx, giving.session_id)
+        await transfers.confirm_sent(tx, giving.session_id)
 
 
 async def reference(giving: Giving) -> str:
     """Under which the session's newest donation is to be transferred."""
     async with giving.service.db.read() as tx:
-        known = await donations.for_session(tx, giving.session_id)
+        known = await donations.load_session_donation(tx, giving.session_id)
         assert known.donation is not None
         return str(
             await tx.fetchval(

@@ -96,7 +96,7 @@ def scottish(**columns: str) -> dict[str, str]:
 
 def oscr(rows: Iterable[Mapping[str, str]], *, former: bool = False) -> File:
     """A Scottish register, live or former, with the stray blanks of its header."""
-    extra = [registers_oscr.CEASED, registers_oscr.REASON] if former else []
+    extra = [registers_oscr.CEASED_DATE, registers_oscr.REMOVAL_REASON] if former else []
     header = [*registers_oscr.NEEDED, *extra]
     text = table([dict(row) for row in rows], header).split("\r\n", 1)
     return File(f"{', '.join(header[:2])} ,{','.join(header[2:])}\r\n{text[1]}".encode(), "CharityExport.csv")

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from almoner.review_cases import CASES
+from almoner.review_cases import REVIEW_HANDLERS
 from almoner.validation.decisions.reviews import service as reviews
 from almoner.validation.decisions.reviews.domain import Decision, Verdict
 from tests.support import agents, eligibility, monitoring
@@ -38,7 +38,7 @@ async def validations(service: Service, api: Client) -> None:
         request_id = service.db.deployment.ids.parse("validationrequest", made["id"])
         assert request_id is not None
         async with service.db.write() as tx:
-            case, by = CASES["validation_request"], "operator"
+            case, by = REVIEW_HANDLERS["validation_request"], "operator"
             await reviews.claim_for_review(tx, case, request_id, by)
             if verdict is not None:
                 reason = "other" if verdict == "rejected" else None

@@ -18,9 +18,9 @@ async def lived(service: Service, api: Client) -> None:
     contact = Contact("office@payee.example", "the register")
     async with service.db.write() as tx:
         verification_id = uuid_of(service, "monetarydonationverification", made["id"])
-        asked = await confirmations.ask(tx, verification_id, contact, by="one")
-        page = await confirmations.opened(tx, asked.id)
-        await confirmations.answer(tx, asked.id, "confirmed", name="A", role="B", seen=page.seen.hex())
+        asked = await confirmations.request_confirmation(tx, verification_id, contact, by="one")
+        page = await confirmations.load_page(tx, asked.id)
+        await confirmations.record_answer(tx, asked.id, "confirmed", name="A", role="B", seen=page.fingerprint.hex())
     await bank.account(service, made["organisationId"], holder="Any name")
 
 

@@ -6,16 +6,16 @@ from pathlib import Path
 from typing import Any, Final
 from uuid import UUID, uuid4
 
-from almoner.adapters.watchlist_ofac import Ofac
+from almoner.adapters.watchlist_ofac import OfacReader
 from almoner.platform.database.transactions import Database, Partner
-from almoner.screening.screenings.domain import Asked, ScreenedSubject
+from almoner.screening.screenings.domain import SubjectDetails, ScreenedSubject
 from almoner.screening.screenings.service import Screener
 from almoner.screening.watchlists import flows
 from almoner.screening.watchlists.domain import Category, Load
 from almoner.validation.ongoing.matches import service as matches
 from tests.support.service import Service
 
-SDN: Final = Ofac("ofac-sdn", "OFAC Specially Designated Nationals", 1)
+SDN: Final = OfacReader("ofac-sdn", "OFAC Specially Designated Nationals", 1)
 
 
 def listing(
@@ -52,18 +52,20 @@ class Lists:
         self._made += 1
         files = [write(self.folder / f"list{self._made}.csv", rows)]
         files += [write(self.folder / f"addresses{self._made}.csv", addresses)] if addresses else []
-        return await flows.import_files(self.db, Ofac(code, f"List {code}", 1, category=category), files, force=True)
+        return await flows.import_files(
+            self.db, OfacReader(code, f"List {code}", 1, category=category), files, force=True
+        )
 
 
-def body(partner: Partner, record: UUID, *names: str, **more: Any) -> tuple[ScreenedSubject, Asked]:
+def body(partner: Partner, record: UUID, *names: str, **more: Any) -> tuple[ScreenedSubject, SubjectDetails]:
     """An organisation to be compared."""
-    return ScreenedSubject("organisation", record, partner.id), Asked("organisation", names, **more)
+    return ScreenedSubject("organisation", record, partner.id), SubjectDetails("organisation", names, **more)
 
 
 async def matched(service: Service, name: str) -> str:
     """The text id of a match that waits for a person: somebody of this name, and the one entry that has it."""
     screener, partner = Screener(), (await service.tenant()).partner
     who, asked = body(partner, uuid4(), name)
-    found = await screener.comparing(service.db, lambda tx: matches.look(tx, screener, who, asked, watch=False))
+    found = await screener.run_with_lists(service.db, lambda tx: matches.screen(tx, screener, who, asked, watch=False))
     (match,) = found.opened
     return service.db.deployment.ids.text("screeningmatch", match.id)

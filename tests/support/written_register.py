@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from almoner.nonprofits.registers import flows
-from almoner.nonprofits.registers.domain import BadRow, Entry, Link, Load
+from almoner.nonprofits.registers.domain import RejectedRow, RegisterEntry, RegisterLink, Load
 from almoner.nonprofits.registers.ports import SourceFile
 from almoner.platform.database.transactions import Database
 
@@ -19,14 +19,14 @@ class Written:
 
     code: str
     registry_code: str
-    lists: bool = True
+    lists_organisations: bool = True
     unverified: bool = False
-    repeats: bool = False
-    joined: bool = False
+    repeats_numbers: bool = False
+    reads_files_together: bool = False
     ignored_columns: frozenset[str] = field(default_factory=frozenset)
-    canaries: frozenset[str] = field(default_factory=frozenset)
+    canary_numbers: frozenset[str] = field(default_factory=frozenset)
 
-    def read(self, files: Sequence[SourceFile]) -> Iterator[Entry | Link | BadRow]:
+    def read(self, files: Sequence[SourceFile]) -> Iterator[RegisterEntry | RegisterLink | RejectedRow]:
         """The rows as they were written."""
         for file in files:
             for line in file.lines("utf-8"):
@@ -34,9 +34,9 @@ class Written:
                     continue
                 row = json.loads(line)
                 if "kind" in row:
-                    yield Link(**{**row, "at": _day(row["at"])})
+                    yield RegisterLink(**{**row, "at": _day(row["at"])})
                 else:
-                    yield Entry(
+                    yield RegisterEntry(
                         **{**row, "registration_date": _day(row["registration_date"]), "until": _day(row["until"])}
                     )
 
@@ -45,9 +45,9 @@ def _day(text: str | None) -> datetime | None:
     return datetime.fromisoformat(text) if text else None
 
 
-def entry(number: str, name: str, **members: Any) -> Entry:
+def entry(number: str, name: str, **members: Any) -> RegisterEntry:
     """An entry of a register in one file, a nonprofit unless told otherwise."""
-    return Entry(number, members.pop("part", "all"), name, **{"types": ["nonprofit"], **members})
+    return RegisterEntry(number, members.pop("part", "all"), name, **{"types": ["nonprofit"], **members})
 
 
 @dataclass
@@ -58,7 +58,7 @@ class Loader:
     folder: Path
     _files: int = 0
 
-    async def load(self, source: Written, day: datetime, *rows: Entry | Link) -> Load:
+    async def load(self, source: Written, day: datetime, *rows: RegisterEntry | RegisterLink) -> Load:
         """One load; however much the register shrank."""
         self._files += 1
         file = self.folder / f"{source.code}-{self._files}.jsonl"
@@ -69,5 +69,5 @@ class Loader:
         return await flows.import_files(self.db, source, [file], as_of=day, force=True)
 
 
-def _facts(row: Entry | Link) -> dict[str, Any]:
-    return {"facts": dict(row.facts)} if isinstance(row, Entry) else {}
+def _facts(row: RegisterEntry | RegisterLink) -> dict[str, Any]:
+    return {"facts": dict(row.facts)} if isinstance(row, RegisterEntry) else {}

@@ -4,10 +4,10 @@ from uuid import UUID
 
 import pytest
 
-from almoner.access.accounts.domain import OPERATORS_PLACE, Link, place_of_members, said
+from almoner.access.accounts.domain import OPERATOR_PORTAL, NavigationLink, member_portal, alternative_roles_text
 from almoner.access.people.domain import OPERATORS, Realm
 
-ACME = place_of_members(Realm(UUID(int=7)), "partner_7", "Acme")
+ACME = member_portal(Realm(UUID(int=7)), "partner_7", "Acme")
 
 
 @pytest.mark.parametrize(
@@ -21,7 +21,7 @@ ACME = place_of_members(Realm(UUID(int=7)), "partner_7", "Acme")
     ],
 )
 def test_own_pages_are_led_to(path: str) -> None:
-    assert ACME.own_path(path) == path
+    assert ACME.safe_redirect_path(path) == path
 
 
 @pytest.mark.parametrize(
@@ -47,29 +47,29 @@ def test_own_pages_are_led_to(path: str) -> None:
     ],
 )
 def test_nobody_is_led_elsewhere(path: str) -> None:
-    assert ACME.own_path(path) == "/account/partner_7"
+    assert ACME.safe_redirect_path(path) == "/account/partner_7"
 
 
 def test_operators_are_led_to_operators_pages_alone() -> None:
-    assert OPERATORS_PLACE.own_path("/operator/tokens") == "/operator/tokens"
-    assert OPERATORS_PLACE.own_path("/operators") == "/operator"
-    assert OPERATORS_PLACE.own_path("/account/partner_7") == "/operator"
+    assert OPERATOR_PORTAL.safe_redirect_path("/operator/tokens") == "/operator/tokens"
+    assert OPERATOR_PORTAL.safe_redirect_path("/operators") == "/operator"
+    assert OPERATOR_PORTAL.safe_redirect_path("/account/partner_7") == "/operator"
 
 
 def test_each_realm_has_a_cookie_of_its_own() -> None:
-    assert ACME.cookie == "__Host-member-partner_7"
-    assert OPERATORS_PLACE.cookie == "__Host-operator"
+    assert ACME.session_cookie == "__Host-member-partner_7"
+    assert OPERATOR_PORTAL.session_cookie == "__Host-operator"
 
 
 def test_the_navigation_shows_what_may_be_opened() -> None:
-    members = Link("Members", "/members", frozenset({"owner"}))
-    assert members.is_for(ACME.realm, {"owner", "finance"})
-    assert not members.is_for(ACME.realm, {"finance"})
-    assert not members.is_for(OPERATORS, {"administrator"})
-    assert Link("Gifts", "/gifts").is_for(ACME.realm, ())
-    assert Link("Tokens", "/tokens", operators=True).is_for(OPERATORS, ())
+    members = NavigationLink("Members", "/members", frozenset({"owner"}))
+    assert members.is_visible_to(ACME.realm, {"owner", "finance"})
+    assert not members.is_visible_to(ACME.realm, {"finance"})
+    assert not members.is_visible_to(OPERATORS, {"administrator"})
+    assert NavigationLink("Gifts", "/gifts").is_visible_to(ACME.realm, ())
+    assert NavigationLink("Tokens", "/tokens", operators=True).is_visible_to(OPERATORS, ())
 
 
 def test_roles_in_words() -> None:
-    assert said({"read_only", "owner"}) == "owner or read only"
-    assert said({"administrator"}) == "administrator"
+    assert alternative_roles_text({"read_only", "owner"}) == "owner or read only"
+    assert alternative_roles_text({"administrator"}) == "administrator"

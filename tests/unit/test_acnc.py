@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from almoner.adapters.registers_acnc import BENEFICIARIES, NEEDED, PURPOSES, STATES, Acnc, other_names
-from almoner.nonprofits.registers.domain import Entry, ImportRefused, Link
+from almoner.adapters.registers_acnc import BENEFICIARIES, NEEDED, PURPOSES, STATES, AcncReader, organisation_names
+from almoner.nonprofits.registers.domain import RegisterEntry, ImportRefused, RegisterLink
 from tests.support.register_files import File, Reading, read, table
 
 EXCERPT = Path(__file__).parents[1] / "data" / "au_acnc" / "datadotgov_main_excerpt.csv"
@@ -21,16 +21,16 @@ def body(**columns: str) -> dict[str, str]:
 
 
 def taken(*rows: dict[str, str], columns: list[str] = COLUMNS) -> Reading:
-    return read(Acnc(), table(rows, columns))
+    return read(AcncReader(), table(rows, columns))
 
 
 def test_the_real_excerpt_is_read_to_the_last_row() -> None:
-    reading = read(Acnc(), EXCERPT)
+    reading = read(AcncReader(), EXCERPT)
     assert len(COLUMNS) == 69
     assert (len(reading.entries), len(reading.unnumbered), len(reading.bad), len(reading.links)) == (17, 3, 0, 1)
     assert [row.line for row in reading.unnumbered] == [2, 3, 4]
     university = reading.number(GOOD)
-    assert university == Entry(
+    assert university == RegisterEntry(
         number=GOOD,
         part="all",
         name="James Cook University",
@@ -56,11 +56,11 @@ def test_the_real_excerpt_is_read_to_the_last_row() -> None:
             "Number_of_Responsible_Persons": "16",
         },
     )
-    assert {number for entry in reading.entries if (number := entry.number)} & Acnc.canaries
+    assert {number for entry in reading.entries if (number := entry.number)} & AcncReader.canary_numbers
 
 
 def test_flags_of_the_excerpt_are_facts_and_lists() -> None:
-    entries = read(Acnc(), EXCERPT).entries
+    entries = read(AcncReader(), EXCERPT).entries
     assert sum(entry.facts.get("PBI") == "Y" for entry in entries) == 4
     assert sum(entry.facts.get("HPC") == "Y" for entry in entries) == 1
     for entry in entries:
@@ -71,12 +71,12 @@ def test_flags_of_the_excerpt_are_facts_and_lists() -> None:
 
 
 def test_a_name_in_capitals_is_shown_readably_and_stays_what_it_is() -> None:
-    entry = read(Acnc(), EXCERPT).number("56632449211")
+    entry = read(AcncReader(), EXCERPT).number("56632449211")
     assert (entry.name, entry.display_name) == ("DEAD PUPPET SOCIETY LIMITED", "Dead Puppet Society Limited")
 
 
 def test_websites_are_cleaned() -> None:
-    reading = read(Acnc(), EXCERPT)
+    reading = read(AcncReader(), EXCERPT)
     sites = {site for entry in reading.entries for site in entry.websites}
     assert "http://legacy.com.au/taree" in sites
     assert "https://newstead2021.wordpress.com" in sites
@@ -102,15 +102,17 @@ def test_websites_are_cleaned() -> None:
     ],
 )
 def test_of_the_other_names_only_what_cannot_be_a_person_is_taken(written: str, kept: list[str]) -> None:
-    assert other_names("INVENTED HARBOUR TRUST", written) == kept
+    assert organisation_names("INVENTED HARBOUR TRUST", written) == kept
 
 
 def test_no_person_of_the_excerpt_is_taken_along() -> None:
-    assert "REDACTED" not in repr(read(Acnc(), EXCERPT))
+    assert "REDACTED" not in repr(read(AcncReader(), EXCERPT))
 
 
 def test_an_earlier_number_is_a_link_and_no_name() -> None:
-    assert read(Acnc(), EXCERPT).links == [Link("reregistered", "ACNC", "48608437966", "ACNC", "46352295826")]
+    assert read(AcncReader(), EXCERPT).links == [
+        RegisterLink("reregistered", "ACNC", "48608437966", "ACNC", "46352295826")
+    ]
     wrong = taken(body(Other_Organisation_Names="Previously known as ABN 48608437967"))
     assert wrong.links == []
 
@@ -156,8 +158,8 @@ def test_broken_downloads_are_refused_or_told() -> None:
     text = EXCERPT.read_bytes()
     for broken in (b"", b"<!DOCTYPE html><html><body>Not found</body></html>", text.decode().encode("utf-16")):
         with pytest.raises(ImportRefused):
-            read(Acnc(), File(broken))
-    cut = read(Acnc(), File(text[:-60]))
+            read(AcncReader(), File(broken))
+    cut = read(AcncReader(), File(text[:-60]))
     assert (len(cut.entries), len(cut.bad)) == (16, 1)
     emptied = taken(*[body(Charity_Legal_Name="") for _ in range(3)])
     assert (len(emptied.entries), len(emptied.bad)) == (0, 3)

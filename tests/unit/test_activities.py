@@ -5,19 +5,19 @@ import time
 import pytest
 
 from almoner.nonprofits.activities import domain, rules, service
-from almoner.nonprofits.activities.domain import SUB_TAGS, TAGS, read_file
-from almoner.nonprofits.registers.domain import Entry
+from almoner.nonprofits.activities.domain import SUB_TAGS, TAGS, load_data_file
+from almoner.nonprofits.registers.domain import RegisterEntry
 
-MAPPINGS = read_file("mappings.json")
+MAPPINGS = load_data_file("mappings.json")
 TABLES = ("subsection", "classification", "foundation", "ccew", "oscr", "ccni", "acnc", "names")
 
 
-def irs(name: str = "NORTH PLATTE RELIEF", **facts: str) -> Entry:
-    return Entry("530196605", "WY", name, facts=facts)
+def irs(name: str = "NORTH PLATTE RELIEF", **facts: str) -> RegisterEntry:
+    return RegisterEntry("530196605", "WY", name, facts=facts)
 
 
-def given(entry: Entry, registry: str = "IRS") -> dict[str, str]:
-    return dict(service.tags_of(registry, entry).rules)
+def given(entry: RegisterEntry, registry: str = "IRS") -> dict[str, str]:
+    return dict(service.tags_of_entry(registry, entry).rules)
 
 
 def test_the_file_has_every_tag_once_with_names_and_descriptions() -> None:
@@ -32,7 +32,7 @@ def test_the_file_has_every_tag_once_with_names_and_descriptions() -> None:
 
 
 def test_ids_are_the_same_for_ever() -> None:
-    assert str(domain.id_of("activitytag", "AN")) == "019b76da-a800-7e9f-a859-1b9dd8e48c5c"
+    assert str(domain.stable_id("activitytag", "AN")) == "019b76da-a800-7e9f-a859-1b9dd8e48c5c"
     assert str(SUB_TAGS["AN"].id) == "019b76da-a800-7a79-af1d-546fc7f6817d"
     assert str(SUB_TAGS["SW301"].id) == "019b76da-a800-7276-8580-791f3f467380"
     assert all(one.version == 7 for one in TAGS)
@@ -107,8 +107,8 @@ def test_whole_words_of_a_name_count_alone() -> None:
 
 
 def test_ticks_of_the_other_registers() -> None:
-    def entry(**facts: object) -> Entry:
-        return Entry("1", "all", "SOME BODY", facts=facts)
+    def entry(**facts: object) -> RegisterEntry:
+        return RegisterEntry("1", "all", "SOME BODY", facts=facts)
 
     assert given(entry(classification=["102", "101", "302", "202"]), "CCEW") == {
         "ED": "ccew:102",
@@ -127,7 +127,7 @@ def test_ticks_of_the_other_registers() -> None:
         "The advancement of human rights, conflict resolution or reconciliation or the promotion of  religious or "
         "racial harmony or equality and diversity"
     )
-    assert set(given(Entry("1", "all", "X", facts={"purposes": [harmony]}), "CCNI")) == {"SO"}
+    assert set(given(RegisterEntry("1", "all", "X", facts={"purposes": [harmony]}), "CCNI")) == {"SO"}
     assert given(entry(purposes=["Advancing_Religion"], beneficiaries=["animals"], PBI="Y"), "ACNC") == {
         "AN": "acnc:animals",
         "RL": "acnc:Advancing_Religion",
@@ -137,16 +137,16 @@ def test_ticks_of_the_other_registers() -> None:
     everybody = entry(beneficiaries=["Males", "Females", "other_gender_identities", "animals"])
     assert set(given(women, "ACNC")) == {"BE113", "BE105"}
     assert set(given(everybody, "ACNC")) == {"AN"}
-    assert given(Entry("1", "all", "The Hope Food Bank"), "OSCR") == {"SW301": "name:food bank"}
+    assert given(RegisterEntry("1", "all", "The Hope Food Bank"), "OSCR") == {"SW301": "name:food bank"}
 
 
 def test_names_are_asked_in_english_alone() -> None:
-    assert given(Entry("1", "all", "Christ Church"), "RNA") == {}
-    assert set(given(Entry("1", "all", "Christ Church"), "CRA")) == {"RL200", "RL302"}
+    assert given(RegisterEntry("1", "all", "Christ Church"), "RNA") == {}
+    assert set(given(RegisterEntry("1", "all", "Christ Church"), "CRA")) == {"RL200", "RL302"}
 
 
 def test_ids_to_search_by_hold_the_tag_and_the_wider_sub_tag() -> None:
-    found = service.tags_of("IRS", irs(NTEE_CD="A69"))
+    found = service.tags_of_entry("IRS", irs(NTEE_CD="A69"))
     orchestras = SUB_TAGS["AR306"]
     assert set(found.tag_ids) == {orchestras.id, orchestras.tag_id, SUB_TAGS["AR300"].id}
     assert list(found.rules) == ["AR306"]
@@ -155,8 +155,8 @@ def test_ids_to_search_by_hold_the_tag_and_the_wider_sub_tag() -> None:
 def test_a_row_of_a_load_takes_microseconds() -> None:
     rows = [irs(NTEE_CD=code, SUBSECTION="03", CLASSIFICATION="1000", FOUNDATION="15") for code in rules.NTEE] * 20
     for row in rows:
-        service.tags_of("IRS", row)
+        service.tags_of_entry("IRS", row)
     began = time.process_time()
     for row in rows:
-        service.tags_of("IRS", row)
+        service.tags_of_entry("IRS", row)
     assert (time.process_time() - began) / len(rows) < 5e-6

@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 
 import almoner
-from almoner.adapters.registers_acnc import Acnc
-from almoner.adapters.registers_ccni import Ccni
+from almoner.adapters.registers_acnc import AcncReader
+from almoner.adapters.registers_ccni import CcniReader
 from almoner.nonprofits.activities import service
-from almoner.nonprofits.activities.domain import read_file
-from almoner.nonprofits.registers.domain import Entry
+from almoner.nonprofits.activities.domain import load_data_file
+from almoner.nonprofits.registers.domain import RegisterEntry
 from tests.support.register_files import on_disk
 
 DATA = Path(__file__).parents[1] / "data"
@@ -24,16 +24,16 @@ CODES = ("NTEE_CD", "SUBSECTION", "CLASSIFICATION", "FOUNDATION")
 
 @pytest.mark.parametrize(
     ("source", "file", "bodies"),
-    [(Ccni(), "gb_ccni/charitydetails.csv", 29), (Acnc(), "au_acnc/datadotgov_main_excerpt.csv", 17)],
+    [(CcniReader(), "gb_ccni/charitydetails.csv", 29), (AcncReader(), "au_acnc/datadotgov_main_excerpt.csv", 17)],
 )
 def test_every_label_is_known_and_every_body_has_a_sub_tag(source: Any, file: str, bodies: int) -> None:
-    table = {" ".join(label.split()) for label in read_file("mappings.json")[source.registry_code.lower()]}
-    entries = [entry for entry in source.read([on_disk(DATA / file)]) if isinstance(entry, Entry)]
+    table = {" ".join(label.split()) for label in load_data_file("mappings.json")[source.registry_code.lower()]}
+    entries = [entry for entry in source.read([on_disk(DATA / file)]) if isinstance(entry, RegisterEntry)]
     assert len(entries) == bodies
     for entry in entries:
         ticked = [" ".join(label.split()) for fact in TICKS for label in entry.facts.get(fact, ())]  # type: ignore[attr-defined]
         assert set(ticked) <= table
-        assert service.tags_of(source.registry_code, entry).rules
+        assert service.tags_of_entry(source.registry_code, entry).rules
 
 
 def test_most_bodies_of_the_irs_have_a_sub_tag_without_a_code_too() -> None:
@@ -43,7 +43,7 @@ def test_most_bodies_of_the_irs_have_a_sub_tag_without_a_code_too() -> None:
         with gzip.open(file, "rt", encoding="ascii", newline="") as lines:
             for row in csv.DictReader(lines):
                 facts = {code: row[code] for code in CODES if row[code]}
-                found = service.tags_of("IRS", Entry(row["EIN"], row["STATE"], row["NAME"], facts=facts))
+                found = service.tags_of_entry("IRS", RegisterEntry(row["EIN"], row["STATE"], row["NAME"], facts=facts))
                 (with_code if row["NTEE_CD"] else without)[bool(found.rules)] += 1
     assert with_code[True] / with_code.total() > 0.99
     assert without[True] / without.total() > 0.78

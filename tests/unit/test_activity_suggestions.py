@@ -9,7 +9,7 @@ from typer.testing import CliRunner
 from almoner.cli.activities import commands
 from almoner.nonprofits.activities import suggestions
 from almoner.nonprofits.activities.domain import SUB_TAGS
-from almoner.nonprofits.activities.suggestions import unpacked, weights
+from almoner.nonprofits.activities.suggestions import parse_weights, load_weights
 from tools import suggestions as tool
 
 SAMPLE = Path(__file__).parents[1] / "data" / "ukcat" / "sample.csv"
@@ -17,7 +17,7 @@ CHOIR = ("THE MARMOSET SINGERS", "A community choir that sings in concerts and c
 
 
 def test_a_text_gets_sub_tags_the_likeliest_first_with_what_weighed_most() -> None:
-    found = suggestions.suggest(*CHOIR)
+    found = suggestions.suggest_sub_tags(*CHOIR)
     assert found[0].code == "AR303"
     assert "RL104" not in {one.code for one in found}
     assert [one.score for one in found] == sorted((one.score for one in found), reverse=True)
@@ -33,15 +33,15 @@ def test_the_command_says_when_there_is_nothing_to_suggest() -> None:
 
 @pytest.mark.parametrize("text", ["", "   ", "12345", "Ελληνικά", "x" * 100_000])
 def test_a_text_without_meaning_gets_little(text: str) -> None:
-    assert len(suggestions.suggest(text, text, text)) <= 1
+    assert len(suggestions.suggest_sub_tags(text, text, text)) <= 1
 
 
 def test_the_file_knows_sub_tags_alone_and_names_its_licence() -> None:
-    known = weights()
-    assert set(known.before) <= set(SUB_TAGS)
-    assert len(known.before) == 216
+    known = load_weights()
+    assert set(known.intercepts) <= set(SUB_TAGS)
+    assert len(known.intercepts) == 216
     assert 0.2 <= known.threshold <= 0.36
-    assert all(set(row) <= set(known.before) for row in known.of.values())
+    assert all(set(row) <= set(known.intercepts) for row in known.of.values())
     assert "CC BY 4.0" in tool.ORIGIN["licence"]
 
 
@@ -49,7 +49,7 @@ def test_scores_of_bodies_that_were_learnt_from_have_not_moved() -> None:
     """How good they are on others is in docs/evidence/activities.md: F1 0.53 where the expressions reach 0.36."""
     bodies = tool.read(SAMPLE)
     assert len(bodies) == 120
-    own, alone = tool.tally(tool.scored(weights(), bodies), bodies, weights().threshold), tool.Tally()
+    own, alone = tool.tally(tool.scored(load_weights(), bodies), bodies, load_weights().threshold), tool.Tally()
     for one in bodies:
         alone.add(one.matched, one.tags)
     assert own.f1 > 0.85
@@ -59,8 +59,8 @@ def test_scores_of_bodies_that_were_learnt_from_have_not_moved() -> None:
 def test_what_is_learnt_is_what_is_packed() -> None:
     bodies = tool.read(SAMPLE)
     learnt = tool.learn(bodies, 0.3)
-    read = unpacked(tool.opened(tool.packed(learnt)))
-    assert (read.threshold, read.before, read.rarity) == (learnt.threshold, learnt.before, learnt.rarity)
+    read = parse_weights(tool.opened(tool.packed(learnt)))
+    assert (read.threshold, read.intercepts, read.rarity) == (learnt.threshold, learnt.intercepts, learnt.rarity)
     assert set(read.of) == set(learnt.of)
     assert all(read.of[feature] == pytest.approx(row) for feature, row in learnt.of.items())
     assert tool.packed(learnt) == tool.packed(tool.learn(bodies, 0.3))
@@ -69,8 +69,8 @@ def test_what_is_learnt_is_what_is_packed() -> None:
 
 def test_a_suggestion_takes_milliseconds() -> None:
     bodies = 50
-    suggestions.suggest(*CHOIR)
+    suggestions.suggest_sub_tags(*CHOIR)
     began = time.process_time()
     for _ in range(bodies):
-        suggestions.suggest(*CHOIR)
+        suggestions.suggest_sub_tags(*CHOIR)
     assert (time.process_time() - began) / bodies < 5e-3

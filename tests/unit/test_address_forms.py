@@ -3,16 +3,16 @@
 import pytest
 
 from almoner.platform.outbound import addresses
-from almoner.platform.outbound.addresses import MAX_LENGTH, AddressRefused, Policy
+from almoner.platform.outbound.addresses import MAX_LENGTH, AddressRefused, AddressPolicy
 
-PUBLIC = Policy()
+PUBLIC = AddressPolicy()
 HOST_253 = ".".join(["a" * 61] * 4) + ".example"[: 253 - 4 * 61 - 3]
 
 
 def reason(url: str) -> str:
     """Why the address is refused."""
     with pytest.raises(AddressRefused) as refused:
-        addresses.read(url, PUBLIC)
+        addresses.parse_target(url, PUBLIC)
     return refused.value.reason
 
 
@@ -31,7 +31,7 @@ def reason(url: str) -> str:
     ],
 )
 def test_w11_every_spelling_of_a_host_has_one_form(spelled: str, host: str) -> None:
-    assert addresses.read(spelled, PUBLIC).host == host
+    assert addresses.parse_target(spelled, PUBLIC).host == host
 
 
 @pytest.mark.parametrize(
@@ -47,13 +47,13 @@ def test_w11_a_zone_is_named_as_what_is_wrong() -> None:
 
 def test_w11_a_host_of_253_characters_is_the_longest() -> None:
     assert len(HOST_253) == 253
-    assert addresses.read(f"https://{HOST_253}/", PUBLIC).host == HOST_253
+    assert addresses.parse_target(f"https://{HOST_253}/", PUBLIC).host == HOST_253
     assert "domain name" in reason(f"https://{'b' + HOST_253}/")
 
 
 def test_w11_an_address_of_the_greatest_length_is_read_and_one_more_is_not() -> None:
     longest = "https://example.com/".ljust(MAX_LENGTH, "x")
-    assert addresses.read(longest, PUBLIC).url == longest
+    assert addresses.parse_target(longest, PUBLIC).url == longest
     assert str(MAX_LENGTH) in reason(longest + "x")
 
 
@@ -63,9 +63,9 @@ def test_w11_other_schemes_are_refused_whatever_their_host() -> None:
 
 
 def test_refused_tells_why() -> None:
-    assert addresses.refused("example", loopback=False) == "not an address"
-    assert addresses.refused("192.0.2.1", loopback=True) == "not loopback"
-    assert addresses.refused("127.0.0.1", loopback=True) is None
+    assert addresses.refusal_reason("example", loopback=False) == "not an address"
+    assert addresses.refusal_reason("192.0.2.1", loopback=True) == "not loopback"
+    assert addresses.refusal_reason("127.0.0.1", loopback=True) is None
 
 
 def test_w11_only_the_brackets_of_an_address_are_read() -> None:

@@ -7,10 +7,10 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from almoner.platform.outbound import addresses
-from almoner.platform.outbound.addresses import AddressRefused, Policy, district, neighbourhood
+from almoner.platform.outbound.addresses import AddressRefused, AddressPolicy, wider_client_network, client_network
 
-PUBLIC = Policy()
-SANDBOX = Policy(loopback=True)
+PUBLIC = AddressPolicy()
+SANDBOX = AddressPolicy(loopback=True)
 Network = IPv4Network | IPv6Network
 
 REFUSED = [
@@ -123,7 +123,7 @@ REFUSED = [
 @pytest.mark.parametrize("url", REFUSED)
 def test_w11_refuses_every_vector_in_production(url: str) -> None:
     with pytest.raises(AddressRefused):
-        addresses.read(url, PUBLIC)
+        addresses.parse_target(url, PUBLIC)
 
 
 def test_w11_vectors_are_at_least_sixty() -> None:
@@ -148,7 +148,7 @@ def test_w11_vectors_are_at_least_sixty() -> None:
 )
 def test_w11_the_sandbox_opens_loopback_alone(url: str) -> None:
     with pytest.raises(AddressRefused):
-        addresses.read(url, SANDBOX)
+        addresses.parse_target(url, SANDBOX)
 
 
 @pytest.mark.parametrize(
@@ -165,14 +165,14 @@ def test_w11_the_sandbox_opens_loopback_alone(url: str) -> None:
     ],
 )
 def test_w11_reads_public_addresses_into_one_form(url: str, read: str) -> None:
-    target = addresses.read(url, PUBLIC)
+    target = addresses.parse_target(url, PUBLIC)
     assert (target.url, target.loopback) == (read, False)
 
 
 @pytest.mark.parametrize("host", ["localhost", "127.0.0.1", "127.8.9.10", "[::1]", "hooks.localhost"])
 @pytest.mark.parametrize("scheme", ["http", "https"])
 def test_w11_the_sandbox_may_allow_loopback_on_any_port(scheme: str, host: str) -> None:
-    assert addresses.read(f"{scheme}://{host}:9999/hooks", SANDBOX).loopback
+    assert addresses.parse_target(f"{scheme}://{host}:9999/hooks", SANDBOX).loopback
 
 
 @pytest.mark.parametrize("row", addresses.DENY_TABLE, ids=lambda row: str(row[0]))
@@ -180,8 +180,8 @@ def test_w11_every_row_of_the_deny_table_denies_its_first_and_last_address(row: 
     network, name = row
     assert name
     for address in (network[0], network[-1]):
-        assert addresses.denied(address) is not None
-        assert addresses.refused(str(address), loopback=False) is not None
+        assert addresses.deny_table_entry(address) is not None
+        assert addresses.refusal_reason(str(address), loopback=False) is not None
 
 
 def test_w11_every_row_of_the_deny_table_is_needed() -> None:
@@ -202,21 +202,21 @@ def test_w11_every_row_of_the_deny_table_is_needed() -> None:
     ],
 )  # fmt: skip
 def test_w11_the_neighbours_of_the_denied_ranges_are_public(edge: str) -> None:
-    assert addresses.denied(ip_address(edge)) is None
-    assert addresses.refused(edge, loopback=False) is None
+    assert addresses.deny_table_entry(ip_address(edge)) is None
+    assert addresses.refusal_reason(edge, loopback=False) is None
 
 
 def test_w11_nothing_outside_global_unicast_is_public_in_ipv6() -> None:
     for first in range(0x10000):
         address = IPv6Address(first << 112 | 1)
-        assert (addresses.denied(address) is None) <= (0x2000 <= first <= 0x3FFF), address
+        assert (addresses.deny_table_entry(address) is None) <= (0x2000 <= first <= 0x3FFF), address
 
 
 def test_w11_a_loopback_receiver_is_reached_on_loopback_addresses_alone() -> None:
-    assert addresses.refused("127.0.0.1", loopback=True) is None
-    assert addresses.refused("::1", loopback=True) is None
+    assert addresses.refusal_reason("127.0.0.1", loopback=True) is None
+    assert addresses.refusal_reason("::1", loopback=True) is None
     for address in (IPv4Address("93.184.215.14"), IPv4Address("10.0.0.1"), IPv6Address("fe80::1"), "nonsense"):
-        assert addresses.refused(str(address), loopback=True) is not None
+        assert addresses.refusal_reason(str(address), loopback=True) is not None
 
 
 @given(st.text() | st.text(alphabet="htps:/@.[]%0123456789abcdefx#?&;\\ \u3002\uff11").map("https://{}".format))
@@ -227,12 +227,12 @@ def test_w11_a_loopback_receiver_is_reached_on_loopback_addresses_alone() -> Non
 @example("https://a.\ud800/")
 def test_w11_no_text_breaks_the_reader_and_what_passes_is_public(url: str) -> None:
     try:
-        target = addresses.read(url, PUBLIC)
+        target = addresses.parse_target(url, PUBLIC)
     except AddressRefused:
         return
     assert target.url.startswith("https://")
     assert target.port == 443
-    assert addresses.read(target.url, PUBLIC) == target, "the normalised form is its own"
+    assert addresses.parse_target(target.url, PUBLIC) == target, "the normalised form is its own"
 
 
 @pytest.mark.parametrize(
@@ -247,4 +247,4 @@ def test_w11_no_text_breaks_the_reader_and_what_passes_is_public(url: str) -> No
     ],
 )
 def test_what_one_customer_may_have_is_one_source(address: str, near: str, around: str) -> None:
-    assert (neighbourhood(address), district(address)) == (near, around)
+    assert (client_network(address), wider_client_network(address)) == (near, around)

@@ -8,7 +8,13 @@ from uuid import uuid4
 import pytest
 
 from almoner.validation.agents import codes, domain, official_contacts, triggers
-from almoner.validation.agents.codes import CODE_TRIES, MAILS_A_DAY, MAILS_IN_ALL, Confirmation, TypedCode
+from almoner.validation.agents.codes import (
+    MAX_CODE_ATTEMPTS,
+    MAX_EMAILS_PER_DAY,
+    MAX_EMAILS_TOTAL,
+    EmailConfirmation,
+    CodeCheckResult,
+)
 from almoner.validation.agents.domain import (
     EVENTS,
     LIFETIME,
@@ -52,14 +58,14 @@ def received(*, email_check: bool = True) -> AgentVerification:
     """A new one."""
     agent = Agent("Ada", "Byron", "ada@charity.example")
     nonprofit = Nonprofit(uuid4(), "Relief")
-    return domain.received(uuid4(), uuid4(), agent, nonprofit, None, NOW, email_check=email_check)
+    return domain.new_verification(uuid4(), uuid4(), agent, nonprofit, None, NOW, email_check=email_check)
 
 
 STATES: dict[str, Callable[[], AgentVerification]] = {
     "pending": received,
-    "pending_user_verification": lambda: received().passed(NOW),
+    "pending_user_verification": lambda: received().with_review_passed(NOW),
     "pending_review": lambda: received().confirmed(NOW),
-    "approved": lambda: received().confirmed(NOW).passed(NOW),
+    "approved": lambda: received().confirmed(NOW).with_review_passed(NOW),
     "rejected": lambda: received().rejected("other", NOW),
 }
 MOVES: dict[str, tuple[Callable[[AgentVerification], AgentVerification], dict[str, str]]] = {
@@ -68,7 +74,7 @@ MOVES: dict[str, tuple[Callable[[AgentVerification], AgentVerification], dict[st
         {"pending": "pending_review", "pending_user_verification": "approved"},
     ),
     "passes": (
-        lambda one: one.passed(NOW),
+        lambda one: one.with_review_passed(NOW),
         {"pending": "pending_user_verification", "pending_review": "approved"},
     ),
     "fails": (lambda one: one.rejected("other", NOW), dict.fromkeys(OPEN, "rejected")),
@@ -89,7 +95,7 @@ def test_an_appeal_lets_through_who_was_rejected() -> None:
 
 
 def test_the_arrows_are_those_of_settled_5() -> None:
-    assert set(VERIFICATION.arrows()) == SETTLED
+    assert set(VERIFICATION.transitions()) == SETTLED
     assert VERIFICATION.states() == STATES.keys()
     assert list(REJECTIONS) == CODES_OF_SETTLED_4
     assert REASONS.keys() == set(CODES_OF_SETTLED_4)
@@ -108,13 +114,13 @@ def test_s1_every_move_is_made_or_refused_as_settled(source: str, move: str) -> 
     moved = make(one)
     assert (moved.status, (source, target) in SETTLED) == (target, True)
     assert (moved.processed_at is not None) is (target in ("approved", "rejected"))
-    assert moved.awaits_outsider is (target == "pending_user_verification")
+    assert moved.external_action_required is (target == "pending_user_verification")
 
 
 def test_without_an_e_mail_check_the_review_comes_at_once() -> None:
     one = received(email_check=False)
-    assert (one.status, one.expires_at, one.awaits_outsider) == ("pending_review", None, False)
-    assert one.passed(NOW).status == "approved"
+    assert (one.status, one.expires_at, one.external_action_required) == ("pending_review", None, False)
+    assert one.with_review_passed(NOW).status == "approved"
     with pytest.raises(InvalidState):
         one.confirmed(NOW)
 
@@ -130,89 +136,91 @@ def test_s3_who_does_not_confirm_is_rejected_at_the_instant(state: str) -> None:
 
 
 def test_s3_a_nonprofit_that_does_not_answer_ends_it_and_one_that_does_not() -> None:
-    asked = STATES["pending_review"]().asking(NOW + LIFETIME)
-    assert asked.awaits_outsider
+    asked = STATES["pending_review"]().with_answer_deadline(NOW + LIFETIME)
+    assert asked.external_action_required
     assert asked.as_at(NOW + LIFETIME - MS) == asked
     assert asked.as_at(NOW + LIFETIME).rejection_code == "nonprofit_association_expired"
-    answered = asked.evidenced()
-    assert not answered.awaits_outsider
+    answered = asked.without_answer_deadline()
+    assert not answered.external_action_required
     assert answered.as_at(NOW + 10 * LIFETIME).status == "pending_review"
     for state in STATES:
         if state != "pending_review":
             with pytest.raises(InvalidState):
-                STATES[state]().asking(NOW)
+                STATES[state]().with_answer_deadline(NOW)
             with pytest.raises(InvalidState):
-                STATES[state]().evidenced()
+                STATES[state]().without_answer_deadline()
 
 
 def test_4_11_the_test_values_are_those_of_the_table() -> None:
-    assert list(triggers.TRIGGERS) == TRIGGERS_OF_4_11
-    for name, asked_for in triggers.TRIGGERS.items():
-        assert triggers.asked_for(name) == asked_for == name.removeprefix("test_").removeprefix("reject_")
+    assert list(triggers.ACTIONS) == TRIGGERS_OF_4_11
+    for name, asked_for in triggers.ACTIONS.items():
+        assert triggers.action_of(name) == asked_for == name.removeprefix("test_").removeprefix("reject_")
     for near in ("Test_accept", "test_accept ", "test_reject_invalid_documentation", "test_reject_", "Ada", ""):
-        assert triggers.asked_for(near) is None
+        assert triggers.action_of(near) is None
 
 
 @pytest.mark.parametrize(
     ("typed", "answer"),
     [
-        ("012345", TypedCode.RIGHT),
-        (" 012-345 ", TypedCode.RIGHT),
-        ("٠١٢٣٤٥", TypedCode.RIGHT),
-        ("12345", TypedCode.WRONG),
-        ("0123456", TypedCode.WRONG),
-        ("", TypedCode.MISSING),
-        ("abc", TypedCode.MISSING),
+        ("012345", CodeCheckResult.CORRECT),
+        (" 012-345 ", CodeCheckResult.CORRECT),
+        ("٠١٢٣٤٥", CodeCheckResult.CORRECT),
+        ("12345", CodeCheckResult.WRONG),
+        ("0123456", CodeCheckResult.WRONG),
+        ("", CodeCheckResult.MISSING),
+        ("abc", CodeCheckResult.MISSING),
     ],
 )
-def test_codes_are_read_as_people_type_them(typed: str, answer: TypedCode) -> None:
-    code = Confirmation(uuid4(), uuid4(), NOW, CODE_TRIES - 1)
-    assert code.judge(typed, "012345") is answer
-    over = Confirmation(uuid4(), uuid4(), NOW, CODE_TRIES)
-    assert over.judge(typed, "012345") is (TypedCode.MISSING if answer is TypedCode.MISSING else TypedCode.OVER)
+def test_codes_are_read_as_people_type_them(typed: str, answer: CodeCheckResult) -> None:
+    code = EmailConfirmation(uuid4(), uuid4(), NOW, MAX_CODE_ATTEMPTS - 1)
+    assert code.check_code(typed, "012345") is answer
+    over = EmailConfirmation(uuid4(), uuid4(), NOW, MAX_CODE_ATTEMPTS)
+    assert over.check_code(typed, "012345") is (
+        CodeCheckResult.MISSING if answer is CodeCheckResult.MISSING else CodeCheckResult.EXHAUSTED
+    )
 
 
 def test_mails_have_limits_by_minute_day_and_in_all() -> None:
-    assert codes.may_send([], NOW)
-    assert not codes.may_send([NOW], NOW + timedelta(seconds=59))
-    assert codes.may_send([NOW], NOW + timedelta(seconds=60))
-    day = [NOW + timedelta(hours=hour) for hour in range(MAILS_A_DAY)]
-    assert not codes.may_send(day, NOW + timedelta(hours=23))
-    assert codes.may_send(day, NOW + timedelta(days=1))
-    month = [NOW + timedelta(days=day) for day in range(MAILS_IN_ALL)]
-    assert codes.may_send(month[1:], month[-1] + timedelta(days=1))
-    assert not codes.may_send(month, month[-1] + timedelta(days=1))
+    assert codes.may_send_email([], NOW)
+    assert not codes.may_send_email([NOW], NOW + timedelta(seconds=59))
+    assert codes.may_send_email([NOW], NOW + timedelta(seconds=60))
+    day = [NOW + timedelta(hours=hour) for hour in range(MAX_EMAILS_PER_DAY)]
+    assert not codes.may_send_email(day, NOW + timedelta(hours=23))
+    assert codes.may_send_email(day, NOW + timedelta(days=1))
+    month = [NOW + timedelta(days=day) for day in range(MAX_EMAILS_TOTAL)]
+    assert codes.may_send_email(month[1:], month[-1] + timedelta(days=1))
+    assert not codes.may_send_email(month, month[-1] + timedelta(days=1))
 
 
 def test_an_address_gets_five_mails_an_hour_and_twenty_a_day() -> None:
     hour = [NOW + timedelta(minutes=minute) for minute in range(5)]
-    assert codes.may_reach(hour[1:], hour[-1], sandbox=False)
-    assert not codes.may_reach(hour, NOW + timedelta(minutes=59), sandbox=False)
-    assert codes.may_reach(hour, NOW + timedelta(hours=1), sandbox=False)
-    assert codes.may_reach(hour, hour[-1], sandbox=True), "integrators test with one address"
+    assert codes.may_email_address(hour[1:], hour[-1], sandbox=False)
+    assert not codes.may_email_address(hour, NOW + timedelta(minutes=59), sandbox=False)
+    assert codes.may_email_address(hour, NOW + timedelta(hours=1), sandbox=False)
+    assert codes.may_email_address(hour, hour[-1], sandbox=True), "integrators test with one address"
     day = [NOW + timedelta(hours=hour) for hour in range(20)]
-    assert not codes.may_reach(day, NOW + timedelta(hours=23), sandbox=False)
-    assert codes.may_reach(day, NOW + timedelta(hours=24), sandbox=False)
+    assert not codes.may_email_address(day, NOW + timedelta(hours=23), sandbox=False)
+    assert codes.may_email_address(day, NOW + timedelta(hours=24), sandbox=False)
 
 
 def test_a_guesser_is_right_less_than_once_in_5000_verifications() -> None:
-    assert MAILS_IN_ALL * CODE_TRIES / 10**codes.CODE_DIGITS <= 1 / 5000
+    assert MAX_EMAILS_TOTAL * MAX_CODE_ATTEMPTS / 10**codes.CODE_DIGITS <= 1 / 5000
 
 
 @pytest.mark.parametrize(
     "office", ["info@a.example", "Contact@a.example", "head.office@a.example", "sekretariat@a.example"]
 )
 def test_an_office_is_asked(office: str) -> None:
-    official_contacts.ensure_office(office)
+    official_contacts.ensure_office_mailbox(office)
 
 
 @pytest.mark.parametrize("person", ["ada@a.example", "ada.byron@a.example", "a.b-1815@a.example", "informal@a.example"])
 def test_a_person_is_not_asked(person: str) -> None:
     with pytest.raises(ContactRefused):
-        official_contacts.ensure_office(person)
+        official_contacts.ensure_office_mailbox(person)
 
 
 def test_unknown_codes_are_no_reason() -> None:
-    assert domain.rejection(None) == "other"
+    assert domain.rejection_code_of(None) == "other"
     with pytest.raises(ValueError, match="mood"):
-        domain.rejection("mood")
+        domain.rejection_code_of("mood")

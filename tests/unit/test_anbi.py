@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from almoner.adapters.registers_anbi import Anbi
-from almoner.adapters.registers_rulings import latest
-from almoner.nonprofits.registers.domain import Entry, ImportRefused
+from almoner.adapters.registers_anbi import AnbiReader
+from almoner.adapters.registers_rulings import latest_rulings
+from almoner.nonprofits.registers.domain import RegisterEntry, ImportRefused
 from tests.support.register_files import File, read
 
 HAND = Path(__file__).parents[1] / "data" / "registers_by_hand"
@@ -19,9 +19,9 @@ def record(**members: str) -> str:
 
 
 def test_the_records_of_the_file() -> None:
-    reading = read(Anbi(), HAND / "anbi.xml")
+    reading = read(AnbiReader(), HAND / "anbi.xml")
     assert (len(reading.entries), len(reading.unnumbered), len(reading.bad)) == (3, 1, 1)
-    assert reading.entries[0] == Entry(
+    assert reading.entries[0] == RegisterEntry(
         number="123456782",
         part="all",
         name="Stichting Verzonnen Haven",
@@ -37,7 +37,7 @@ def test_the_records_of_the_file() -> None:
 
 
 def test_a_ruling_that_ended_is_not_active_and_winding_up_is_told() -> None:
-    reading = read(Anbi(), HAND / "anbi.xml")
+    reading = read(AnbiReader(), HAND / "anbi.xml")
     ended = reading.number("100000010")
     assert (ended.active, ended.facts) == (False, {"eindDatum": "2020-12-31"})
     winding_up = reading.number("100000009")
@@ -45,7 +45,7 @@ def test_a_ruling_that_ended_is_not_active_and_winding_up_is_told() -> None:
 
 
 def test_an_end_that_is_no_day_tells_neither_that_it_stands_nor_that_it_ended() -> None:
-    (bad,) = read(Anbi(), f"<a>{record(fiscaalNummer='123456782', naam='A', eindDatum='onbekend')}</a>").bad
+    (bad,) = read(AnbiReader(), f"<a>{record(fiscaalNummer='123456782', naam='A', eindDatum='onbekend')}</a>").bad
     assert bad.number == "123456782"
 
 
@@ -57,7 +57,7 @@ def test_a_body_stands_when_one_of_its_rulings_does(order: tuple[int, ...]) -> N
         record(**number, naam="Nieuw", ingangsDatum="20150101"),
         record(**number, naam="Tussen", eindDatum="20141231"),
     ]
-    entry = read(Anbi(), f"<a>{''.join(rulings[place] for place in order)}</a>").one
+    entry = read(AnbiReader(), f"<a>{''.join(rulings[place] for place in order)}</a>").one
     assert (entry.name, entry.active) == ("Nieuw", True)
 
 
@@ -65,14 +65,14 @@ def test_of_rulings_that_all_ended_the_latest_is_told() -> None:
     number = {"fiscaalNummer": "123456782"}
     older, newer = (record(**number, naam=day, eindDatum=day) for day in ("20101231", "20141231"))
     for document in (f"<a>{older}{newer}</a>", f"<a>{newer}{older}</a>"):
-        entry = read(Anbi(), document).one
+        entry = read(AnbiReader(), document).one
         assert (entry.name, entry.active) == ("20141231", False)
 
 
 def test_more_ended_rulings_than_any_register_has_are_refused() -> None:
-    entries = [entry for entry in read(Anbi(), HAND / "anbi.xml").entries if not entry.active]
+    entries = [entry for entry in read(AnbiReader(), HAND / "anbi.xml").entries if not entry.active]
     with pytest.raises(ImportRefused, match="have ended"):
-        list(latest([(entry, None) for entry in entries], most_ended=0))
+        list(latest_rulings([(entry, None) for entry in entries], most_ended=0))
 
 
 @pytest.mark.parametrize(
@@ -86,7 +86,7 @@ def test_more_ended_rulings_than_any_register_has_are_refused() -> None:
 )
 def test_documents_with_a_dtd_are_refused(document: str) -> None:
     with pytest.raises(ImportRefused, match="DTD"):
-        read(Anbi(), document)
+        read(AnbiReader(), document)
 
 
 @pytest.mark.parametrize(
@@ -94,30 +94,30 @@ def test_documents_with_a_dtd_are_refused(document: str) -> None:
 )
 def test_broken_downloads_are_refused(document: bytes) -> None:
     with pytest.raises(ImportRefused):
-        read(Anbi(), File(document, "anbi.xml"))
+        read(AnbiReader(), File(document, "anbi.xml"))
 
 
 def test_a_renamed_element_is_refused() -> None:
     with pytest.raises(ImportRefused, match="fiscaalNummer"):
-        read(Anbi(), TEXT.replace("fiscaalNummer", "rsin"))
+        read(AnbiReader(), TEXT.replace("fiscaalNummer", "rsin"))
 
 
 def test_deep_nesting_is_refused() -> None:
     with pytest.raises(ImportRefused, match="nested"):
-        read(Anbi(), "<a>" * 1000)
+        read(AnbiReader(), "<a>" * 1000)
 
 
 def test_an_endless_text_is_cut() -> None:
-    entry = read(Anbi(), f"<a>{record(fiscaalNummer='123456782', naam='A' * 1_000_000)}</a>").one
+    entry = read(AnbiReader(), f"<a>{record(fiscaalNummer='123456782', naam='A' * 1_000_000)}</a>").one
     assert len(entry.name) < 200_000
 
 
 def test_names_with_a_prefix_and_other_encodings() -> None:
     document = TEXT.replace("<beschikking>", "<n:beschikking>").replace("</beschikking>", "</n:beschikking>")
     document = document.replace("<anbi>", '<anbi xmlns:n="urn:a">').replace('encoding="UTF-8"', 'encoding="ISO-8859-1"')
-    assert read(Anbi(), document.encode("latin-1")).entries == read(Anbi(), TEXT).entries
+    assert read(AnbiReader(), document.encode("latin-1")).entries == read(AnbiReader(), TEXT).entries
 
 
 def test_the_day_on_which_a_ruling_ends_is_told() -> None:
-    entry = read(Anbi(), f"<a>{record(fiscaalNummer='123456782', naam='A', eindDatum='20991231')}</a>").one
+    entry = read(AnbiReader(), f"<a>{record(fiscaalNummer='123456782', naam='A', eindDatum='20991231')}</a>").one
     assert (entry.active, entry.until) == (False, datetime(2099, 12, 31, tzinfo=UTC))

@@ -6,17 +6,17 @@ from uuid import UUID
 
 import pytest
 
-from almoner.validation.applications.configurations.domain import Choice, Configuration, PartnerField
+from almoner.validation.applications.configurations.domain import FieldChoice, Configuration, PartnerField
 from almoner.validation.applications.form import drafts
-from almoner.validation.applications.form.drafts import Draft, Person, Unlisted
-from almoner.validation.applications.form.submit import returned
+from almoner.validation.applications.form.drafts import Draft, ApplicantDetails, UnlistedNonprofit
+from almoner.validation.applications.form.submit import return_url_of
 
 NOW = datetime(2026, 3, 2, 9, 30, tzinfo=UTC)
 SOME = UUID(int=1)
 
 
 def field(kind: Any, *, required: bool = True) -> PartnerField:
-    choices = (Choice("a", {"en": "A"}), Choice("b", {"en": "B"})) if kind == "choice" else ()
+    choices = (FieldChoice("a", {"en": "A"}), FieldChoice("b", {"en": "B"})) if kind == "choice" else ()
     return PartnerField("one", kind, required, {"en": "One"}, choices)
 
 
@@ -49,18 +49,18 @@ def test_the_open_step_is_the_first_that_needs_something() -> None:
     draft = Draft()
     for change, step in (
         ({}, "nonprofit"),
-        ({"unlisted": Unlisted("A")}, "person"),
-        ({"person": Person("Ada")}, "person"),
-        ({"person": Person("Ada", "Byron", "ada@example.org")}, "questions"),
+        ({"unlisted": UnlistedNonprofit("A")}, "person"),
+        ({"person": ApplicantDetails("Ada")}, "person"),
+        ({"person": ApplicantDetails("Ada", "Byron", "ada@example.org")}, "questions"),
         ({"answers": {"one": "twelve"}}, "questions"),
         ({"answers": {"one": "12"}}, "documents"),
         ({"documents": True}, "review"),
     ):
         draft = Draft(**{name: change.get(name, getattr(draft, name)) for name in Draft.__dataclass_fields__})
-        assert drafts.open_step(draft, asked) == step
-    assert drafts.after("review", asked) == "review"
+        assert drafts.first_open_step(draft, asked) == step
+    assert drafts.step_after("review", asked) == "review"
     # Nobody looks at it any more.
-    assert drafts.open_step(draft, configuration("agent_verification", fields=(field("number"),))) == "nonprofit"
+    assert drafts.first_open_step(draft, configuration("agent_verification", fields=(field("number"),))) == "nonprofit"
 
 
 @pytest.mark.parametrize(
@@ -111,7 +111,7 @@ def test_answers_are_judged_by_their_kind(kind: Any, answer: str, problem: str |
     ],
 )
 def test_numbers_are_read_in_any_digits_and_strictly(typed: str, value: float | None) -> None:
-    assert drafts.number_of(typed) == value
+    assert drafts.parse_number(typed) == value
 
 
 @pytest.mark.parametrize(
@@ -132,12 +132,12 @@ def test_nobody_is_flooded_with_mails(of_invite: list[timedelta], to_address: li
 
 
 def test_all_that_is_wrong_with_a_nonprofit_or_a_person_is_told() -> None:
-    assert set(drafts.unlisted_problems(Unlisted())) == {"name", "registry", "number", "website"}
-    long = Unlisted("x" * 501, "USA", "IRS", "1" * 256, "x" * 256)
+    assert set(drafts.unlisted_problems(UnlistedNonprofit())) == {"name", "registry", "number", "website"}
+    long = UnlistedNonprofit("x" * 501, "USA", "IRS", "1" * 256, "x" * 256)
     assert set(drafts.unlisted_problems(long)) == {"name", "number", "website"}
-    assert list(drafts.person_problems(Person())) == ["first_name", "last_name", "email"]
-    assert list(drafts.person_problems(Person(), named=False)) == ["email"]
-    long_ = Person("x" * 256, "x" * 256, "a@b.example" * 30, "x" * 256)
+    assert list(drafts.person_problems(ApplicantDetails())) == ["first_name", "last_name", "email"]
+    assert list(drafts.person_problems(ApplicantDetails(), named=False)) == ["email"]
+    long_ = ApplicantDetails("x" * 256, "x" * 256, "a@b.example" * 30, "x" * 256)
     assert list(drafts.person_problems(long_)) == ["first_name", "last_name", "email", "title"]
 
 
@@ -151,4 +151,4 @@ def test_all_that_is_wrong_with_a_nonprofit_or_a_person_is_told() -> None:
     ],
 )
 def test_the_partners_address_gets_the_id_and_keeps_the_rest(url: str, leads: str) -> None:
-    assert returned(url, "s_1") == leads
+    assert return_url_of(url, "s_1") == leads

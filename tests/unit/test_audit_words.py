@@ -37,13 +37,21 @@ def entry(action: str, details: Details | None = None, subject: str = ADA) -> En
     ],
 )
 def test_v8_details_are_words(details: Details | None, said: str) -> None:
-    assert audit_words.details(entry("x.done", details)) == said
+    assert audit_words.details_text(entry("x.done", details)) == said
 
 
 def test_v8_who_did_what_to_whom() -> None:
     named = {ADA: "Ada", "member_2": "Bo"}
-    assert audit_words.what(entry("member.deactivated", subject="member_2"), named) == "deactivated a member (Bo)"
-    assert audit_words.what(entry("identity.unbound", subject="member_2"), named) == "disconnected an SSO account (Bo)"
-    assert audit_words.what(entry("identity.bound"), named) == "connected an SSO account"
-    assert audit_words.what(entry("createCategory"), named) == "createCategory"
-    assert (audit_words.who(entry("x.done"), named), audit_words.who(entry("x.done"), {})) == ("Ada", "a member")
+    assert (
+        audit_words.action_text(entry("member.deactivated", subject="member_2"), named) == "deactivated a member (Bo)"
+    )
+    assert (
+        audit_words.action_text(entry("identity.unbound", subject="member_2"), named)
+        == "disconnected an SSO account (Bo)"
+    )
+    assert audit_words.action_text(entry("identity.bound"), named) == "connected an SSO account"
+    assert audit_words.action_text(entry("createCategory"), named) == "createCategory"
+    assert (audit_words.actor_text(entry("x.done"), named), audit_words.actor_text(entry("x.done"), {})) == (
+        "Ada",
+        "a member",
+    )

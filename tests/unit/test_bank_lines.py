@@ -11,34 +11,34 @@ import pytest
 
 from almoner.giving.banking.bank_statements import service
 from almoner.giving.banking.bank_statements.domain import (
-    Movement,
-    Named,
-    Open,
-    PaidOut,
+    BankMovement,
+    LineReferences,
+    OpenReason,
+    ProviderPayout,
     Statement,
     StatementRefused,
-    added,
+    new_movements,
     end_to_end_ids,
-    match,
-    problems,
-    references,
+    match_movement,
+    statement_problems,
+    request_references,
 )
 from almoner.giving.banking.payment_files.domain import OwnAccount
-from almoner.giving.checkout.donations.domain import Bucket
-from almoner.giving.disbursing.disbursements.domain import opened
+from almoner.giving.checkout.donations.domain import DisbursementBatch
+from almoner.giving.disbursing.disbursements.domain import new_batch
 from almoner.kit.money import Money
 from tests.support import camt
 
 TODAY = date(2026, 3, 3)
-MOVEMENT = Movement(date(2026, 3, 2), 1000, "EUR", "B1", None, None, None, None)
+MOVEMENT = BankMovement(date(2026, 3, 2), 1000, "EUR", "B1", None, None, None, None)
 PAYOUT = replace(
-    opened(UUID(int=1), Bucket(UUID(int=2), UUID(int=3), "EUR"), datetime(2026, 3, 1, tzinfo=UTC)),
+    new_batch(UUID(int=1), DisbursementBatch(UUID(int=2), UUID(int=3), "EUR"), datetime(2026, 3, 1, tzinfo=UTC)),
     money=Money(1000, "EUR"),
     status="SENT",
 )
 PAID = replace(PAYOUT, status="PAID")
 BACK = replace(PAYOUT, status="RETURNED")
-REPORT = PaidOut(UUID(int=9), "po_1", "EUR", 1000)
+REPORT = ProviderPayout(UUID(int=9), "po_1", "EUR", 1000)
 CSV = b"\xef\xbb\xbfDay;Amount;Id;Text\n02.03.2026;1.234,50;B1;ALM-ABCDE-12345\n03.03.2026;-12,00;B2;fee\n"
 MAPPING = """
 account = "Main"
@@ -56,7 +56,7 @@ words = "Text"
 
 def parsed(content: bytes, mapping: Path | None, own: Mapping[str, OwnAccount] | None = None) -> list[Statement]:
     """The statements of a file, on the day that they tell of."""
-    return service.read(content, mapping, own, TODAY)
+    return service.parse_file(content, mapping, own, TODAY)
 
 
 @pytest.mark.parametrize(
@@ -70,7 +70,7 @@ def parsed(content: bytes, mapping: Path | None, own: Mapping[str, OwnAccount] |
     ],
 )
 def test_requests_are_found_however_they_are_spaced(words: str | None, found: list[str]) -> None:
-    assert references(replace(MOVEMENT, remittance_information=words)) == found
+    assert request_references(replace(MOVEMENT, remittance_information=words)) == found
 
 
 def test_payouts_are_found_by_their_end_to_end_ids_in_either_place() -> None:
@@ -83,42 +83,57 @@ def test_payouts_are_found_by_their_end_to_end_ids_in_either_place() -> None:
 @pytest.mark.parametrize(
     ("movement", "named", "found"),
     [
-        (MOVEMENT, Named(), Open.UNKNOWN),
-        (MOVEMENT, Named(reports=[REPORT]), ("settlement", REPORT)),
-        (replace(MOVEMENT, minor=999), Named(reports=[REPORT]), Open.OTHER_AMOUNT),
-        (replace(MOVEMENT, currency="USD"), Named(reports=[REPORT]), Open.OTHER_CURRENCY),
-        (MOVEMENT, Named(reports=[REPORT], payouts=[PAYOUT]), Open.AMBIGUOUS),
-        (MOVEMENT, Named(reports=[REPORT], seen_before=True), Open.SEEN_BEFORE),
-        (MOVEMENT, Named(reports=[REPORT], taken={("settlement", REPORT.id)}), Open.MATCHED_BEFORE),
-        (replace(MOVEMENT, minor=-1000), Named(payouts=[PAYOUT], released={PAYOUT.id}), ("disbursement", PAYOUT)),
-        (replace(MOVEMENT, minor=-1000), Named(payouts=[PAYOUT]), Open.UNCONFIRMED),
-        (replace(MOVEMENT, minor=-1000), Named(payouts=[BACK]), Open.OTHER_STATE),
+        (MOVEMENT, LineReferences(), OpenReason.UNKNOWN),
+        (MOVEMENT, LineReferences(reports=[REPORT]), ("settlement", REPORT)),
+        (replace(MOVEMENT, minor=999), LineReferences(reports=[REPORT]), OpenReason.OTHER_AMOUNT),
+        (replace(MOVEMENT, currency="USD"), LineReferences(reports=[REPORT]), OpenReason.OTHER_CURRENCY),
+        (MOVEMENT, LineReferences(reports=[REPORT], payouts=[PAYOUT]), OpenReason.AMBIGUOUS),
+        (MOVEMENT, LineReferences(reports=[REPORT], seen_before=True), OpenReason.SEEN_BEFORE),
+        (
+            MOVEMENT,
+            LineReferences(reports=[REPORT], matched_targets={("settlement", REPORT.id)}),
+            OpenReason.MATCHED_BEFORE,
+        ),
         (
             replace(MOVEMENT, minor=-1000),
-            Named(payouts=[BACK], taken={("disbursement_return", BACK.id)}),
+            LineReferences(payouts=[PAYOUT], released={PAYOUT.id}),
+            ("disbursement", PAYOUT),
+        ),
+        (replace(MOVEMENT, minor=-1000), LineReferences(payouts=[PAYOUT]), OpenReason.UNCONFIRMED),
+        (replace(MOVEMENT, minor=-1000), LineReferences(payouts=[BACK]), OpenReason.OTHER_STATE),
+        (
+            replace(MOVEMENT, minor=-1000),
+            LineReferences(payouts=[BACK], matched_targets={("disbursement_return", BACK.id)}),
             ("disbursement", BACK),
         ),
-        (replace(MOVEMENT, minor=-1000), Named(payouts=[PAID]), ("disbursement", PAID)),
-        (replace(MOVEMENT, minor=-1001), Named(payouts=[PAYOUT]), Open.OTHER_AMOUNT),
-        (MOVEMENT, Named(payouts=[PAYOUT]), ("disbursement_return", PAYOUT)),
-        (replace(MOVEMENT, minor=-1000), Named(payouts=[replace(PAYOUT, status="PENDING")]), Open.OTHER_STATE),
+        (replace(MOVEMENT, minor=-1000), LineReferences(payouts=[PAID]), ("disbursement", PAID)),
+        (replace(MOVEMENT, minor=-1001), LineReferences(payouts=[PAYOUT]), OpenReason.OTHER_AMOUNT),
+        (MOVEMENT, LineReferences(payouts=[PAYOUT]), ("disbursement_return", PAYOUT)),
         (
             replace(MOVEMENT, minor=-1000),
-            Named(payouts=[PAYOUT], taken={("disbursement", PAYOUT.id)}),
-            Open.MATCHED_BEFORE,
+            LineReferences(payouts=[replace(PAYOUT, status="PENDING")]),
+            OpenReason.OTHER_STATE,
+        ),
+        (
+            replace(MOVEMENT, minor=-1000),
+            LineReferences(payouts=[PAYOUT], matched_targets={("disbursement", PAYOUT.id)}),
+            OpenReason.MATCHED_BEFORE,
         ),
     ],
 )
-def test_only_what_is_certain_is_matched(movement: Movement, named: Named, found: object) -> None:
-    assert match(movement, named) == found
+def test_only_what_is_certain_is_matched(movement: BankMovement, named: LineReferences, found: object) -> None:
+    assert match_movement(movement, named) == found
 
 
 def test_m7_balances_that_its_lines_do_not_explain_refuse_a_statement() -> None:
     whole = Statement("A", "1", "EUR", 500, 1500, "0" * 64, (MOVEMENT,))
-    assert problems(whole, TODAY) == []
-    assert "lines are missing, or there twice" in problems(replace(whole, movements=(MOVEMENT, MOVEMENT)), TODAY)[0]
+    assert statement_problems(whole, TODAY) == []
+    assert (
+        "lines are missing, or there twice"
+        in statement_problems(replace(whole, movements=(MOVEMENT, MOVEMENT)), TODAY)[0]
+    )
     strange = replace(whole, movements=(replace(MOVEMENT, currency="USD"),))
-    assert problems(strange, TODAY)[0] == "line 1 is in USD, the account in EUR"
+    assert statement_problems(strange, TODAY)[0] == "line 1 is in USD, the account in EUR"
 
 
 @pytest.mark.parametrize("version", [2, 4, 8, 10, 12])
@@ -279,14 +294,14 @@ LATER = replace(MOVEMENT, booked_on=date(2026, 3, 3), reference="B2")
     ],
 )
 def test_a_statement_is_known_by_its_lines(
-    known: tuple[Movement, ...], told: tuple[Movement, ...], new: list[int] | None
+    known: tuple[BankMovement, ...], told: tuple[BankMovement, ...], new: list[int] | None
 ) -> None:
     statement = Statement("A", "1", "EUR", None, None, "0" * 64, told)
     if new is None:
         with pytest.raises(StatementRefused, match=r"does not change.\nB1 of 2026-03-02: 1000 minor units"):
-            added(statement, known)
+            new_movements(statement, known)
         return
-    assert [position for position, _ in added(statement, known)] == new
+    assert [position for position, _ in new_movements(statement, known)] == new
 
 
 @pytest.mark.parametrize(
@@ -299,10 +314,10 @@ def test_a_statement_is_known_by_its_lines(
     ],
 )
 def test_m7_an_export_tells_again_what_others_have_told(
-    known: tuple[Movement, ...], told: tuple[Movement, ...], new: list[int]
+    known: tuple[BankMovement, ...], told: tuple[BankMovement, ...], new: list[int]
 ) -> None:
     export = Statement("A", "1", "EUR", None, None, "0" * 64, told, export=True)
-    assert [position for position, _ in added(export, known)] == new
+    assert [position for position, _ in new_movements(export, known)] == new
 
 
 def test_all_problems_of_a_mapping_are_told_at_once(tmp_path: Path) -> None:

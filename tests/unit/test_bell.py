@@ -2,31 +2,31 @@
 
 import asyncio
 
-from almoner.platform.jobs.wakeup import LONGEST_POLL_SECONDS, POLL_SECONDS, Pace, Wakeup
+from almoner.platform.jobs.wakeup import LONGEST_POLL_SECONDS, POLL_SECONDS, PollBackoff, Wakeup
 
 
 async def test_a_loop_that_finds_nothing_slows_down_to_half_a_second() -> None:
-    pace, ear = Pace(), asyncio.Event()
+    pace, ear = PollBackoff(), asyncio.Event()
     waits = []
     while pace.seconds < LONGEST_POLL_SECONDS:
         waits.append(pace.seconds)
-        await pace.rest(ear)
+        await pace.wait_for_work(ear)
     assert waits[0] == POLL_SECONDS
     assert waits == sorted(set(waits))
-    await pace.rest(ear)
+    await pace.wait_for_work(ear)
     assert pace.seconds == LONGEST_POLL_SECONDS == 0.5
 
 
 async def test_what_is_found_or_heard_makes_it_quick_again() -> None:
     bell = Wakeup()
     with bell.listener() as ear:
-        pace = Pace()
+        pace = PollBackoff()
         pace.seconds = LONGEST_POLL_SECONDS
-        pace.quicken()
+        pace.reset()
         assert pace.seconds == POLL_SECONDS
         pace.seconds = 60.0
-        bell.ring()
+        bell.notify()
         async with asyncio.timeout(1):
-            await pace.rest(ear)
+            await pace.wait_for_work(ear)
         assert pace.seconds == POLL_SECONDS
         assert not ear.is_set()

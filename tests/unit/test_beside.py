@@ -6,13 +6,13 @@ from functools import partial
 
 import pytest
 
-from almoner.platform.jobs.sidecar import beside
+from almoner.platform.jobs.sidecar import run_detached
 
 
 async def test_it_gives_what_the_work_gives_or_raises() -> None:
-    assert await beside(partial(sum, [1, 2])) == 3
+    assert await run_detached(partial(sum, [1, 2])) == 3
     with pytest.raises(ZeroDivisionError):
-        await beside(partial(divmod, 1, 0))
+        await run_detached(partial(divmod, 1, 0))
 
 
 def test_whoever_is_stopped_goes_at_once() -> None:
@@ -24,7 +24,7 @@ def test_whoever_is_stopped_goes_at_once() -> None:
         ended.set()
 
     async def stopped() -> None:
-        waiting = asyncio.create_task(beside(work))
+        waiting = asyncio.create_task(run_detached(work))
         await asyncio.to_thread(begun.wait, 20)
         waiting.cancel()
 

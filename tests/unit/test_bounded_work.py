@@ -11,8 +11,8 @@ import pytest
 from almoner.kit import email, language, text, web
 from almoner.nonprofits.activities import suggestions
 from almoner.nonprofits.organisations import spelling, words
-from almoner.nonprofits.organisations.ranking import Candidate, Ranking, resembles
-from almoner.nonprofits.organisations.words import Query
+from almoner.nonprofits.organisations.ranking import SearchCandidate, ResultRanker, is_similar
+from almoner.nonprofits.organisations.words import SearchQuery
 from almoner.nonprofits.registries.domain import number_keys
 from almoner.screening.matching import service as matching
 
@@ -49,41 +49,41 @@ SHAPES: dict[str, Callable[[int], str]] = {
 
 def _search(typed: str) -> int:
     """All that a search does beside the database; how many letters it would ask that for."""
-    query = Query.of(typed)
-    suspected = [word for word in query.needed if spelling.repairable(word)]
-    asked = [*spelling.asked_of_dictionary(query), *suspected]
-    for word, left in spelling.all_left_of_two_slips(suspected).items():
+    query = SearchQuery.parse(typed)
+    suspected = [word for word in query.needed if spelling.is_correctable(word)]
+    asked = [*spelling.dictionary_lookups(query), *suspected]
+    for word, left in spelling.bounded_two_edit_variants(suspected).items():
         asked += [word, *left]
-    asked += [half for word in suspected for pair in spelling.halves(word) for half in pair]
-    groups = spelling.groups(query, spelling.Heard(dict.fromkeys(query.words, 9)), doubtful=True)
-    for ways in (*spelling.every(groups), *(spelling.most(groups, lacking) or () for lacking in (1, 2))):
+    asked += [half for word in suspected for pair in spelling.compound_splits(word) for half in pair]
+    groups = spelling.build_terms(query, spelling.WordSuggestions(dict.fromkeys(query.words, 9)), doubtful=True)
+    for ways in (*spelling.match_all(groups), *(spelling.match_most(groups, lacking) or () for lacking in (1, 2))):
         asked += [terms for way in ways for terms in way]
-    ranking = Ranking(query)
+    ranking = ResultRanker(query)
     for place in range(5):
-        candidate = Candidate(UUID(int=place), 3, f"{query.text[:90]} {place}", "", "new york", 1)
-        ranking.ranked([candidate])
-        resembles(query, candidate)
+        candidate = SearchCandidate(UUID(int=place), 3, f"{query.text[:90]} {place}", "", "new york", 1)
+        ranking.rank_all([candidate])
+        is_similar(query, candidate)
     return sum(map(len, asked))
 
 
 def _agreement(typed: str) -> None:
-    matching.compare(matching.prepare(typed), matching.prepare(typed[::-1]))
+    matching.compare_names(matching.prepare_name(typed), matching.prepare_name(typed[::-1]))
 
 
 WORK: dict[str, tuple[int, Callable[[str], object]]] = {
     "search": (500, _search),
-    "list filter": (500, words.sought),
+    "list filter": (500, words.search_terms),
     "number": (500, lambda typed: [*number_keys(typed)]),
     "name against a name": (500, _agreement),
-    "sub-tags": (4000, lambda typed: suggestions.features(typed[:500], typed, typed)),
-    "typed": (2000, text.typed),
-    "typed lines": (2000, lambda typed: text.typed(typed, lines=True)),
-    "hidden": (2000, text.hidden),
-    "mail": (2000, text.unlinked),
-    "email": (255, email.well_formed),
-    "web": (255, web.well_formed),
-    "language tag": (8000, language.well_formed),
-    "languages": (8000, lambda typed: language.negotiate(typed, ["en", "fr"])),
+    "sub-tags": (4000, lambda typed: suggestions.extract_features(typed[:500], typed, typed)),
+    "typed": (2000, text.clean_text),
+    "typed lines": (2000, lambda typed: text.clean_text(typed, lines=True)),
+    "hidden": (2000, text.hidden_characters),
+    "mail": (2000, text.defuse_links),
+    "email": (255, email.is_email_address),
+    "web": (255, web.is_web_address),
+    "language tag": (8000, language.is_language_tag),
+    "languages": (8000, lambda typed: language.negotiate_language(typed, ["en", "fr"])),
 }
 
 
@@ -126,7 +126,7 @@ def test_a_search_asks_the_database_for_little(shape: str) -> None:
 
 @pytest.mark.parametrize("shape", SHAPES)
 def test_a_query_is_read_up_to_so_many_letters(shape: str) -> None:
-    query = Query.of(SHAPES[shape](500))
-    assert len(query.words) <= words.LONGEST
-    assert max(map(len, query.words), default=0) <= words.LONGEST_WORD
-    assert sum(map(len, query.words)) <= words.MOST_LETTERS
+    query = SearchQuery.parse(SHAPES[shape](500))
+    assert len(query.words) <= words.MAX_QUERY_WORDS
+    assert max(map(len, query.words), default=0) <= words.MAX_WORD_LENGTH
+    assert sum(map(len, query.words)) <= words.MAX_QUERY_LETTERS

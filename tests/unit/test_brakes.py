@@ -9,28 +9,28 @@ import pytest
 
 from almoner.giving.checkout.card_testing import domain
 from almoner.giving.checkout.card_testing.domain import (
-    LOOSE,
-    PAUSE,
-    STRICT,
-    Answer,
-    Code,
-    CodeNeeded,
-    Recent,
-    Seen,
-    Sight,
-    TooSoon,
+    LOOSE_LIMITS,
+    BLOCK_DURATION,
+    STRICT_LIMITS,
+    CodeResult,
+    EmailCode,
+    CodeRequired,
+    RecentDeclines,
+    SourceHistory,
+    VelocityState,
+    RateLimited,
     Visitor,
-    Why,
-    allowance,
+    WaitReason,
+    allowed_tries_for,
 )
 
 NOW = datetime(2026, 3, 2, 9, 30, tzinfo=UTC)
 MOMENT, SECOND, MINUTE, HOUR = (timedelta(microseconds=1), *(timedelta(seconds=n) for n in (1, 60, 3600)))
-CALM = Seen((), 0, None)
+CALM = SourceHistory((), 0, None)
 ID = UUID(int=1)
 
 
-def sight(*seen: Seen, **changed: object) -> Sight:
+def sight(*seen: SourceHistory, **changed: object) -> VelocityState:
     """What is known of somebody: nothing, unless it is said."""
     known: dict[str, object] = {
         "begun": (),
@@ -40,25 +40,25 @@ def sight(*seen: Seen, **changed: object) -> Sight:
         "passed": False,
         **changed,
     }
-    return Sight(seen or (CALM, CALM), **known)  # type: ignore[arg-type]
+    return VelocityState(seen or (CALM, CALM), **known)  # type: ignore[arg-type]
 
 
-def declined(times: int, *, left_open: int = 0, at: datetime = NOW - MINUTE) -> Seen:
+def declined(times: int, *, left_open: int = 0, at: datetime = NOW - MINUTE) -> SourceHistory:
     """A source whose cards were declined."""
-    return Seen((at,) * times, left_open, None)
+    return SourceHistory((at,) * times, left_open, None)
 
 
-def waits_until(seen: Sight, at: datetime = NOW) -> datetime:
+def waits_until(seen: VelocityState, at: datetime = NOW) -> datetime:
     """When it may try again."""
-    with pytest.raises(TooSoon) as wait:
-        allowance(seen, STRICT, at)
+    with pytest.raises(RateLimited) as wait:
+        allowed_tries_for(seen, STRICT_LIMITS, at)
     return wait.value.until
 
 
 def test_h6_the_figures_are_those_of_the_requirement() -> None:
-    assert (STRICT.per_minute, STRICT.per_hour, STRICT.per_day) == (6, 20, 10)
-    assert timedelta(minutes=30) == PAUSE
-    assert 10 * STRICT.budget <= 60
+    assert (STRICT_LIMITS.per_minute, STRICT_LIMITS.per_hour, STRICT_LIMITS.per_day) == (6, 20, 10)
+    assert timedelta(minutes=30) == BLOCK_DURATION
+    assert 10 * STRICT_LIMITS.budget <= 60
 
 
 @pytest.mark.parametrize(
@@ -72,31 +72,31 @@ def test_h6_the_figures_are_those_of_the_requirement() -> None:
         ((declined(2, left_open=3), CALM), 1),
     ],
 )
-def test_h6_what_a_calm_source_may_try_without_a_code(seen: tuple[Seen, ...], tries: int) -> None:
-    assert allowance(sight(*seen), STRICT, NOW) == tries
+def test_h6_what_a_calm_source_may_try_without_a_code(seen: tuple[SourceHistory, ...], tries: int) -> None:
+    assert allowed_tries_for(sight(*seen), STRICT_LIMITS, NOW) == tries
 
 
 @pytest.mark.parametrize(
     ("seen", "tries"),
     [((declined(3), CALM), 3), ((declined(4), CALM), 2), ((CALM, declined(5)), 1), ((declined(3, left_open=1),), 1)],
 )
-def test_h6_three_declines_ask_for_a_code_and_a_code_lets_through(seen: tuple[Seen, ...], tries: int) -> None:
-    with pytest.raises(CodeNeeded):
-        allowance(sight(*seen), STRICT, NOW)
-    assert allowance(sight(*seen, passed=True), STRICT, NOW) == tries
+def test_h6_three_declines_ask_for_a_code_and_a_code_lets_through(seen: tuple[SourceHistory, ...], tries: int) -> None:
+    with pytest.raises(CodeRequired):
+        allowed_tries_for(sight(*seen), STRICT_LIMITS, NOW)
+    assert allowed_tries_for(sight(*seen, passed=True), STRICT_LIMITS, NOW) == tries
 
 
 @pytest.mark.parametrize("changed", [{"forced": True}, {"device_known": False}])
 def test_h6_h7_an_attacked_partner_or_a_browser_without_cookie_asks_for_a_code(changed: dict[str, bool]) -> None:
-    with pytest.raises(CodeNeeded):
-        allowance(sight(**changed), STRICT, NOW)
-    assert allowance(sight(**changed, passed=True), STRICT, NOW) == 3
-    assert allowance(sight(**changed), LOOSE, NOW) == 5
+    with pytest.raises(CodeRequired):
+        allowed_tries_for(sight(**changed), STRICT_LIMITS, NOW)
+    assert allowed_tries_for(sight(**changed, passed=True), STRICT_LIMITS, NOW) == 3
+    assert allowed_tries_for(sight(**changed), LOOSE_LIMITS, NOW) == 5
 
 
 def test_partners_tests_in_the_sandbox_are_not_held_up() -> None:
     busy = declined(5_000, left_open=500)
-    assert allowance(sight(busy, busy, forced=True, device_known=False), LOOSE, NOW) == 5
+    assert allowed_tries_for(sight(busy, busy, forced=True, device_known=False), LOOSE_LIMITS, NOW) == 5
 
 
 def test_h6_a_used_up_budget_waits_even_with_a_code() -> None:
@@ -105,18 +105,18 @@ def test_h6_a_used_up_budget_waits_even_with_a_code() -> None:
 
 
 def test_h6_a_source_with_open_payments_waits_until_the_oldest_ends_and_is_told_of_others() -> None:
-    def wait(declines: int, declined_at: datetime, since: datetime | None) -> tuple[datetime, Why]:
-        seen = Seen((declined_at,) * declines, 6 - declines, None, since)
-        with pytest.raises(TooSoon) as raised:
-            allowance(sight(seen, passed=True), STRICT, NOW)
+    def wait(declines: int, declined_at: datetime, since: datetime | None) -> tuple[datetime, WaitReason]:
+        seen = SourceHistory((declined_at,) * declines, 6 - declines, None, since)
+        with pytest.raises(RateLimited) as raised:
+            allowed_tries_for(sight(seen, passed=True), STRICT_LIMITS, NOW)
         return raised.value.until, raised.value.why
 
     recent, old = NOW - MINUTE, NOW - timedelta(minutes=59)
-    assert STRICT.open_for == timedelta(minutes=10)
-    assert wait(0, NOW, recent) == (NOW + 9 * MINUTE, Why.CROWDED)
-    assert wait(3, recent, recent) == (NOW + 9 * MINUTE, Why.CROWDED)
-    assert wait(3, old, recent) == (NOW + MINUTE, Why.DECLINED)
-    assert wait(0, NOW, NOW - 11 * MINUTE) == (NOW + MINUTE, Why.CROWDED), "it is overdue: being ended"
+    assert STRICT_LIMITS.payment_lifetime == timedelta(minutes=10)
+    assert wait(0, NOW, recent) == (NOW + 9 * MINUTE, WaitReason.CROWDED)
+    assert wait(3, recent, recent) == (NOW + 9 * MINUTE, WaitReason.CROWDED)
+    assert wait(3, old, recent) == (NOW + MINUTE, WaitReason.DECLINED)
+    assert wait(0, NOW, NOW - 11 * MINUTE) == (NOW + MINUTE, WaitReason.CROWDED), "it is overdue: being ended"
 
 
 @pytest.mark.parametrize(
@@ -127,15 +127,15 @@ def test_h6_beginnings_are_limited_to_the_moment(begun: str, most: int, window: 
     gap = (window - MOMENT) / most
     moments = tuple(first + gap * number for number in range(most))
     assert waits_until(sight(**{begun: moments})) == first + window
-    assert allowance(sight(**{begun: moments}), STRICT, first + window) == 3
-    assert allowance(sight(**{begun: moments[1:]}), STRICT, NOW) == 3
+    assert allowed_tries_for(sight(**{begun: moments}), STRICT_LIMITS, first + window) == 3
+    assert allowed_tries_for(sight(**{begun: moments[1:]}), STRICT_LIMITS, NOW) == 3
 
 
 def test_h6_a_pause_ends_thirty_minutes_later_to_the_moment() -> None:
-    paused = Seen((), 0, NOW + PAUSE)
+    paused = SourceHistory((), 0, NOW + BLOCK_DURATION)
     for seen in ((paused, CALM), (CALM, paused)):
-        assert waits_until(sight(*seen, passed=True), NOW + PAUSE - MOMENT) == NOW + PAUSE
-        assert allowance(sight(*seen), STRICT, NOW + PAUSE) == 3
+        assert waits_until(sight(*seen, passed=True), NOW + BLOCK_DURATION - MOMENT) == NOW + BLOCK_DURATION
+        assert allowed_tries_for(sight(*seen), STRICT_LIMITS, NOW + BLOCK_DURATION) == 3
 
 
 def test_h6_whoever_uses_up_the_budget_is_paused() -> None:
@@ -146,8 +146,8 @@ def test_h6_whoever_uses_up_the_budget_is_paused() -> None:
         (5, 6, [b"d" * 16]),
         (6, 9, [b"a" * 16, b"d" * 16]),
     ):
-        assert domain.sources_to_block(visitor, Recent(by_address, by_device, 0, 0), STRICT) == paused
-    assert domain.sources_to_block(Visitor(b"a" * 16, None), Recent(6, 6, 0, 0), STRICT) == [b"a" * 16]
+        assert domain.sources_to_block(visitor, RecentDeclines(by_address, by_device, 0, 0), STRICT_LIMITS) == paused
+    assert domain.sources_to_block(Visitor(b"a" * 16, None), RecentDeclines(6, 6, 0, 0), STRICT_LIMITS) == [b"a" * 16]
 
 
 @pytest.mark.parametrize("seed", range(20))
@@ -160,9 +160,11 @@ def test_h6_no_order_of_payments_and_declines_gives_a_source_a_seventh_try_in_an
         now += timedelta(seconds=chance.randrange(600))
         left_open = [(left, until) for left, until in left_open if until > now]  # ended at the provider
         declines = tuple(moment for moment in tries if moment > now - HOUR)
-        seen = Seen(declines, sum(left for left, _ in left_open), None)
-        with contextlib.suppress(TooSoon):
-            left_open.append((allowance(sight(seen, passed=True), STRICT, now), now + STRICT.open_for))
+        seen = SourceHistory(declines, sum(left for left, _ in left_open), None)
+        with contextlib.suppress(RateLimited):
+            left_open.append(
+                (allowed_tries_for(sight(seen, passed=True), STRICT_LIMITS, now), now + STRICT_LIMITS.payment_lifetime)
+            )
         chance.shuffle(left_open)
         for _ in range(chance.randrange(4)):
             if left_open and left_open[-1][0]:
@@ -170,7 +172,7 @@ def test_h6_no_order_of_payments_and_declines_gives_a_source_a_seventh_try_in_an
                 left_open[-1] = (left_open[-1][0] - 1, left_open[-1][1])
         left_open = [one for one in left_open if one[0]]
     assert len(tries) > 30
-    assert max(sum(start <= moment < start + HOUR for moment in tries) for start in tries) <= STRICT.budget
+    assert max(sum(start <= moment < start + HOUR for moment in tries) for start in tries) <= STRICT_LIMITS.budget
 
 
 @pytest.mark.parametrize(
@@ -178,29 +180,29 @@ def test_h6_no_order_of_payments_and_declines_gives_a_source_a_seventh_try_in_an
     [(30, 30, False), (31, 31, True), (31, 154, True), (31, 155, False), (100, 500, False), (101, 500, True)],
 )
 def test_h7_more_than_thirty_and_more_than_a_fifth(declines: int, tries: int, attacked: bool) -> None:
-    assert domain.under_attack(Recent(0, 0, declines, tries), STRICT) is attacked
-    assert not domain.under_attack(Recent(0, 0, declines, tries), LOOSE)
+    assert domain.is_under_attack(RecentDeclines(0, 0, declines, tries), STRICT_LIMITS) is attacked
+    assert not domain.is_under_attack(RecentDeclines(0, 0, declines, tries), LOOSE_LIMITS)
 
 
-def code(**changed: object) -> Code:
+def code(**changed: object) -> EmailCode:
     """A code that was just sent."""
     known = {"expires_at": NOW + timedelta(minutes=10), "wrong": 0, "spent": False, **changed}
-    return Code(ID, ID, b"e" * 16, b"", **known)  # type: ignore[arg-type]
+    return EmailCode(ID, ID, b"e" * 16, b"", **known)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("typed", ["012345", " 012 345 ", "012-345", "٠١٢٣٤٥", "０１２３４５"])
 def test_h11_a_code_may_be_typed_as_people_do(typed: str) -> None:
-    assert code().judge(typed, "012345", NOW) is Answer.RIGHT
+    assert code().check(typed, "012345", NOW) is CodeResult.RIGHT
 
 
 def test_h11_what_becomes_of_a_typed_code() -> None:
     end = NOW + timedelta(minutes=10)
-    assert code().judge("", "012345", NOW) is code().judge("abc", "012345", NOW) is Answer.MISSING
-    assert code().judge("12345", "012345", NOW) is Answer.WRONG
-    assert code(wrong=4).judge("012345", "012345", end - MOMENT) is Answer.RIGHT
+    assert code().check("", "012345", NOW) is code().check("abc", "012345", NOW) is CodeResult.MISSING
+    assert code().check("12345", "012345", NOW) is CodeResult.WRONG
+    assert code(wrong=4).check("012345", "012345", end - MOMENT) is CodeResult.RIGHT
     for over in (code(wrong=5), code(spent=True)):
-        assert over.judge("012345", "012345", NOW) is over.judge("1", "012345", NOW) is Answer.OVER
-    assert code().judge("012345", "012345", end) is Answer.OVER
+        assert over.check("012345", "012345", NOW) is over.check("1", "012345", NOW) is CodeResult.OVER
+    assert code().check("012345", "012345", end) is CodeResult.OVER
 
 
 @pytest.mark.parametrize(

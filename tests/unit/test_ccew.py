@@ -8,9 +8,9 @@ from zipfile import ZIP_DEFLATED, ZipFile
 
 import pytest
 
-from almoner.adapters.registers_ccew import Ccew
+from almoner.adapters.registers_ccew import CcewReader
 from almoner.adapters.registers_ccew_tables import TABLES
-from almoner.nonprofits.registers.domain import Entry, ImportRefused
+from almoner.nonprofits.registers.domain import RegisterEntry, ImportRefused
 from tests.support.register_files import File, read
 from tests.support.uk_registers import (
     DATA,
@@ -25,10 +25,10 @@ from tests.support.uk_registers import (
     said,
 )
 
-SOURCE = Ccew()
+SOURCE = CcewReader()
 
 
-def one(*others: File, **columns: str) -> Entry:
+def one(*others: File, **columns: str) -> RegisterEntry:
     """The entry of one charity."""
     return read(SOURCE, ccew_text("charity", [{**charity(), **columns}]), *others).one
 
@@ -36,7 +36,7 @@ def one(*others: File, **columns: str) -> Entry:
 LISTED = ("classification", "events", "working_names", "previous_names", "regulators", "areas")
 
 
-def listed(entries: list[Entry], fact: str) -> int:
+def listed(entries: list[RegisterEntry], fact: str) -> int:
     """How many items a fact has in all entries."""
     found: list[Any] = [entry.facts.get(fact, ()) for entry in entries]
     return sum(sum(map(len, items.values())) if isinstance(items, dict) else len(items) for items in found)

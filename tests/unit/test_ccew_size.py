@@ -13,8 +13,8 @@ from typing import BinaryIO
 import psutil
 import pytest
 
-from almoner.adapters.registers_ccew import Ccew
-from almoner.nonprofits.registers.domain import Entry
+from almoner.adapters.registers_ccew import CcewReader
+from almoner.nonprofits.registers.domain import RegisterEntry
 from tests.support.figures import Figures
 from tests.support.uk_registers import DAY, charity, columns_of, said
 
@@ -116,16 +116,16 @@ def test_bounded_memory(figures: Figures, tmp_path: Path, monkeypatch: pytest.Mo
     began, worked = time.monotonic(), time.process_time()
     seen: Counter[str] = Counter()
     first = 0.0
-    for nth, row in enumerate(Ccew().read(files)):
+    for nth, row in enumerate(CcewReader().read(files)):
         seen[type(row).__name__] += 1
-        if isinstance(row, Entry):
+        if isinstance(row, RegisterEntry):
             first = first or time.monotonic() - began
             assert len(row.facts["classification"]) == 5  # type: ignore[arg-type]
         if nth % 20_000 == 0:
             look()
     took = time.monotonic() - began
     worked = time.process_time() - worked - sum(file.cost[0] for file in files)
-    assert seen == {"Entry": bodies, "Link": bodies // 2, "Note": 6}
+    assert seen == {"RegisterEntry": bodies, "Link": bodies // 2, "Note": 6}
     assert max(grown) < MOST_MEMORY
     pace = f"{rows / worked:,.0f} rows/s, {bodies / worked:,.0f} bodies/s"
     figures.write(

@@ -7,15 +7,15 @@ from pathlib import Path
 
 import pytest
 
-from almoner.adapters.registers_ccni import NEEDED, Ccni
-from almoner.nonprofits.registers.domain import Entry, ImportRefused
+from almoner.adapters.registers_ccni import NEEDED, CcniReader
+from almoner.nonprofits.registers.domain import RegisterEntry, ImportRefused
 from tests.support.register_files import File, read
 from tests.support.uk_registers import DATA, MAIL, PERSON, PHONE, ccni, northern_irish
 
-SOURCE = Ccni()
+SOURCE = CcniReader()
 
 
-def one(**columns: str) -> Entry:
+def one(**columns: str) -> RegisterEntry:
     """The entry of one charity."""
     return read(SOURCE, ccni([northern_irish(**columns)])).one
 

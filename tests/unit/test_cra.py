@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from almoner.adapters.registers_cra import Cra, CraIdentification, languages, number_of
+from almoner.adapters.registers_cra import CraReader, CraIdentificationReader, split_languages, parse_number
 from almoner.nonprofits.registers.domain import ImportRefused
 from tests.support.register_files import read
 
@@ -13,7 +13,7 @@ HAND = Path(__file__).parents[1] / "data" / "registers_by_hand"
 
 
 def test_the_list_with_status() -> None:
-    reading = read(Cra(), HAND / "cra_list.txt")
+    reading = read(CraReader(), HAND / "cra_list.txt")
     assert (len(reading.entries), len(reading.bad)) == (5, 4)
     assert [bad.line for bad in reading.bad] == [7, 8, 9, 10]
     cross = reading.number("119219814RR0001")
@@ -25,7 +25,7 @@ def test_the_list_with_status() -> None:
 
 
 def test_the_status_decides_who_is_active() -> None:
-    reading = read(Cra(), HAND / "cra_list.txt")
+    reading = read(CraReader(), HAND / "cra_list.txt")
     assert {entry.number: (entry.active, entry.facts["Status"]) for entry in reading.entries} == {
         "119219814RR0001": (True, "Registered"),
         "100000009RR0001": (False, "Revoked"),
@@ -43,27 +43,27 @@ def test_a_charity_that_was_registered_again_is_registered() -> None:
     rows = ["119219814RR0001,Again,Revoked,2010-02-03", "119219814RR0001,Again,Registered,2015-02-03"]
     for given in (rows, rows[::-1]):
         text = "\n".join(["BN,Legal Name,Status,Effective Date", *given])
-        assert read(Cra(), text).one.active
+        assert read(CraReader(), text).one.active
 
 
 def test_an_unknown_status_is_a_bad_row() -> None:
     text = "BN,Legal Name,Status,Effective Date\n119219814RR0001,A,Pending,2001-02-03\n"
-    (bad,) = read(Cra(), text).bad
+    (bad,) = read(CraReader(), text).bad
     assert "status" in bad.reason
 
 
 def test_identification_is_no_list() -> None:
-    assert not CraIdentification.lists
-    assert Cra.unverified
-    assert CraIdentification.unverified
+    assert not CraIdentificationReader.lists_organisations
+    assert CraReader.unverified
+    assert CraIdentificationReader.unverified
     with pytest.raises(ImportRefused, match="Status"):
-        read(Cra(), HAND / "cra_ident_2023.csv")
+        read(CraReader(), HAND / "cra_ident_2023.csv")
 
 
 def test_identification_by_year_under_three_names_of_its_column_and_two_encodings() -> None:
-    newest = read(CraIdentification(), HAND / "cra_ident_2023.csv")
-    older = read(CraIdentification(), HAND / "cra_ident_2015.csv")
-    oldest = read(CraIdentification(), HAND / "cra_ident_2003.csv")
+    newest = read(CraIdentificationReader(), HAND / "cra_ident_2023.csv")
+    older = read(CraIdentificationReader(), HAND / "cra_ident_2015.csv")
+    oldest = read(CraIdentificationReader(), HAND / "cra_ident_2003.csv")
     assert (len(newest.entries), len(newest.bad)) == (2, 1)
     assert (len(older.entries), len(older.bad)) == (3, 1)
     assert (len(oldest.entries), len(oldest.bad)) == (1, 0)
@@ -77,7 +77,7 @@ def test_identification_by_year_under_three_names_of_its_column_and_two_encoding
 
 
 def test_a_quote_that_is_never_closed_costs_its_own_row() -> None:
-    reading = read(CraIdentification(), HAND / "cra_ident_2015.csv")
+    reading = read(CraIdentificationReader(), HAND / "cra_ident_2015.csv")
     (bad,) = reading.bad
     assert (bad.line, bad.content) == (4, "100000009RR0001")
     assert "never closed" in bad.reason
@@ -100,14 +100,14 @@ def test_a_quote_that_is_never_closed_costs_its_own_row() -> None:
     ],
 )
 def test_a_number_is_never_completed(written: str, reason: str) -> None:
-    number, wrong = number_of(written)
+    number, wrong = parse_number(written)
     assert number is None
     assert reason in wrong
 
 
 @pytest.mark.parametrize("written", ["119219814RR0001", "119219814 RR 0001", "119219814rr0001"])
 def test_spellings_of_one_number(written: str) -> None:
-    assert number_of(written)[0] == "119219814RR0001"
+    assert parse_number(written)[0] == "119219814RR0001"
 
 
 @pytest.mark.parametrize(
@@ -123,4 +123,4 @@ def test_spellings_of_one_number(written: str) -> None:
     ],
 )
 def test_names_in_two_languages_are_split(name: str, parts: list[str]) -> None:
-    assert languages(name) == parts
+    assert split_languages(name) == parts

@@ -11,12 +11,12 @@ import pytest
 from almoner.access.credentials import domain, hashing
 from almoner.access.credentials.domain import (
     LONGEST_PASSWORD,
-    OF_CODE_ANYWHERE,
-    OF_NAME,
-    OF_PASSWORD,
+    CODE_THROTTLE_ANYWHERE,
+    NAME_THROTTLE,
+    PASSWORD_THROTTLE,
     SHORTEST_PASSWORD,
-    Brake,
-    Tries,
+    AttemptThrottle,
+    FailedAttempts,
     WeakPassword,
 )
 from almoner.access.credentials.service import passwords
@@ -28,7 +28,7 @@ HOUR = timedelta(hours=1)
 def judge(password: str, name: str = "ada.lovelace@example.org") -> tuple[str, ...]:
     """The reasons against a password."""
     try:
-        domain.check_password(domain.normalised(password), name, passwords.common())
+        domain.check_password(domain.normalise_password(password), name, passwords.common_passwords())
     except WeakPassword as weak:
         return weak.reasons
     return ()
@@ -79,7 +79,7 @@ def test_what_everybody_tries_is_refused(password: str) -> None:
 def test_lengths_count_characters_after_normalising() -> None:
     assert judge("a" * 3 + "bcdefghi" + "é") == ()
     assert judge("e\u0301" * 6 + "abcde"), "eleven characters, however they are composed"
-    assert domain.normalised("ﬁne e\u0301") == "fine é"
+    assert domain.normalise_password("ﬁne e\u0301") == "fine é"
     assert (SHORTEST_PASSWORD, LONGEST_PASSWORD) == (12, 200)
 
 
@@ -109,16 +109,16 @@ def test_five_different_characters_in_no_order_are_enough() -> None:
 
 
 def test_a_name_that_can_be_stored_has_no_nul_and_no_half_character() -> None:
-    assert domain.storable("Zoë 🦩 \ud7ff\ue000")
+    assert domain.is_storable("Zoë 🦩 \ud7ff\ue000")
     for broken in ("a\0", "\0", "\ud800", "x\udfff"):
-        assert not domain.storable(broken)
+        assert not domain.is_storable(broken)
 
 
 def test_the_list_is_small_and_says_where_it_comes_from() -> None:
     text = (passwords._LIST).read_text()
     assert "BSD" in text.splitlines()[2]
     assert len(text) < 40_000
-    assert len(passwords.common()) > 1_500
+    assert len(passwords.common_passwords()) > 1_500
 
 
 @pytest.mark.parametrize(
@@ -132,65 +132,67 @@ def test_the_list_is_small_and_says_where_it_comes_from() -> None:
     ],
 )
 def test_digits_are_read_as_people_type_them(typed: str, read: str) -> None:
-    assert domain.one_time_digits(typed) == read
+    assert domain.parse_one_time_code(typed) == read
 
 
 @pytest.mark.parametrize("typed", ["", "12345", "1234567", "12345a", "²23456", "123456\x00"])
 def test_what_is_no_code_is_none(typed: str) -> None:
-    assert domain.one_time_digits(typed) is None
+    assert domain.parse_one_time_code(typed) is None
 
 
 def test_a_passkey_is_called_in_one_printable_line() -> None:
-    assert domain.passkey_name(" My \x00 \n laptop ") == "My laptop"
-    assert domain.passkey_name("\u200f \ud800") == "Passkey"
-    assert len(domain.passkey_name("x" * 99 + " y")) == 99
+    assert domain.clean_passkey_name(" My \x00 \n laptop ") == "My laptop"
+    assert domain.clean_passkey_name("\u200f \ud800") == "Passkey"
+    assert len(domain.clean_passkey_name("x" * 99 + " y")) == 99
 
 
 def test_a_recovery_code_is_eighty_bits_in_groups_of_four() -> None:
-    assert domain.recovery_code(bytes(range(16))) == "aaaq-eaye-auda-ocaj"
+    assert domain.encode_recovery_code(bytes(range(16))) == "aaaq-eaye-auda-ocaj"
 
 
 def test_recovery_codes_are_read_whatever_their_case_and_blanks() -> None:
     for _ in range(200):
-        code = domain.recovery_code(os.urandom(16))
+        code = domain.encode_recovery_code(os.urandom(16))
         assert len(code) == 19
-        assert domain.recovery_code_of(code) == code
-        assert domain.recovery_code_of(f" {code.upper().replace('-', ' ')} ") == code
-        assert domain.recovery_code_of(code.replace("o", "0").replace("l", "1").replace("b", "8")) == code
-    assert domain.recovery_code_of("abcd") is None
-    assert domain.recovery_code_of("äbcd-efgh-ijkl-mnop") is None
+        assert domain.parse_recovery_code(code) == code
+        assert domain.parse_recovery_code(f" {code.upper().replace('-', ' ')} ") == code
+        assert domain.parse_recovery_code(code.replace("o", "0").replace("l", "1").replace("b", "8")) == code
+    assert domain.parse_recovery_code("abcd") is None
+    assert domain.parse_recovery_code("äbcd-efgh-ijkl-mnop") is None
 
 
-def waits(brake: Brake, tries: int) -> list[float]:
+def waits(brake: AttemptThrottle, tries: int) -> list[float]:
     """Seconds to wait after each of so many wrong tries, made as soon as they may be."""
     at, found = AT, []
     for failures in range(1, tries + 1):
-        until = Tries(failures, at).until(brake, at)
+        until = FailedAttempts(failures, at).next_allowed_at(brake, at)
         found.append((until - at).total_seconds() if until else 0.0)
         at = until or at
     return found
 
 
 def test_after_five_wrong_tries_the_wait_doubles_to_a_minute() -> None:
-    assert waits(OF_PASSWORD, 13) == [0, 0, 0, 0, 1, 2, 4, 8, 16, 32, 60, 60, 60]
+    assert waits(PASSWORD_THROTTLE, 13) == [0, 0, 0, 0, 1, 2, 4, 8, 16, 32, 60, 60, 60]
 
 
 def test_a_try_is_taken_at_its_very_moment() -> None:
-    tries = Tries(5, AT)
-    assert tries.until(OF_PASSWORD, AT + timedelta(seconds=1)) is None
-    assert tries.until(OF_PASSWORD, AT + timedelta(milliseconds=999)) == AT + timedelta(seconds=1)
+    tries = FailedAttempts(5, AT)
+    assert tries.next_allowed_at(PASSWORD_THROTTLE, AT + timedelta(seconds=1)) is None
+    assert tries.next_allowed_at(PASSWORD_THROTTLE, AT + timedelta(milliseconds=999)) == AT + timedelta(seconds=1)
 
 
-@pytest.mark.parametrize(("brake", "most"), [(OF_PASSWORD, 75), (OF_NAME, 100), (OF_CODE_ANYWHERE, 25)])
-def test_no_hour_has_more_guesses_than_the_standard_allows(brake: Brake, most: int) -> None:
+@pytest.mark.parametrize(
+    ("brake", "most"), [(PASSWORD_THROTTLE, 75), (NAME_THROTTLE, 100), (CODE_THROTTLE_ANYWHERE, 25)]
+)
+def test_no_hour_has_more_guesses_than_the_standard_allows(brake: AttemptThrottle, most: int) -> None:
     """ASVS 6.3.1, NIST 800-63B: at most 100 in an hour for one name."""
     for seed in range(20):
         chance = random.Random(seed)
-        at, tries, made = AT, Tries(0, AT), []
+        at, tries, made = AT, FailedAttempts(0, AT), []
         while at < AT + 6 * HOUR:
-            at = tries.until(brake, at) or at
+            at = tries.next_allowed_at(brake, at) or at
             made.append(at)
-            tries = Tries(tries.left(brake, at) + 1, at)
+            tries = FailedAttempts(tries.remaining_failures(brake, at) + 1, at)
             if seed and chance.random() < 0.1:
                 at += timedelta(minutes=chance.random() * 30)
         busiest = max(sum(one <= other < one + HOUR for other in made) for one in made)
@@ -198,9 +200,9 @@ def test_no_hour_has_more_guesses_than_the_standard_allows(brake: Brake, most: i
 
 
 def test_wrong_tries_fade() -> None:
-    tries = Tries(7, AT)
-    assert [tries.left(OF_PASSWORD, AT + HOUR * n) for n in range(9)] == [7, 6, 5, 4, 3, 2, 1, 0, 0]
-    assert tries.left(OF_PASSWORD, AT - HOUR) == 7, "a clock that is behind forgives nothing"
+    tries = FailedAttempts(7, AT)
+    assert [tries.remaining_failures(PASSWORD_THROTTLE, AT + HOUR * n) for n in range(9)] == [7, 6, 5, 4, 3, 2, 1, 0, 0]
+    assert tries.remaining_failures(PASSWORD_THROTTLE, AT - HOUR) == 7, "a clock that is behind forgives nothing"
 
 
 def test_the_cost_of_hashes_is_that_of_today() -> None:
@@ -210,11 +212,11 @@ def test_the_cost_of_hashes_is_that_of_today() -> None:
 
 
 async def test_hashes_are_argon2id_of_today_and_tell_right_from_wrong(hashes_of_today: None) -> None:
-    made = await hashing.make(b"secret")
+    made = await hashing.hash_secret(b"secret")
     assert made.startswith("$argon2id$v=19$m=47104,t=2,p=1$")
-    assert await hashing.verify(made, b"secret", known=True)
-    assert not await hashing.verify(made, b"other", known=True)
-    assert not await hashing.verify("$argon2id$broken", b"secret", known=False)
-    assert not hashing.outdated(made)
-    assert not hashing.outdated(hashing.nobodys()), "what stands for nobody's hash takes as long as others"
-    assert hashing.outdated(made.replace("t=2", "t=1"))
+    assert await hashing.verify_hash(made, b"secret", known=True)
+    assert not await hashing.verify_hash(made, b"other", known=True)
+    assert not await hashing.verify_hash("$argon2id$broken", b"secret", known=False)
+    assert not hashing.needs_rehash(made)
+    assert not hashing.needs_rehash(hashing.dummy_hash()), "what stands for nobody's hash takes as long as others"
+    assert hashing.needs_rehash(made.replace("t=2", "t=1"))

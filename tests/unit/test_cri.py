@@ -2,7 +2,7 @@
 
 import pytest
 
-from almoner.adapters.registers_cri import NEEDED, Cri, Limits
+from almoner.adapters.registers_cri import NEEDED, CriReader, WorkbookLimits
 from almoner.nonprofits.registers.domain import ImportRefused
 from tests.support.register_files import File, Reading, read
 from tests.support.workbooks import COLUMNS, workbook, workbook_by_excel
@@ -11,7 +11,7 @@ CLASSIFIED = COLUMNS[4]
 
 
 def taken(*rows: dict[str, object], columns: tuple[str, ...] = COLUMNS) -> Reading:
-    return read(Cri(), File(workbook(rows, columns), "register.xlsx"))
+    return read(CriReader(), File(workbook(rows, columns), "register.xlsx"))
 
 
 EXCEL = [
@@ -67,7 +67,7 @@ def test_a_workbook_without_a_needed_column_is_refused(column: str) -> None:
 
 def test_a_workbook_without_the_sheet_is_refused() -> None:
     with pytest.raises(ImportRefused, match="Public Register"):
-        read(Cri(), workbook([], sheet="Register"))
+        read(CriReader(), workbook([], sheet="Register"))
 
 
 @pytest.mark.parametrize(
@@ -75,11 +75,11 @@ def test_a_workbook_without_the_sheet_is_refused() -> None:
 )
 def test_what_is_no_workbook_is_refused(content: bytes) -> None:
     with pytest.raises(ImportRefused):
-        read(Cri(), content)
+        read(CriReader(), content)
 
 
 def test_texts_that_lie_in_one_table() -> None:
-    assert read(Cri(), workbook_by_excel(EXCEL)).one.name == "Invented Harbour Trust"
+    assert read(CriReader(), workbook_by_excel(EXCEL)).one.name == "Invented Harbour Trust"
 
 
 @pytest.mark.parametrize("part", ["workbook", "sheet", "strings"])
@@ -95,21 +95,21 @@ def test_texts_that_lie_in_one_table() -> None:
 )
 def test_damaged_parts_and_entities_end_in_a_refusal(part: str, text: str) -> None:
     with pytest.raises(ImportRefused):
-        read(Cri(), workbook_by_excel(EXCEL, **{part: text}))
+        read(CriReader(), workbook_by_excel(EXCEL, **{part: text}))
 
 
-@pytest.mark.parametrize("limits", [Limits(table=100_000), Limits(unpacked=100_000)])
-def test_a_workbook_that_unpacks_to_too_much_is_refused(limits: Limits) -> None:
+@pytest.mark.parametrize("limits", [WorkbookLimits(table=100_000), WorkbookLimits(unpacked=100_000)])
+def test_a_workbook_that_unpacks_to_too_much_is_refused(limits: WorkbookLimits) -> None:
     bomb = workbook_by_excel(EXCEL, strings=" " * 1_000_000)
     assert len(bomb) < 10_000
     with pytest.raises(ImportRefused, match="unpacks"):
-        read(Cri(limits), bomb)
+        read(CriReader(limits), bomb)
 
 
 def test_a_workbook_of_countless_texts_is_refused() -> None:
-    assert read(Cri(), workbook_by_excel(EXCEL)).one.number == "20015763"
+    assert read(CriReader(), workbook_by_excel(EXCEL)).one.number == "20015763"
     with pytest.raises(ImportRefused, match="unpacks"):
-        read(Cri(Limits(texts=10)), workbook_by_excel(EXCEL))
+        read(CriReader(WorkbookLimits(texts=10)), workbook_by_excel(EXCEL))
 
 
 def test_a_row_far_below_does_not_take_the_time_of_all_above() -> None:
@@ -118,4 +118,4 @@ def test_a_row_far_below_does_not_take_the_time_of_all_above() -> None:
         '<row r="99999999999"><c r="A99999999999"><v>1</v></c></row></sheetData></worksheet>'
     )
     with pytest.raises(ImportRefused):
-        read(Cri(), workbook_by_excel(EXCEL, sheet=sheet))
+        read(CriReader(), workbook_by_excel(EXCEL, sheet=sheet))

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from almoner.kit.errors import CursorError
 from almoner.platform.crypto import Vault
-from almoner.platform.http.paging import Cursors, Page, window
+from almoner.platform.http.paging import Cursors, Page, page_rows
 
 VAULT = Vault(bytes(range(32)))
 A, B = UUID(int=1), UUID(int=2)
@@ -77,17 +77,17 @@ def test_p8_a_walk_there_and_back_sees_every_row_once(rows: int, size: int, desc
 
     seen: list[int] = []
     page = Page(size, descending)
-    shown = window(page, fetch(page))
+    shown = page_rows(page, fetch(page))
     while True:
         seen += shown.rows
         if not shown.has_next:
             break
         page = Page(size, descending, (shown.rows[-1],))
-        shown = window(page, fetch(page))
+        shown = page_rows(page, fetch(page))
     assert seen == sorted(table, reverse=descending)
     back = list(shown.rows)
     while shown.rows and shown.has_prev:
         page = Page(size, descending, (shown.rows[0],), backwards=True)
-        shown = window(page, fetch(page))
+        shown = page_rows(page, fetch(page))
         back = [*shown.rows, *back]
     assert back == seen

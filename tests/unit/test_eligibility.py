@@ -9,15 +9,23 @@ import pytest
 
 from almoner.nonprofits.activities import service as activities
 from almoner.nonprofits.activities.domain import SUB_TAGS
-from almoner.validation.ongoing.eligibility.domain import EVERY, NONE, Allowed, Finding, Known, Results, judge
-from almoner.validation.ongoing.eligibility.triggers import simulated_status, value_of
+from almoner.validation.ongoing.eligibility.domain import (
+    ALL_ACTIVITIES,
+    NO_ACTIVITIES,
+    AllowedActivities,
+    ActivityFinding,
+    KnownActivities,
+    EligibilityResults,
+    evaluate_activities,
+)
+from almoner.validation.ongoing.eligibility.triggers import simulated_status, test_value_of
 
 DOGS, CATS, CHOIRS, PERFORMING, HOUSING, CHURCHES = "AN102", "AN101", "AR301", "AR300", "HO", "RL302"
 
 
-def known(classification: Mapping[str, str], words: Mapping[str, str] | None = None) -> Known:
+def known(classification: Mapping[str, str], words: Mapping[str, str] | None = None) -> KnownActivities:
     """Of an organisation."""
-    return Known(UUID(int=1), classification, words or {})
+    return KnownActivities(UUID(int=1), classification, words or {})
 
 
 def rules(codes: Sequence[str]) -> dict[str, str]:
@@ -41,52 +49,59 @@ def rules(codes: Sequence[str]) -> dict[str, str]:
 def test_one_allowed_activity_suffices(
     confirmed: tuple[str, ...], allowed: tuple[str, ...] | None, status: Any, rejected: tuple[str, ...]
 ) -> None:
-    held = Allowed(None if allowed is None else frozenset(allowed))
-    results, findings = judge(known(rules(confirmed)), (), held)
+    held = AllowedActivities(None if allowed is None else frozenset(allowed))
+    results, findings = evaluate_activities(known(rules(confirmed)), (), held)
     assert (results.status, set(results.confirmed), set(results.rejected)) == (status, set(confirmed), set(rejected))
     assert {found.code for found in findings} == set(confirmed)
 
 
 def test_the_register_goes_before_words_and_words_before_nothing() -> None:
     words = {CHURCHES: "name:church", CHOIRS: "name:choir"}
-    assert dict(judge(known({}, words), (), EVERY)[0].confirmed) == words
-    assert dict(judge(known({DOGS: "ntee:D20"}, words), (), EVERY)[0].confirmed) == {DOGS: "ntee:D20"}
-    results, _ = judge(known({DOGS: "ntee:D20"}, words), (CHOIRS, HOUSING), EVERY)
+    assert dict(evaluate_activities(known({}, words), (), ALL_ACTIVITIES)[0].confirmed) == words
+    assert dict(evaluate_activities(known({DOGS: "ntee:D20"}, words), (), ALL_ACTIVITIES)[0].confirmed) == {
+        DOGS: "ntee:D20"
+    }
+    results, _ = evaluate_activities(known({DOGS: "ntee:D20"}, words), (CHOIRS, HOUSING), ALL_ACTIVITIES)
     assert dict(results.confirmed) == {DOGS: "ntee:D20", CHOIRS: "name:choir"}
-    results, _ = judge(known({CHOIRS: "ntee:A6B"}, words), (CHOIRS,), EVERY)
+    results, _ = evaluate_activities(known({CHOIRS: "ntee:A6B"}, words), (CHOIRS,), ALL_ACTIVITIES)
     assert results.confirmed[CHOIRS] == "ntee:A6B"
 
 
 def test_a_wider_one_is_confirmed_when_it_was_suggested() -> None:
-    assert PERFORMING not in judge(known({CHOIRS: "ntee:A6B"}), (), EVERY)[0].confirmed
-    results, _ = judge(known({CHOIRS: "ntee:A6B"}), (PERFORMING,), EVERY)
+    assert PERFORMING not in evaluate_activities(known({CHOIRS: "ntee:A6B"}), (), ALL_ACTIVITIES)[0].confirmed
+    results, _ = evaluate_activities(known({CHOIRS: "ntee:A6B"}), (PERFORMING,), ALL_ACTIVITIES)
     assert results.confirmed[PERFORMING] == f"ntee:A6B (as {CHOIRS})"
-    results, _ = judge(known({DOGS: "ntee:D20"}, {CHOIRS: "name:choir"}), (PERFORMING,), EVERY)
+    results, _ = evaluate_activities(known({DOGS: "ntee:D20"}, {CHOIRS: "name:choir"}), (PERFORMING,), ALL_ACTIVITIES)
     assert results.confirmed[PERFORMING] == f"name:choir (as {CHOIRS})"
-    assert PERFORMING in judge(known({PERFORMING: "r"}), (CHOIRS,), EVERY)[0].confirmed
-    assert CHOIRS not in judge(known({PERFORMING: "r"}), (CHOIRS,), EVERY)[0].confirmed
+    assert PERFORMING in evaluate_activities(known({PERFORMING: "r"}), (CHOIRS,), ALL_ACTIVITIES)[0].confirmed
+    assert CHOIRS not in evaluate_activities(known({PERFORMING: "r"}), (CHOIRS,), ALL_ACTIVITIES)[0].confirmed
 
 
 def test_what_was_found_of_each() -> None:
-    _, findings = judge(known({DOGS: "ntee:D20", CATS: "ntee:D21"}), (HOUSING, CATS), Allowed(frozenset({DOGS})))
+    _, findings = evaluate_activities(
+        known({DOGS: "ntee:D20", CATS: "ntee:D21"}), (HOUSING, CATS), AllowedActivities(frozenset({DOGS}))
+    )
     assert set(findings) == {
-        Finding(CATS, "ntee:D21", True, "rejected"),
-        Finding(DOGS, "ntee:D20", False, "confirmed"),
-        Finding(HOUSING, None, True, "left_out"),
+        ActivityFinding(CATS, "ntee:D21", True, "rejected"),
+        ActivityFinding(DOGS, "ntee:D20", False, "confirmed"),
+        ActivityFinding(HOUSING, None, True, "left_out"),
     }
 
 
 def test_sb_test_values_decide_whatever_is_known() -> None:
     for given in (known({}), known({DOGS: "r"})):
-        for allowed in (EVERY, NONE):
-            passed, failed = judge(given, (), allowed, "pass")[0], judge(given, (), allowed, "fail")[0]
+        for allowed in (ALL_ACTIVITIES, NO_ACTIVITIES):
+            passed, failed = (
+                evaluate_activities(given, (), allowed, "pass")[0],
+                evaluate_activities(given, (), allowed, "fail")[0],
+            )
             assert (passed.status, passed.rejected) == ("pass", ())
             assert (failed.status, set(failed.rejected)) == ("fail", set(given.classification))
 
 
 def test_codes_that_the_file_no_longer_has_are_left_out() -> None:
-    results, findings = judge(known({"ZZ999": "ntee:Z99"}), (), EVERY)
-    assert (results, findings) == (Results(), ())
+    results, findings = evaluate_activities(known({"ZZ999": "ntee:Z99"}), (), ALL_ACTIVITIES)
+    assert (results, findings) == (EligibilityResults(), ())
 
 
 def test_every_decision_explains_itself() -> None:
@@ -95,7 +110,9 @@ def test_every_decision_explains_itself() -> None:
     for classified in some:
         for suggested in some:
             for allowed in some:
-                results, findings = judge(known(rules(classified)), suggested, Allowed(frozenset(allowed)))
+                results, findings = evaluate_activities(
+                    known(rules(classified)), suggested, AllowedActivities(frozenset(allowed))
+                )
                 by_code = {found.code: found for found in findings}
                 assert by_code.keys() == {*classified, *suggested}
                 assert set(classified) <= results.confirmed.keys() <= by_code.keys()
@@ -106,10 +123,10 @@ def test_every_decision_explains_itself() -> None:
 
 
 def test_words_are_asked_where_names_are_english() -> None:
-    assert activities.words_of("IRS", "St Mary Church") == {CHURCHES: "name:church"}
-    assert activities.words_of("CRA", "St Mary Church") == {CHURCHES: "name:church"}
-    assert activities.words_of("RNA", "St Mary Church") == {}
-    assert activities.words_of("IRS", "Casper") == {}
+    assert activities.rules_matching_name("IRS", "St Mary Church") == {CHURCHES: "name:church"}
+    assert activities.rules_matching_name("CRA", "St Mary Church") == {CHURCHES: "name:church"}
+    assert activities.rules_matching_name("RNA", "St Mary Church") == {}
+    assert activities.rules_matching_name("IRS", "Casper") == {}
 
 
 @pytest.mark.parametrize(
@@ -127,10 +144,10 @@ def test_words_are_asked_where_names_are_english() -> None:
 def test_sb_test_values_are_exact(suggested: tuple[str, ...], outcome: Any) -> None:
     assert simulated_status(suggested) == outcome
     if outcome:
-        assert (value_of(outcome),) == suggested
+        assert (test_value_of(outcome),) == suggested
 
 
 def test_every_sub_tag_can_be_allowed_by_itself() -> None:
     for code in SUB_TAGS:
-        assert Allowed(frozenset({code})).allows(code)
-        assert not NONE.allows(code)
+        assert AllowedActivities(frozenset({code})).allows(code)
+        assert not NO_ACTIVITIES.allows(code)

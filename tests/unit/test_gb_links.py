@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from almoner.adapters.registers_gb_links import DualRegistrations, Mergers, Reregistrations
-from almoner.nonprofits.registers.domain import ImportRefused, Link
+from almoner.adapters.registers_gb_links import DualRegistrationsReader, CharityMergersReader, ReregistrationsReader
+from almoner.nonprofits.registers.domain import ImportRefused, RegisterLink
 from almoner.nonprofits.registers.ports import RegisterSource
 from tests.support.register_files import read
 
@@ -16,9 +16,9 @@ HEADER = (
 )
 
 
-def merger(row: str) -> Link | str:
+def merger(row: str) -> RegisterLink | str:
     """The link of one row, or what else became of it."""
-    found = read(Mergers(), HEADER + row)
+    found = read(CharityMergersReader(), HEADER + row)
     return found.links[0] if found.links else "unnumbered" if found.unnumbered else found.bad[0].reason
 
 
@@ -32,7 +32,7 @@ def merger(row: str) -> Link | str:
 )
 def test_merger(row: str, number: str, to_number: str, day: tuple[int, int, int]) -> None:
     """Linked charities have numbers of their own; the day is that of the transfer, else the next best."""
-    assert merger(row) == Link("merged", "CCEW", number, "CCEW", to_number, datetime(*day, tzinfo=UTC))
+    assert merger(row) == RegisterLink("merged", "CCEW", number, "CCEW", to_number, datetime(*day, tzinfo=UTC))
 
 
 @pytest.mark.parametrize(
@@ -54,23 +54,23 @@ def test_no_merger(row: str, became: str) -> None:
 def test_reregistration() -> None:
     """The new number is the body; a company that is no charity has none."""
     text = "Old charity number,New charity number,Name\n1100001,1100002,A\n1100003,13086240,B CIC\n"
-    found = read(Reregistrations(), text)
-    assert found.links == [Link("reregistered", "CCEW", "1100001", "CCEW", "1100002")]
+    found = read(ReregistrationsReader(), text)
+    assert found.links == [RegisterLink("reregistered", "CCEW", "1100001", "CCEW", "1100002")]
     assert len(found.unnumbered) == 1
 
 
 def test_double_registration() -> None:
     """One body in two registers."""
     text = "Scottish Charity Number,E&W Charity Number,Charity Name (E&W)\nSC000001,1100001,A\nSC1,1100001,A\n"
-    found = read(DualRegistrations(), text)
-    assert found.links == [Link("same", "OSCR", "SC000001", "CCEW", "1100001")]
+    found = read(DualRegistrationsReader(), text)
+    assert found.links == [RegisterLink("same", "OSCR", "SC000001", "CCEW", "1100001")]
     assert [row.reason for row in found.bad] == ["OSCR has no such number"]
 
 
-@pytest.mark.parametrize("source", [Mergers(), Reregistrations(), DualRegistrations()])
+@pytest.mark.parametrize("source", [CharityMergersReader(), ReregistrationsReader(), DualRegistrationsReader()])
 def test_refused(source: RegisterSource) -> None:
     """Another file is refused; none of them lists bodies."""
-    assert not source.lists
+    assert not source.lists_organisations
     with pytest.raises(ImportRefused, match="no column"):
         read(source, "<html>\n")
 
@@ -79,9 +79,9 @@ def test_refused(source: RegisterSource) -> None:
 @pytest.mark.parametrize(
     ("source", "name", "links", "unnumbered"),
     [
-        (Mergers(), "ccew-register-of-mergers.csv", 5368, 475),
-        (Reregistrations(), "charity-reregistrations.csv", 1929, 2),
-        (DualRegistrations(), "dual-registered-uk-charities.csv", 1503, 0),
+        (CharityMergersReader(), "ccew-register-of-mergers.csv", 5368, 475),
+        (ReregistrationsReader(), "charity-reregistrations.csv", 1929, 2),
+        (DualRegistrationsReader(), "dual-registered-uk-charities.csv", 1503, 0),
     ],
 )
 def test_whole_given_files(given_files: Path, source: RegisterSource, name: str, links: int, unnumbered: int) -> None:

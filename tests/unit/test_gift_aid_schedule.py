@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from almoner.giving.gift_aid.claims import domain, schedule
-from almoner.giving.gift_aid.claims.domain import TAX_YEAR, Gift, YearEnd
+from almoner.giving.gift_aid.claims.domain import TAX_YEAR, ClaimableDonation, AccountingYearEnd
 from almoner.giving.gift_aid.declarations.domain import Declarer
 
 NOW = datetime(2026, 3, 2, 9, 30, tzinfo=UTC)
@@ -20,21 +20,21 @@ ADA = Declarer("Ms", "Ada", "Byron", "12", "St James's Square", "London", "Unite
 AGGREGATED = "Gifts of at most 20 pounds"
 
 
-def gift(number: int, minor: int = 2500, made_at: datetime = NOW, declarer: Declarer = ADA) -> Gift:
+def gift(number: int, minor: int = 2500, made_at: datetime = NOW, declarer: Declarer = ADA) -> ClaimableDonation:
     """A gift of ten o'clock in the morning."""
-    return Gift(UUID(int=number), UUID(int=number), made_at, minor, declarer)
+    return ClaimableDonation(UUID(int=number), UUID(int=number), made_at, minor, declarer)
 
 
-def rows(made: schedule.Made) -> list[list[str]]:
+def rows(made: schedule.ClaimSchedule) -> list[list[str]]:
     """The lines of the schedule, without its titles."""
-    titles, *found = csv.reader(io.StringIO(schedule.written(made.listed)))
+    titles, *found = csv.reader(io.StringIO(schedule.schedule_csv(made.listed)))
     assert tuple(titles) == schedule.COLUMNS
     return found
 
 
 def test_a_gift_is_a_line_in_the_columns_of_the_spreadsheet() -> None:
-    made = schedule.make([gift(1, 1234_56)], TODAY, TAX_YEAR, together=False)
-    assert schedule.written(made.listed) == (
+    made = schedule.build_schedule([gift(1, 1234_56)], TODAY, TAX_YEAR, together=False)
+    assert schedule.schedule_csv(made.listed) == (
         "Title,First name or initial,Last name,House name or number,Postcode,Aggregated donations,Sponsored event,"
         "Donation date,Amount\r\nMs,Ada,Byron,12,SW1Y 4JH,,,02/03/26,1234.56\r\n"
     )
@@ -62,7 +62,7 @@ def test_a_gift_is_a_line_in_the_columns_of_the_spreadsheet() -> None:
     ],
 )  # fmt: skip
 def test_fields_are_made_what_hmrc_takes(told: dict[str, str], taken: dict[str, str]) -> None:
-    person, problems = schedule.taken(replace(ADA, **told))
+    person, problems = schedule.schedule_donor_of(replace(ADA, **told))
     assert problems == ()
     assert person is not None
     assert {name: getattr(person, name) for name in taken} == taken
@@ -73,7 +73,7 @@ def test_all_that_is_wrong_is_named_at_once_and_names_nobody() -> None:
     wrong = replace(
         ADA, first_name=None, last_name="@" + "x" * 40, building_name_number="=" + "y" * 40, postcode="75001"
     )
-    assert schedule.taken(wrong) == (
+    assert schedule.schedule_donor_of(wrong) == (
         None,
         (
             "the last name begins with @, which a spreadsheet would run",
@@ -84,18 +84,18 @@ def test_all_that_is_wrong_is_named_at_once_and_names_nobody() -> None:
             "the house name or number has more than 40 characters",
         ),
     )
-    made = schedule.make([gift(1), gift(2, declarer=wrong), gift(3)], TODAY, TAX_YEAR, together=False)
+    made = schedule.build_schedule([gift(1), gift(2, declarer=wrong), gift(3)], TODAY, TAX_YEAR, together=False)
     assert [one.gift.donation_id.int for one in made.listed] == [1, 3]
     assert [one.donation_id.int for one in made.left_out] == [2]
     assert "Byron" not in made.left_out[0].told
     with pytest.raises(ValueError, match="there is no first name"):
-        schedule.written([domain.Listed(1, gift(2, declarer=wrong))])
+        schedule.schedule_csv([domain.ScheduleEntry(1, gift(2, declarer=wrong))])
 
 
 @pytest.mark.parametrize("begin", ["=", "+", "@", "|", "%"])
 def test_no_cell_is_a_formula(begin: str) -> None:
     for name in ("first_name", "last_name", "building_name_number"):
-        person, problems = schedule.taken(replace(ADA, **{name: f"{begin}cmd"}))
+        person, problems = schedule.schedule_donor_of(replace(ADA, **{name: f"{begin}cmd"}))
         assert person is None
         assert len(problems) == 1
 
@@ -110,33 +110,35 @@ def test_no_cell_is_a_formula(begin: str) -> None:
     ],
 )
 def test_a_gift_can_be_claimed_for_until_four_years_after_its_tax_year(made: date, last: date) -> None:
-    assert TAX_YEAR.last_claim(made) == last
+    assert TAX_YEAR.claim_deadline(made) == last
 
 
 def test_a_company_has_an_accounting_year_of_its_own() -> None:
-    year = domain.year_end("12-31")
-    assert year == YearEnd(12, 31)
-    assert year.last_claim(date(2021, 6, 1)) == date(2025, 12, 31)
-    assert domain.year_end("02-28").of(date(2024, 2, 29)) == date(2025, 2, 28)
+    year = domain.parse_year_end("12-31")
+    assert year == AccountingYearEnd(12, 31)
+    assert year.claim_deadline(date(2021, 6, 1)) == date(2025, 12, 31)
+    assert domain.parse_year_end("02-28").end_of_year(date(2024, 2, 29)) == date(2025, 2, 28)
     for wrong in ("02-29", "13-01", "5 April", "", "1231", "04-31"):
         with pytest.raises(ValueError, match="must be a"):
-            domain.year_end(wrong)
+            domain.parse_year_end(wrong)
 
 
-@pytest.mark.parametrize("year", [TAX_YEAR, YearEnd(12, 31), YearEnd(2, 28)])
+@pytest.mark.parametrize("year", [TAX_YEAR, AccountingYearEnd(12, 31), AccountingYearEnd(2, 28)])
 @given(days=st.integers(0, 3000))
-def test_the_first_gift_that_can_be_claimed_for_is_the_first_that_is_not_late(year: YearEnd, days: int) -> None:
+def test_the_first_gift_that_can_be_claimed_for_is_the_first_that_is_not_late(
+    year: AccountingYearEnd, days: int
+) -> None:
     today = TODAY + timedelta(days=days)
     first = year.first_claimable(today)
     last_moment = first - timedelta(microseconds=1)
-    assert year.last_claim(domain.london_day(first)) >= today
-    assert year.last_claim(domain.london_day(last_moment)) < today
+    assert year.claim_deadline(domain.london_day(first)) >= today
+    assert year.claim_deadline(domain.london_day(last_moment)) < today
 
 
 def test_what_is_too_old_is_left_out_from_the_day_after() -> None:
     old = gift(1, made_at=datetime(2021, 6, 1, tzinfo=UTC))
-    assert schedule.make([old], date(2026, 4, 5), TAX_YEAR, together=False).lines == 1
-    late = schedule.make([old], date(2026, 4, 6), TAX_YEAR, together=False)
+    assert schedule.build_schedule([old], date(2026, 4, 5), TAX_YEAR, together=False).lines == 1
+    late = schedule.build_schedule([old], date(2026, 4, 6), TAX_YEAR, together=False)
     assert [one.problems for one in late.left_out] == [("the time to claim ended on 2026-04-05",)]
 
 
@@ -158,31 +160,31 @@ def test_days_are_those_of_london(moment: datetime, day: date) -> None:
 def test_small_gifts_share_lines_without_names() -> None:
     bob = replace(ADA, first_name="Bob")
     gifts = [gift(1, 2000), gift(2, 2001), gift(3, 1500, NOW + timedelta(days=1), bob), gift(4, 500)]
-    made = schedule.make(gifts, TODAY, TAX_YEAR, together=True)
+    made = schedule.build_schedule(gifts, TODAY, TAX_YEAR, together=True)
     assert rows(made) == [
         ["", "", "", "", "", AGGREGATED, "", "03/03/26", "35.00"],
         ["Ms", "Ada", "Byron", "12", "SW1Y 4JH", "", "", "02/03/26", "20.01"],
         ["Ms", "Ada", "Byron", "12", "SW1Y 4JH", "", "", "02/03/26", "5.00"],  # another of Ada's: a line of her own
     ]
-    assert len(rows(schedule.make(gifts, TODAY, TAX_YEAR, together=False))) == 4
+    assert len(rows(schedule.build_schedule(gifts, TODAY, TAX_YEAR, together=False))) == 4
 
 
 def test_no_line_holds_gifts_of_two_accounting_years() -> None:
     bob = replace(ADA, first_name="Bob")
     before = datetime(2025, 4, 5, 12, tzinfo=UTC)
-    made = schedule.make(
+    made = schedule.build_schedule(
         [gift(1, 100, before), gift(2, 100, before + timedelta(days=1), bob)], TODAY, TAX_YEAR, together=True
     )
     assert [row[7] for row in rows(made)] == ["05/04/25", "06/04/25"]
 
 
 def test_what_has_no_room_waits() -> None:
-    made = schedule.make([gift(number) for number in range(7)], TODAY, TAX_YEAR, together=False, most=5)
+    made = schedule.build_schedule([gift(number) for number in range(7)], TODAY, TAX_YEAR, together=False, most=5)
     assert (made.lines, len(made.listed), made.waiting) == (5, 5, 2)
 
 
 @st.composite
-def some_gifts(draw: st.DrawFn) -> list[Gift]:
+def some_gifts(draw: st.DrawFn) -> list[ClaimableDonation]:
     """Gifts of a few people over some years, some of them with an address that HMRC would not take."""
     people = [replace(ADA, first_name=name) for name in ("Ada", "Bob", "Cy", None)]
     return [
@@ -197,8 +199,10 @@ def some_gifts(draw: st.DrawFn) -> list[Gift]:
 
 
 @given(some_gifts(), st.booleans(), st.integers(1, 12))
-def test_every_gift_is_listed_once_or_left_out_or_waits(gifts: list[Gift], together: bool, most: int) -> None:
-    made = schedule.make(gifts, TODAY, TAX_YEAR, together=together, most=most)
+def test_every_gift_is_listed_once_or_left_out_or_waits(
+    gifts: list[ClaimableDonation], together: bool, most: int
+) -> None:
+    made = schedule.build_schedule(gifts, TODAY, TAX_YEAR, together=together, most=most)
     seen = [one.gift.donation_id for one in made.listed] + [one.donation_id for one in made.left_out]
     assert len(seen) == len(set(seen)) == len(gifts) - made.waiting
     found = rows(made)
@@ -210,20 +214,20 @@ def test_every_gift_is_listed_once_or_left_out_or_waits(gifts: list[Gift], toget
         if row[5]:
             assert sum(one.minor for one in on) <= 1000_00
             assert max(one.minor for one in on) <= 20_00
-            assert len({TAX_YEAR.of(one.day) for one in on}) == 1
+            assert len({TAX_YEAR.end_of_year(one.data_date) for one in on}) == 1
             assert len({one.declarer for one in on}) == len(on)
         else:
             assert len(on) == 1
     left = {one.donation_id for one in made.left_out}
     for one in gifts:
-        bad = one.declarer.first_name is None or TAX_YEAR.last_claim(one.day) < TODAY
+        bad = one.declarer.first_name is None or TAX_YEAR.claim_deadline(one.data_date) < TODAY
         assert (one.donation_id in left) == bad
 
 
 def test_tax_is_a_quarter_and_what_goes_back_is_rounded_up() -> None:
-    assert [domain.tax(minor) for minor in (3, 4, 1000, 1003)] == [0, 1, 250, 250]
-    assert [domain.overclaimed(minor) for minor in (0, 1, 4, 1003)] == [0, 1, 1, 251]
-    assert domain.deductions([(UUID(int=1), 30), (UUID(int=2), 90), (UUID(int=3), 5)], 100) == [
+    assert [domain.basic_rate_tax(minor) for minor in (3, 4, 1000, 1003)] == [0, 1, 250, 250]
+    assert [domain.overclaimed_tax(minor) for minor in (0, 1, 4, 1003)] == [0, 1, 1, 251]
+    assert domain.allocate_deductions([(UUID(int=1), 30), (UUID(int=2), 90), (UUID(int=3), 5)], 100) == [
         (UUID(int=1), 30),
         (UUID(int=2), 70),
     ]

@@ -13,39 +13,39 @@ from almoner.giving.checkout.donations.domain import (
     DONATION,
     CannotAcceptDonations,
     Donation,
-    Gift,
-    Standing,
+    DonationDetails,
+    CheckoutState,
     WrongTargetCurrency,
-    gift_of,
-    judge,
-    promised,
-    standing,
+    details_of,
+    unallocated_reason_of,
+    new_hosted_donation,
+    session_donation_of,
 )
 from almoner.giving.checkout.payments import service as payments
 from almoner.giving.checkout.payments.domain import (
-    LIVE,
+    LIVE_STATUSES,
     PAYMENT,
-    SETTLED,
-    HoldReason,
+    SETTLED_STATUSES,
+    UnallocatedReason,
     Payment,
     ProviderPayment,
     ProviderStatus,
-    difference,
-    foreign,
+    mismatch_reason,
+    foreign_reason,
 )
 from almoner.giving.checkout.sessions.domain import SESSION, DonationSession, SessionCompleted, SessionExpired
-from almoner.giving.checkout.sessions.triggers import without_suffix
+from almoner.giving.checkout.sessions.triggers import strip_trigger
 from almoner.kit.ids import decode
 from almoner.kit.money import MAX_MINOR, Money
 
 NOW = datetime(2026, 3, 2, 9, 30, tzinfo=UTC)
 DAY, HOUR, MOMENT = timedelta(hours=24), timedelta(hours=1), timedelta(milliseconds=1)
 ID = UUID("0190f2c4-5a2e-7cc3-9a4b-1d2e3f405162")
-REFERENCE = payments.reference(ID)
+REFERENCE = payments.payment_reference(ID)
 
 SESSION_RECORD = DonationSession(ID, ID, ID, None, "open", None, None, None, {"a": "b"}, NOW, NOW + DAY)
-GIFT = Gift(Money(2500, "USD"), "Ada", "Byron", "ada@example.org", consented=True, anonymous=False)
-DONATION_RECORD = promised(ID, SESSION_RECORD, GIFT, NOW)
+GIFT = DonationDetails(Money(2500, "USD"), "Ada", "Byron", "ada@example.org", consented=True, anonymous=False)
+DONATION_RECORD = new_hosted_donation(ID, SESSION_RECORD, GIFT, NOW)
 PAYMENT_RECORD = Payment(
     ID, ID, "test", "tp_1", "https://pay.example/", "open", GIFT.money, "x", "en", 0, NOW, 5, "https://a/", "https://b/"
 )
@@ -53,8 +53,8 @@ FOUND = ProviderPayment("tp_1", "https://pay.example/", ProviderStatus.SUCCEEDED
 
 
 def test_s1_the_lifecycles_are_those_of_the_specification() -> None:
-    assert set(SESSION.arrows()) == {("open", "completed"), ("open", "expired"), ("expired", "completed")}
-    assert set(DONATION.arrows()) == {
+    assert set(SESSION.transitions()) == {("open", "completed"), ("open", "expired"), ("expired", "completed")}
+    assert set(DONATION.transitions()) == {
         ("ACTIVE", "REQUESTED_PAYMENT"),
         ("ACTIVE", "CANCELLED"),
         ("REQUESTED_PAYMENT", "RECEIVED_PAYMENT"),
@@ -62,9 +62,13 @@ def test_s1_the_lifecycles_are_those_of_the_specification() -> None:
         ("RECEIVED_PAYMENT", "DISBURSED"),
         ("DISBURSED", "RECEIVED_PAYMENT"),
     }
-    assert all(not PAYMENT.allows(settled, anything) for settled in SETTLED for anything in PAYMENT.states())
-    assert all(PAYMENT.allows(state, settled) for settled in SETTLED for state in PAYMENT.states() - set(SETTLED))
-    assert set(LIVE) == {"starting", "open"}
+    assert all(not PAYMENT.allows(settled, anything) for settled in SETTLED_STATUSES for anything in PAYMENT.states())
+    assert all(
+        PAYMENT.allows(state, settled)
+        for settled in SETTLED_STATUSES
+        for state in PAYMENT.states() - set(SETTLED_STATUSES)
+    )
+    assert set(LIVE_STATUSES) == {"starting", "open"}
 
 
 @pytest.mark.parametrize(
@@ -92,15 +96,15 @@ def test_s3_the_status_is_true_at_the_moment_of_reading(stored: str, at: datetim
 def test_a_donation_takes_over_what_its_session_says() -> None:
     assert (DONATION_RECORD.status, DONATION_RECORD.type) == ("REQUESTED_PAYMENT", "hosted")
     assert DONATION_RECORD.metadata == {"a": "b"}
-    assert gift_of(DONATION_RECORD) == GIFT
-    assert promised(ID, replace(SESSION_RECORD, metadata=None), GIFT, NOW).metadata == {}
+    assert details_of(DONATION_RECORD) == GIFT
+    assert new_hosted_donation(ID, replace(SESSION_RECORD, metadata=None), GIFT, NOW).metadata == {}
 
 
 def judged(
     found: ProviderPayment = FOUND, donation: Donation = DONATION_RECORD, at: datetime = NOW
-) -> HoldReason | None:
+) -> UnallocatedReason | None:
     """Whether money pays the donation."""
-    return judge(SESSION_RECORD, donation, REFERENCE, found, at)
+    return unallocated_reason_of(SESSION_RECORD, donation, REFERENCE, found, at)
 
 
 def test_m4_money_as_asked_for_pays() -> None:
@@ -111,11 +115,11 @@ def test_m4_money_as_asked_for_pays() -> None:
     ("at", "reason"),
     [
         (NOW + DAY + HOUR - MOMENT, None),
-        (NOW + DAY + HOUR, HoldReason.SESSION_OVER),
-        (NOW + DAY * 30, HoldReason.SESSION_OVER),
+        (NOW + DAY + HOUR, UnallocatedReason.SESSION_OVER),
+        (NOW + DAY * 30, UnallocatedReason.SESSION_OVER),
     ],
 )
-def test_s5_the_grace_is_60_minutes_to_the_millisecond(at: datetime, reason: HoldReason | None) -> None:
+def test_s5_the_grace_is_60_minutes_to_the_millisecond(at: datetime, reason: UnallocatedReason | None) -> None:
     assert judged(at=at) is reason
 
 
@@ -126,64 +130,66 @@ def test_a_confirmed_transfer_is_waited_for_beyond_the_grace() -> None:
 
 @pytest.mark.parametrize("status", ["ACTIVE", "CANCELLED"])
 def test_m6_money_for_a_donation_that_does_not_wait_for_it_is_held(status: str) -> None:
-    assert judged(donation=replace(DONATION_RECORD, status=status)) is HoldReason.DONATION_CANCELLED  # type: ignore[arg-type]
+    assert judged(donation=replace(DONATION_RECORD, status=status)) is UnallocatedReason.DONATION_CANCELLED  # type: ignore[arg-type]
 
 
 def test_m6_money_for_a_paid_donation_is_held() -> None:
     paid = replace(DONATION_RECORD, status="RECEIVED_PAYMENT", payment_id=ID)
-    assert judged(donation=paid) is HoldReason.PAID_TWICE
-    assert judged(donation=replace(paid, status="DISBURSED")) is HoldReason.PAID_TWICE
+    assert judged(donation=paid) is UnallocatedReason.PAID_TWICE
+    assert judged(donation=replace(paid, status="DISBURSED")) is UnallocatedReason.PAID_TWICE
 
 
 @given(st.integers(1, MAX_MINOR), st.integers(1, MAX_MINOR), st.sampled_from(["USD", "EUR", "JPY"]))
 def test_m5_only_the_same_amount_of_the_same_currency_agrees(asked: int, found: int, currency: str) -> None:
     shown = replace(FOUND, money=Money(found, currency))
-    reason = difference(Money(asked, "USD"), REFERENCE, shown)
+    reason = mismatch_reason(Money(asked, "USD"), REFERENCE, shown)
     if currency != "USD":
-        assert reason is HoldReason.OTHER_CURRENCY
+        assert reason is UnallocatedReason.OTHER_CURRENCY
     else:
         sign = (found > asked) - (found < asked)
-        assert reason is {0: None, -1: HoldReason.SHORT, 1: HoldReason.OVER}[sign]
+        assert reason is {0: None, -1: UnallocatedReason.SHORT, 1: UnallocatedReason.OVER}[sign]
 
 
 @given(st.text(max_size=30))
 def test_m5_another_reference_never_agrees(reference: str) -> None:
-    reason = difference(GIFT.money, REFERENCE, replace(FOUND, reference=reference))
+    reason = mismatch_reason(GIFT.money, REFERENCE, replace(FOUND, reference=reference))
     assert (reason is None) is (reference == REFERENCE)
 
 
 def test_m5_test_money_never_pays_for_real_and_real_money_never_for_a_test() -> None:
-    assert foreign(FOUND, live=True) is HoldReason.OTHER_MODE
-    assert foreign(replace(FOUND, live=True), live=False) is HoldReason.OTHER_MODE
-    assert foreign(replace(FOUND, live=True), live=True) is None
-    assert foreign(replace(FOUND, ours=False), live=False) is HoldReason.OTHER_ACCOUNT
+    assert foreign_reason(FOUND, live=True) is UnallocatedReason.OTHER_MODE
+    assert foreign_reason(replace(FOUND, live=True), live=False) is UnallocatedReason.OTHER_MODE
+    assert foreign_reason(replace(FOUND, live=True), live=True) is None
+    assert foreign_reason(replace(FOUND, ours=False), live=False) is UnallocatedReason.OTHER_ACCOUNT
 
 
 @pytest.mark.parametrize(
     ("status", "seen", "url"),
     [
-        ("starting", Standing.UNDER_WAY, True),
-        ("open", Standing.UNDER_WAY, True),
-        ("failed", Standing.DECLINED, False),
-        ("cancelled", Standing.NOT_STARTED, False),
-        ("held", Standing.HELD, False),
+        ("starting", CheckoutState.UNDER_WAY, True),
+        ("open", CheckoutState.UNDER_WAY, True),
+        ("failed", CheckoutState.DECLINED, False),
+        ("cancelled", CheckoutState.NOT_STARTED, False),
+        ("held", CheckoutState.HELD, False),
     ],
 )
-def test_the_donor_sees_where_the_payment_stands(status: str, seen: Standing, url: bool) -> None:
-    shown = standing(DONATION_RECORD, replace(PAYMENT_RECORD, status=status))
+def test_the_donor_sees_where_the_payment_stands(status: str, seen: CheckoutState, url: bool) -> None:
+    shown = session_donation_of(DONATION_RECORD, replace(PAYMENT_RECORD, status=status))
     assert (shown.standing, shown.url is not None) == (seen, url)
-    paid = standing(replace(DONATION_RECORD, payment_id=ID), replace(PAYMENT_RECORD, status=status))
-    assert (paid.standing, paid.url) == (Standing.PAID, None)
+    paid = session_donation_of(replace(DONATION_RECORD, payment_id=ID), replace(PAYMENT_RECORD, status=status))
+    assert (paid.standing, paid.url) == (CheckoutState.PAID, None)
 
 
 def test_a_cancelled_donation_leads_nobody_to_a_payment() -> None:
     cancelled = replace(DONATION_RECORD, status="CANCELLED", cancelled_at=NOW)
-    assert standing(cancelled, PAYMENT_RECORD) == domain.SessionDonation(Standing.NOT_STARTED, cancelled, None)
+    assert session_donation_of(cancelled, PAYMENT_RECORD) == domain.SessionDonation(
+        CheckoutState.NOT_STARTED, cancelled, None
+    )
 
 
 def test_without_donation_or_payment_nothing_has_started() -> None:
-    assert standing(None, None).standing is Standing.NOT_STARTED
-    assert standing(DONATION_RECORD, None).standing is Standing.NOT_STARTED
+    assert session_donation_of(None, None).standing is CheckoutState.NOT_STARTED
+    assert session_donation_of(DONATION_RECORD, None).standing is CheckoutState.NOT_STARTED
 
 
 def test_currencies_that_an_organisation_receives() -> None:
@@ -196,7 +202,7 @@ def test_currencies_that_an_organisation_receives() -> None:
 
 @given(st.uuids())
 def test_a_reference_names_the_attempt(payment: UUID) -> None:
-    assert decode(payments.reference(payment)) == payment
+    assert decode(payments.payment_reference(payment)) == payment
 
 
 @pytest.mark.parametrize(
@@ -212,4 +218,4 @@ def test_a_reference_names_the_attempt(payment: UUID) -> None:
     ],
 )
 def test_a_triggers_suffix_is_cut_off(sent: str, looked_up: str) -> None:
-    assert without_suffix(sent) == looked_up
+    assert strip_trigger(sent) == looked_up

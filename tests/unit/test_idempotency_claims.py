@@ -9,9 +9,9 @@ import pytest
 
 from almoner.kit.errors import IncorrectParams, KeyInUse, SameKeyDifferentData
 from almoner.platform import idempotency
-from almoner.platform.crypto import SealBroken, Vault, digest
+from almoner.platform.crypto import DecryptionFailed, Vault, sha256_digest
 from almoner.platform.database.transactions import Partner
-from almoner.platform.idempotency import Claim, Replayed
+from almoner.platform.idempotency import IdempotencyClaim, Replayed
 
 VAULT = Vault(bytes(range(32)))
 FIRST, SECOND = Partner(UUID(int=1)), Partner(UUID(int=2))
@@ -20,7 +20,9 @@ PAYLOADS: list[Any] = [None, {}, [], "", 0, False]
 PAYLOADS += [{"a": 1}, {"a": "1"}, {"a": None}, {"b": 1}, {"a": [1, 2]}, {"a": [2, 1]}]
 
 
-def claim(payload: object = None, *, partner: Partner = FIRST, key: str | None = "k", route: str = ROUTE) -> Claim:
+def claim(
+    payload: object = None, *, partner: Partner = FIRST, key: str | None = "k", route: str = ROUTE
+) -> IdempotencyClaim:
     """A claim with one thing changed."""
     return idempotency.make_claim(VAULT, partner, key, route, payload)
 
@@ -32,7 +34,7 @@ def test_i3_key_order_makes_no_difference() -> None:
 def test_k7_publishable_calls_are_marked_and_those_of_secret_keys_stay_readable_to_earlier_releases() -> None:
     publicly = idempotency.make_claim(VAULT, FIRST, "k", ROUTE, {"a": 1}, publicly=True)
     secretly = claim({"a": 1})
-    assert secretly.fingerprint == digest(b'POST /v1/users\n{"a":1}')
+    assert secretly.fingerprint == sha256_digest(b'POST /v1/users\n{"a":1}')
     assert publicly.key_hash == secretly.key_hash
     assert publicly.fingerprint != secretly.fingerprint
 
@@ -78,44 +80,44 @@ def test_the_stored_hash_does_not_show_the_key() -> None:
     assert idempotency.make_claim(Vault(os.urandom(32)), FIRST, "customer-4711", ROUTE, None).key_hash != made.key_hash
 
 
-def sealed(made: Claim, body: bytes) -> bytes:
+def sealed(made: IdempotencyClaim, body: bytes) -> bytes:
     """An answer as it is stored."""
     assert made.key_hash is not None
-    return VAULT.seal(body, context="idempotency", binding=made.key_hash)
+    return VAULT.encrypt(body, context="idempotency", binding=made.key_hash)
 
 
 def test_i2_the_same_call_again_gets_the_stored_bytes() -> None:
     made = claim({"a": 1})
     with pytest.raises(Replayed) as replayed:
-        made.compare(VAULT, made.route, made.fingerprint, sealed(made, b'{"data":1}'))
+        made.raise_stored_answer(VAULT, made.route, made.fingerprint, sealed(made, b'{"data":1}'))
     assert replayed.value.body == b'{"data":1}'
 
 
 def test_another_route_is_told_before_other_data() -> None:
     made = claim({"a": 1})
     with pytest.raises(KeyInUse):
-        made.compare(VAULT, "POST /v1/categories", b"\0" * 32, sealed(made, b""))
+        made.raise_stored_answer(VAULT, "POST /v1/categories", b"\0" * 32, sealed(made, b""))
     with pytest.raises(SameKeyDifferentData):
-        made.compare(VAULT, made.route, b"\0" * 32, sealed(made, b""))
+        made.raise_stored_answer(VAULT, made.route, b"\0" * 32, sealed(made, b""))
 
 
 def test_a_stored_answer_moved_to_another_key_does_not_open() -> None:
     made, other = claim(key="one"), claim(key="two")
-    with pytest.raises(SealBroken):
-        made.compare(VAULT, made.route, made.fingerprint, sealed(other, b"{}"))
+    with pytest.raises(DecryptionFailed):
+        made.raise_stored_answer(VAULT, made.route, made.fingerprint, sealed(other, b"{}"))
 
 
 @pytest.mark.parametrize("key", ["!", "~", "a" * 255, "0-9_A.z"])
 def test_i8_visible_ascii_is_a_key(key: str) -> None:
-    assert idempotency.checked_key({"idempotency-key": key}) == key
+    assert idempotency.read_key({"idempotency-key": key}) == key
 
 
 @pytest.mark.parametrize("key", ["", " ", "a b", "a" * 256, "é", "a\n", "\x7f", "\x1f", "a\xa0"])
 def test_i8_anything_else_is_refused_by_name(key: str) -> None:
     with pytest.raises(IncorrectParams) as refused:
-        idempotency.checked_key({"idempotency-key": key})
+        idempotency.read_key({"idempotency-key": key})
     assert refused.value.reasons == ("header.Idempotency-Key must be 1 to 255 visible ASCII characters",)
 
 
 def test_no_header_is_no_key() -> None:
-    assert idempotency.checked_key({"content-type": "application/json"}) is None
+    assert idempotency.read_key({"content-type": "application/json"}) is None

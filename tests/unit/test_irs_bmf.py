@@ -7,35 +7,35 @@ from datetime import UTC, datetime
 
 import pytest
 
-from almoner.adapters.registers_irs_bmf import NEEDED, IrsBmf, types_of
+from almoner.adapters.registers_irs_bmf import NEEDED, IrsBmfReader, organisation_types
 from almoner.adapters.title_case import to_title_case
-from almoner.nonprofits.registers.domain import BadRow, Entry, ImportRefused
+from almoner.nonprofits.registers.domain import RejectedRow, RegisterEntry, ImportRefused
 from tests.support.bmf import COLUMNS, body
 from tests.support.register_files import File
 
 
-def read(rows: Iterable[dict[str, str]], columns: Iterable[str] = COLUMNS) -> list[Entry | BadRow]:
+def read(rows: Iterable[dict[str, str]], columns: Iterable[str] = COLUMNS) -> list[RegisterEntry | RejectedRow]:
     file = io.StringIO(newline="")
     writer = csv.DictWriter(file, list(columns), extrasaction="ignore")
     writer.writeheader()
     writer.writerows(rows)
-    found = IrsBmf().read([File(file.getvalue().encode(), "eo_wy.csv")])
-    return [row for row in found if isinstance(row, Entry | BadRow)]
+    found = IrsBmfReader().read([File(file.getvalue().encode(), "eo_wy.csv")])
+    return [row for row in found if isinstance(row, RegisterEntry | RejectedRow)]
 
 
 def written(lines: Iterable[str]) -> File:
     return File("".join(f"{line}\n" for line in lines).encode(), "eo_wy.csv")
 
 
-def one(**columns: str) -> Entry:
+def one(**columns: str) -> RegisterEntry:
     (entry,) = read([body("530196605", "NORTH PLATTE RELIEF FUND INC", **columns)])
-    assert isinstance(entry, Entry)
+    assert isinstance(entry, RegisterEntry)
     return entry
 
 
 def test_a_row_becomes_an_entry() -> None:
     entry = one(RULING="196811", INCOME_CD="7", SORT_NAME="CASPER CHAPTER")
-    assert entry == Entry(
+    assert entry == RegisterEntry(
         number="530196605",
         part="WY",
         name="NORTH PLATTE RELIEF FUND INC",
@@ -94,13 +94,13 @@ def test_every_column_that_is_not_personal_is_a_fact_under_its_name() -> None:
 def test_a_file_may_lack_what_no_verdict_rests_on() -> None:
     rest = [column for column in COLUMNS if column in NEEDED]
     (entry,) = read([body("530196605", "A", ACTIVITY="001")], rest)
-    assert isinstance(entry, Entry)
+    assert isinstance(entry, RegisterEntry)
     assert "ACTIVITY" not in entry.facts
 
 
 def test_quiet_columns_say_how_big_a_body_is_and_when_it_filed() -> None:
     """None of them says who the body is, where it is, or by what right gifts to it are deductible."""
-    assert set(COLUMNS) - IrsBmf.ignored_columns == {
+    assert set(COLUMNS) - IrsBmfReader.ignored_columns == {
         *"ICO EIN NAME STREET CITY STATE ZIP GROUP SUBSECTION AFFILIATION CLASSIFICATION RULING".split(),
         *"DEDUCTIBILITY FOUNDATION ORGANIZATION STATUS NTEE_CD SORT_NAME".split(),
     }
@@ -125,8 +125,8 @@ def test_a_file_without_a_needed_column_is_refused(column: str) -> None:
 
 def test_the_personal_column_is_never_taken_along() -> None:
     good, bad = read([body("530196605", "A FUND", ICO="% JANE ROE"), body("000000000", "B FUND", ICO="% JOHN ROE")])
-    assert isinstance(good, Entry)
-    assert isinstance(bad, BadRow)
+    assert isinstance(good, RegisterEntry)
+    assert isinstance(bad, RejectedRow)
     assert "ROE" not in repr(good)
     assert "ROE" not in bad.content
     assert "B FUND" in bad.content
@@ -148,17 +148,17 @@ def test_the_personal_column_is_never_taken_along() -> None:
 )
 def test_a_bad_row_is_put_aside_with_its_line_and_reason(row: dict[str, str], reason: str) -> None:
     good, bad = read([body("530196606", "GOOD"), row])
-    assert isinstance(good, Entry)
-    assert isinstance(bad, BadRow)
+    assert isinstance(good, RegisterEntry)
+    assert isinstance(bad, RejectedRow)
     assert bad.line == 3
     assert reason in bad.reason
 
 
 def test_of_a_row_of_another_width_the_number_alone_is_kept() -> None:
     lines = [",".join(COLUMNS), "530196605,A FUND,% JANE ROE,EXTRA", "JANE ROE,530196605", ""]
-    assert list(IrsBmf().read([written(lines)])) == [
-        BadRow(2, "the row has 4 fields, the header has 28", "530196605", number="530196605"),
-        BadRow(3, "the row has 2 fields, the header has 28", ""),
+    assert list(IrsBmfReader().read([written(lines)])) == [
+        RejectedRow(2, "the row has 4 fields, the header has 28", "530196605", number="530196605"),
+        RejectedRow(3, "the row has 2 fields, the header has 28", ""),
     ]
 
 
@@ -166,10 +166,10 @@ def test_a_quote_that_does_not_end_spoils_its_own_row_alone() -> None:
     """Read as CSV over the ends of lines it would swallow the bodies that follow, and they would seem to be gone."""
     good, other = body("530196605", "A"), body("530196606", "B")
     lines = [",".join(COLUMNS), *(",".join(row.values()) for row in (good, body("530196607", '"BIG FUND'), other))]
-    first, bad, last = IrsBmf().read([written(lines)])
-    assert isinstance(first, Entry)
-    assert isinstance(bad, BadRow)
-    assert isinstance(last, Entry)
+    first, bad, last = IrsBmfReader().read([written(lines)])
+    assert isinstance(first, RegisterEntry)
+    assert isinstance(bad, RejectedRow)
+    assert isinstance(last, RegisterEntry)
 
 
 def test_quoted_fields_hold_commas() -> None:
@@ -185,7 +185,7 @@ def test_blanks_around_fields_are_no_part_of_them() -> None:
 def test_persons_in_whose_care_a_body_is_are_left_out_of_other_columns_too() -> None:
     named = body("530196605", "A CLUB C/O JANE ROE 1 ELM ST")
     (entry,) = read([named])
-    assert isinstance(entry, Entry)
+    assert isinstance(entry, RegisterEntry)
     assert (entry.name, entry.facts["NAME"]) == ("A CLUB", "A CLUB")
     entry = one(STREET="C/O JANE ROE 9 ELM ST", SORT_NAME="ATTN JOHN ROE")
     assert (entry.address_line_1, entry.facts["STREET"]) == ("9 ELM ST", "9 ELM ST")
@@ -205,9 +205,9 @@ def test_a_part_is_what_a_file_of_its_own_is_published_for(state: str, part: str
 def test_several_files_are_read_one_after_another() -> None:
     header = ",".join(COLUMNS)
     files = [written([header, ",".join(body(ein, "A").values())]) for ein in ("530196605", "000000000")]
-    entry, bad = IrsBmf().read(files)
-    assert isinstance(entry, Entry)
-    assert isinstance(bad, BadRow)
+    entry, bad = IrsBmfReader().read(files)
+    assert isinstance(entry, RegisterEntry)
+    assert isinstance(bad, RejectedRow)
     assert (bad.file, bad.line) == (1, 2)
 
 
@@ -230,7 +230,7 @@ def test_several_files_are_read_one_after_another() -> None:
 def test_types_follow_from_the_codes(
     subsection: str, deductibility: str, foundation: str, types: tuple[str, ...]
 ) -> None:
-    assert types_of(subsection, deductibility, foundation) == types
+    assert organisation_types(subsection, deductibility, foundation) == types
 
 
 def test_subordinates_and_central_bodies_of_a_group() -> None:

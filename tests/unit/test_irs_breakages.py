@@ -7,11 +7,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from almoner.adapters.registers_irs_990n import Irs990N
-from almoner.adapters.registers_irs_bmf import IrsBmf
-from almoner.adapters.registers_irs_pub78 import IrsPub78
-from almoner.adapters.registers_irs_revocations import IrsRevocations
-from almoner.nonprofits.registers.domain import BadRow, Entry, ImportRefused, Unread
+from almoner.adapters.registers_irs_990n import Irs990NReader
+from almoner.adapters.registers_irs_bmf import IrsBmfReader
+from almoner.adapters.registers_irs_pub78 import IrsPub78Reader
+from almoner.adapters.registers_irs_revocations import IrsRevocationsReader
+from almoner.nonprofits.registers.domain import RejectedRow, RegisterEntry, ImportRefused, UnreadableValue
 from almoner.nonprofits.registers.ports import RegisterSource
 from tests.support import irs_month
 from tests.support.bmf import COLUMNS, body
@@ -28,19 +28,19 @@ NOTICE = (
     b"1 ORG ST||Minneapolis||MN|55455|US|BUILDERS||\n"
 )
 FILES: list[tuple[RegisterSource, bytes]] = [
-    (IrsBmf(), MASTER),
-    (IrsPub78(), PUB78),
-    (IrsRevocations(), REVOKED),
-    (Irs990N(), b"\n\n" + NOTICE * 3),
+    (IrsBmfReader(), MASTER),
+    (IrsPub78Reader(), PUB78),
+    (IrsRevocationsReader(), REVOKED),
+    (Irs990NReader(), b"\n\n" + NOTICE * 3),
 ]
 """Each source with a small whole file."""
 of_each = settings(max_examples=settings().max_examples // 4)
 
 
-def read(source: RegisterSource, content: bytes) -> list[Entry | BadRow]:
+def read(source: RegisterSource, content: bytes) -> list[RegisterEntry | RejectedRow]:
     rows = list(source.read([File(content, "file.csv")]))
-    assert all(isinstance(row, Entry | BadRow | Unread) for row in rows)
-    return [row for row in rows if isinstance(row, Entry | BadRow)]
+    assert all(isinstance(row, RegisterEntry | RejectedRow | UnreadableValue) for row in rows)
+    return [row for row in rows if isinstance(row, RegisterEntry | RejectedRow)]
 
 
 def shipped() -> bytes:
@@ -66,7 +66,7 @@ def shipped() -> bytes:
 )
 def test_a_broken_master_file_is_refused_in_one_sentence(broken: Callable[[bytes], bytes], said: str) -> None:
     with pytest.raises(ImportRefused, match=said) as refused:
-        read(IrsBmf(), broken(shipped()))
+        read(IrsBmfReader(), broken(shipped()))
     assert str(refused.value).startswith("file.csv ")
     assert "\n" not in str(refused.value)
     assert len(str(refused.value)) < 300
@@ -85,7 +85,7 @@ def test_a_broken_master_file_is_refused_in_one_sentence(broken: Callable[[bytes
     ids=["CRLF", "CR", "BOM", "no last end", "blank lines at the end", "header in small letters"],
 )
 def test_what_only_looks_different_is_the_same(same: Callable[[bytes], bytes]) -> None:
-    assert read(IrsBmf(), same(shipped())) == read(IrsBmf(), shipped())
+    assert read(IrsBmfReader(), same(shipped())) == read(IrsBmfReader(), shipped())
 
 
 def test_a_column_that_was_emptied_is_no_fact_of_any_row() -> None:
@@ -95,25 +95,27 @@ def test_a_column_that_was_emptied_is_no_fact_of_any_row() -> None:
     content = b"\n".join(
         b",".join([*row[:place], b"" if nth else row[place], *row[place + 1 :]]) for nth, row in enumerate(rows)
     )
-    entries = read(IrsBmf(), content + b"\n")
-    assert [isinstance(entry, Entry) and "FOUNDATION" not in entry.facts for entry in entries] == [True] * 5
+    entries = read(IrsBmfReader(), content + b"\n")
+    assert [isinstance(entry, RegisterEntry) and "FOUNDATION" not in entry.facts for entry in entries] == [True] * 5
 
 
 def test_a_file_that_holds_itself_twice_gives_every_body_twice_and_its_header_as_a_bad_row() -> None:
     """That numbers repeat is for the loader to see: it sees all the files."""
-    entries = read(IrsBmf(), MASTER * 2)
-    assert [entry.number for entry in entries if isinstance(entry, Entry)] == [f"53019660{nth}" for nth in range(5)] * 2
-    assert [row.line for row in entries if isinstance(row, BadRow)] == [7]
+    entries = read(IrsBmfReader(), MASTER * 2)
+    assert [entry.number for entry in entries if isinstance(entry, RegisterEntry)] == [
+        f"53019660{nth}" for nth in range(5)
+    ] * 2
+    assert [row.line for row in entries if isinstance(row, RejectedRow)] == [7]
 
 
 def test_a_file_in_another_encoding_costs_the_rows_that_show_it() -> None:
     latin = MASTER.replace(b"FUND 1", "CAF\u00c9".encode("latin-1"))
-    good, bad, *rest = read(IrsBmf(), latin)
-    assert isinstance(bad, BadRow)
+    good, bad, *rest = read(IrsBmfReader(), latin)
+    assert isinstance(bad, RejectedRow)
     assert "empty or damaged" in bad.reason
-    assert all(isinstance(row, Entry) for row in (good, *rest))
-    (_, spelled, *_) = read(IrsBmf(), MASTER.replace(b"FUND 1", "CAF\u00c9".encode()))
-    assert isinstance(spelled, Entry)
+    assert all(isinstance(row, RegisterEntry) for row in (good, *rest))
+    (_, spelled, *_) = read(IrsBmfReader(), MASTER.replace(b"FUND 1", "CAF\u00c9".encode()))
+    assert isinstance(spelled, RegisterEntry)
     assert spelled.name == "CAF\u00c9"
 
 
@@ -183,7 +185,7 @@ def test_officers_are_in_nothing_that_is_made_of_a_damaged_notice(damage: list[t
             continue
         place = signs[nth % len(signs)]
         line = line[:place] + {"insert": "||", "remove": "", "end": "\n"}[kind] + line[place + 1 :]
-    rows = read(Irs990N(), (NOTICE * 9).replace(b"ROE", b"DOE").replace(b"JANE", b"JOHN") + line.encode())
+    rows = read(Irs990NReader(), (NOTICE * 9).replace(b"ROE", b"DOE").replace(b"JANE", b"JOHN") + line.encode())
     assert not any(part in repr(rows[9:]) for part in ("JANE", "ROE", "Roe"))
 
 
@@ -192,4 +194,4 @@ def test_nobody_in_whose_care_a_body_is_is_in_anything_made_of_a_damaged_row(kin
     line = ",".join(body("530196605", "A FUND", ICO="% JANE ROE").values())
     place = [at for at, letter in enumerate(line) if letter == ","][nth % 27]
     line = line[:place] + {"insert": ",,", "remove": "", "end": "\n", "quote": '"'}[kind] + line[place + 1 :]
-    assert not any(part in repr(read(IrsBmf(), MASTER + line.encode() + b"\n")) for part in ("JANE", "ROE"))
+    assert not any(part in repr(read(IrsBmfReader(), MASTER + line.encode() + b"\n")) for part in ("JANE", "ROE"))

@@ -11,11 +11,11 @@ from time import process_time
 
 import pytest
 
-from almoner.adapters.registers_irs_990n import Irs990N
-from almoner.adapters.registers_irs_bmf import IrsBmf
-from almoner.adapters.registers_irs_pub78 import IrsPub78
-from almoner.adapters.registers_irs_revocations import IrsRevocations
-from almoner.nonprofits.registers.domain import BadRow, Entry
+from almoner.adapters.registers_irs_990n import Irs990NReader
+from almoner.adapters.registers_irs_bmf import IrsBmfReader
+from almoner.adapters.registers_irs_pub78 import IrsPub78Reader
+from almoner.adapters.registers_irs_revocations import IrsRevocationsReader
+from almoner.nonprofits.registers.domain import RejectedRow, RegisterEntry
 from almoner.nonprofits.registers.ports import RegisterSource
 from tests.support import given_files, irs_month
 from tests.support.figures import Figures
@@ -24,27 +24,27 @@ from tests.support.register_files import File
 LISTS = Path(__file__).parents[1] / "data" / "us_irs_lists"
 
 
-def entries(files: Sequence[File], source: RegisterSource | None = None) -> dict[str, Entry]:
-    found: dict[str, Entry] = {}
-    for row in (source or IrsBmf()).read(files):
-        assert isinstance(row, Entry), row
+def entries(files: Sequence[File], source: RegisterSource | None = None) -> dict[str, RegisterEntry]:
+    found: dict[str, RegisterEntry] = {}
+    for row in (source or IrsBmfReader()).read(files):
+        assert isinstance(row, RegisterEntry), row
         found[row.number] = row
     return found
 
 
 @cache
-def shipped(state: str) -> dict[str, Entry]:
+def shipped(state: str) -> dict[str, RegisterEntry]:
     """Those of the repository in April."""
     return entries([irs_month.april(state)])
 
 
 @cache
-def earlier() -> dict[str, Entry]:
+def earlier() -> dict[str, RegisterEntry]:
     """Those of the District in March."""
     return entries([irs_month.march()])
 
 
-def moved(before: Entry, after: Entry) -> set[str]:
+def moved(before: RegisterEntry, after: RegisterEntry) -> set[str]:
     """The columns in which two rows differ."""
     columns = before.facts.keys() | after.facts.keys()
     return {column for column in columns if before.facts.get(column) != after.facts.get(column)}
@@ -67,15 +67,15 @@ def test_the_difference_of_a_month_is_exact() -> None:
     assert len(changes) == 969
     assert sum("TAX_PERIOD" in columns for columns in changes) == 834
     assert sum(columns == {"TAX_PERIOD"} for columns in changes) == 358
-    assert sum(columns <= IrsBmf.ignored_columns for columns in changes) == 631
-    told = Counter(column for columns in changes for column in columns - IrsBmf.ignored_columns)
+    assert sum(columns <= IrsBmfReader.ignored_columns for columns in changes) == 631
+    told = Counter(column for columns in changes for column in columns - IrsBmfReader.ignored_columns)
     assert told.most_common(4) == [("STREET", 264), ("ZIP", 234), ("NAME", 23), ("CITY", 10)]
 
 
 def test_a_change_that_is_quiet_alone_changes_no_member_but_the_size() -> None:
     before, after = earlier(), shipped("dc")
     for number in before.keys() & after.keys():
-        if moved(before[number], after[number]) <= IrsBmf.ignored_columns:
+        if moved(before[number], after[number]) <= IrsBmfReader.ignored_columns:
             assert before[number]._replace(facts={}, prominence=0) == after[number]._replace(facts={}, prominence=0)
 
 
@@ -87,12 +87,12 @@ def _elsewhere() -> list[Path]:
 
 def _source(file: Path) -> RegisterSource:
     if file.suffix == ".csv":
-        return IrsBmf()
+        return IrsBmfReader()
     named: dict[str, RegisterSource] = {
-        "pub78": IrsPub78(),
-        "revocation": IrsRevocations(),
-        "postcard": Irs990N(),
-        "990n": Irs990N(),
+        "pub78": IrsPub78Reader(),
+        "revocation": IrsRevocationsReader(),
+        "postcard": Irs990NReader(),
+        "990n": Irs990NReader(),
     }
     return next(source for part, source in named.items() if part in file.name)
 
@@ -100,7 +100,7 @@ def _source(file: Path) -> RegisterSource:
 @pytest.mark.soak
 def test_every_file_at_hand_is_read_without_a_bad_row(figures: Figures) -> None:
     """Those of the repository, and all of the folder of whole files."""
-    given: list[tuple[RegisterSource, File]] = [(IrsBmf(), irs_month.april(state)) for state in ("dc", "wy")]
+    given: list[tuple[RegisterSource, File]] = [(IrsBmfReader(), irs_month.april(state)) for state in ("dc", "wy")]
     folders = [LISTS, *_elsewhere()]
     files = [file for folder in folders for file in sorted(folder.rglob("*")) if file.suffix in (".csv", ".txt")]
     findings, rows, spent = [], 0, 0.0
@@ -111,7 +111,7 @@ def test_every_file_at_hand_is_read_without_a_bad_row(figures: Figures) -> None:
         spent += process_time() - started
         read = list(source.read([file]))
         lines = [line for line in file.content.splitlines() if line.strip()]
-        assert not [row for row in read if isinstance(row, BadRow)], file.name
+        assert not [row for row in read if isinstance(row, RejectedRow)], file.name
         assert len(read) == len(lines) - (source.code == "irs-bmf"), file.name
         assert not any(sign in repr(read) for sign in ("C/O ", " ATTN ", "'% ")), file.name
         rows += len(read)

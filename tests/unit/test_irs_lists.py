@@ -6,16 +6,16 @@ from zipfile import ZIP_DEFLATED, ZipFile
 import pytest
 
 from almoner.adapters import irs
-from almoner.adapters.registers_irs_990n import Irs990N
-from almoner.adapters.registers_irs_pub78 import IrsPub78
-from almoner.adapters.registers_irs_revocations import IrsRevocations
+from almoner.adapters.registers_irs_990n import Irs990NReader
+from almoner.adapters.registers_irs_pub78 import IrsPub78Reader
+from almoner.adapters.registers_irs_revocations import IrsRevocationsReader
 from almoner.nonprofits.registers import files
-from almoner.nonprofits.registers.domain import BadRow, Entry, ImportRefused
+from almoner.nonprofits.registers.domain import RejectedRow, RegisterEntry, ImportRefused
 from tests.support.register_files import File
 
 DATA = Path(__file__).parents[1] / "data" / "us_irs_lists"
 FILES = {"pub78.txt": "irs-pub78", "revocations.txt": "irs-revocations", "notices_990n.txt": "irs-990n"}
-Reader = IrsPub78 | IrsRevocations | Irs990N
+Reader = IrsPub78Reader | IrsRevocationsReader | Irs990NReader
 
 PUB78 = "135562976|Boys & Girls Clubs of America|Atlanta|GA|United States|GROUP"
 REVOKED = "010019709|ANCIENT LODGE OF|MAINE96 MO|7 CHANDLER ST|HOULTON|ME|04730-1668|US|10|{}|22-FEB-2012|{}"
@@ -29,20 +29,20 @@ def excerpt(name: str) -> File:
     return File((DATA / name).read_bytes(), name)
 
 
-def read(reader: Reader, *lines: str) -> list[Entry | BadRow]:
+def read(reader: Reader, *lines: str) -> list[RegisterEntry | RejectedRow]:
     rows = reader.read([File("".join(f"{line}\n" for line in lines).encode())])
-    return [row for row in rows if isinstance(row, Entry | BadRow)]
+    return [row for row in rows if isinstance(row, RegisterEntry | RejectedRow)]
 
 
-def one(reader: Reader, line: str) -> Entry:
+def one(reader: Reader, line: str) -> RegisterEntry:
     (entry,) = read(reader, line)
-    assert isinstance(entry, Entry), entry
+    assert isinstance(entry, RegisterEntry), entry
     return entry
 
 
-def bad(reader: Reader, good: str, line: str) -> BadRow:
+def bad(reader: Reader, good: str, line: str) -> RejectedRow:
     *_, row = read(reader, good, good, line)
-    assert isinstance(row, BadRow), row
+    assert isinstance(row, RejectedRow), row
     assert row.line == 3
     return row
 
@@ -57,20 +57,26 @@ def notice(name: str = "SOCIETY OF ENGINEERS", site: str = "", dba: str = "") ->
 
 @pytest.mark.parametrize(
     ("reader", "file", "rows"),
-    [(IrsPub78(), "pub78.txt", 23), (IrsRevocations(), "revocations.txt", 22), (Irs990N(), "notices_990n.txt", 3)],
+    [
+        (IrsPub78Reader(), "pub78.txt", 23),
+        (IrsRevocationsReader(), "revocations.txt", 22),
+        (Irs990NReader(), "notices_990n.txt", 3),
+    ],
 )
 @pytest.mark.parametrize("end", [b"\n", b"\r\n"])
 def test_the_excerpts_are_read_whole(reader: Reader, file: str, rows: int, end: bytes) -> None:
     content = excerpt(file).content.replace(b"\n", end)
     entries = list(reader.read([File(content)]))
-    assert [type(entry) for entry in entries] == [Entry] * rows
-    assert not reader.canaries or any(entry.number in reader.canaries for entry in entries if isinstance(entry, Entry))
+    assert [type(entry) for entry in entries] == [RegisterEntry] * rows
+    assert not reader.canary_numbers or any(
+        entry.number in reader.canary_numbers for entry in entries if isinstance(entry, RegisterEntry)
+    )
     assert list(reader.read([File(b"\xef\xbb\xbf" + content)])) == entries
     assert list(reader.read([File(content.rstrip())])) == entries  # a last line without its end is whole all the same
 
 
 def test_a_row_of_publication_78() -> None:
-    assert one(IrsPub78(), PUB78) == Entry(
+    assert one(IrsPub78Reader(), PUB78) == RegisterEntry(
         number="135562976",
         part="all",
         name="Boys & Girls Clubs of America",
@@ -81,15 +87,15 @@ def test_a_row_of_publication_78() -> None:
 
 
 def test_publication_78_gives_several_codes_and_countries_in_words() -> None:
-    entry = one(IrsPub78(), "980001234|Canadian Friends|Toronto||Canada|FORGN, PC,SOUNK")
+    entry = one(IrsPub78Reader(), "980001234|Canadian Friends|Toronto||Canada|FORGN, PC,SOUNK")
     assert entry.facts == {"COUNTRY": "Canada", "DEDUCTIBILITY": ["FORGN", "PC", "SOUNK"]}
     assert entry.state is None
-    assert "DEDUCTIBILITY" not in one(IrsPub78(), "980001234|Canadian Friends|Toronto||Canada|").facts
-    assert one(IrsPub78(), "980001234|Friends | Amis|Toronto||Canada|PC").name == "Friends | Amis"
+    assert "DEDUCTIBILITY" not in one(IrsPub78Reader(), "980001234|Canadian Friends|Toronto||Canada|").facts
+    assert one(IrsPub78Reader(), "980001234|Friends | Amis|Toronto||Canada|PC").name == "Friends | Amis"
 
 
 def test_a_revocation() -> None:
-    assert one(IrsRevocations(), revoked()) == Entry(
+    assert one(IrsRevocationsReader(), revoked()) == RegisterEntry(
         number="010019709",
         part="all",
         name="ANCIENT LODGE OF",
@@ -107,7 +113,9 @@ def test_a_revocation() -> None:
 
 
 def test_a_number_is_told_of_once_for_each_time_it_was_revoked() -> None:
-    entries = [entry for entry in IrsRevocations().read([excerpt("revocations.txt")]) if isinstance(entry, Entry)]
+    entries = [
+        entry for entry in IrsRevocationsReader().read([excerpt("revocations.txt")]) if isinstance(entry, RegisterEntry)
+    ]
     cycles = [
         (entry.facts["REVOCATION_DATE"], entry.facts.get("REINSTATEMENT_DATE"))
         for entry in entries
@@ -115,11 +123,11 @@ def test_a_number_is_told_of_once_for_each_time_it_was_revoked() -> None:
     ]
     assert cycles == [("2016-03-15", "2016-08-15"), ("2019-03-15", "2020-05-15")]
     assert len({entry.number for entry in entries}) == 17
-    assert IrsRevocations().repeats
+    assert IrsRevocationsReader().repeats_numbers
 
 
 def test_a_reinstatement_before_its_revocation_is_kept_as_published() -> None:
-    facts = one(IrsRevocations(), revoked("15-MAY-2010", "15-FEB-2010")).facts
+    facts = one(IrsRevocationsReader(), revoked("15-MAY-2010", "15-FEB-2010")).facts
     assert (facts["REVOCATION_DATE"], facts["REINSTATEMENT_DATE"]) == ("2010-05-15", "2010-02-15")
 
 
@@ -137,18 +145,18 @@ def test_a_reinstatement_before_its_revocation_is_kept_as_published() -> None:
 def test_the_wrong_days_of_2020_are_kept_with_the_right_one_beside_them(
     published: str, kept: str, corrected: str | None
 ) -> None:
-    facts = one(IrsRevocations(), revoked(published)).facts
+    facts = one(IrsRevocationsReader(), revoked(published)).facts
     assert (facts["REVOCATION_DATE"], facts.get("REVOCATION_DATE_CORRECTED")) == (kept, corrected)
 
 
 def test_the_streets_of_revoked_bodies_are_not_read() -> None:
-    aside = bad(IrsRevocations(), revoked(), revoked("15-XXX-2011"))
-    assert "CHANDLER" not in repr((one(IrsRevocations(), revoked()), aside))
+    aside = bad(IrsRevocationsReader(), revoked(), revoked("15-XXX-2011"))
+    assert "CHANDLER" not in repr((one(IrsRevocationsReader(), revoked()), aside))
 
 
 def test_a_notice() -> None:
-    entry = one(Irs990N(), notice(site="https://www.engineers.example/", dba="THE BUILDERS"))
-    assert entry == Entry(
+    entry = one(Irs990NReader(), notice(site="https://www.engineers.example/", dba="THE BUILDERS"))
+    assert entry == RegisterEntry(
         number="271710297",
         part="all",
         name="SOCIETY OF ENGINEERS",
@@ -170,11 +178,11 @@ def test_a_notice() -> None:
 
 @pytest.mark.parametrize("site", ["jane.roe@mail.example", "N/A", " ", "none", "on facebook", "a\x00.example"])
 def test_what_is_no_website_is_left_out(site: str) -> None:
-    assert one(Irs990N(), notice(site=site)).websites in ([], ())
+    assert one(Irs990NReader(), notice(site=site)).websites in ([], ())
 
 
 def test_a_terminated_body_says_so() -> None:
-    assert one(Irs990N(), notice().replace("|T|F|", "|T|T|")).facts["TERMINATED"] == "T"
+    assert one(Irs990NReader(), notice().replace("|T|F|", "|T|T|")).facts["TERMINATED"] == "T"
 
 
 @pytest.mark.parametrize(
@@ -188,7 +196,7 @@ def test_a_terminated_body_says_so() -> None:
     ],
 )
 def test_signs_that_part_the_fields_within_one_are_found_from_both_ends(line: str, name: str) -> None:
-    entry = one(Irs990N(), line)
+    entry = one(Irs990NReader(), line)
     assert (entry.name, entry.city, entry.state, entry.facts["COUNTRY"]) == (name, "Minneapolis", "MN", "US")
     assert "ROE" not in repr(entry)
     assert "OFFICER" not in repr(entry)
@@ -208,21 +216,21 @@ def test_signs_that_part_the_fields_within_one_are_found_from_both_ends(line: st
     ],
 )
 def test_of_a_notice_that_is_not_understood_the_number_alone_is_kept(line: str) -> None:
-    assert bad(Irs990N(), notice(), line).content in ("271710297", "27171029")
+    assert bad(Irs990NReader(), notice(), line).content in ("271710297", "27171029")
 
 
 @pytest.mark.parametrize(
     ("reader", "good", "line", "reason"),
     [
-        (IrsPub78(), PUB78, PUB78.replace("135562976", "000000000"), "nine digits"),
-        (IrsPub78(), PUB78, PUB78.replace("1355", "\u0661\u0663\u0665\u0665"), "nine digits"),
-        (IrsPub78(), PUB78, PUB78.replace("Boys & Girls Clubs of America", " "), "name is empty"),
-        (IrsPub78(), PUB78, PUB78.replace("Boys", "Bo\ufffds"), "not UTF-8"),
-        (IrsPub78(), PUB78, PUB78 + "|", "7 fields"),
-        (IrsRevocations(), revoked(), revoked("31-FEB-2011"), "15-NOV-2017"),
-        (IrsRevocations(), revoked(), revoked(""), "15-NOV-2017"),
-        (IrsRevocations(), revoked(), revoked(reinstated="soon"), "REINSTATEMENT_DATE"),
-        (IrsRevocations(), revoked(), revoked() + "|", "13 fields"),
+        (IrsPub78Reader(), PUB78, PUB78.replace("135562976", "000000000"), "nine digits"),
+        (IrsPub78Reader(), PUB78, PUB78.replace("1355", "\u0661\u0663\u0665\u0665"), "nine digits"),
+        (IrsPub78Reader(), PUB78, PUB78.replace("Boys & Girls Clubs of America", " "), "name is empty"),
+        (IrsPub78Reader(), PUB78, PUB78.replace("Boys", "Bo\ufffds"), "not UTF-8"),
+        (IrsPub78Reader(), PUB78, PUB78 + "|", "7 fields"),
+        (IrsRevocationsReader(), revoked(), revoked("31-FEB-2011"), "15-NOV-2017"),
+        (IrsRevocationsReader(), revoked(), revoked(""), "15-NOV-2017"),
+        (IrsRevocationsReader(), revoked(), revoked(reinstated="soon"), "REINSTATEMENT_DATE"),
+        (IrsRevocationsReader(), revoked(), revoked() + "|", "13 fields"),
     ],
 )
 def test_a_bad_row_is_put_aside_with_its_line_and_reason(reader: Reader, good: str, line: str, reason: str) -> None:
@@ -233,7 +241,7 @@ def test_a_bad_row_is_put_aside_with_its_line_and_reason(reader: Reader, good: s
     ("reader", "file", "own"),
     [
         (reader, file, own)
-        for reader in (IrsPub78(), IrsRevocations(), Irs990N())
+        for reader in (IrsPub78Reader(), IrsRevocationsReader(), Irs990NReader())
         for file, own in FILES.items()
         if reader.code != own
     ],
@@ -243,7 +251,7 @@ def test_one_list_given_for_another_is_refused_by_its_name(reader: Reader, file:
         list(reader.read([excerpt(file)]))
 
 
-@pytest.mark.parametrize("reader", [IrsPub78(), IrsRevocations(), Irs990N()])
+@pytest.mark.parametrize("reader", [IrsPub78Reader(), IrsRevocationsReader(), Irs990NReader()])
 @pytest.mark.parametrize(
     ("content", "said"),
     [
@@ -264,7 +272,11 @@ def test_a_file_of_another_form_is_refused_in_one_sentence(reader: Reader, conte
 
 @pytest.mark.parametrize(
     ("reader", "file", "cut"),
-    [(IrsPub78(), "pub78.txt", 20), (IrsRevocations(), "revocations.txt", 30), (Irs990N(), "notices_990n.txt", 9)],
+    [
+        (IrsPub78Reader(), "pub78.txt", 20),
+        (IrsRevocationsReader(), "revocations.txt", 30),
+        (Irs990NReader(), "notices_990n.txt", 9),
+    ],
 )
 def test_a_file_that_was_cut_off_is_refused(reader: Reader, file: str, cut: int) -> None:
     content = excerpt(file).content
@@ -283,7 +295,7 @@ def test_a_file_that_was_cut_off_is_refused(reader: Reader, file: str, cut: int)
     ],
 )
 def test_nor_does_he_in_a_name_that_says_it(name: str, left: str) -> None:
-    assert irs.body_alone(name) == left
+    assert irs.strip_name_care_of(name) == left
 
 
 @pytest.mark.parametrize(
@@ -302,18 +314,22 @@ def test_nor_does_he_in_a_name_that_says_it(name: str, left: str) -> None:
     ],
 )
 def test_nobody_in_whose_care_a_body_is_stays_in_an_address(written: str, left: str) -> None:
-    assert irs.without_care_of(written) == left
+    assert irs.strip_care_of(written) == left
 
 
 @pytest.mark.parametrize(
     ("reader", "file"),
-    [(IrsPub78(), "pub78.txt"), (IrsRevocations(), "revocations.txt"), (Irs990N(), "notices_990n.txt")],
+    [
+        (IrsPub78Reader(), "pub78.txt"),
+        (IrsRevocationsReader(), "revocations.txt"),
+        (Irs990NReader(), "notices_990n.txt"),
+    ],
 )
 def test_zipped_and_plain_files_are_the_same(reader: Reader, file: str, tmp_path: Path) -> None:
     """As they are published: one file in a zip, of the name of neither."""
     archive = tmp_path / "data-download.zip"
     with ZipFile(archive, "w", ZIP_DEFLATED) as zipped:
         zipped.write(DATA / file, "data-download.txt")
-    (found,) = files.find([archive])
-    with files.opened(found) as opened:
+    (found,) = files.find_files([archive])
+    with files.open_file(found) as opened:
         assert list(reader.read([opened])) == list(reader.read([excerpt(file)]))

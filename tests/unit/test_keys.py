@@ -17,7 +17,7 @@ NOON = datetime(2026, 11, 21, 12, tzinfo=UTC)
 @pytest.mark.parametrize("kind", get_args(domain.Kind))
 @pytest.mark.parametrize("sandbox", [True, False])
 def test_k1_form(kind: domain.Kind, sandbox: bool) -> None:
-    key = domain.generate(kind, sandbox=sandbox)
+    key = domain.generate_key_secret(kind, sandbox=sandbox)
     start = {"secret": "sk", "publishable": "pk", "scim": "scim"}[kind] + ("_sandbox_" if sandbox else "_live_")
     assert key.startswith(start)
     assert len(key) == len(start) + 38
@@ -28,7 +28,7 @@ def test_k1_form(kind: domain.Kind, sandbox: bool) -> None:
 
 @given(st.data())
 def test_k1_crc_rejects_every_single_character_error(data: st.DataObject) -> None:
-    key = domain.generate("secret", sandbox=True)
+    key = domain.generate_key_secret("secret", sandbox=True)
     at = data.draw(st.integers(len("sk_sandbox_"), len(key) - 1))
     other = data.draw(st.sampled_from([c for c in domain._BASE62 if c != key[at]]))
     assert domain.kind_of(key[:at] + other + key[at + 1 :], sandbox=True) is None
@@ -47,10 +47,10 @@ def test_scopes_of_each_kind() -> None:
 
 
 def test_k4_overlap_is_at_most_seven_days() -> None:
-    assert domain.old_key_ends(NOON, timedelta(days=7)) == NOON + timedelta(days=7)
+    assert domain.overlap_end(NOON, timedelta(days=7)) == NOON + timedelta(days=7)
     for overlap in (timedelta(days=7, seconds=1), timedelta(seconds=-1)):
         with pytest.raises(domain.OverlapTooLong):
-            domain.old_key_ends(NOON, overlap)
+            domain.overlap_end(NOON, overlap)
 
 
 @pytest.mark.parametrize(

@@ -9,21 +9,25 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from almoner.giving.accounting.ledger import domain as books
-from almoner.giving.accounting.ledger.domain import Account, AccountKind, Transfer, TransferKind
+from almoner.giving.accounting.ledger.domain import LedgerAccount, AccountKind, LedgerTransfer, TransferKind
 from almoner.kit.money import MAX_MINOR, Money
 
 OWNER, CAUSE, OTHER = UUID(int=1), UUID(int=2), UUID(int=3)
 GIFT, FEE = Money(2500, "USD"), Money(75, "USD")
-CLEARING, BANK = books.clearing("test", "USD"), books.bank("USD")
-FEES, SUSPENSE, REFUNDS = books.fees("test", "USD"), books.suspense("test", "USD"), books.refunds("test", "USD")
+CLEARING, BANK = books.clearing_account("test", "USD"), books.bank_account("USD")
+FEES, SUSPENSE, REFUNDS = (
+    books.fees_account("test", "USD"),
+    books.suspense_account("test", "USD"),
+    books.refunds_account("test", "USD"),
+)
 OWED, TRANSIT, OWED_TO_OTHER = (
-    books.liability(CAUSE, "USD"),
-    books.in_transit(CAUSE, "USD"),
-    books.liability(OTHER, "USD"),
+    books.liability_account(CAUSE, "USD"),
+    books.in_transit_account(CAUSE, "USD"),
+    books.liability_account(OTHER, "USD"),
 )
 
 
-def _refunds_of_gifts() -> list[tuple[list[Transfer], list[tuple[str, str, str, int]]]]:
+def _refunds_of_gifts() -> list[tuple[list[LedgerTransfer], list[tuple[str, str, str, int]]]]:
     clearing, fees, bank = "provider_clearing:USD:test", "fees:USD:test", "bank:USD"
     owed, back, by_bank = f"donation_liability:USD:{CAUSE}", "refunds:USD:test", "refunds:USD:partner_transfers"
     none, net = Money(0, "USD"), GIFT - FEE
@@ -41,13 +45,16 @@ def _refunds_of_gifts() -> list[tuple[list[Transfer], list[tuple[str, str, str, 
             [("donation_refund_fee_covered", fees, back, 2500)],
         ),
         (books.donation_refund_sent(OWNER, "test", GIFT), [("donation_refund_sent", back, clearing, 2500)]),
-        (books.donation_refund_sent(OWNER, books.PARTNERS, GIFT), [("donation_refund_sent", by_bank, bank, 2500)]),
+        (
+            books.donation_refund_sent(OWNER, books.PARTNER_TRANSFERS, GIFT),
+            [("donation_refund_sent", by_bank, bank, 2500)],
+        ),
         (
             books.donation_refund_reversed(OWNER, "test", CAUSE, GIFT, net),
             [("donation_refund_reversed", back, owed, 2425), ("donation_refund_fee_restored", back, fees, 75)],
         ),
         (
-            books.settled(OWNER, "test", GIFT, FEE, CAUSE, charged=Money(50, "USD")),
+            books.settlement_transfers(OWNER, "test", GIFT, FEE, CAUSE, charged=Money(50, "USD")),
             [
                 ("settled", bank, clearing, 2425),
                 ("provider_fee", fees, clearing, 75),
@@ -57,24 +64,30 @@ def _refunds_of_gifts() -> list[tuple[list[Transfer], list[tuple[str, str, str, 
     ]
 
 
-def _disputes() -> list[tuple[list[Transfer], list[tuple[str, str, str, int]]]]:
+def _disputes() -> list[tuple[list[LedgerTransfer], list[tuple[str, str, str, int]]]]:
     clearing, fees, bank = "provider_clearing:USD:test", "fees:USD:test", "bank:USD"
     drawn, owed, none = "disputed:USD:test", f"donation_liability:USD:{CAUSE}", Money(0, "USD")
     fee = ("provider_fee", fees, clearing, 75)
     return [
         (books.dispute_debited(OWNER, "test", GIFT), [("dispute_debited", drawn, clearing, 2500)]),
-        (books.dispute_returned(OWNER, "test", GIFT), [("dispute_returned", clearing, drawn, 2500)]),
+        (books.dispute_returned_transfers(OWNER, "test", GIFT), [("dispute_returned", clearing, drawn, 2500)]),
         (
-            books.dispute_lost(OWNER, "test", CAUSE, GIFT - FEE, FEE),
+            books.dispute_lost_transfers(OWNER, "test", CAUSE, GIFT - FEE, FEE),
             [("dispute_lost", owed, drawn, 2425), ("dispute_absorbed", fees, drawn, 75)],
         ),
-        (books.dispute_lost(OWNER, "test", CAUSE, GIFT, none), [("dispute_lost", owed, drawn, 2500)]),
-        (books.dispute_lost(OWNER, "test", CAUSE, none, GIFT), [("dispute_absorbed", fees, drawn, 2500)]),
-        (books.dispute_lost(OWNER, "test", None, none, GIFT), [("dispute_absorbed", fees, drawn, 2500)]),
-        (books.dispute_recovered(OWNER, "test", CAUSE, GIFT), [("dispute_recovered", owed, fees, 2500)]),
-        (books.dispute_settled(OWNER, "test", GIFT, FEE), [("dispute_settled", clearing, bank, 2575), fee]),
-        (books.dispute_settled(OWNER, "test", GIFT, none), [("dispute_settled", clearing, bank, 2500)]),
-        (books.dispute_won_settled(OWNER, "test", GIFT, FEE), [("dispute_won_settled", bank, clearing, 2425), fee]),
+        (books.dispute_lost_transfers(OWNER, "test", CAUSE, GIFT, none), [("dispute_lost", owed, drawn, 2500)]),
+        (books.dispute_lost_transfers(OWNER, "test", CAUSE, none, GIFT), [("dispute_absorbed", fees, drawn, 2500)]),
+        (books.dispute_lost_transfers(OWNER, "test", None, none, GIFT), [("dispute_absorbed", fees, drawn, 2500)]),
+        (books.dispute_recovered_transfers(OWNER, "test", CAUSE, GIFT), [("dispute_recovered", owed, fees, 2500)]),
+        (
+            books.dispute_settlement_transfers(OWNER, "test", GIFT, FEE),
+            [("dispute_settled", clearing, bank, 2575), fee],
+        ),
+        (books.dispute_settlement_transfers(OWNER, "test", GIFT, none), [("dispute_settled", clearing, bank, 2500)]),
+        (
+            books.dispute_won_settlement_transfers(OWNER, "test", GIFT, FEE),
+            [("dispute_won_settled", bank, clearing, 2425), fee],
+        ),
     ]
 
 
@@ -88,14 +101,14 @@ def test_m3_movements_stand_in_the_books_under_these_names() -> None:
     kinds: set[TransferKind] = set()
     sides: set[AccountKind] = set()
     for made, told in (
-        (books.payment_received(OWNER, "test", CAUSE, GIFT), [("payment_received", clearing, owed, 2500)]),
+        (books.payment_transfers(OWNER, "test", CAUSE, GIFT), [("payment_received", clearing, owed, 2500)]),
         (books.payment_unallocated(OWNER, "test", GIFT), [("payment_unallocated", clearing, suspense, 2500)]),
         (
-            books.settled(OWNER, "test", GIFT, FEE, CAUSE),
+            books.settlement_transfers(OWNER, "test", GIFT, FEE, CAUSE),
             [("settled", bank, clearing, 2425), fee, ("fee_charged", owed, fees, 75)],
         ),
-        (books.settled(OWNER, "test", GIFT, FEE, None), [("settled", bank, clearing, 2425), fee]),
-        (books.refund_settled(OWNER, "test", GIFT, FEE), [("refund_settled", clearing, bank, 2575), fee]),
+        (books.settlement_transfers(OWNER, "test", GIFT, FEE, None), [("settled", bank, clearing, 2425), fee]),
+        (books.refund_settlement_transfers(OWNER, "test", GIFT, FEE), [("refund_settled", clearing, bank, 2575), fee]),
         (books.disbursement_sent(OWNER, CAUSE, GIFT), [("disbursement_sent", owed, transit, 2500)]),
         (books.disbursement_paid(OWNER, CAUSE, GIFT), [("disbursement_paid", transit, bank, 2500)]),
         (
@@ -106,7 +119,7 @@ def test_m3_movements_stand_in_the_books_under_these_names() -> None:
             books.disbursement_returned(OWNER, CAUSE, GIFT, was_paid=False),
             [("disbursement_reversed", transit, owed, 2500)],
         ),
-        (books.reassigned(OWNER, CAUSE, OTHER, GIFT), [("reassigned", owed, other, 2500)]),
+        (books.reassignment_transfers(OWNER, CAUSE, OTHER, GIFT), [("reassigned", owed, other, 2500)]),
         (
             books.unallocated_refund_started(OWNER, "test", GIFT),
             [("unallocated_refund_started", suspense, refunds, 2500)],
@@ -115,11 +128,11 @@ def test_m3_movements_stand_in_the_books_under_these_names() -> None:
         (books.unallocated_written_off(OWNER, "test", GIFT), [("unallocated_written_off", suspense, clearing, 2500)]),
         (books.unallocated_applied(OWNER, "test", GIFT), [("unallocated_applied", suspense, clearing, 2500)]),
         (
-            books.request_paid(OWNER, GIFT, FEE),
+            books.request_payment_transfers(OWNER, GIFT, FEE),
             [("request_paid", bank, asked, 2500), ("request_overpaid", bank, partners, 75)],
         ),
-        (books.request_paid(OWNER, GIFT, Money(0, "USD")), [("request_paid", bank, asked, 2500)]),
-        (books.request_paid(OWNER, Money(0, "EUR"), FEE), [("request_overpaid", bank, partners, 75)]),
+        (books.request_payment_transfers(OWNER, GIFT, Money(0, "USD")), [("request_paid", bank, asked, 2500)]),
+        (books.request_payment_transfers(OWNER, Money(0, "EUR"), FEE), [("request_overpaid", bank, partners, 75)]),
         (books.request_allocated(OWNER, CAUSE, GIFT), [("request_allocated", asked, owed, 2500)]),
         (books.overpayment_returned(OWNER, FEE), [("overpayment_returned", partners, bank, 75)]),
         (books.overpayment_applied(OWNER, FEE), [("overpayment_applied", partners, asked, 75)]),
@@ -149,28 +162,28 @@ def test_m3_every_kind_is_in_the_table_that_explains_them() -> None:
         (CLEARING, OWED, 2.0),
         (CLEARING, OWED, True),
         (CLEARING, CLEARING, 1),
-        (CLEARING, books.liability(CAUSE, "EUR"), 1),
+        (CLEARING, books.liability_account(CAUSE, "EUR"), 1),
     ],
 )
-def test_m1_what_is_not_balanced_cannot_be_said(debit: Account, credit: Account, minor: int) -> None:
+def test_m1_what_is_not_balanced_cannot_be_said(debit: LedgerAccount, credit: LedgerAccount, minor: int) -> None:
     with pytest.raises(ValueError, match="does not move money"):
-        Transfer(TransferKind.PAYMENT_RECEIVED, OWNER, debit, credit, minor)
+        LedgerTransfer(TransferKind.PAYMENT_RECEIVED, OWNER, debit, credit, minor)
 
 
 def test_accounts_of_different_owners_have_different_names() -> None:
-    accounts = [CLEARING, BANK, FEES, SUSPENSE, REFUNDS, OWED, TRANSIT, OWED_TO_OTHER, books.bank("EUR")]
+    accounts = [CLEARING, BANK, FEES, SUSPENSE, REFUNDS, OWED, TRANSIT, OWED_TO_OTHER, books.bank_account("EUR")]
     assert len({account.key for account in accounts}) == len(accounts)
-    assert books.clearing("other", "USD").key != CLEARING.key
+    assert books.clearing_account("other", "USD").key != CLEARING.key
 
 
-Move = Callable[[int, str, int], list[Transfer]]
+Move = Callable[[int, str, int], list[LedgerTransfer]]
 ANY_MOVES: list[Move] = [
-    lambda n, currency, minor: books.payment_received(UUID(int=n), "test", CAUSE, Money(minor, currency)),
+    lambda n, currency, minor: books.payment_transfers(UUID(int=n), "test", CAUSE, Money(minor, currency)),
     lambda n, currency, minor: books.payment_unallocated(UUID(int=n), "test", Money(minor, currency)),
-    lambda n, currency, minor: books.settled(
+    lambda n, currency, minor: books.settlement_transfers(
         UUID(int=n), "test", Money(minor, currency), Money(minor // 30, currency), CAUSE if n % 2 else None
     ),
-    lambda n, currency, minor: books.refund_settled(
+    lambda n, currency, minor: books.refund_settlement_transfers(
         UUID(int=n), "test", Money(minor // 2 + 1, currency), Money(minor // 30, currency)
     ),
     lambda n, currency, minor: books.disbursement_sent(UUID(int=n), CAUSE, Money(minor, currency)),
@@ -178,16 +191,16 @@ ANY_MOVES: list[Move] = [
     lambda n, currency, minor: books.disbursement_returned(
         UUID(int=n), CAUSE, Money(minor, currency), was_paid=n % 2 == 0
     ),
-    lambda n, currency, minor: books.reassigned(UUID(int=n), CAUSE, OTHER, Money(minor, currency)),
+    lambda n, currency, minor: books.reassignment_transfers(UUID(int=n), CAUSE, OTHER, Money(minor, currency)),
     lambda n, currency, minor: books.unallocated_refund_started(UUID(int=n), "test", Money(minor, currency)),
     lambda n, currency, minor: books.unallocated_refund_sent(UUID(int=n), "test", Money(minor, currency)),
     lambda n, currency, minor: books.unallocated_written_off(UUID(int=n), "test", Money(minor, currency)),
     lambda n, currency, minor: books.unallocated_applied(UUID(int=n), "test", Money(minor, currency)),
     lambda n, currency, minor: books.dispute_debited(UUID(int=n), "test", Money(minor, currency)),
-    lambda n, currency, minor: books.dispute_lost(
+    lambda n, currency, minor: books.dispute_lost_transfers(
         UUID(int=n), "test", CAUSE, Money(minor - minor // 30, currency), Money(minor // 30, currency)
     ),
-    lambda n, currency, minor: books.dispute_settled(
+    lambda n, currency, minor: books.dispute_settlement_transfers(
         UUID(int=n), "test", Money(minor // 2 + 1, currency), Money(minor // 30, currency)
     ),
 ]
@@ -216,8 +229,8 @@ def test_m3_a_gift_that_was_paid_out_leaves_clearing_transit_and_liability_empty
     fee = share % gross
     net = Money(gross - fee, "USD")
     flow = [
-        *books.payment_received(OWNER, "test", CAUSE, Money(gross, "USD")),
-        *books.settled(OWNER, "test", Money(gross, "USD"), Money(fee, "USD"), CAUSE),
+        *books.payment_transfers(OWNER, "test", CAUSE, Money(gross, "USD")),
+        *books.settlement_transfers(OWNER, "test", Money(gross, "USD"), Money(fee, "USD"), CAUSE),
         *books.disbursement_sent(OWNER, CAUSE, net),
         *books.disbursement_returned(OWNER, CAUSE, net, was_paid=False),
         *books.disbursement_sent(OWNER, CAUSE, net),
@@ -232,20 +245,23 @@ def test_m3_a_disputed_gift_leaves_nothing_but_our_loss(gross: int, share: int, 
     fee = share % gross
     whole, net, none = Money(gross, "USD"), Money(gross - fee, "USD"), Money(0, "USD")
     flow = [
-        *books.payment_received(OWNER, "test", CAUSE, whole),
-        *books.settled(OWNER, "test", whole, Money(fee, "USD"), CAUSE),
+        *books.payment_transfers(OWNER, "test", CAUSE, whole),
+        *books.settlement_transfers(OWNER, "test", whole, Money(fee, "USD"), CAUSE),
     ]
     payout = [*books.disbursement_sent(OWNER, CAUSE, net), *books.disbursement_paid(OWNER, CAUSE, net)]
     flow += payout if paid_out else []
-    flow += [*books.dispute_debited(OWNER, "test", whole), *books.dispute_settled(OWNER, "test", whole, none)]
+    flow += [
+        *books.dispute_debited(OWNER, "test", whole),
+        *books.dispute_settlement_transfers(OWNER, "test", whole, none),
+    ]
     if won:
-        flow += books.dispute_returned(OWNER, "test", whole)
-        flow += books.dispute_won_settled(OWNER, "test", whole, none)
+        flow += books.dispute_returned_transfers(OWNER, "test", whole)
+        flow += books.dispute_won_settlement_transfers(OWNER, "test", whole, none)
         flow += [] if paid_out else payout
     elif paid_out:
-        flow += books.dispute_lost(OWNER, "test", CAUSE, none, whole)
+        flow += books.dispute_lost_transfers(OWNER, "test", CAUSE, none, whole)
     else:
-        flow += books.dispute_lost(OWNER, "test", CAUSE, net, Money(fee, "USD"))
+        flow += books.dispute_lost_transfers(OWNER, "test", CAUSE, net, Money(fee, "USD"))
     left = _left(flow)
     loss = 0 if won else gross if paid_out else fee
     # What we lost is what our bank account lacks.
@@ -266,7 +282,7 @@ def test_m3_held_money_that_went_back_or_was_dismissed_leaves_nothing(minor: int
     assert set(_left([*held, *books.unallocated_written_off(OWNER, "test", money)]).values()) == {0}
 
 
-def _left(flow: list[Transfer]) -> Counter[str]:
+def _left(flow: list[LedgerTransfer]) -> Counter[str]:
     """Debits less credits of every account that was touched."""
     left: Counter[str] = Counter()
     for transfer in flow:

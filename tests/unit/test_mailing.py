@@ -4,7 +4,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from almoner.platform.jobs.queue import Done, Drop, Job, Result, Retry
+from almoner.platform.jobs.queue import JobDone, JobDropped, Job, Result, JobRetry
 from almoner.platform.outbound import mailing
 from almoner.platform.outbound.mail import Mail, MailDelayed, MailRefused
 
@@ -27,40 +27,42 @@ class Carrier:
         self.sent.append(mail)
 
 
-async def carried(carrier: Carrier, attempt: int = 1, patience: mailing.Patience = mailing.DAYS) -> Result:
+async def carried(
+    carrier: Carrier, attempt: int = 1, patience: mailing.MailRetryPolicy = mailing.RETRY_FOR_DAYS
+) -> Result:
     """What becomes of a job at an attempt."""
-    return await mailing.carry(carrier, MAIL, Job(1, "mails.send", {}, attempt, 0, NOW, None), patience)
+    return await mailing.send_mail(carrier, MAIL, Job(1, "mails.send", {}, attempt, 0, NOW, None), patience)
 
 
 async def test_a_mail_goes_out_once_and_where_nobody_is_left_to_tell_none_does() -> None:
     carrier = Carrier()
-    assert isinstance(await carried(carrier), Done)
-    assert isinstance(await mailing.carry(carrier, None, Job(1, "mails.send", {}, 1, 0, NOW, None)), Done)
+    assert isinstance(await carried(carrier), JobDone)
+    assert isinstance(await mailing.send_mail(carrier, None, Job(1, "mails.send", {}, 1, 0, NOW, None)), JobDone)
     assert carrier.sent == [MAIL]
 
 
 async def test_what_is_refused_is_not_tried_again() -> None:
-    assert await carried(Carrier(MailRefused("no such mailbox"))) == Drop("no such mailbox")
+    assert await carried(Carrier(MailRefused("no such mailbox"))) == JobDropped("no such mailbox")
 
 
 @pytest.mark.parametrize(
     ("patience", "waits", "most", "lasts"),
     [
-        (mailing.DAYS, [1, 2, 4, 8, 16, 32, 64, 128, 256, 360, 360], 16, timedelta(days=1)),
-        (mailing.HOURS, [1, 2, 4, 8, 16, 32, 64, 128], 9, timedelta(hours=4)),
-        (mailing.A_DAY, [1, 1, 1, 1], 1440, timedelta(hours=23)),
+        (mailing.RETRY_FOR_DAYS, [1, 2, 4, 8, 16, 32, 64, 128, 256, 360, 360], 16, timedelta(days=1)),
+        (mailing.RETRY_FOR_HOURS, [1, 2, 4, 8, 16, 32, 64, 128], 9, timedelta(hours=4)),
+        (mailing.RETRY_FOR_ONE_DAY, [1, 1, 1, 1], 1440, timedelta(hours=23)),
     ],
 )
 async def test_what_nobody_takes_is_tried_for_as_long_as_it_is_of_use(
-    patience: mailing.Patience, waits: list[int], most: int, lasts: timedelta
+    patience: mailing.MailRetryPolicy, waits: list[int], most: int, lasts: timedelta
 ) -> None:
     down = Carrier(MailDelayed("down"))
     for attempt, minutes in enumerate(waits, 1):
-        assert await carried(down, attempt, patience) == Retry(minutes * MINUTE, "down")
-    assert await carried(down, most, patience) == Drop("down")
-    assert lasts < sum((patience.wait(attempt) for attempt in range(1, most)), timedelta()) < 2 * lasts
+        assert await carried(down, attempt, patience) == JobRetry(minutes * MINUTE, "down")
+    assert await carried(down, most, patience) == JobDropped("down")
+    assert lasts < sum((patience.delay_after(attempt) for attempt in range(1, most)), timedelta()) < 2 * lasts
 
 
 async def test_without_an_end_it_is_tried_until_it_is_over() -> None:
-    endless = mailing.Patience(MINUTE, MINUTE, None)
-    assert await carried(Carrier(MailDelayed("down")), 100_000, endless) == Retry(MINUTE, "down")
+    endless = mailing.MailRetryPolicy(MINUTE, MINUTE, None)
+    assert await carried(Carrier(MailDelayed("down")), 100_000, endless) == JobRetry(MINUTE, "down")

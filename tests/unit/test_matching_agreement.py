@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis.strategies import builds, lists, none, sampled_from
 
 from almoner.screening.matching.domain import Finding, Party
-from almoner.screening.matching.service import CERTAIN, agreement, names_agree
+from almoner.screening.matching.service import CERTAIN_SCORE, compare_parties, best_name_likeness
 
 PAIRS = Path(__file__).parents[1] / "data" / "matching" / "pairs.csv"
 
@@ -28,29 +28,29 @@ def asked(name: str, street: str | None = "7900 Johnson Drive", state: str = "TN
 
 
 def test_the_same_name_at_the_same_address_is_certain() -> None:
-    found = agreement(asked("Johnson University"), asked("JOHNSON UNIVERSITY", "7900 JOHNSON DR STE 2"))
+    found = compare_parties(asked("Johnson University"), asked("JOHNSON UNIVERSITY", "7900 JOHNSON DR STE 2"))
     assert found.certain
     assert found.likely
     assert found.located
-    assert found.score >= CERTAIN
+    assert found.score >= CERTAIN_SCORE
 
 
 def test_without_an_address_nothing_is_certain() -> None:
-    found = agreement(Party(["Johnson University"]), asked("JOHNSON UNIVERSITY"))
+    found = compare_parties(Party(["Johnson University"]), asked("JOHNSON UNIVERSITY"))
     assert (found.certain, found.likely, found.located) == (False, True, False)
-    assert not agreement(asked("Johnson University"), asked("JOHNSON UNIVERSITY", None)).certain
+    assert not compare_parties(asked("Johnson University"), asked("JOHNSON UNIVERSITY", None)).certain
 
 
 def test_a_rare_name_needs_the_state_and_a_common_one_the_street() -> None:
     here = Party(["Hephzibah Guanacaste Ammonoosuc"], "1 A Street", "Ash", "MA", "01001")
     there = Party(["HEPHZIBAH GUANACASTE AMMONOOSUC"], "PO BOX 9", "Oak", "MA", "02001")
-    assert agreement(here, there).certain
+    assert compare_parties(here, there).certain
     common = [Party(["Salvation Army"], one.street, one.city, one.state, one.postcode) for one in (here, there)]
-    assert not agreement(*common).certain
+    assert not compare_parties(*common).certain
     lions = [Party(["AMERICAN LEGION"], street, "Ash", "MA", "01001") for street in ("1 Elm", "1 Elm", "9 Oak")]
-    assert agreement(lions[0], lions[1]).certain
-    assert not agreement(lions[0], lions[2]).certain
-    assert any(part.finding == "common" for part in agreement(lions[0], lions[2]).parts)
+    assert compare_parties(lions[0], lions[1]).certain
+    assert not compare_parties(lions[0], lions[2]).certain
+    assert any(part.finding == "common" for part in compare_parties(lions[0], lions[2]).parts)
 
 
 @pytest.mark.parametrize(
@@ -63,37 +63,37 @@ def test_a_rare_name_needs_the_state_and_a_common_one_the_street() -> None:
 )
 def test_a_chapter_is_not_the_body(listed: list[str], veto: Finding | None) -> None:
     party = Party(["American Association of Physicists in Medicine"], "1631 Prince St", "Alexandria", "VA", "22314")
-    found = agreement(party, Party(listed, party.street, party.city, party.state, party.postcode))
+    found = compare_parties(party, Party(listed, party.street, party.city, party.state, party.postcode))
     assert not found.certain
     assert veto is None or veto in found.vetoes
 
 
 def test_a_second_line_may_be_the_name() -> None:
-    assert names_agree(["The Arc of Monmouth"], ["ARC OF NEW JERSEY", "THE ARC OF MONMOUTH INC"]).score > 0.85
-    assert names_agree(["Cameron University"], ["PSI CHI HONOR SOCIETY", "CAMERON UNIVERSITY"]).score < 0.8
-    assert names_agree(["Other", "Johnson University"], ["JOHNSON UNIVERSITY"]).score < 1
-    assert names_agree([], ["JOHNSON UNIVERSITY"]).score == 0
-    assert names_agree(["Johnson University"], []).score == 0
+    assert best_name_likeness(["The Arc of Monmouth"], ["ARC OF NEW JERSEY", "THE ARC OF MONMOUTH INC"]).score > 0.85
+    assert best_name_likeness(["Cameron University"], ["PSI CHI HONOR SOCIETY", "CAMERON UNIVERSITY"]).score < 0.8
+    assert best_name_likeness(["Other", "Johnson University"], ["JOHNSON UNIVERSITY"]).score < 1
+    assert best_name_likeness([], ["JOHNSON UNIVERSITY"]).score == 0
+    assert best_name_likeness(["Johnson University"], []).score == 0
 
 
 def test_other_names_are_second_lines_in_the_united_states_alone() -> None:
     names = ["OXFAM", "OXFAM SCOTLAND"]
     here = Party(["Oxfam"], "1 John Smith Drive", "Oxford", None, "OX4 2JY", "GBR")
     there = Party(names, "1 JOHN SMITH DRIVE", "OXFORD", None, "OX4 2JY", "GBR")
-    assert agreement(here, there).certain
-    assert not agreement(here, Party(names, there.street, there.city, None, there.postcode)).certain
-    assert names_agree(["Oxfam Scotland"], names, lines=False).score == pytest.approx(0.94)
+    assert compare_parties(here, there).certain
+    assert not compare_parties(here, Party(names, there.street, there.city, None, there.postcode)).certain
+    assert best_name_likeness(["Oxfam Scotland"], names, lines=False).score == pytest.approx(0.94)
 
 
 def test_another_country_is_another_place_but_a_code_is_no_name() -> None:
     here = Party(["Johnson University"], "1 A St", country="USA")
-    assert agreement(here, Party(["Johnson University"], "1 A St", country="FRA")).score < CERTAIN
-    assert agreement(here, Party(["Johnson University"], "1 A St", country="US")).certain
+    assert compare_parties(here, Party(["Johnson University"], "1 A St", country="FRA")).score < CERTAIN_SCORE
+    assert compare_parties(here, Party(["Johnson University"], "1 A St", country="US")).certain
 
 
 @given(parties, parties)
 def test_the_reasons_add_up(one: Party, other: Party) -> None:
-    found = agreement(one, other)
+    found = compare_parties(one, other)
     assert sum(part.points for part in found.parts) == pytest.approx(found.score)
     assert 0 <= found.score <= 1
     assert not found.certain or (found.likely and found.located and not found.vetoes)
@@ -105,7 +105,7 @@ def test_labelled_pairs_are_told_apart() -> None:
     place = ("street", "city", "state", "postcode")
     found = [
         (
-            agreement(
+            compare_parties(
                 Party([row["name"]], *(row[part] for part in place)),
                 Party([row["listed_name"]], *(row[f"listed_{part}"] for part in place)),
             ),

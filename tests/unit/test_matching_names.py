@@ -7,11 +7,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis.strategies import lists, sampled_from, text
 
-from almoner.screening.matching.alignment import alike
-from almoner.screening.matching.domain import Finding, Prepared
-from almoner.screening.matching.service import FLAGGED, LIKELY, compare, prepare
-from almoner.screening.matching.spelling import consonants, counted, numbered, plain
-from almoner.screening.matching.words import tokens
+from almoner.screening.matching.alignment import word_similarity
+from almoner.screening.matching.domain import Finding, PreparedName
+from almoner.screening.matching.service import FLAG_SCORE, LIKELY_SCORE, compare_names, prepare_name
+from almoner.screening.matching.spelling import consonant_key, normalise_numerals, convert_number_words, normalise_text
+from almoner.screening.matching.words import tokenise_name
 
 COMPANIES = Path(__file__).parents[1] / "data" / "matching" / "companies.csv"
 WORDS = (
@@ -34,17 +34,17 @@ names = lists(sampled_from(WORDS), max_size=8).map(" ".join) | text(max_size=40)
     ],
 )
 def test_letters_are_plain(written: str, words: str) -> None:
-    assert plain(written) == words
+    assert normalise_text(written) == words
 
 
 def test_numbers_are_digits_however_they_are_written() -> None:
-    assert counted("no 07 and 7th") == "7 and 7"
-    assert numbered("brigade forty four".split()) == ["brigade", "44"]
-    assert numbered("forty houses".split()) == ["40", "houses"]
-    assert numbered("fund xii".split()) == ["fund", "12"]
-    assert numbered("forty".split()) == ["40"]
-    assert numbered("trust i".split()) == ["trust", "1"]
-    assert numbered("i hope".split()) == ["i", "hope"]
+    assert normalise_numerals("no 07 and 7th") == "7 and 7"
+    assert convert_number_words("brigade forty four".split()) == ["brigade", "44"]
+    assert convert_number_words("forty houses".split()) == ["40", "houses"]
+    assert convert_number_words("fund xii".split()) == ["fund", "12"]
+    assert convert_number_words("forty".split()) == ["40"]
+    assert convert_number_words("trust i".split()) == ["trust", "1"]
+    assert convert_number_words("i hope".split()) == ["i", "hope"]
 
 
 @pytest.mark.parametrize(
@@ -61,12 +61,12 @@ def test_numbers_are_digits_however_they_are_written() -> None:
     ],
 )
 def test_words_are_in_one_spelling_and_legal_forms_aside(name: str, words: tuple[str, ...], forms: set[str]) -> None:
-    found = tokens(name)
+    found = tokenise_name(name)
     assert (found.words, set(found.forms)) == (words, forms)
 
 
 def score(one: str, other: str) -> float:
-    return compare(prepare(one), prepare(other)).score
+    return compare_names(prepare_name(one), prepare_name(other)).score
 
 
 @pytest.mark.parametrize(
@@ -85,7 +85,7 @@ def score(one: str, other: str) -> float:
     ],
 )
 def test_these_are_one_name(one: str, other: str) -> None:
-    assert score(one, other) >= LIKELY
+    assert score(one, other) >= LIKELY_SCORE
 
 
 @pytest.mark.parametrize(
@@ -100,9 +100,9 @@ def test_these_are_one_name(one: str, other: str) -> None:
     ],
 )
 def test_another_number_direction_or_place_is_another_body(one: str, other: str, finding: Finding) -> None:
-    found = compare(prepare(one), prepare(other))
+    found = compare_names(prepare_name(one), prepare_name(other))
     assert finding in found.vetoes
-    assert found.score < FLAGGED
+    assert found.score < FLAG_SCORE
 
 
 @pytest.mark.parametrize(
@@ -116,7 +116,7 @@ def test_another_number_direction_or_place_is_another_body(one: str, other: str,
     ],
 )
 def test_a_body_beside_another_is_not_the_other(one: str, other: str) -> None:
-    assert score(one, other) < LIKELY
+    assert score(one, other) < LIKELY_SCORE
 
 
 def test_a_rare_word_weighs_more_than_a_common_one() -> None:
@@ -124,24 +124,24 @@ def test_a_rare_word_weighs_more_than_a_common_one() -> None:
 
 
 def test_words_that_exist_are_no_slips_of_each_other() -> None:
-    assert alike("action", "auction") < alike("acturial", "actuarial")
-    assert alike("develp", "development") > 0
-    assert alike("art", "arc") == 0
-    assert alike("hospital", "hospitals") > 0.9
-    assert consonants("muhammad") == consonants("mohamed")
+    assert word_similarity("action", "auction") < word_similarity("acturial", "actuarial")
+    assert word_similarity("develp", "development") > 0
+    assert word_similarity("art", "arc") == 0
+    assert word_similarity("hospital", "hospitals") > 0.9
+    assert consonant_key("muhammad") == consonant_key("mohamed")
 
 
 @pytest.mark.parametrize("written", ["1" * 5000, "twenty " + "1" * 5000, "a." * 3000, "s " * 3000, "'" * 9000])
 def test_endless_names_are_read_too(written: str) -> None:
-    read = prepare(written)
-    assert 0 <= compare(read, prepare("Forty Houses")).score < LIKELY
+    read = prepare_name(written)
+    assert 0 <= compare_names(read, prepare_name("Forty Houses")).score < LIKELY_SCORE
 
 
 @given(names, names)
 @settings(max_examples=2 * settings().max_examples)
 def test_the_reasons_add_up_to_the_score(one: str, other: str) -> None:
     for loose in (False, True):
-        found = compare(prepare(one), prepare(other), loose=loose)
+        found = compare_names(prepare_name(one), prepare_name(other), loose=loose)
         assert 0 <= found.score <= 1 + 1e-9
         assert sum(part.points for part in found.parts) == pytest.approx(found.score)
 
@@ -149,26 +149,29 @@ def test_the_reasons_add_up_to_the_score(one: str, other: str) -> None:
 @given(names, names)
 @settings(max_examples=2 * settings().max_examples)
 def test_it_does_not_matter_who_asks(one: str, other: str) -> None:
-    here, there = compare(prepare(one), prepare(other)), compare(prepare(other), prepare(one))
+    here, there = (
+        compare_names(prepare_name(one), prepare_name(other)),
+        compare_names(prepare_name(other), prepare_name(one)),
+    )
     assert here.score == pytest.approx(there.score)
     assert set(here.vetoes) == set(there.vetoes)
 
 
 @given(names)
 def test_a_name_is_like_itself_in_any_case_of_letters(name: str) -> None:
-    read = prepare(name)
+    read = prepare_name(name)
     if read.words:
-        assert compare(read, read).score == 1
-        assert _bare(prepare(name.upper())) == _bare(prepare(name.upper().lower()))
+        assert compare_names(read, read).score == 1
+        assert _bare(prepare_name(name.upper())) == _bare(prepare_name(name.upper().lower()))
 
 
-def _bare(name: Prepared) -> tuple[object, ...]:
+def _bare(name: PreparedName) -> tuple[object, ...]:
     return name.words, name.weights, name.kinds, name.forms
 
 
 @given(names)
 def test_every_word_has_a_worth(name: str) -> None:
-    read = prepare(name)
+    read = prepare_name(name)
     assert len(read.words) == len(read.weights) == len(read.kinds)
     assert all(0 < weight <= 1 for weight in read.weights)
     assert all(word.isascii() and word.isalnum() for word in read.words)
@@ -177,7 +180,7 @@ def test_every_word_has_a_worth(name: str) -> None:
 def test_names_of_companies_are_told_apart_as_people_labelled_them() -> None:
     with COMPANIES.open(newline="") as lines:
         pairs = list(csv.DictReader(lines))
-    found = [compare(prepare(one["name"]), prepare(one["other"])).score >= FLAGGED for one in pairs]
+    found = [compare_names(prepare_name(one["name"]), prepare_name(one["other"])).score >= FLAG_SCORE for one in pairs]
     same = [one["same"] == "true" for one in pairs]
     right = sum(one and other for one, other in zip(found, same, strict=True))
     assert len(pairs) == 125

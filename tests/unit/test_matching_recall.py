@@ -18,10 +18,10 @@ from uuid import UUID
 import pytest
 
 from almoner.adapters.watchlist_ofac import SAMPLE, SDN
-from almoner.screening.matching.service import ENGINE
-from almoner.screening.screenings.domain import Asked
-from almoner.screening.screenings.indexing import Lists, held
-from almoner.screening.watchlists.domain import Entry, Listed, ListedName
+from almoner.screening.matching.service import ENGINE_VERSION
+from almoner.screening.screenings.domain import SubjectDetails
+from almoner.screening.screenings.indexing import ScreeningIndex, index_entry
+from almoner.screening.watchlists.domain import WatchlistEntry, ListedEntity, ListedName
 from bench.matching_lists import read, version
 from bench.matching_screening import ASKED_FROM, asked_of, found, places
 from bench.matching_slips import KINDS
@@ -37,18 +37,18 @@ SHORTER: Final = [pytest.param(1, marks=pytest.mark.long), 3]
 
 
 @cache
-def shipped() -> tuple[Entry, ...]:
+def shipped() -> tuple[WatchlistEntry, ...]:
     with_addresses = read(SAMPLE, sorted((SAMPLES / "ofac_sdn" / "2024-05-03").glob("*.csv")))
     return (*with_addresses, *read(SDN, [TESTS / "data" / "ofac" / "sdn_2024-05-03.csv"]))
 
 
 @cache
-def lists() -> Lists:
-    kept = [one for one in map(held, shipped()) if one is not None]
-    return Lists(kept, [version(code) for code in dict.fromkeys(one.list for one in kept)])
+def lists() -> ScreeningIndex:
+    kept = [one for one in map(index_entry, shipped()) if one is not None]
+    return ScreeningIndex(kept, [version(code) for code in dict.fromkeys(one.list for one in kept)])
 
 
-def bodies() -> list[Entry]:
+def bodies() -> list[WatchlistEntry]:
     return [one for one in shipped() if one.listed.kind == "organisation"]
 
 
@@ -77,7 +77,7 @@ def test_listed_names_are_found_again_in_other_forms(share: int) -> None:
 @pytest.mark.parametrize("share", SHORTER)
 def test_hardly_any_registered_body_is_flagged(share: int) -> None:
     rows = list(registered())[::share]
-    flagged = [(row["NAME"], hit.listed) for row in rows for hit in lists().hits(asked_of(row))]
+    flagged = [(row["NAME"], hit.listed) for row in rows for hit in lists().find_hits(asked_of(row))]
     assert len(rows) > 20_000 // share
     assert len(flagged) <= len(rows) / 10_000, flagged
 
@@ -86,15 +86,16 @@ def test_hardly_any_registered_body_is_flagged(share: int) -> None:
 def test_no_registered_body_is_flagged_for_the_bare_name_of_somebody_abroad(share: int) -> None:
     rows = [row for row in registered() if row["STATE"]][:: 7 * share]
     named = [
-        Listed(row["EIN"], "organisation", (ListedName(f"{row['NAME']} LLC", "primary"),), ("RUS",)) for row in rows
+        ListedEntity(row["EIN"], "organisation", (ListedName(f"{row['NAME']} LLC", "primary"),), ("RUS",))
+        for row in rows
     ]
-    kept = [held(Entry("own", one, "sanction", b"", NOBODY)) for one in named]
-    abroad = Lists([one for one in kept if one is not None], [version("own")])
-    flagged = [row["NAME"] for row in rows if abroad.hits(asked_of(row))]
+    kept = [index_entry(WatchlistEntry("own", one, "sanction", b"", NOBODY)) for one in named]
+    abroad = ScreeningIndex([one for one in kept if one is not None], [version("own")])
+    flagged = [row["NAME"] for row in rows if abroad.find_hits(asked_of(row))]
     assert len(rows) > 2_500 // share
     assert flagged == []
-    there = Asked("organisation", (rows[0]["NAME"],), ("RUS",))
-    assert [hit.entry_key for hit in abroad.hits(there)] == [rows[0]["EIN"]], "where it is at home it is found"
+    there = SubjectDetails("organisation", (rows[0]["NAME"],), ("RUS",))
+    assert [hit.entry_key for hit in abroad.find_hits(there)] == [rows[0]["EIN"]], "where it is at home it is found"
 
 
 SCORED: Final = {2: "8f2fbeb37ae1363d"}
@@ -107,6 +108,8 @@ def test_a_changed_score_has_a_new_version_of_the_engine() -> None:
     for entry in random.sample(bodies(), 100):
         name = KINDS["two slips"](entry.listed.names[0].text, random)
         for countries in places(entry):
-            scores += [round(hit.score, 4) for hit in lists().hits(Asked("organisation", (name,), countries))]
+            scores += [
+                round(hit.score, 4) for hit in lists().find_hits(SubjectDetails("organisation", (name,), countries))
+            ]
     assert len(scores) > 200
-    assert {ENGINE: sha256(repr(scores).encode()).hexdigest()[:16]} == SCORED
+    assert {ENGINE_VERSION: sha256(repr(scores).encode()).hexdigest()[:16]} == SCORED

@@ -6,10 +6,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis.strategies import lists, sampled_from
 
-from almoner.screening.matching.domain import Entry, ListedName, Party, Subject
-from almoner.screening.matching.index import LEAST, Index
-from almoner.screening.matching.screening import FLAGGED, Watchlist, match, subject, telling
-from almoner.screening.matching.service import compare, prepare
+from almoner.screening.matching.domain import MatchEntry, EntryName, Party, MatchSubject
+from almoner.screening.matching.index import MIN_LIKENESS, NameIndex
+from almoner.screening.matching.screening import (
+    FLAG_SCORE,
+    WatchlistMatcher,
+    match_entry,
+    prepare_subject,
+    is_distinctive,
+)
+from almoner.screening.matching.service import compare_names, prepare_name
 
 HOLY_LAND = "HOLY LAND FOUNDATION FOR RELIEF AND DEVELOPMENT"
 WORDS = (
@@ -19,33 +25,37 @@ WORDS = (
 names = lists(sampled_from(WORDS), min_size=1, max_size=5).map(" ".join)
 
 
-def entry(*named: str, weak: bool = False, countries: tuple[str, ...] = ()) -> Entry:
-    return Entry("1", tuple(ListedName(prepare(name), weak) for name in named), frozenset(countries))
+def entry(*named: str, weak: bool = False, countries: tuple[str, ...] = ()) -> MatchEntry:
+    return MatchEntry("1", tuple(EntryName(prepare_name(name), weak) for name in named), frozenset(countries))
 
 
 def test_a_telling_name_is_flagged_by_itself() -> None:
-    assert telling(prepare("BENEVOLENCE HARAMAIN SADERAT"))
-    assert match(subject(["Benevolence Haramain Saderat"], ["USA"]), entry("BENEVOLENCE HARAMAIN SADERAT")).flagged
+    assert is_distinctive(prepare_name("BENEVOLENCE HARAMAIN SADERAT"))
+    assert match_entry(
+        prepare_subject(["Benevolence Haramain Saderat"], ["USA"]), entry("BENEVOLENCE HARAMAIN SADERAT")
+    ).flagged
 
 
 @pytest.mark.parametrize("name", ["THE LIGHTHOUSE", "YOUTH INCORPORATED", "MSC INC", "BTC INC"])
 def test_one_word_needs_a_second_piece_of_evidence(name: str) -> None:
-    alone = match(subject([name], ["USA"]), entry(name))
+    alone = match_entry(prepare_subject([name], ["USA"]), entry(name))
     assert not alone.flagged
     assert any(part.finding == "common" for part in alone.parts)
-    assert match(subject([name], ["IRN"]), entry(name, countries=("IRN",))).flagged
-    assert match(
-        subject([name], ["USA"], ["X1"]), Entry("1", entry(name).names, identifiers=frozenset(("X1",)))
+    assert match_entry(prepare_subject([name], ["IRN"]), entry(name, countries=("IRN",))).flagged
+    assert match_entry(
+        prepare_subject([name], ["USA"], ["X1"]), MatchEntry("1", entry(name).names, identifiers=frozenset(("X1",)))
     ).flagged
 
 
 def test_an_address_is_evidence() -> None:
     home = Party([""], street="12 Rue Hamra", city="Beirut")
-    known = Entry("1", entry("THE LIGHTHOUSE").names, addresses=(home,))
-    at = Subject((prepare("The Lighthouse"),), frozenset(("USA",)), address=Party([""], "12 rue hamra", "Beirut"))
-    assert match(at, known).flagged
-    elsewhere = Subject(at.names, at.countries, address=Party([""], "9 Other Street", "Beirut"))
-    assert not match(elsewhere, known).flagged
+    known = MatchEntry("1", entry("THE LIGHTHOUSE").names, addresses=(home,))
+    at = MatchSubject(
+        (prepare_name("The Lighthouse"),), frozenset(("USA",)), address=Party([""], "12 rue hamra", "Beirut")
+    )
+    assert match_entry(at, known).flagged
+    elsewhere = MatchSubject(at.names, at.countries, address=Party([""], "9 Other Street", "Beirut"))
+    assert not match_entry(elsewhere, known).flagged
 
 
 @pytest.mark.parametrize(
@@ -53,11 +63,11 @@ def test_an_address_is_evidence() -> None:
     [("Beirut", None, True), (None, "1103", True), ("Casper", None, False), (None, None, False), ("Bei", None, False)],
 )
 def test_a_street_is_evidence_in_its_own_town_alone(city: str | None, postcode: str | None, flagged: bool) -> None:
-    known = Entry(
+    known = MatchEntry(
         "1", entry("THE LIGHTHOUSE").names, addresses=(Party((), street="12 High Street", city="Hamra, Beirut 1103"),)
     )
     at = Party((), street="12 High Street", city=city, postcode=postcode)
-    found = match(Subject((prepare("The Lighthouse"),), frozenset(("USA",)), address=at), known)
+    found = match_entry(MatchSubject((prepare_name("The Lighthouse"),), frozenset(("USA",)), address=at), known)
     assert found.flagged is flagged
     assert any(part.finding == "street" for part in found.parts) is flagged
 
@@ -73,74 +83,80 @@ def test_a_street_is_evidence_in_its_own_town_alone(city: str | None, postcode: 
     ],
 )
 def test_of_a_person_without_a_place_the_name_says_all_or_nothing(asked: str, listed: str, flagged: bool) -> None:
-    sought = replace(subject([asked], ["USA"]), unplaced=True)
+    sought = replace(prepare_subject([asked], ["USA"]), unplaced=True)
     there = entry(listed, countries=("RUS",))
-    assert match(sought, there).flagged is flagged
-    assert not any(part.finding == "country" for part in match(sought, there).parts), "it speaks against nobody"
-    near = match(replace(sought, countries=frozenset(("RUS",))), there)
+    assert match_entry(sought, there).flagged is flagged
+    assert not any(part.finding == "country" for part in match_entry(sought, there).parts), "it speaks against nobody"
+    near = match_entry(replace(sought, countries=frozenset(("RUS",))), there)
     assert any(part.finding == "country" and part.points > 0 for part in near.parts)
 
 
 def test_another_country_lowers_and_the_same_raises() -> None:
     listed = entry(HOLY_LAND, countries=("PSE",))
-    same, other = (match(subject([HOLY_LAND], [one]), listed) for one in ("PSE", "USA"))
-    nowhere = match(subject([HOLY_LAND]), listed)
+    same, other = (match_entry(prepare_subject([HOLY_LAND], [one]), listed) for one in ("PSE", "USA"))
+    nowhere = match_entry(prepare_subject([HOLY_LAND]), listed)
     assert other.score < nowhere.score <= same.score
     assert not other.flagged
-    assert match(subject([HOLY_LAND], ["USA"], ["EIN 1"]), replace(listed, identifiers=frozenset(("EIN 1",)))).flagged
-    assert Watchlist([listed]).matches(subject([HOLY_LAND], ["USA"])) == []
-    assert Watchlist([listed]).matches(subject([HOLY_LAND], ["PSE"])) == [same]
+    assert match_entry(
+        prepare_subject([HOLY_LAND], ["USA"], ["EIN 1"]), replace(listed, identifiers=frozenset(("EIN 1",)))
+    ).flagged
+    assert WatchlistMatcher([listed]).find_matches(prepare_subject([HOLY_LAND], ["USA"])) == []
+    assert WatchlistMatcher([listed]).find_matches(prepare_subject([HOLY_LAND], ["PSE"])) == [same]
     assert same.flagged
     assert nowhere.flagged
     assert any(part.finding == "country" and part.points < 0 for part in other.parts)
 
 
 def test_a_weak_alias_has_a_lower_ceiling() -> None:
-    strong = match(subject(["Bakhtar Saderat Haramain"]), entry("BAKHTAR SADERAT HARAMAIN"))
-    weak = match(subject(["Bakhtar Saderat Haramain"]), entry("BAKHTAR SADERAT HARAMAIN", weak=True))
+    strong = match_entry(prepare_subject(["Bakhtar Saderat Haramain"]), entry("BAKHTAR SADERAT HARAMAIN"))
+    weak = match_entry(prepare_subject(["Bakhtar Saderat Haramain"]), entry("BAKHTAR SADERAT HARAMAIN", weak=True))
     assert weak.score < strong.score
     assert any(part.finding == "weak" for part in weak.parts)
 
 
 def test_where_everybody_is_at_home_to_be_there_is_no_evidence_for_a_slip() -> None:
-    listed, sought = entry("POTRICO", countries=("USA",)), subject(["Patrick"], ["USA"])
+    listed, sought = entry("POTRICO", countries=("USA",)), prepare_subject(["Patrick"], ["USA"])
     home = frozenset(("USA",))
-    slip = subject(["POTRIKO"], ["USA"])
-    assert match(slip, listed).flagged
-    assert not match(sought, listed, home=home).flagged
-    assert match(subject(["POTRICO"], ["USA"]), listed, home=home).flagged
+    slip = prepare_subject(["POTRIKO"], ["USA"])
+    assert match_entry(slip, listed).flagged
+    assert not match_entry(sought, listed, home=home).flagged
+    assert match_entry(prepare_subject(["POTRICO"], ["USA"]), listed, home=home).flagged
 
 
 def test_another_number_is_never_flagged() -> None:
-    found = match(subject(["Brigade 44"], ["SYR"]), entry("BRIGADE 45", countries=("SYR",)))
+    found = match_entry(prepare_subject(["Brigade 44"], ["SYR"]), entry("BRIGADE 45", countries=("SYR",)))
     assert found.vetoes
     assert not found.flagged
 
 
 def test_the_best_name_counts_and_matches_are_in_order() -> None:
     entries = [
-        Entry("b", entry("AL-HARAMAIN ISLAMIC FOUNDATION").names),
-        Entry("a", entry("SOMEBODY ELSE", "AL HARAMAYN ISLAMIC FOUNDATION").names),
+        MatchEntry("b", entry("AL-HARAMAIN ISLAMIC FOUNDATION").names),
+        MatchEntry("a", entry("SOMEBODY ELSE", "AL HARAMAYN ISLAMIC FOUNDATION").names),
     ]
-    found = Watchlist(entries).matches(subject(["Other name", "Al-Haramain Islamic Foundation"]))
+    found = WatchlistMatcher(entries).find_matches(prepare_subject(["Other name", "Al-Haramain Islamic Foundation"]))
     assert [one.entry for one in found] == ["b", "a"]
     assert found[0].asked == "Al-Haramain Islamic Foundation"
-    assert Watchlist(entries).matches(subject(["Red Cross"])) == []
-    assert Watchlist([]).matches(subject(["", "!"])) == []
+    assert WatchlistMatcher(entries).find_matches(prepare_subject(["Red Cross"])) == []
+    assert WatchlistMatcher([]).find_matches(prepare_subject(["", "!"])) == []
 
 
 @given(names, names, sampled_from([(), ("USA",), ("IRN",)]), sampled_from([(), ("IRN",)]))
 def test_the_reasons_add_up(one: str, other: str, here: tuple[str, ...], there: tuple[str, ...]) -> None:
-    found = match(subject([one], here), entry(other, countries=there))
+    found = match_entry(prepare_subject([one], here), entry(other, countries=there))
     assert 0 <= found.score <= 1
     assert sum(part.points for part in found.parts) == pytest.approx(found.score)
-    assert found.flagged == (found.score >= FLAGGED and not found.vetoes)
+    assert found.flagged == (found.score >= FLAG_SCORE and not found.vetoes)
 
 
 @given(lists(names, min_size=1, max_size=12), names)
 @settings(max_examples=2 * settings().max_examples)
 def test_the_index_finds_what_going_through_all_finds(listed: list[str], sought: str) -> None:
-    asked = prepare(sought)
-    index = Index(map(prepare, listed))
-    alike = {place for place, name in enumerate(index.names) if compare(asked, name).score >= max(LEAST, FLAGGED)}
-    assert alike <= set(index.candidates(asked))
+    asked = prepare_name(sought)
+    index = NameIndex(map(prepare_name, listed))
+    alike = {
+        place
+        for place, name in enumerate(index.names)
+        if compare_names(asked, name).score >= max(MIN_LIKENESS, FLAG_SCORE)
+    }
+    assert alike <= set(index.find_candidates(asked))

@@ -8,14 +8,14 @@ from uuid import UUID
 import pytest
 
 from almoner.adapters.watchlist_ofac import SAMPLE
-from almoner.screening.matching.domain import Entry as Compared
-from almoner.screening.matching.domain import ListedName
-from almoner.screening.matching.screening import Watchlist, match, says_who, subject
-from almoner.screening.matching.service import prepare
+from almoner.screening.matching.domain import MatchEntry as Compared
+from almoner.screening.matching.domain import EntryName
+from almoner.screening.matching.screening import WatchlistMatcher, match_entry, identifies_alone, prepare_subject
+from almoner.screening.matching.service import prepare_name
 from almoner.screening.screenings import programmes
-from almoner.screening.screenings.domain import HOME
-from almoner.screening.screenings.indexing import held
-from almoner.screening.watchlists.domain import Entry, Kind, Listed
+from almoner.screening.screenings.domain import HOME_COUNTRIES
+from almoner.screening.screenings.indexing import index_entry
+from almoner.screening.watchlists.domain import WatchlistEntry, Kind, ListedEntity
 from almoner.screening.watchlists.domain import ListedName as Name
 
 TESTS = Path(__file__).parents[1]
@@ -27,21 +27,21 @@ FOUND = 0.9
 
 
 def compared(key: str, kind: Kind, names: tuple[Name, ...], *of: str, told: tuple[str, ...] = ()) -> Compared:
-    listed = Listed(key, kind, names, countries=told, programmes=of)
-    one = held(Entry("ofac-sdn-sample", listed, "sanction", b"", UUID(int=0)))
+    listed = ListedEntity(key, kind, names, countries=told, programmes=of)
+    one = index_entry(WatchlistEntry("ofac-sdn-sample", listed, "sanction", b"", UUID(int=0)))
     assert one is not None
     return one.compared
 
 
 def sampled(files: list[Path]) -> Iterator[Compared]:
     for one in SAMPLE.read(files):
-        if isinstance(one, Listed) and one.kind == "organisation":
+        if isinstance(one, ListedEntity) and one.kind == "organisation":
             yield compared(one.key, one.kind, one.names, *one.programmes, told=one.countries)
 
 
 @pytest.mark.parametrize("files", [sorted(SHIPPED.glob("*.csv")), [WITHOUT_ADDRESSES]], ids=["shipped", "no addresses"])
 def test_the_very_name_of_who_is_listed_without_a_country_is_found(files: list[Path]) -> None:
-    watched = Watchlist(sampled(files), HOME)
+    watched = WatchlistMatcher(sampled(files), HOME_COUNTRIES)
     asked = [
         (one.id, listed.name.name)
         for one in watched.entries
@@ -49,26 +49,30 @@ def test_the_very_name_of_who_is_listed_without_a_country_is_found(files: list[P
         if not one.countries and not listed.weak
     ]
     assert len(asked) > 50
-    missed = [name for key, name in asked if all(one.entry != key for one in watched.matches(subject([name], ["USA"])))]
+    missed = [
+        name
+        for key, name in asked
+        if all(one.entry != key for one in watched.find_matches(prepare_subject([name], ["USA"])))
+    ]
     assert 1 - len(missed) / len(asked) >= FOUND, missed
 
 
 @pytest.mark.parametrize("name", ["HAMAS", "AL-QAIDA", "AL-QAIDA IN MESOPOTAMIA", "VTB BANK BELARUS", "KACH"])
 def test_who_everybody_knows_is_seen_without_a_country(name: str) -> None:
     listed = compared("1", "organisation", (Name(name, "primary"),))
-    assert match(subject([name.title()], ["USA"]), listed, home=HOME).flagged
+    assert match_entry(prepare_subject([name.title()], ["USA"]), listed, home=HOME_COUNTRIES).flagged
     elsewhere = compared("1", "organisation", (Name(name, "primary"),), told=("RUS",))
-    assert not match(subject([name.title()], ["USA"]), elsewhere, home=HOME).flagged
+    assert not match_entry(prepare_subject([name.title()], ["USA"]), elsewhere, home=HOME_COUNTRIES).flagged
 
 
 def test_a_weak_alias_of_one_word_needs_more() -> None:
     weak = compared("1", "organisation", (Name("HAMAS", "weak_alias"),))
-    assert not match(subject(["Hamas"], ["USA"]), weak, home=HOME).flagged
+    assert not match_entry(prepare_subject(["Hamas"], ["USA"]), weak, home=HOME_COUNTRIES).flagged
 
 
 @pytest.mark.parametrize("name", ["THE YOUTH", "PKK", "ALEPH", "JEWISH LEGION", "KNIGHTS OF COLUMBUS", "313"])
 def test_common_words_and_initials_say_nobody(name: str) -> None:
-    assert not says_who(prepare(name))
+    assert not identifies_alone(prepare_name(name))
 
 
 def collisions() -> dict[str, list[dict[str, str]]]:
@@ -82,13 +86,15 @@ def collisions() -> dict[str, list[dict[str, str]]]:
 @pytest.mark.parametrize("rows", [pytest.param(rows, id=body) for body, rows in collisions().items()])
 def test_nobody_is_flagged_for_bearing_a_listed_name_by_chance(rows: list[dict[str, str]]) -> None:
     for row in rows:
-        listed = ListedName(prepare(row["listed"]), row["kind"] == "weak_alias")
-        body = subject([row["body"]], ["USA"])
+        listed = EntryName(prepare_name(row["listed"]), row["kind"] == "weak_alias")
+        body = prepare_subject([row["body"]], ["USA"])
         told = Compared(row["entry"], (listed,), frozenset(row["countries"].split()))
-        assert Watchlist([told], HOME).matches(body) == []
-        bare = Compared(row["entry"], (ListedName(listed.name),))
-        assert Watchlist([bare], HOME).matches(body) == [], "nor would it be, were the name strong and no country told"
-        near = Watchlist([told], HOME).matches(subject([row["body"]], told.countries))
+        assert WatchlistMatcher([told], HOME_COUNTRIES).find_matches(body) == []
+        bare = Compared(row["entry"], (EntryName(listed.name),))
+        assert WatchlistMatcher([bare], HOME_COUNTRIES).find_matches(body) == [], (
+            "nor would it be, were the name strong and no country told"
+        )
+        near = WatchlistMatcher([told], HOME_COUNTRIES).find_matches(prepare_subject([row["body"]], told.countries))
         assert near or not told.countries, "where it is at home it is found"
 
 
@@ -97,12 +103,12 @@ def test_there_are_twelve_of_them() -> None:
 
 
 def test_a_programme_speaks_for_its_country_and_against_nobody() -> None:
-    assert programmes.countries(["SDGT", "IRGC", "DPRK3", "BELARUS"]) == {"IRN", "PRK", "BLR"}
+    assert programmes.countries_of_programmes(["SDGT", "IRGC", "DPRK3", "BELARUS"]) == {"IRN", "PRK", "BLR"}
     one_word = (Name("PHOENIX", "primary"),)
     listed = compared("1", "organisation", one_word, "IRAN")
-    assert match(subject(["Phoenix"], ["IRN"]), listed, home=HOME).flagged
-    assert not match(subject(["Phoenix"], ["USA"]), listed, home=HOME).flagged
+    assert match_entry(prepare_subject(["Phoenix"], ["IRN"]), listed, home=HOME_COUNTRIES).flagged
+    assert not match_entry(prepare_subject(["Phoenix"], ["USA"]), listed, home=HOME_COUNTRIES).flagged
     very = compared("2", "organisation", (Name("VTB BANK BELARUS", "primary"),), "BELARUS")
-    found = match(subject(["VTB Bank Belarus"], ["USA"]), very, home=HOME)
+    found = match_entry(prepare_subject(["VTB Bank Belarus"], ["USA"]), very, home=HOME_COUNTRIES)
     assert found.flagged
     assert all(part.finding != "country" for part in found.parts)

@@ -12,18 +12,18 @@ MEBIBYTE = 2**20
 
 def test_a_container_may_be_held_to_less_than_its_machine_has(tmp_path: Path) -> None:
     none, limit = tmp_path / "memory.max", tmp_path / "memory.limit_in_bytes"
-    machine = memory.usable([none])
+    machine = memory.usable_bytes([none])
     none.write_text("max\n")
-    assert memory.usable([none]) == machine > 0
+    assert memory.usable_bytes([none]) == machine > 0
     limit.write_text("1048576\n")
-    assert memory.usable([none, limit]) == MEBIBYTE
+    assert memory.usable_bytes([none, limit]) == MEBIBYTE
 
 
 @pytest.mark.parametrize(("usable", "held"), [(256, 64), (4_096, 512), (65_536, 1_024)])
 def test_the_embedded_server_holds_an_eighth_of_it_within_bounds(usable: int, held: int) -> None:
-    assert postgres.buffers(usable * MEBIBYTE) == held * MEBIBYTE
+    assert postgres.shared_buffers_bytes(usable * MEBIBYTE) == held * MEBIBYTE
 
 
 @pytest.mark.parametrize(("usable", "held"), [(256, 128), (4_096, 2_048), (65_536, 4_096)])
 def test_half_of_it_is_taken_to_hold_files_within_bounds(usable: int, held: int) -> None:
-    assert postgres.cached(usable * MEBIBYTE) == held * MEBIBYTE
+    assert postgres.effective_cache_bytes(usable * MEBIBYTE) == held * MEBIBYTE

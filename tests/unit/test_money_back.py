@@ -10,9 +10,16 @@ from hypothesis import strategies as st
 
 from almoner.giving.accounting.disputes import domain as disputes
 from almoner.giving.accounting.ledger import domain as books
-from almoner.giving.accounting.ledger.domain import Transfer
+from almoner.giving.accounting.ledger.domain import LedgerTransfer
 from almoner.giving.accounting.refunds import domain as refunds
-from almoner.giving.checkout.donations.domain import Donation, Donor, InvalidState, Refunded, Settlement, active
+from almoner.giving.checkout.donations.domain import (
+    Donation,
+    Donor,
+    InvalidState,
+    RefundedAmount,
+    SettledAmount,
+    new_direct_donation,
+)
 from almoner.kit.money import Money
 
 AT = datetime(2026, 3, 2, tzinfo=UTC)
@@ -42,7 +49,7 @@ class Gift:
     back: int = 0
     paid_out: int | None = None
 
-    def post(self, transfers: list[Transfer]) -> None:
+    def post(self, transfers: list[LedgerTransfer]) -> None:
         """Credits less debits."""
         for one in transfers:
             self.balances[one.debit.key] -= one.minor
@@ -59,7 +66,7 @@ class Gift:
         self.donation = replace(
             self.donation,
             withdrawn_minor=self.donation.withdrawn_minor + withdrawn,
-            refunded=Refunded(AT, usd(back)) if back else None,
+            refunded=RefundedAmount(AT, usd(back)) if back else None,
         )
         self.back += refunded
 
@@ -67,16 +74,16 @@ class Gift:
         if self.donation.settlement is None:
             gross = self.donation.money
             charged = min(self.donation.left, usd(self.fee))
-            self.post(books.settled(ROW, "test", gross, usd(self.fee), CAUSE, charged))
-            self.donation = replace(self.donation, settlement=Settlement(AT, gross - usd(self.fee)))
+            self.post(books.settlement_transfers(ROW, "test", gross, usd(self.fee), CAUSE, charged))
+            self.donation = replace(self.donation, settlement=SettledAmount(AT, gross - usd(self.fee)))
 
     def begin(self, minor: int) -> None:
         if self.open is None and self.paid_out is None:
             try:
-                money = refunds.asked(self.donation, min(minor, self.donation.left.minor))
+                money = refunds.refund_amount_of(self.donation, min(minor, self.donation.left.minor))
             except InvalidState:
                 return
-            borne = refunds.borne(self.donation, money)
+            borne = refunds.nonprofit_share_of(self.donation, money)
             self.post(books.donation_refund_started(ROW, "test", CAUSE, money, borne))
             self.change(withdrawn=money.minor)
             self.begun.append((money, borne))
@@ -92,7 +99,7 @@ class Gift:
     def refused(self) -> None:
         if self.begun:
             money, _ = self.begun.pop()
-            again = refunds.given_back(self.donation, money)
+            again = refunds.restored_amount(self.donation, money)
             self.post(books.donation_refund_reversed(ROW, "test", CAUSE, money, again))
             self.change(withdrawn=-money.minor)
 
@@ -104,15 +111,15 @@ class Gift:
 
     def won(self) -> None:
         if self.open is not None:
-            self.post(books.dispute_returned(ROW, "test", self.open))
+            self.post(books.dispute_returned_transfers(ROW, "test", self.open))
             self.open = None
 
     def lost(self) -> None:
         if self.open is None or self.begun:
             return  # the refund ends first
         owed = usd(0) if self.paid_out is not None else self.donation.owed
-        gift, ours = disputes.shares(self.open, owed)
-        self.post(books.dispute_lost(ROW, "test", CAUSE, gift, ours))
+        gift, ours = disputes.split_loss(self.open, owed)
+        self.post(books.dispute_lost_transfers(ROW, "test", CAUSE, gift, ours))
         if self.paid_out is not None:
             self.unrecovered.append(self.open)
         self.change(withdrawn=0 if self.paid_out is not None else self.open.minor, refunded=self.open.minor)
@@ -133,9 +140,9 @@ class Gift:
     def recover(self) -> None:
         while self.paid_out is None and self.unrecovered:
             lost = self.unrecovered.pop()
-            back, _ = disputes.shares(lost, self.donation.owed)
+            back, _ = disputes.split_loss(lost, self.donation.owed)
             if back:
-                self.post(books.dispute_recovered(ROW, "test", CAUSE, back))
+                self.post(books.dispute_recovered_transfers(ROW, "test", CAUSE, back))
             self.change(withdrawn=lost.minor)
 
     def move(self, name: str, minor: int) -> None:
@@ -167,9 +174,11 @@ class Gift:
 
 def paid(minor: int, fee: int) -> Gift:
     """A gift that was paid."""
-    made = active(ROW, UUID(int=3), CAUSE, None, usd(minor), NOBODY, {}, AT, donor_shown=True, gift_aid_id=None)
+    made = new_direct_donation(
+        ROW, UUID(int=3), CAUSE, None, usd(minor), NOBODY, {}, AT, donor_shown=True, gift_aid_id=None
+    )
     gift = Gift(replace(made, status="RECEIVED_PAYMENT"), fee)
-    gift.post(books.payment_received(ROW, "test", CAUSE, gift.donation.money))
+    gift.post(books.payment_transfers(ROW, "test", CAUSE, gift.donation.money))
     return gift
 
 

@@ -10,13 +10,13 @@ import pytest
 
 from almoner.giving.accounting.ledger.domain import TransferKind
 from almoner.giving.accounting.suspense import domain
-from almoner.giving.accounting.suspense.domain import Action
-from almoner.giving.checkout.payments.domain import HoldReason
+from almoner.giving.accounting.suspense.domain import RuleAction
+from almoner.giving.checkout.payments.domain import UnallocatedReason
 from almoner.platform.pages.translations import LOCALE_FOLDER
 
 DOCUMENT = Path(__file__).parents[2] / "docs" / "money-rules.md"
 ENGLISH = json.loads((LOCALE_FOLDER / "en.json").read_text("utf-8"))
-WORDS = {"refunds": Action.REFUND, "dismisses": Action.DISMISS}
+WORDS = {"refunds": RuleAction.REFUND, "dismisses": RuleAction.DISMISS}
 NOW = datetime(2026, 3, 2, 9, 30, tzinfo=UTC)
 
 
@@ -25,7 +25,7 @@ class Row:
     """One row of the table."""
 
     reason: str
-    action: Action
+    action: RuleAction
     after: timedelta
     person: tuple[str, ...]
     postings: tuple[str, ...]
@@ -46,22 +46,24 @@ ROWS = rows()
 
 
 def test_m6_every_reason_has_one_row() -> None:
-    assert [row.reason for row in ROWS] == [reason.value for reason in HoldReason]
+    assert [row.reason for row in ROWS] == [reason.value for reason in UnallocatedReason]
 
 
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: row.reason)
 def test_m6_the_code_decides_as_the_document_says(row: Row) -> None:
-    decision = domain.decide(HoldReason(row.reason), NOW)
-    assert decision == domain.Decision(row.action, NOW + row.after)
+    decision = domain.rule_decision_of(UnallocatedReason(row.reason), NOW)
+    assert decision == domain.RuleDecision(row.action, NOW + row.after)
 
 
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: row.reason)
 def test_m6_what_is_refunded_is_in_the_books_and_nothing_else(row: Row) -> None:
     assert all(name in set(TransferKind) for name in row.postings)
-    assert domain.posted(HoldReason(row.reason)) is (row.action is Action.REFUND) is bool(row.postings)
+    assert domain.is_posted(UnallocatedReason(row.reason)) is (row.action is RuleAction.REFUND) is bool(row.postings)
     assert ("refund" in row.person) is bool(row.postings)
 
 
 def test_there_are_words_for_a_donor_about_every_refund_of_a_known_payment() -> None:
-    refunded = {row.reason for row in ROWS if row.action is Action.REFUND} - {HoldReason.UNKNOWN_PAYMENT.value}
+    refunded = {row.reason for row in ROWS if row.action is RuleAction.REFUND} - {
+        UnallocatedReason.UNKNOWN_PAYMENT.value
+    }
     assert {key.rpartition(".")[2] for key in ENGLISH if key.startswith("refund.why.")} == refunded

@@ -13,48 +13,51 @@ from hypothesis import strategies as st
 from almoner.screening.watchlists.domain import CATEGORIES, Category
 from almoner.validation.ongoing.monitoring import domain, looking, triggers
 from almoner.validation.ongoing.monitoring.domain import (
-    FLAGS,
+    DEFAULT_FLAGS,
     SUBSCRIPTION,
     AlreadyCancelled,
     CategoryStatus,
     Compliance,
-    Decided,
+    MatchDecision,
     InvalidState,
-    Match,
+    MonitoringMatch,
     MonitoringStatus,
     MonitoringSubscription,
-    Results,
-    Seen,
-    Source,
+    MonitoringResults,
+    MonitoringEvidence,
+    ScreenedList,
     results_of,
-    subscribed,
+    new_subscription,
 )
 
 NOW = datetime(2026, 5, 1, tzinfo=UTC)
 ID = UUID(int=7)
 
 
-def match(category: Category, decision: Decided) -> Match:
+def match(category: Category, decision: MatchDecision) -> MonitoringMatch:
     """A match of some list."""
-    return Match("list", "1", category, "7", 0.9, decision)
+    return MonitoringMatch("list", "1", category, "7", 0.9, decision)
 
 
-def source(category: Category, name: str = "list") -> Source:
+def source(category: Category, name: str = "list") -> ScreenedList:
     """A list that was looked into."""
-    return Source(name, "1", category)
+    return ScreenedList(name, "1", category)
 
 
 categories = st.sampled_from(CATEGORIES)
-matches = st.lists(st.builds(match, categories, st.sampled_from(get_args(Decided))), max_size=8)
+matches = st.lists(st.builds(match, categories, st.sampled_from(get_args(MatchDecision))), max_size=8)
 sources = st.lists(st.builds(source, categories), max_size=6)
 
 
 @given(matches, sources, st.sampled_from(["yes", "no", None]), st.frozensets(categories))
 def test_results_follow_from_what_was_seen(
-    found: Sequence[Match], lists: Sequence[Source], active: domain.Active | None, flags: frozenset[Category]
+    found: Sequence[MonitoringMatch],
+    lists: Sequence[ScreenedList],
+    active: domain.RegistrationActive | None,
+    flags: frozenset[Category],
 ) -> None:
-    results = results_of(Seen(tuple(found), tuple(lists), active), flags=flags)
-    by: dict[Category, set[Decided]] = {
+    results = results_of(MonitoringEvidence(tuple(found), tuple(lists), active), flags=flags)
+    by: dict[Category, set[MatchDecision]] = {
         category: {one.decision for one in found if one.category == category} for category in CATEGORIES
     }
     for category in CATEGORIES:
@@ -73,16 +76,19 @@ def test_results_follow_from_what_was_seen(
 
 
 def test_the_flags_that_count_are_those_of_settled_4() -> None:
-    assert frozenset(("sanction", "warning", "hateSpeech")) == FLAGS
+    assert frozenset(("sanction", "warning", "hateSpeech")) == DEFAULT_FLAGS
     for category in CATEGORIES:
-        results = results_of(Seen((match(category, "confirmed"),)))
-        assert results.compliance == ("fail" if category in FLAGS else "pass")
-        open_ = results_of(Seen((match(category, "open"),), (source(category),)))
-        assert (open_.compliance, open_.categories.get(category)) == (None if category in FLAGS else "pass", None)
+        results = results_of(MonitoringEvidence((match(category, "confirmed"),)))
+        assert results.compliance == ("fail" if category in DEFAULT_FLAGS else "pass")
+        open_ = results_of(MonitoringEvidence((match(category, "open"),), (source(category),)))
+        assert (open_.compliance, open_.categories.get(category)) == (
+            None if category in DEFAULT_FLAGS else "pass",
+            None,
+        )
 
 
 known = st.builds(
-    Results,
+    MonitoringResults,
     st.sampled_from(["pass", "fail", None]),
     st.dictionaries(categories, st.sampled_from(["clear", "flag"])),
     st.sampled_from(["yes", "no", None]),
@@ -90,15 +96,15 @@ known = st.builds(
 
 
 @given(known)
-def test_results_are_kept_as_they_are(results: Results) -> None:
-    assert domain.results_from(results.as_json()) == results
+def test_results_are_kept_as_they_are(results: MonitoringResults) -> None:
+    assert domain.parse_results(results.as_json()) == results
 
 
 @given(known, matches, sources)
 def test_what_is_chosen_stands_in_place_of_what_was_seen(
-    chosen: Results, found: Sequence[Match], lists: Sequence[Source]
+    chosen: MonitoringResults, found: Sequence[MonitoringMatch], lists: Sequence[ScreenedList]
 ) -> None:
-    seen = Seen(tuple(found), tuple(lists), "yes")
+    seen = MonitoringEvidence(tuple(found), tuple(lists), "yes")
     results, without = results_of(seen, chosen), results_of(seen)
     for category in CATEGORIES:
         wanted = chosen.categories.get(category, without.categories.get(category))
@@ -120,16 +126,16 @@ def test_4_11_a_suffix_is_read_in_any_order(
 ) -> None:
     parts = [f"-{parameter}:{status}" for parameter, status in single]
     parts.insert(data.draw(st.integers(0, len(parts))), f"-complianceStatus:{overall}")
-    named, chosen = triggers.split(id_ + "".join(parts))
+    named, chosen = triggers.split_test_suffix(id_ + "".join(parts))
     assert named == id_
     every: CategoryStatus = "clear" if overall == "pass" else "flag"
     last: dict[str, CategoryStatus] = {**dict.fromkeys(CATEGORIES, every), **dict(single)}
-    assert chosen == Results(overall, {category: last[category] for category in CATEGORIES})
+    assert chosen == MonitoringResults(overall, {category: last[category] for category in CATEGORIES})
 
 
 @given(ids, st.text(max_size=40))
 def test_4_11_what_is_no_suffix_is_left_as_it_is(id_: str, tail: str) -> None:
-    named, chosen = triggers.split(id_ + tail)
+    named, chosen = triggers.split_test_suffix(id_ + tail)
     if chosen is None:
         assert named == id_ + tail
     else:
@@ -143,13 +149,13 @@ def test_4_11_one_wrong_sign_makes_it_no_suffix(
     suffix = f"-complianceStatus:{overall}" + "".join(f"-{parameter}:{status}" for parameter, status in single)
     place = data.draw(st.integers(1, len(suffix)))
     broken = id_ + suffix[:place] + data.draw(st.sampled_from(" \n:X")) + suffix[place:]
-    assert triggers.split(broken) == (broken, None)
+    assert triggers.split_test_suffix(broken) == (broken, None)
 
 
 def at(status: MonitoringStatus) -> MonitoringSubscription:
     """One in this state."""
     by_request = status in ("pending_validation_request", "validation_request_failed")
-    new = subscribed(
+    new = new_subscription(
         ID,
         ID,
         NOW,
@@ -160,7 +166,7 @@ def at(status: MonitoringStatus) -> MonitoringSubscription:
     if status == "validation_request_failed":
         return new.failed()
     if status in ("live", "cancelled"):
-        new = new.looked(Seen(), "name", NOW)
+        new = new.with_evidence(MonitoringEvidence(), "name", NOW)
     return new.cancelled(NOW) if status == "cancelled" else new
 
 
@@ -169,14 +175,14 @@ def test_settled_5_no_move_beside_the_table() -> None:
     assert set(states) == SUBSCRIPTION.states()
     for source_, target in product(states, states):
         if SUBSCRIPTION.allows(source_, target):
-            at(source_).ensure(target)
+            at(source_).ensure_may_become(target)
             continue
         with pytest.raises(AlreadyCancelled if source_ == "cancelled" else InvalidState):
-            at(source_).ensure(target)
+            at(source_).ensure_may_become(target)
 
 
 def test_settled_5_the_moves_are_those_of_the_specification() -> None:
-    assert set(SUBSCRIPTION.arrows()) == {
+    assert set(SUBSCRIPTION.transitions()) == {
         ("pending", "live"),
         ("pending_validation_request", "pending"),
         ("pending_validation_request", "validation_request_failed"),
@@ -187,9 +193,9 @@ def test_settled_5_the_moves_are_those_of_the_specification() -> None:
 
 def test_a_live_one_shows_the_versions_up_to_which_all_are_compared() -> None:
     own = (source("sanction", "a"), source("warning", "b"))
-    live = at("pending").looked(Seen((), own, "yes"), "name", NOW)
-    newer = Source("a", "2", "sanction")
+    live = at("pending").with_evidence(MonitoringEvidence((), own, "yes"), "name", NOW)
+    newer = ScreenedList("a", "2", "sanction")
     later, earlier = NOW + timedelta(seconds=1), NOW - timedelta(seconds=1)
-    assert looking.compared(live, [(newer, later)]).sources == (newer, own[1])
-    assert looking.compared(live, [(newer, earlier)]).sources == own
-    assert looking.compared(live.cancelled(NOW), [(newer, later)]).sources == own
+    assert looking.with_newer_lists(live, [(newer, later)]).sources == (newer, own[1])
+    assert looking.with_newer_lists(live, [(newer, earlier)]).sources == own
+    assert looking.with_newer_lists(live.cancelled(NOW), [(newer, later)]).sources == own

@@ -3,7 +3,7 @@
 import pytest
 
 from almoner.kit.errors import NotAcceptable
-from almoner.platform.http.negotiation import chosen
+from almoner.platform.http.negotiation import negotiate_media_type
 
 OFFERED = ("application/json", "application/pdf")
 
@@ -25,10 +25,10 @@ OFFERED = ("application/json", "application/pdf")
     ],
 )
 def test_the_form_that_is_liked_best(accept: str | None, expected: str) -> None:
-    assert chosen(accept, OFFERED) == expected
+    assert negotiate_media_type(accept, OFFERED) == expected
 
 
 @pytest.mark.parametrize("accept", ["text/html", "application/pdf;q=0", "*/*;q=0", "nonsense"])
 def test_a_form_that_is_not_made_is_refused(accept: str) -> None:
     with pytest.raises(NotAcceptable):
-        chosen(accept, OFFERED)
+        negotiate_media_type(accept, OFFERED)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from almoner.adapters.registers_nzcs import Nzcs, day_of
+from almoner.adapters.registers_nzcs import NzcsReader, parse_odata_date
 from almoner.nonprofits.registers.domain import ImportRefused
 from tests.support.register_files import File, read
 
@@ -15,7 +15,7 @@ HAND = Path(__file__).parents[1] / "data" / "registers_by_hand"
 
 @pytest.mark.parametrize("name", ["nzcs_plain.json", "nzcs_results.json"])
 def test_both_envelopes_give_the_same(name: str) -> None:
-    reading = read(Nzcs(), HAND / name)
+    reading = read(NzcsReader(), HAND / name)
     assert (len(reading.entries), len(reading.bad)) == (2, 1)
     trust, ended = reading.entries
     assert (trust.number, trust.name, trust.display_name) == (
@@ -37,12 +37,12 @@ def test_both_envelopes_give_the_same(name: str) -> None:
 @pytest.mark.parametrize("name", ["nzcs_plain.json", "nzcs_results.json", "nzcs.csv"])
 def test_officers_and_their_addresses_are_never_read(name: str) -> None:
     assert "Jane" in (HAND / name).read_text()
-    assert "jane" not in repr(read(Nzcs(), HAND / name)).lower()
-    assert "555" not in repr(read(Nzcs(), HAND / name))
+    assert "jane" not in repr(read(NzcsReader(), HAND / name)).lower()
+    assert "555" not in repr(read(NzcsReader(), HAND / name))
 
 
 def test_the_same_as_csv() -> None:
-    reading = read(Nzcs(), HAND / "nzcs.csv")
+    reading = read(NzcsReader(), HAND / "nzcs.csv")
     assert (len(reading.entries), len(reading.bad)) == (2, 0)
     trust, ended = reading.entries
     assert trust.registration_date == datetime(2013, 6, 17, tzinfo=UTC)
@@ -62,7 +62,7 @@ def test_the_same_as_csv() -> None:
     ],
 )
 def test_days(written: str, day: str | None) -> None:
-    found = day_of(written)
+    found = parse_odata_date(written)
     assert (f"{found:%Y-%m-%d}" if found else None) == day
 
 
@@ -82,25 +82,25 @@ def test_days(written: str, day: str | None) -> None:
 )
 def test_what_is_not_this_register_is_refused(content: bytes) -> None:
     with pytest.raises(ImportRefused):
-        read(Nzcs(), File(content, "Organisations.json"))
+        read(NzcsReader(), File(content, "Organisations.json"))
 
 
 def test_a_text_without_an_end_and_endless_nesting_are_refused() -> None:
     with pytest.raises(ImportRefused, match="many megabytes"):
-        read(Nzcs(), b'{"d":[{"Name":"' + b"x" * (20 << 20) + b'"}]}')
+        read(NzcsReader(), b'{"d":[{"Name":"' + b"x" * (20 << 20) + b'"}]}')
     with pytest.raises(ImportRefused, match="nested"):
-        read(Nzcs(), b'{"d":[{"a":' + b"[" * 1000 + b"]" * 1000 + b"}]}")
+        read(NzcsReader(), b'{"d":[{"a":' + b"[" * 1000 + b"]" * 1000 + b"}]}")
 
 
 def test_a_renamed_member_is_refused() -> None:
     text = (HAND / "nzcs_plain.json").read_text().replace("CharityRegistrationNumber", "CharityNumber")
     with pytest.raises(ImportRefused, match="CharityRegistrationNumber"):
-        read(Nzcs(), text)
+        read(NzcsReader(), text)
 
 
 def test_text_that_cannot_be_stored_is_no_reason_to_stop() -> None:
     row = {"Name": "A\ud800\x00B", "CharityRegistrationNumber": "CC12345", "RegistrationStatus": "Registered"}
-    reading = read(Nzcs(), json.dumps({"d": [row, {**row, "Name": 7}]}))
+    reading = read(NzcsReader(), json.dumps({"d": [row, {**row, "Name": 7}]}))
     for entry in reading.entries:
         entry.name.encode("utf-8")
         assert "\x00" not in entry.name
@@ -109,5 +109,5 @@ def test_text_that_cannot_be_stored_is_no_reason_to_stop() -> None:
 
 def test_statuses_that_nobody_knows_are_bad_rows() -> None:
     row = {"Name": "A", "CharityRegistrationNumber": "CC12345", "RegistrationStatus": "Paused"}
-    (bad,) = read(Nzcs(), json.dumps({"d": [row]})).bad
+    (bad,) = read(NzcsReader(), json.dumps({"d": [row]})).bad
     assert "status" in bad.reason

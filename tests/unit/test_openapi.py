@@ -13,13 +13,13 @@ from almoner.kit.patch import UNSET
 from almoner.platform.events.event_types import EventType
 from almoner.platform.http import conventions
 from almoner.platform.http.caller import NO_KEY, PUBLISHABLE, SECRET
-from almoner.platform.http.calls import Call
+from almoner.platform.http.calls import ApiCall
 from almoner.platform.http.endpoints import Retirement, Routes
 from almoner.platform.http.ids import IdText, PathId
-from almoner.platform.http.openapi import describe
-from almoner.platform.http.paging import Listing
-from almoner.platform.http.uploads import Upload, Uploaded
-from almoner.platform.http.wire import DayOrMoment, In, Maybe, Out, PageQuery, Patch, Text255
+from almoner.platform.http.openapi import build_description
+from almoner.platform.http.paging import ListResponse
+from almoner.platform.http.uploads import UploadDeclaration, UploadedFile
+from almoner.platform.http.wire import DayOrMoment, RequestBody, Maybe, ResponseRecord, PageQuery, PatchBody, Text255
 
 IDS = Ids(sandbox=True)
 RETIRED = Retirement("@1767225600", "Fri, 01 Jan 2027 00:00:00 GMT", "https://example.org/changes")
@@ -34,7 +34,7 @@ class OutOfPaint(OutOfStock):
     message = "There is no paint left"
 
 
-class UserIn(In):
+class UserIn(RequestBody):
     name: Text255
     organisation_id: Annotated[str, IdText("organisation")]
     note: str | None = None
@@ -42,11 +42,11 @@ class UserIn(In):
     registry: Annotated[str, IdText("registry")] | None = None
 
 
-class UserPatch(Patch):
+class UserPatch(PatchBody):
     name: Maybe[Text255] = UNSET
 
 
-class UserOut(Out, object_name="user"):
+class UserOut(ResponseRecord, object_name="user"):
     """A user; ``name`` is shown."""
 
     id: str
@@ -69,7 +69,7 @@ routes = Routes("Users")
 
 
 @routes.get("/v1/users", key=PUBLISHABLE, scope="users:read")
-async def list_users(call: Call, query: UsersQuery) -> Listing[UserOut]:
+async def list_users(call: ApiCall, query: UsersQuery) -> ListResponse[UserOut]:
     """List users: all of them.
 
     In the order in which
@@ -79,13 +79,13 @@ async def list_users(call: Call, query: UsersQuery) -> Listing[UserOut]:
 
 
 @routes.post("/v1/users", key=SECRET, scope="users:write", errors=(OutOfStock, OutOfPaint))
-async def create_user(call: Call, body: UserIn) -> UserOut:
+async def create_user(call: ApiCall, body: UserIn) -> UserOut:
     """Create a user."""
     raise NotImplementedError
 
 
 @routes.patch("/v1/users/{userId}", key=SECRET, scope="users:write", retirement=RETIRED)
-async def update_user(call: Call, user_id: Annotated[UUID, PathId("user")], body: UserPatch) -> UserOut:
+async def update_user(call: ApiCall, user_id: Annotated[UUID, PathId("user")], body: UserPatch) -> UserOut:
     """Change a user."""
     raise NotImplementedError
 
@@ -95,21 +95,21 @@ async def update_user(call: Call, user_id: Annotated[UUID, PathId("user")], body
     key=SECRET,
     scope="users:write",
     empty=200,
-    upload=Upload("file", 1000, ("image/png",)),
+    upload=UploadDeclaration("file", 1000, ("image/png",)),
 )
-async def draw_user(call: Call, user_id: Annotated[UUID, PathId("user")], upload: Uploaded) -> None:
+async def draw_user(call: ApiCall, user_id: Annotated[UUID, PathId("user")], upload: UploadedFile) -> None:
     """Draw a user."""
     raise NotImplementedError
 
 
 @routes.get("/v1/users/{name}/public", key=NO_KEY, headers={"Day": "The day."}, request_headers={"Hint": "A hint."})
-async def show_user(call: Call, name: str) -> UserOut:
+async def show_user(call: ApiCall, name: str) -> UserOut:
     """Show a user."""
     raise NotImplementedError
 
 
 EVENTS = [EventType("user.made", "user", "a user is made"), EventType("cat.made", "cat", "a cat is made")]
-DESCRIBED = describe(routes.endpoints, IDS, "https://api.example.org", "1.2.3", EVENTS)
+DESCRIBED = build_description(routes.endpoints, IDS, "https://api.example.org", "1.2.3", EVENTS)
 SCHEMAS = DESCRIBED["components"]["schemas"]
 
 
@@ -308,4 +308,4 @@ def test_a_webhook_carries_the_record_of_its_event() -> None:
 
 
 def test_the_description_is_the_same_every_time() -> None:
-    assert describe(routes.endpoints, IDS, "https://api.example.org", "1.2.3", EVENTS) == DESCRIBED
+    assert build_description(routes.endpoints, IDS, "https://api.example.org", "1.2.3", EVENTS) == DESCRIBED

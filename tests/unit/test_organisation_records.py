@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from almoner.nonprofits.organisations.domain import Change, Organisation, Source, as_of
+from almoner.nonprofits.organisations.domain import OrganisationChange, Organisation, OrganisationSource, record_as_of
 
 FIRST = datetime(2026, 1, 1, tzinfo=UTC)
 FIELDS = ("name", "city", "active", "types", "succeeded_by")
@@ -29,8 +29,8 @@ def record(**members: Any) -> Organisation:
     return Organisation(**{**usual, **members})
 
 
-def change(field: str, before: object, after: object, *, days: int = 1, **more: Any) -> Change:
-    return Change(more.pop("id", 1), FIRST + timedelta(days), field, before, after, "IRS", **more)
+def change(field: str, before: object, after: object, *, days: int = 1, **more: Any) -> OrganisationChange:
+    return OrganisationChange(more.pop("id", 1), FIRST + timedelta(days), field, before, after, "IRS", **more)
 
 
 @pytest.mark.parametrize(
@@ -50,7 +50,7 @@ def change(field: str, before: object, after: object, *, days: int = 1, **more: 
         (change("name", "B", "A", taken_back=True), "taken_back"),
     ],
 )
-def test_what_happened_is_told_apart(told: Change, kind: str) -> None:
+def test_what_happened_is_told_apart(told: OrganisationChange, kind: str) -> None:
     assert told.kind == kind
 
 
@@ -61,12 +61,12 @@ def test_why_a_record_is_inactive() -> None:
 
 
 def test_data_are_stale_beyond_the_greatest_age() -> None:
-    source = Source("IRS", "530196605", "irs-bmf", unverified=False, data_as_of=FIRST)
+    source = OrganisationSource("IRS", "530196605", "irs-bmf", unverified=False, data_as_of=FIRST)
     now = FIRST + timedelta(days=40)
-    assert source.stale(now, timedelta(days=39))
-    assert not source.stale(now, timedelta(days=40))
-    assert not source.stale(now, None)
-    assert not Source("IRS", "1", None, unverified=False, data_as_of=None).stale(now, timedelta(days=1))
+    assert source.is_stale(now, timedelta(days=39))
+    assert not source.is_stale(now, timedelta(days=40))
+    assert not source.is_stale(now, None)
+    assert not OrganisationSource("IRS", "1", None, unverified=False, data_as_of=None).is_stale(now, timedelta(days=1))
 
 
 _VALUES: dict[str, st.SearchStrategy[Any]] = {
@@ -86,26 +86,28 @@ def test_the_record_as_it_stood_is_what_a_replay_of_the_loads_gives(
 ) -> None:
     """Each load comes some days after the one before; some are taken back at once."""
     kept = [(FIRST, made[0][0])]
-    changes: list[Change] = []
+    changes: list[OrganisationChange] = []
     day = FIRST
     for state, days, undone in made[1:]:
         day += timedelta(days)
         told = [(field, kept[-1][1][field], state[field]) for field in FIELDS if kept[-1][1][field] != state[field]]
         for field, before, after in told:
-            changes.append(Change(len(changes), day, field, before, after, "IRS", None, undone))
+            changes.append(OrganisationChange(len(changes), day, field, before, after, "IRS", None, undone))
         if undone:
             for field, before, after in told:
-                changes.append(Change(len(changes), day, field, after, before, "IRS", None, taken_back=True))
+                changes.append(
+                    OrganisationChange(len(changes), day, field, after, before, "IRS", None, rolled_back=True)
+                )
         else:
             kept.append((day, state))
     now = record(**_members(kept[-1][1]), data_as_of=day)
     for offset in range((day - FIRST).days + 3):
         asked = FIRST + timedelta(offset)
         expected = next(state for loaded, state in reversed(kept) if loaded <= asked)
-        stood = as_of(now, changes[::-1], asked)
+        stood = record_as_of(now, changes[::-1], asked)
         assert stood is not None
         assert {field: getattr(stood, field) for field in FIELDS} == _members(expected)
-    assert as_of(now, changes[::-1], FIRST - timedelta(days=1)) is None
+    assert record_as_of(now, changes[::-1], FIRST - timedelta(days=1)) is None
 
 
 def _members(state: dict[str, Any]) -> dict[str, Any]:
@@ -114,5 +116,5 @@ def _members(state: dict[str, Any]) -> dict[str, Any]:
 
 
 def test_a_field_that_is_no_member_changes_nothing() -> None:
-    stood = as_of(record(), [change("part", "WY", "NE")], FIRST)
+    stood = record_as_of(record(), [change("part", "WY", "NE")], FIRST)
     assert stood == record(data_as_of=None)

@@ -9,10 +9,10 @@ from hypothesis.strategies import booleans, integers, lists, sampled_from, text,
 
 from almoner.nonprofits.countries.domain import COUNTRIES, currency_of
 from almoner.nonprofits.organisations import spelling
-from almoner.nonprofits.organisations.domain import can_receive, receivable_currencies, searchable
-from almoner.nonprofits.organisations.ranking import Candidate, Ranking
-from almoner.nonprofits.organisations.spelling import Heard
-from almoner.nonprofits.organisations.words import Query
+from almoner.nonprofits.organisations.domain import can_receive_donations, receivable_currencies, search_text
+from almoner.nonprofits.organisations.ranking import SearchCandidate, ResultRanker
+from almoner.nonprofits.organisations.spelling import WordSuggestions
+from almoner.nonprofits.organisations.words import SearchQuery
 
 
 @pytest.mark.parametrize(
@@ -27,129 +27,143 @@ from almoner.nonprofits.organisations.words import Query
     ],
 )
 def test_words_are_plain(written: str, words: str) -> None:
-    assert searchable(written) == words
+    assert search_text(written) == words
 
 
 def test_other_scripts_are_transliterated() -> None:
-    assert searchable("Красный Крест").isascii()
-    assert searchable("منظمة الإغاثة")
+    assert search_text("Красный Крест").isascii()
+    assert search_text("منظمة الإغاثة")
 
 
 def test_initials_are_one_word_however_they_are_written() -> None:
-    assert {searchable(written) for written in ("A.C.L.U.", "a c l u", "ACLU")} == {"aclu"}
-    assert searchable("Plan B of a club") == "plan b of a club"
+    assert {search_text(written) for written in ("A.C.L.U.", "a c l u", "ACLU")} == {"aclu"}
+    assert search_text("Plan B of a club") == "plan b of a club"
 
 
 def test_a_digit_and_a_letter_are_one_word_however_they_are_written() -> None:
-    assert {searchable(written) for written in ("4-H", "4 h", "4H")} == {"4h"}
-    assert searchable("Friends of 4-H at Post 4 V.F.W.") == "friends of 4h at post 4 vfw"
+    assert {search_text(written) for written in ("4-H", "4 h", "4H")} == {"4h"}
+    assert search_text("Friends of 4-H at Post 4 V.F.W.") == "friends of 4h at post 4 vfw"
 
 
 def test_each_chinese_sign_is_a_word() -> None:
-    assert searchable("中国红十字会") == "zhong guo hong shi zi hui"
+    assert search_text("中国红十字会") == "zhong guo hong shi zi hui"
 
 
 @settings(deadline=None)
 @given(text(max_size=60))
 def test_words_of_words_are_the_same_words(anything: str) -> None:
-    assert searchable(searchable(anything)) == searchable(anything)
-    assert re.fullmatch("[a-z0-9 ]*", searchable(anything))
+    assert search_text(search_text(anything)) == search_text(anything)
+    assert re.fullmatch("[a-z0-9 ]*", search_text(anything))
 
 
 @settings(deadline=None)
 @given(text(max_size=60), booleans())
 def test_nothing_typed_can_leave_the_quotes_of_a_tsquery(anything: str, doubtful: bool) -> None:
-    query = Query.of(anything)
-    made = spelling.groups(query, Heard(dict.fromkeys(query.words, 1)), doubtful=doubtful)
-    for asked in (asked for ways in spelling.every(made) for way in ways for asked in way):
+    query = SearchQuery.parse(anything)
+    made = spelling.build_terms(query, WordSuggestions(dict.fromkeys(query.words, 1)), doubtful=doubtful)
+    for asked in (asked for ways in spelling.match_all(made) for way in ways for asked in way):
         outside = re.sub("'[@#~]?[a-z0-9]+'", "", asked)
         assert set(outside) <= set("()|&!:* ")
 
 
 def test_weak_words_rank_and_do_not_exclude() -> None:
-    assert Query.of("The Friends of the Library Inc").needed == ("friends", "library")
-    assert Query.of("the of").needed == ("the", "of")
+    assert SearchQuery.parse("The Friends of the Library Inc").needed == ("friends", "library")
+    assert SearchQuery.parse("the of").needed == ("the", "of")
 
 
 def test_one_letter_more_ranks_and_does_not_exclude_until_the_word_is_finished() -> None:
-    assert Query.of("red c").needed == ("red",)
-    assert Query.of("red c ").needed == ("red", "c")
-    assert (Query.of("red cr").begun, Query.of("red cr ").begun, Query.of("r").begun) == ("cr", None, None)
+    assert SearchQuery.parse("red c").needed == ("red",)
+    assert SearchQuery.parse("red c ").needed == ("red", "c")
+    assert (SearchQuery.parse("red cr").prefix, SearchQuery.parse("red cr ").prefix, SearchQuery.parse("r").prefix) == (
+        "cr",
+        None,
+        None,
+    )
 
 
-def named(typed: str, heard: Heard) -> str:
-    (way,), _ = spelling.every(spelling.groups(Query.of(typed), heard))
+def named(typed: str, heard: WordSuggestions) -> str:
+    (way,), _ = spelling.match_all(spelling.build_terms(SearchQuery.parse(typed), heard))
     return " & ".join(way)
 
 
 def test_the_last_word_may_be_unfinished_and_short_forms_are_alike() -> None:
-    heard = Heard({"red": 9, "st": 5, "saint": 7, "lukes": 2}, [("cross", 4), ("crow", 1)])
+    heard = WordSuggestions({"red": 9, "st": 5, "saint": 7, "lukes": 2}, [("cross", 4), ("crow", 1)])
     assert named("red cro", heard) == "('cro':*) & ('red')"  # the rarest leads
     assert named("st lukes ", heard) == "('lukes') & ('st' | 'saint')"
 
 
 def test_a_beginning_of_too_many_words_ranks_and_does_not_exclude() -> None:
-    heard = Heard({"red": 9}, [("church", spelling.MOST_BEGUN), ("chapter", 5)])
-    made = spelling.groups(Query.of("red ch"), heard)
-    assert [group.word for group in spelling.asked_for(made)] == ["red"]
-    (alone,) = spelling.asked_for(spelling.groups(Query.of("ch"), heard))
-    assert alone.named() == "('ch':*)"
+    heard = WordSuggestions({"red": 9}, [("church", spelling.MAX_PREFIX_OCCURRENCES), ("chapter", 5)])
+    made = spelling.build_terms(SearchQuery.parse("red ch"), heard)
+    assert [group.word for group in spelling.required_terms(made)] == ["red"]
+    (alone,) = spelling.required_terms(spelling.build_terms(SearchQuery.parse("ch"), heard))
+    assert alone.name_query() == "('ch':*)"
 
 
 def test_what_may_be_a_slip_of_a_weak_word_ranks_and_does_not_exclude() -> None:
-    made = spelling.groups(Query.of("red cross icn "), Heard({"red": 9, "cross": 9}, similar={"icn": [("inc", 900)]}))
-    assert [group.word for group in spelling.asked_for(made)] == ["red", "cross"]
+    made = spelling.build_terms(
+        SearchQuery.parse("red cross icn "), WordSuggestions({"red": 9, "cross": 9}, similar={"icn": [("inc", 900)]})
+    )
+    assert [group.word for group in spelling.required_terms(made)] == ["red", "cross"]
 
 
 def test_what_is_found_elsewhere_has_every_word_somewhere_and_not_all_of_them_in_its_name() -> None:
-    one = spelling.groups(Query.of("red "), Heard({"red": 9}))
-    assert spelling.every(one) == ((("('red')",),), (("((('@red') | ('#red'))) & !(('red'))",),))
-    assert spelling.every(one, "'~red':*")[1] == (("((('@red') | ('#red')) | '~red':*) & !(('red'))",),)
-    assert spelling.every([], "'~red':*") == ((), (("'~red':*",),))
-    assert spelling.every([]) == ((), ())
+    one = spelling.build_terms(SearchQuery.parse("red "), WordSuggestions({"red": 9}))
+    assert spelling.match_all(one) == ((("('red')",),), (("((('@red') | ('#red'))) & !(('red'))",),))
+    assert spelling.match_all(one, "'~red':*")[1] == (("((('@red') | ('#red')) | '~red':*) & !(('red'))",),)
+    assert spelling.match_all([], "'~red':*") == ((), (("'~red':*",),))
+    assert spelling.match_all([]) == ((), ())
     red, cross = (f"(('@{word}') | ('#{word}'))" for word in ("red", "cross"))
     red_anywhere, cross_anywhere = f"(('red') | {red})", f"(('cross') | {cross})"
     lacking = "!(('cross') & ('red'))"
-    two = spelling.groups(Query.of("red cross "), Heard({"red": 9, "cross": 4}))
-    assert spelling.every(two) == ((("('cross')", "('red')"),), ((cross_anywhere, red_anywhere, lacking),))
-    common = spelling.groups(Query.of("red cross "), Heard({"red": 90_000, "cross": 80_000}))
-    assert spelling.every(common)[1] == ((cross, red_anywhere, lacking), (red, cross_anywhere, lacking))
+    two = spelling.build_terms(SearchQuery.parse("red cross "), WordSuggestions({"red": 9, "cross": 4}))
+    assert spelling.match_all(two) == ((("('cross')", "('red')"),), ((cross_anywhere, red_anywhere, lacking),))
+    common = spelling.build_terms(SearchQuery.parse("red cross "), WordSuggestions({"red": 90_000, "cross": 80_000}))
+    assert spelling.match_all(common)[1] == ((cross, red_anywhere, lacking), (red, cross_anywhere, lacking))
 
 
 def test_the_rarest_words_are_asked_for() -> None:
-    heard = Heard({f"word{nth}": 100 - nth for nth in range(9)})
-    asked = spelling.asked_for(spelling.groups(Query.of(" ".join(heard.known) + " "), heard))
-    assert [group.word for group in asked] == [f"word{nth}" for nth in range(9 - spelling.MOST_ASKED, 9)]
+    heard = WordSuggestions({f"word{nth}": 100 - nth for nth in range(9)})
+    asked = spelling.required_terms(spelling.build_terms(SearchQuery.parse(" ".join(heard.known) + " "), heard))
+    assert [group.word for group in asked] == [f"word{nth}" for nth in range(9 - spelling.MAX_REQUIRED_TERMS, 9)]
 
 
 def test_a_word_that_nobody_knows_is_repaired_or_left_out() -> None:
-    heard = Heard({"cross": 9}, similar={"rad": [("red", 5), ("bad", 900)]})
+    heard = WordSuggestions({"cross": 9}, similar={"rad": [("red", 5), ("bad", 900)]})
     assert "('rad' | 'bad' | 'red')" in named("rad xyzzy cross ", heard)
-    assert [group.lost for group in spelling.groups(Query.of("rad xyzzy cross"), heard)] == [False, True, False]
+    assert [group.is_unmatched for group in spelling.build_terms(SearchQuery.parse("rad xyzzy cross"), heard)] == [
+        False,
+        True,
+        False,
+    ]
 
 
 def test_two_words_may_be_one_and_one_may_be_two() -> None:
-    assert "'redcross'" in named("redc ross club ", Heard({"redcross": 3, "club": 3}))
-    assert spelling.two_words("redcross", {"red": 5, "cross": 3}) == [("red cross", 3)]
-    assert "('red' & 'cross')" in named("redcross ", Heard(similar={"redcross": [("red cross", 3)]}))
+    assert "'redcross'" in named("redc ross club ", WordSuggestions({"redcross": 3, "club": 3}))
+    assert spelling.known_compound_splits("redcross", {"red": 5, "cross": 3}) == [("red cross", 3)]
+    assert "('red' & 'cross')" in named("redcross ", WordSuggestions(similar={"redcross": [("red cross", 3)]}))
 
 
 def test_one_of_three_words_may_be_spared_while_they_are_not_too_common() -> None:
-    made = spelling.groups(Query.of("red cross club "), Heard({"red": 1, "cross": 2, "club": 3}))
+    made = spelling.build_terms(
+        SearchQuery.parse("red cross club "), WordSuggestions({"red": 1, "cross": 2, "club": 3})
+    )
     red, cross, club = "(('red') | ('@red'))", "(('cross') | ('@cross'))", "(('club') | ('@club'))"
-    assert spelling.most(made, 1) == ((red, cross), (red, club), (cross, club))
-    assert spelling.most(made[:2], 1) is None
-    common = spelling.groups(Query.of("red cross club "), Heard(dict.fromkeys(("red", "cross", "club"), 75_000)))
-    assert spelling.bearable(common)
-    assert spelling.most(common, 1) is None
+    assert spelling.match_most(made, 1) == ((red, cross), (red, club), (cross, club))
+    assert spelling.match_most(made[:2], 1) is None
+    common = spelling.build_terms(
+        SearchQuery.parse("red cross club "), WordSuggestions(dict.fromkeys(("red", "cross", "club"), 75_000))
+    )
+    assert spelling.is_affordable(common)
+    assert spelling.match_most(common, 1) is None
 
 
 def test_one_word_is_enough_of_the_rarest_that_are_not_common() -> None:
     counts = {"red": 30_000, "cross": 9_000, "club": 8_000, "wyoming": 7_000, "of": 6_000, "laramie": 2_000}
-    made = spelling.groups(Query.of("red cross club wyoming laramie "), Heard(counts))
-    assert spelling.any_of(made) == (("('laramie') | ('wyoming') | ('club')",),)
-    assert spelling.any_of(made[:3]) == (("('club') | ('cross')",),)
-    assert spelling.any_of(made[:1]) is None
+    made = spelling.build_terms(SearchQuery.parse("red cross club wyoming laramie "), WordSuggestions(counts))
+    assert spelling.match_any(made) == (("('laramie') | ('wyoming') | ('club')",),)
+    assert spelling.match_any(made[:3]) == (("('club') | ('cross')",),)
+    assert spelling.match_any(made[:1]) is None
 
 
 @pytest.mark.parametrize(
@@ -158,7 +172,7 @@ def test_one_word_is_enough_of_the_rarest_that_are_not_common() -> None:
 )
 def test_a_slip_is_repaired(slip: str, word: str) -> None:
     known = [(word, 5), ("unrelated", 900), (slip + "xxxx", 3)]
-    assert spelling.similar(slip, known) == (word,)
+    assert spelling.rank_corrections(slip, known) == (word,)
 
 
 def left(word: str) -> set[str]:
@@ -171,28 +185,30 @@ def left(word: str) -> set[str]:
     [("afimly", "family"), ("qeuaflity", "equality"), ("udczks", "ducks"), ("wrevtlsing", "wrestling")],
 )
 def test_two_slips_in_one_word_leave_something_of_it(slips: str, word: str) -> None:
-    assert left(word) & set(spelling.left_of_two_slips(slips))
+    assert left(word) & set(spelling.two_edit_variants(slips))
     assert not left(word) & left(slips)
-    assert spelling.similar(slips, [(word, 5)]) == (word,)
+    assert spelling.rank_corrections(slips, [(word, 5)]) == (word,)
 
 
 def test_of_equally_near_words_the_commoner_comes_first_and_six_are_enough() -> None:
     known = [("hopa", 1), ("hope", 50), ("hops", 7), *((f"hop{letter}", 0) for letter in "bcdfgjkl")]
-    assert spelling.similar("hopx", known)[:3] == ("hope", "hops", "hopa")
-    assert len(spelling.similar("hopx", known)) == spelling.SIMILAR_WORDS
+    assert spelling.rank_corrections("hopx", known)[:3] == ("hope", "hops", "hopa")
+    assert len(spelling.rank_corrections("hopx", known)) == spelling.MAX_CORRECTIONS
 
 
 @pytest.mark.parametrize("word", ["32", "4h", "st", "5a"])
 def test_numbers_and_short_words_are_taken_as_they_stand(word: str) -> None:
-    assert not spelling.repairable(word)
+    assert not spelling.is_correctable(word)
 
 
-def candidate(nth: int, name: str, *, tier: int = 3, other: str = "", place: str = "", rank: int = 109) -> Candidate:
-    return Candidate(UUID(int=nth), tier, name, other, place, rank)
+def candidate(
+    nth: int, name: str, *, tier: int = 3, other: str = "", place: str = "", rank: int = 109
+) -> SearchCandidate:
+    return SearchCandidate(UUID(int=nth), tier, name, other, place, rank)
 
 
-def order(query: str, *candidates: Candidate) -> list[int]:
-    return [placed.id.int for placed in Ranking(Query.of(query)).ranked(candidates)]
+def order(query: str, *candidates: SearchCandidate) -> list[int]:
+    return [placed.id.int for placed in ResultRanker(SearchQuery.parse(query)).rank_all(candidates)]
 
 
 def test_the_whole_name_is_before_a_longer_one_and_words_as_typed_before_alike_ones() -> None:
@@ -220,7 +236,7 @@ def test_initials_are_before_slips_of_the_pen() -> None:
     names = ("b nai b rith", "national congress of american indians fund", "national congress of american indians")
     several = [candidate(nth, name) for nth, name in enumerate(names, 1)]
     assert order("ncai", *several) == [3, 2, 1]
-    first, second, _ = Ranking(Query.of("ncai")).ranked(several)
+    first, second, _ = ResultRanker(SearchQuery.parse("ncai")).rank_all(several)
     assert (first.found_by, first.as_typed) == (second.found_by, second.as_typed) == ("initials", True)
     assert order("aclu", candidate(1, "american civil liberties union"), candidate(2, "aclu of wyoming", tier=2)) == [
         2,
@@ -263,7 +279,7 @@ def test_a_place_that_is_typed_counts_for_the_body_that_is_there() -> None:
     here = candidate(2, "first baptist church", place="dallas tx 75201", tier=4)
     there = candidate(1, "first baptist church", place="waco tx 76701", tier=4)
     assert order("first baptist church dallas", there, here) == [2, 1]
-    (placed,) = Ranking(Query.of("first baptist church dallas")).ranked([here])
+    (placed,) = ResultRanker(SearchQuery.parse("first baptist church dallas")).rank_all([here])
     assert (placed.found_by, placed.likeness, placed.as_typed) == ("place", 100, True)
 
 
@@ -274,10 +290,10 @@ def test_the_order_does_not_depend_on_how_candidates_came(made: list[tuple[str, 
 
 
 def test_donations_go_to_listed_nonprofits() -> None:
-    assert can_receive(("nonprofit", "education"), active=True)
-    assert not can_receive(("nonprofit",), active=False)
-    assert not can_receive(("social_impact",), active=True)
-    assert not can_receive((), active=True)
+    assert can_receive_donations(("nonprofit", "education"), active=True)
+    assert not can_receive_donations(("nonprofit",), active=False)
+    assert not can_receive_donations(("social_impact",), active=True)
+    assert not can_receive_donations((), active=True)
 
 
 def test_an_organisation_receives_its_own_currency_and_three_of_the_world() -> None:

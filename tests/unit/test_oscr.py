@@ -5,16 +5,16 @@ from datetime import UTC, datetime
 
 import pytest
 
-from almoner.adapters.registers_oscr import NEEDED, Oscr
-from almoner.nonprofits.registers.domain import Entry, ImportRefused
+from almoner.adapters.registers_oscr import NEEDED, OscrReader
+from almoner.nonprofits.registers.domain import RegisterEntry, ImportRefused
 from tests.support.register_files import File, read
 from tests.support.uk_registers import MAIL, PERSON, PHONE, oscr, scottish
 
-SOURCE = Oscr()
+SOURCE = OscrReader()
 TRUST = "Trust (founding document is a deed of trust) (other than educational endowment)"
 
 
-def one(**columns: str) -> Entry:
+def one(**columns: str) -> RegisterEntry:
     """The entry of one live charity."""
     return read(SOURCE, oscr([scottish(**columns)])).one
 

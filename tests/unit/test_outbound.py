@@ -10,12 +10,12 @@ import pytest
 from almoner import settings
 from almoner.kit.time import SystemClock
 from almoner.platform.outbound import client as outbound
-from almoner.platform.outbound.addresses import Policy
-from almoner.platform.outbound.client import Limits, Outbound
+from almoner.platform.outbound.addresses import AddressPolicy
+from almoner.platform.outbound.client import CallLimits, OutboundClient
 from tests.support.certificates import Authority
 from tests.support.receivers import Received, Reply, receiver, reply
 
-SANDBOX = Policy(loopback=True)
+SANDBOX = AddressPolicy(loopback=True)
 PRODUCTION = {
     "environment": "production",
     "database_url": "postgresql://almoner_app@db.example.org/almoner",
@@ -29,8 +29,8 @@ PRODUCTION = {
 
 
 @pytest.fixture
-async def client() -> AsyncIterator[Outbound]:
-    made = Outbound(SANDBOX)
+async def client() -> AsyncIterator[OutboundClient]:
+    made = OutboundClient(SANDBOX)
     yield made
     await made.close()
 
@@ -41,12 +41,12 @@ def authority() -> Authority:
 
 
 def test_w12_webhooks_never_go_to_loopback_in_production_wherever_it_listens() -> None:
-    given = settings.read(**PRODUCTION, host="localhost")
+    given = settings.read_settings(**PRODUCTION, host="localhost")
     assert given.loopback_only, "behind a proxy on the same machine"
-    assert not settings.deployment_of(given, SystemClock()).receivers.loopback
+    assert not settings.build_deployment(given, SystemClock()).receivers.loopback
 
 
-async def test_w9_sends_the_bytes_and_reads_the_answer(client: Outbound) -> None:
+async def test_w9_sends_the_bytes_and_reads_the_answer(client: OutboundClient) -> None:
     async with receiver(reply(202, b"thanks", retry_after="7")) as sink:
         answer = await client.post(sink.url, b'{"a": 1}', {"Content-Type": "application/json", "X-A": "b"}, owner="p")
     assert (answer.status, answer.body, answer.headers["retry-after"]) == (202, b"thanks", "7")
@@ -57,7 +57,7 @@ async def test_w9_sends_the_bytes_and_reads_the_answer(client: Outbound) -> None
     assert got.headers["accept-encoding"] == "identity"
 
 
-async def test_w9_reads_by_get_no_more_than_was_asked_for(client: Outbound) -> None:
+async def test_w9_reads_by_get_no_more_than_was_asked_for(client: OutboundClient) -> None:
     async with receiver(reply(200, b"x" * 50_000)) as sink:
         answer = await client.get(sink.url, {"Accept": "application/json"}, owner="p", most=20_000)
     assert (answer.status, len(answer.body)) == (200, 20_000)
@@ -66,14 +66,14 @@ async def test_w9_reads_by_get_no_more_than_was_asked_for(client: Outbound) -> N
 
 
 @pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
-async def test_w11_follows_no_redirect(client: Outbound, status: int) -> None:
+async def test_w11_follows_no_redirect(client: OutboundClient, status: int) -> None:
     async with receiver() as inner, receiver(reply(status, location=inner.url)) as sink:
         answer = await client.post(sink.url, b"x", {}, owner="p")
     assert (answer.status, inner.received) == (status, [])
 
 
 async def test_w11_uses_no_proxy_and_no_netrc_of_the_environment(
-    client: Outbound, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    client: OutboundClient, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     (tmp_path / ".netrc").write_text("machine 127.0.0.1 login someone password secret")
     async with receiver() as proxy, receiver() as sink:
@@ -85,7 +85,7 @@ async def test_w11_uses_no_proxy_and_no_netrc_of_the_environment(
     assert "authorization" not in sink.received[0].headers
 
 
-async def test_w11_keeps_no_cookies(client: Outbound) -> None:
+async def test_w11_keeps_no_cookies(client: OutboundClient) -> None:
     async with receiver(reply(200, set_cookie="a=b; Path=/")) as sink:
         for _ in range(2):
             await client.post(sink.url, b"x", {}, owner="p")
@@ -110,8 +110,8 @@ async def test_w11_refuses_a_name_with_any_denied_address(answers: Sequence[str]
         return answers
 
     async with receiver() as sink:
-        client = Outbound(Policy(ports=frozenset({443, sink.port})), lookup=lookup)
-        with pytest.raises(outbound.Refused):
+        client = OutboundClient(AddressPolicy(ports=frozenset({443, sink.port})), lookup=lookup)
+        with pytest.raises(outbound.TargetRefused):
             await client.post(f"https://partner.example:{sink.port}/hooks", b"x", {}, owner="p")
         await client.close()
     assert sink.connections == 0
@@ -127,9 +127,9 @@ async def test_w11_a_resolver_that_flips_its_answers_reaches_nothing() -> None:
         return [next(flips)]
 
     async with receiver() as sink:
-        client = Outbound(Policy(loopback=True, ports=frozenset({443, sink.port})), lookup=lookup)
+        client = OutboundClient(AddressPolicy(loopback=True, ports=frozenset({443, sink.port})), lookup=lookup)
         for _ in range(25):
-            with pytest.raises(outbound.Refused):
+            with pytest.raises(outbound.TargetRefused):
                 await client.post(f"https://partner.example:{sink.port}/hooks", b"x", {}, owner="p")
         await client.close()
     assert (asked, sink.connections) == (25, 0)
@@ -146,23 +146,23 @@ async def test_w11_localhost_is_never_asked_of_a_resolver() -> None:
         raise AssertionError(host)
 
     async with receiver(host="hooks.localhost") as sink:
-        client = Outbound(SANDBOX, lookup=lookup)
+        client = OutboundClient(SANDBOX, lookup=lookup)
         assert (await client.post(sink.url, b"x", {}, owner="p")).status == 200
         await client.close()
 
 
-async def test_w11_production_refuses_loopback(client: Outbound) -> None:
-    strict = Outbound(Policy())
+async def test_w11_production_refuses_loopback(client: OutboundClient) -> None:
+    strict = OutboundClient(AddressPolicy())
     async with receiver() as sink:
         for url in (sink.url, sink.url.replace("http:", "https:"), f"https://127.0.0.1:{sink.port}/"):
-            with pytest.raises(outbound.Refused):
+            with pytest.raises(outbound.TargetRefused):
                 await strict.post(url, b"x", {}, owner="p")
     await strict.close()
     assert sink.connections == 0
 
 
 async def test_w11_tls_is_verified_for_the_name(authority: Authority, tmp_path: Path) -> None:
-    client = Outbound(SANDBOX, tls=authority.trusting())
+    client = OutboundClient(SANDBOX, tls=authority.trusting())
     async with receiver(tls=authority.serving(tmp_path, "localhost"), host="localhost") as sink:
         assert (await client.post(sink.url, b"x", {}, owner="p")).status == 200
     async with receiver(tls=authority.serving(tmp_path, "other.localhost"), host="localhost") as sink:
@@ -175,7 +175,7 @@ async def test_w11_tls_is_verified_for_the_name(authority: Authority, tmp_path: 
 async def test_w11_refuses_expired_and_unknown_certificates(authority: Authority, tmp_path: Path) -> None:
     expired = authority.serving(tmp_path, "localhost", days_ago=60)
     unknown = Authority().serving(tmp_path, "localhost")
-    client = Outbound(SANDBOX, tls=authority.trusting())
+    client = OutboundClient(SANDBOX, tls=authority.trusting())
     for tls in (expired, unknown):
         async with receiver(tls=tls, host="localhost") as sink:
             with pytest.raises(outbound.TlsFailed):
@@ -183,7 +183,7 @@ async def test_w11_refuses_expired_and_unknown_certificates(authority: Authority
     await client.close()
 
 
-async def test_w11_refuses_a_server_that_speaks_no_tls(client: Outbound) -> None:
+async def test_w11_refuses_a_server_that_speaks_no_tls(client: OutboundClient) -> None:
     async def greet(_reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         writer.write(b"HTTP/1.1 400 Bad Request\r\n\r\n")
         writer.close()
@@ -197,7 +197,7 @@ async def test_w11_refuses_a_server_that_speaks_no_tls(client: Outbound) -> None
 async def test_w12_a_connection_verified_for_one_name_never_serves_another(
     authority: Authority, tmp_path: Path
 ) -> None:
-    client = Outbound(SANDBOX, tls=authority.trusting())
+    client = OutboundClient(SANDBOX, tls=authority.trusting())
     async with receiver(tls=authority.serving(tmp_path, "a.localhost"), host="a.localhost") as sink:
         assert (await client.post(sink.url, b"x", {}, owner="p")).status == 200
         with pytest.raises(outbound.TlsFailed):
@@ -206,7 +206,7 @@ async def test_w12_a_connection_verified_for_one_name_never_serves_another(
     assert len(sink.received) == 1
 
 
-async def test_w12_connections_are_kept_for_one_owner_and_never_shared(client: Outbound) -> None:
+async def test_w12_connections_are_kept_for_one_owner_and_never_shared(client: OutboundClient) -> None:
     async with receiver() as sink:
         for owner in ("one", "two", "one", "two", "one"):
             await client.post(sink.url, owner.encode(), {}, owner=owner)
@@ -215,14 +215,14 @@ async def test_w12_connections_are_kept_for_one_owner_and_never_shared(client: O
     assert used[b"one"].isdisjoint(used[b"two"])
 
 
-async def test_w12_idle_owners_are_forgotten(client: Outbound) -> None:
+async def test_w12_idle_owners_are_forgotten(client: OutboundClient) -> None:
     async with receiver() as sink:
         for number in range(300):
             await client.post(sink.url, b"x", {}, owner=str(number))
     assert len(client._pools) <= 257
 
 
-async def test_a_kept_connection_that_the_receiver_closed_is_replaced_at_once(client: Outbound) -> None:
+async def test_a_kept_connection_that_the_receiver_closed_is_replaced_at_once(client: OutboundClient) -> None:
     async def close(_request: Received, writer: asyncio.StreamWriter) -> None:
         writer.close()
 
@@ -232,17 +232,17 @@ async def test_a_kept_connection_that_the_receiver_closed_is_replaced_at_once(cl
         assert [got.body for got in sink.received] == [b"1", b"2", b"2"]
 
 
-async def test_a_fresh_connection_that_is_dropped_is_a_failure(client: Outbound) -> None:
+async def test_a_fresh_connection_that_is_dropped_is_a_failure(client: OutboundClient) -> None:
     async def reset(_request: Received, writer: asyncio.StreamWriter) -> None:
         writer.transport.abort()
 
     async with receiver(reset) as sink:
-        with pytest.raises(outbound.AnswerBroken):
+        with pytest.raises(outbound.ResponseBroken):
             await client.post(sink.url, b"x", {}, owner="p")
     assert len(sink.received) == 1
 
 
-async def test_nobody_listens(client: Outbound) -> None:
+async def test_nobody_listens(client: OutboundClient) -> None:
     async with receiver() as sink:
         gone = sink.url
     with pytest.raises(outbound.ConnectFailed):
@@ -265,7 +265,7 @@ async def _stop_in_the_headers(_request: Received, writer: asyncio.StreamWriter)
 
 @pytest.mark.parametrize("behaviour", [_stop_in_the_body, _silence, _stop_in_the_headers])
 async def test_w9_a_slow_receiver_costs_the_time_limit_and_no_more(behaviour: Reply) -> None:
-    client = Outbound(SANDBOX, limits=Limits(connect=3, total=0.3))
+    client = OutboundClient(SANDBOX, limits=CallLimits(connect=3, total=0.3))
     async with receiver(behaviour) as sink:
         with pytest.raises(outbound.TimedOut):
             async with asyncio.timeout(2):
@@ -278,7 +278,7 @@ def test_w9_the_limits_are_3_and_15_seconds() -> None:
 
 
 async def test_w9_a_host_that_never_shakes_hands_costs_the_connect_limit() -> None:
-    client = Outbound(SANDBOX, limits=Limits(connect=0.2, total=15))
+    client = OutboundClient(SANDBOX, limits=CallLimits(connect=0.2, total=15))
     held = []
 
     async def swallow(_reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -294,7 +294,7 @@ async def test_w9_a_host_that_never_shakes_hands_costs_the_connect_limit() -> No
     await client.close()
 
 
-async def test_w9_reads_at_most_16_kb_of_an_endless_answer(client: Outbound) -> None:
+async def test_w9_reads_at_most_16_kb_of_an_endless_answer(client: OutboundClient) -> None:
     sent = 0
 
     async def endless(_request: Received, writer: asyncio.StreamWriter) -> None:
@@ -312,7 +312,7 @@ async def test_w9_reads_at_most_16_kb_of_an_endless_answer(client: Outbound) -> 
         assert sink.connections == 2, "a connection with an unread answer was used again"
 
 
-async def test_w9_a_compressed_answer_is_not_unpacked(client: Outbound) -> None:
+async def test_w9_a_compressed_answer_is_not_unpacked(client: OutboundClient) -> None:
     async with receiver(reply(200, b"\x1f\x8b nonsense", content_encoding="gzip")) as sink:
         assert (await client.post(sink.url, b"x", {}, owner="p")).body == b"\x1f\x8b nonsense"
 
@@ -330,18 +330,18 @@ async def test_w9_a_compressed_answer_is_not_unpacked(client: Outbound) -> None:
         b"HTTP/1.1 200 OK\r\nContent-Length: 3\r\nContent-Length: 4\r\n\r\nabc",
     ],
 )
-async def test_w9_answers_that_are_too_large_or_no_http_fail(client: Outbound, head: bytes) -> None:
+async def test_w9_answers_that_are_too_large_or_no_http_fail(client: OutboundClient, head: bytes) -> None:
     async def answer(_request: Received, writer: asyncio.StreamWriter) -> None:
         writer.write(head)
         await writer.drain()
         writer.close()
 
     async with receiver(answer) as sink:
-        with pytest.raises(outbound.AnswerBroken):
+        with pytest.raises(outbound.ResponseBroken):
             await client.post(sink.url, b"x", {}, owner="p")
 
 
-async def test_w9_endless_headers_end_at_16_kb(client: Outbound) -> None:
+async def test_w9_endless_headers_end_at_16_kb(client: OutboundClient) -> None:
     sent = 0
 
     async def endless(_request: Received, writer: asyncio.StreamWriter) -> None:
@@ -355,6 +355,6 @@ async def test_w9_endless_headers_end_at_16_kb(client: Outbound) -> None:
             await asyncio.sleep(0)
 
     async with receiver(endless) as sink:
-        with pytest.raises(outbound.AnswerBroken):
+        with pytest.raises(outbound.ResponseBroken):
             await client.post(sink.url, b"x", {}, owner="p")
     assert sent < 4_000_000

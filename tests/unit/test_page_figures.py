@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from almoner.kit import money
 from almoner.platform.pages import formats
 from almoner.platform.pages import numbers as figures
-from almoner.platform.pages.numbers import Unreadable
+from almoner.platform.pages.numbers import AmountProblem
 
 READ = [
     ("en", "USD", "25", 2500),
@@ -56,45 +56,45 @@ READ = [
 ]
 
 REFUSED = [
-    ("en", "USD", "", Unreadable.EMPTY),
-    ("en", "USD", " $ ", Unreadable.EMPTY),
-    ("en", "USD", "abc", Unreadable.NOT_A_NUMBER),
-    ("en", "USD", "12,50", Unreadable.NOT_A_NUMBER),
-    ("en", "USD", "1,23,456", Unreadable.NOT_A_NUMBER),
-    ("en", "USD", "1.234.567", Unreadable.NOT_A_NUMBER),
-    ("en", "USD", "-5", Unreadable.NOT_A_NUMBER),
-    ("en", "USD", "1e5", Unreadable.NOT_A_NUMBER),
-    ("de", "EUR", "10.", Unreadable.NOT_A_NUMBER),
-    ("en", "USD", "1.-5", Unreadable.NOT_A_NUMBER),
-    ("en", "USD", "10-", Unreadable.NOT_A_NUMBER),
-    ("en", "CAD", "US$10", Unreadable.NOT_A_NUMBER),
-    ("en", "USD", "10\u00b2", Unreadable.NOT_A_NUMBER),
-    ("de-CH", "CHF", "1,234", Unreadable.NOT_A_NUMBER),
-    ("de-CH", "CHF", "1,2,3", Unreadable.NOT_A_NUMBER),
-    ("fr", "EUR", "1.234", Unreadable.NOT_A_NUMBER),
-    ("fr", "KWD", "1.500", Unreadable.NOT_A_NUMBER),
-    ("ar-EG", "EGP", "١.٢٣٤", Unreadable.NOT_A_NUMBER),
-    ("de", "USD", "10 Euro", Unreadable.NOT_A_NUMBER),
-    ("ja", "JPY", "１０．５", Unreadable.TOO_MANY_DECIMALS),
-    ("en", "USD", ".5", Unreadable.NOT_A_NUMBER),
-    ("en", "USD", "12 EUR", Unreadable.NOT_A_NUMBER),
-    ("en", "USD", "1.234", Unreadable.TOO_MANY_DECIMALS),
-    ("de", "EUR", "12.50", Unreadable.NOT_A_NUMBER),
-    ("ar", "USD", "١٢,٥", Unreadable.NOT_A_NUMBER),
-    ("en", "JPY", "5.5", Unreadable.TOO_MANY_DECIMALS),
-    ("en", "USD", "90071992547409.92", Unreadable.TOO_LARGE),
-    ("en", "USD", "9" * 300, Unreadable.TOO_LARGE),
+    ("en", "USD", "", AmountProblem.EMPTY),
+    ("en", "USD", " $ ", AmountProblem.EMPTY),
+    ("en", "USD", "abc", AmountProblem.NOT_A_NUMBER),
+    ("en", "USD", "12,50", AmountProblem.NOT_A_NUMBER),
+    ("en", "USD", "1,23,456", AmountProblem.NOT_A_NUMBER),
+    ("en", "USD", "1.234.567", AmountProblem.NOT_A_NUMBER),
+    ("en", "USD", "-5", AmountProblem.NOT_A_NUMBER),
+    ("en", "USD", "1e5", AmountProblem.NOT_A_NUMBER),
+    ("de", "EUR", "10.", AmountProblem.NOT_A_NUMBER),
+    ("en", "USD", "1.-5", AmountProblem.NOT_A_NUMBER),
+    ("en", "USD", "10-", AmountProblem.NOT_A_NUMBER),
+    ("en", "CAD", "US$10", AmountProblem.NOT_A_NUMBER),
+    ("en", "USD", "10\u00b2", AmountProblem.NOT_A_NUMBER),
+    ("de-CH", "CHF", "1,234", AmountProblem.NOT_A_NUMBER),
+    ("de-CH", "CHF", "1,2,3", AmountProblem.NOT_A_NUMBER),
+    ("fr", "EUR", "1.234", AmountProblem.NOT_A_NUMBER),
+    ("fr", "KWD", "1.500", AmountProblem.NOT_A_NUMBER),
+    ("ar-EG", "EGP", "١.٢٣٤", AmountProblem.NOT_A_NUMBER),
+    ("de", "USD", "10 Euro", AmountProblem.NOT_A_NUMBER),
+    ("ja", "JPY", "１０．５", AmountProblem.TOO_MANY_DECIMALS),
+    ("en", "USD", ".5", AmountProblem.NOT_A_NUMBER),
+    ("en", "USD", "12 EUR", AmountProblem.NOT_A_NUMBER),
+    ("en", "USD", "1.234", AmountProblem.TOO_MANY_DECIMALS),
+    ("de", "EUR", "12.50", AmountProblem.NOT_A_NUMBER),
+    ("ar", "USD", "١٢,٥", AmountProblem.NOT_A_NUMBER),
+    ("en", "JPY", "5.5", AmountProblem.TOO_MANY_DECIMALS),
+    ("en", "USD", "90071992547409.92", AmountProblem.TOO_LARGE),
+    ("en", "USD", "9" * 300, AmountProblem.TOO_LARGE),
 ]
 
 
 @pytest.mark.parametrize(("language", "currency", "typed", "minor"), READ)
 def test_h9_an_amount_is_read_in_the_languages_own_form(language: str, currency: str, typed: str, minor: int) -> None:
-    assert figures.amount(typed, currency, Locale.parse(language, sep="-")) == minor
+    assert figures.parse_amount(typed, currency, Locale.parse(language, sep="-")) == minor
 
 
 @pytest.mark.parametrize(("language", "currency", "typed", "why"), REFUSED)
-def test_h9_what_can_be_read_two_ways_is_refused(language: str, currency: str, typed: str, why: Unreadable) -> None:
-    assert figures.amount(typed, currency, Locale.parse(language, sep="-")) is why
+def test_h9_what_can_be_read_two_ways_is_refused(language: str, currency: str, typed: str, why: AmountProblem) -> None:
+    assert figures.parse_amount(typed, currency, Locale.parse(language, sep="-")) is why
 
 
 @given(
@@ -106,8 +106,8 @@ def test_h9_what_can_be_read_two_ways_is_refused(language: str, currency: str, t
 )
 def test_h9_what_is_shown_can_be_typed_back(minor: int, currency: str, language: str) -> None:
     locale = Locale.parse(language)
-    assert figures.amount(formats.plain(minor, currency, locale), currency, locale) == minor
-    assert figures.amount(formats.money(minor, currency, locale), currency, locale) == minor
+    assert figures.parse_amount(formats.format_plain_amount(minor, currency, locale), currency, locale) == minor
+    assert figures.parse_amount(formats.format_money(minor, currency, locale), currency, locale) == minor
 
 
 @given(
@@ -120,11 +120,11 @@ def test_h9_three_digits_are_a_group_only_where_the_language_groups_so(
     whole: int, rest: int, mark: str, language: str
 ) -> None:
     locale = Locale.parse(language)
-    read = figures.amount(f"{whole}{mark}{rest:03}", "EUR", locale)
+    read = figures.parse_amount(f"{whole}{mark}{rest:03}", "EUR", locale)
     if mark == numbers.get_group_symbol(locale):
         assert read == (whole * 1000 + rest) * 100
     else:
-        assert read in (Unreadable.NOT_A_NUMBER, Unreadable.TOO_MANY_DECIMALS)
+        assert read in (AmountProblem.NOT_A_NUMBER, AmountProblem.TOO_MANY_DECIMALS)
 
 
 @pytest.mark.parametrize(
@@ -140,13 +140,13 @@ def test_h9_three_digits_are_a_group_only_where_the_language_groups_so(
     ],
 )
 def test_h9_iso_digits_win_over_cldrs(language: str, currency: str, minor: int, shown: str) -> None:
-    assert formats.money(minor, currency, Locale.parse(language)) == shown
+    assert formats.format_money(minor, currency, Locale.parse(language)) == shown
 
 
 def test_h9_a_short_amount_never_drops_a_fraction_that_is_there() -> None:
     english = Locale("en")
-    assert formats.money(2500, "USD", english, short=True) == "$25"
-    assert formats.money(2550, "USD", english, short=True) == "$25.50"
+    assert formats.format_money(2500, "USD", english, short=True) == "$25"
+    assert formats.format_money(2550, "USD", english, short=True) == "$25.50"
 
 
 @pytest.mark.parametrize(
@@ -163,7 +163,7 @@ def test_h9_names_stand_in_the_order_of_the_language(
 ) -> None:
     locale = Locale(language)
     assert formats.full_name(first, last, locale) == full
-    assert formats.called(first, last, locale) == called
+    assert formats.greeting_name(first, last, locale) == called
 
 
 @pytest.mark.parametrize(("currency", "signs"), [("USD", ("US$", "$")), ("CAD", ("CA$",)), ("AUD", ("AU$", "A$"))])
@@ -172,8 +172,8 @@ def test_h9_a_sign_with_letters_keeps_its_direction_from_right_to_left(
     language: str, currency: str, signs: tuple[str, ...]
 ) -> None:
     locale = Locale.parse(language)
-    sign = formats.symbol(currency, locale)
+    sign = formats.currency_symbol(currency, locale)
     assert sign in {f"\u2066{one}\u2069" if one[0].isalpha() else one for one in signs}
-    assert formats.money(2564, currency, locale).count(sign) == 1
-    assert formats.money(2564, currency, locale).count(sign.strip("\u2066\u2069")) == 1
-    assert figures.amount(formats.money(2564, currency, locale), currency, locale) == 2564
+    assert formats.format_money(2564, currency, locale).count(sign) == 1
+    assert formats.format_money(2564, currency, locale).count(sign.strip("\u2066\u2069")) == 1
+    assert figures.parse_amount(formats.format_money(2564, currency, locale), currency, locale) == 2564

@@ -3,34 +3,36 @@
 import pytest
 from babel import Locale
 
-from almoner.giving.checkout.donations.domain import Gift
+from almoner.giving.checkout.donations.domain import DonationDetails
 from almoner.giving.checkout.hosted_page import domain
-from almoner.giving.checkout.hosted_page.schemas import TypedGift
-from almoner.giving.checkout.hosted_page.views import masked
+from almoner.giving.checkout.hosted_page.schemas import DonationForm
+from almoner.giving.checkout.hosted_page.views import mask_email
 from almoner.giving.checkout.payments.domain import Tariff
 from almoner.giving.gift_aid.declarations.domain import Declarer
 from almoner.kit.money import EXPONENTS, MAX_MINOR, Money
 
 ENGLISH = Locale("en")
-USD = domain.amounts("USD")
+USD = domain.amounts_for("USD")
 TARIFF = Tariff(basis_points=250)
 FULL = {"amount": "2500", "first_name": "Amina", "last_name": "El-Sayed", "email": "amina@example.org"}
 
 
-def read(**changes: str) -> Gift | dict[str, str]:
-    return TypedGift.posted(FULL | changes).read(USD, ENGLISH, TARIFF)
+def read(**changes: str) -> DonationDetails | dict[str, str]:
+    return DonationForm.from_form(FULL | changes).parse(USD, ENGLISH, TARIFF)
 
 
 def test_a_full_form_is_a_gift() -> None:
-    expected = Gift(Money(2500, "USD"), "Amina", "El-Sayed", "amina@example.org", consented=False, anonymous=False)
+    expected = DonationDetails(
+        Money(2500, "USD"), "Amina", "El-Sayed", "amina@example.org", consented=False, anonymous=False
+    )
     assert read() == expected
     chosen = read(anonymous="yes", contact="yes")
-    assert isinstance(chosen, Gift)
+    assert isinstance(chosen, DonationDetails)
     assert (chosen.anonymous, chosen.consented) == (True, True)
 
 
 def test_all_problems_are_told_at_once_in_the_order_of_the_page() -> None:
-    assert TypedGift.posted({}).read(USD, ENGLISH, TARIFF) == {
+    assert DonationForm.from_form({}).parse(USD, ENGLISH, TARIFF) == {
         "amount-1000": "give.problem.amount.missing",
         "first_name": "give.problem.first_name.missing",
         "last_name": "give.problem.last_name.missing",
@@ -44,7 +46,7 @@ def test_all_problems_are_told_at_once_in_the_order_of_the_page() -> None:
 )
 def test_the_amount_is_the_chosen_or_the_typed_one(amount: str, typed: str, minor: int) -> None:
     gift = read(amount=amount, typed=typed)
-    assert isinstance(gift, Gift)
+    assert isinstance(gift, DonationDetails)
     assert gift.money == Money(minor, "USD")
 
 
@@ -66,11 +68,11 @@ def test_h6_an_amount_outside_the_limits_is_refused(amount: str, typed: str, pro
 
 def test_a_covered_fee_leaves_the_gift_whole() -> None:
     gift = read(cover="yes")
-    assert isinstance(gift, Gift)
+    assert isinstance(gift, DonationDetails)
     assert (gift.money, gift.cover_minor) == (Money(2564, "USD"), 64)
     assert gift.money - TARIFF.fee(gift.money) == Money(2500, "USD")
     without = read(cover="no")
-    assert isinstance(without, Gift)
+    assert isinstance(without, DonationDetails)
     assert (without.money, without.cover_minor) == (Money(2500, "USD"), 0)
 
 
@@ -85,19 +87,19 @@ def test_a_covered_fee_leaves_the_gift_whole() -> None:
 )
 def test_a_message_keeps_its_lines_and_nothing_else_that_is_unseen(typed: str, message: str | None) -> None:
     gift = read(message=typed)
-    assert isinstance(gift, Gift)
+    assert isinstance(gift, DonationDetails)
     assert gift.message == message
 
 
 def test_a_message_has_at_most_500_characters() -> None:
     assert read(message="🦁" * 501) == {"message": "give.problem.message.too_long"}
-    assert isinstance(read(message="🦁" * 500), Gift)
+    assert isinstance(read(message="🦁" * 500), DonationDetails)
 
 
 @pytest.mark.parametrize("name", ["李", "Nguyễn Thị", "O'Brien-Smith", "سلمى", "Ægir 3rd", "X" * 255])
 def test_h9_names_are_free(name: str) -> None:
     gift = read(first_name=f" {name}\x00 ")
-    assert isinstance(gift, Gift)
+    assert isinstance(gift, DonationDetails)
     assert gift.first_name == name
 
 
@@ -110,7 +112,7 @@ def test_an_address_that_is_none_is_refused(email: str) -> None:
 
 @pytest.mark.parametrize("email", ["a@b.c", "amina+gift@sub.example.org", "用户@例子.中国", "o'brien@example.org"])
 def test_addresses_that_exist_are_taken(email: str) -> None:
-    assert isinstance(read(email=email), Gift)
+    assert isinstance(read(email=email), DonationDetails)
 
 
 def test_long_texts_are_refused() -> None:
@@ -123,28 +125,30 @@ def test_long_texts_are_refused() -> None:
 
 @pytest.mark.parametrize("currency", sorted(EXPONENTS))
 def test_h6_every_currency_has_amounts_that_can_be_given(currency: str) -> None:
-    found = domain.amounts(currency)
-    assert 0 < found.least <= found.suggested[0]
+    found = domain.amounts_for(currency)
+    assert 0 < found.minimum <= found.suggested[0]
     assert sorted(set(found.suggested)) == list(found.suggested)
     assert len(found.suggested) == 4
-    assert found.suggested[-1] <= found.most <= MAX_MINOR
+    assert found.suggested[-1] <= found.maximum <= MAX_MINOR
 
 
 def test_an_address_is_shown_to_its_owner_only() -> None:
-    assert masked("amina@example.org") == "a•••@example.org"
+    assert mask_email("amina@example.org") == "a•••@example.org"
 
 
-POUNDS = domain.amounts("GBP")
+POUNDS = domain.amounts_for("GBP")
 HOME = {"title": "Ms", "house": "12", "road": "St James's Square", "city": "London", "postcode": "sw1y 4jh"}
 
 
-def declared(*, aid: bool = True, **changes: str) -> Gift | dict[str, str]:
-    return TypedGift.posted({**FULL, "gift_aid": "yes", **HOME, **changes}).read(POUNDS, ENGLISH, TARIFF, aid=aid)
+def declared(*, aid: bool = True, **changes: str) -> DonationDetails | dict[str, str]:
+    return DonationForm.from_form({**FULL, "gift_aid": "yes", **HOME, **changes}).parse(
+        POUNDS, ENGLISH, TARIFF, aid=aid
+    )
 
 
 def test_gift_aid_takes_the_name_and_the_address() -> None:
     gift = declared()
-    assert isinstance(gift, Gift)
+    assert isinstance(gift, DonationDetails)
     assert gift.declarer == Declarer(
         "Ms", "Amina", "El-Sayed", "12", "St James's Square", "London", "United Kingdom", "SW1Y 4JH"
     )
@@ -152,7 +156,7 @@ def test_gift_aid_takes_the_name_and_the_address() -> None:
 
 def test_where_gift_aid_is_not_offered_or_not_wanted_its_fields_do_not_count() -> None:
     for gift in (declared(aid=False, postcode="none"), declared(gift_aid="", postcode="none")):
-        assert isinstance(gift, Gift)
+        assert isinstance(gift, DonationDetails)
         assert gift.declarer is None
 
 

@@ -8,24 +8,24 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from almoner.giving.checkout.hosted_page import form_cookie
-from almoner.giving.checkout.hosted_page.schemas import TypedGift
+from almoner.giving.checkout.hosted_page.schemas import DonationForm
 from almoner.platform.crypto import Vault
 
 VAULT = Vault(b"k" * 32)
 ONE, OTHER = UUID(int=1), UUID(int=2)
-TYPED = TypedGift(amount="other", typed="12.34", first_name="سلمى", email="amina@example.org", anonymous=True)
+TYPED = DonationForm(amount="other", typed="12.34", first_name="سلمى", email="amina@example.org", anonymous=True)
 
 
 def kept(name: str = "s") -> str:
     """The cookie that is set."""
     response = Response()
-    form_cookie.keep(response, VAULT, ONE, name, TYPED, seconds=60)
+    form_cookie.store_form(response, VAULT, ONE, name, TYPED, seconds=60)
     return response.headers["set-cookie"]
 
 
-def recalled(cookie: str, session: UUID = ONE, vault: Vault = VAULT) -> TypedGift | None:
+def recalled(cookie: str, session: UUID = ONE, vault: Vault = VAULT) -> DonationForm | None:
     request = Request({"type": "http", "headers": [(b"cookie", cookie.encode("latin-1"))]})
-    return form_cookie.recall(request, vault, session, "s")
+    return form_cookie.load_form(request, vault, session, "s")
 
 
 def test_what_was_typed_comes_back() -> None:
@@ -47,14 +47,14 @@ def varied(length: int, first: int, count: int) -> str:
 )
 def test_the_longest_texts_of_every_script_come_back(first: int, count: int) -> None:
     names = varied(255, first, count), varied(254, first, count)
-    typed = TypedGift(
+    typed = DonationForm(
         amount="other", typed="1.234,50", first_name=names[0], last_name=names[1], email=f"{'a' * 64}@{'b' * 189}",
         message=varied(500, first, count), cover=True, gift_aid=True, title=varied(20, first, count),
         house=varied(40, first, count), road=varied(80, first, count), city=varied(60, first, count),
         postcode="SW1A 1AA",
     )  # fmt: skip
     response = Response()
-    form_cookie.keep(response, VAULT, ONE, "s", typed, seconds=60)
+    form_cookie.store_form(response, VAULT, ONE, "s", typed, seconds=60)
     cookies = response.headers.getlist("set-cookie")
     assert max(map(len, cookies)) < 4096
     assert recalled("; ".join(cookie.split(";")[0] for cookie in cookies)) == typed
@@ -63,7 +63,7 @@ def test_the_longest_texts_of_every_script_come_back(first: int, count: int) -> 
 
 def test_a_shorter_text_takes_the_place_of_a_longer_one() -> None:
     response = Response()
-    form_cookie.keep(response, VAULT, ONE, "s", TYPED, seconds=60)
+    form_cookie.store_form(response, VAULT, ONE, "s", TYPED, seconds=60)
     assert response.headers.getlist("set-cookie")[1].startswith('__Host-gift-s-more="";')
 
 
@@ -81,7 +81,7 @@ def test_a_made_up_cookie_gives_nothing(value: str) -> None:
 
 def test_the_cookie_is_taken_away_once_the_gift_is_made() -> None:
     response = Response()
-    form_cookie.forget(response, "s")
+    form_cookie.clear_form(response, "s")
     first, more = response.headers.getlist("set-cookie")
     assert first.startswith('__Host-gift-s="";')
     assert more.startswith('__Host-gift-s-more="";')

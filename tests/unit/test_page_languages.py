@@ -7,8 +7,8 @@ from string import Formatter
 
 import pytest
 
-from almoner.access.members.audit_words import ACTIONS
-from almoner.platform.pages.translations import FALLBACK, LOCALE_FOLDER, Catalogues, Message
+from almoner.access.members.audit_words import ACTION_LABELS
+from almoner.platform.pages.translations import FALLBACK, LOCALE_FOLDER, TranslationCatalogues, Message
 
 SOURCE = Path(__file__).parents[2] / "src" / "almoner"
 LANGUAGES = sorted(path.stem for path in LOCALE_FOLDER.glob("*.json"))
@@ -43,7 +43,7 @@ def values(text: str) -> set[str]:
 
 
 def test_h9_twelve_languages_are_offered() -> None:
-    assert Catalogues().offered == tuple(LANGUAGES)
+    assert TranslationCatalogues().offered == tuple(LANGUAGES)
     assert set(LANGUAGES) == {"en", "de", "es", "fr", "it", "nl", "pl", "pt-BR", "ja", "ar", "he", "uk"}
 
 
@@ -63,7 +63,7 @@ def test_h9_no_sentence_loses_or_invents_a_value(language: str) -> None:
 
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_h9_plurals_have_every_form_of_the_language(language: str) -> None:
-    rule = Catalogues().language(language).locale.plural_form
+    rule = TranslationCatalogues().language(language).locale.plural_form
     for key, message in messages(language).items():
         assert isinstance(message, str) is isinstance(ENGLISH[key], str), key
         if not isinstance(message, str):
@@ -83,7 +83,7 @@ def test_h9_every_key_is_used_and_every_used_key_is_there() -> None:
     )
     used = set(re.findall(rf"[\"']((?:{areas})\.[a-z_.]+[a-z_])[\"']", text))
     assert {key for key in ENGLISH if key not in used and not BUILT.match(key)} == set()
-    used -= ACTIONS.keys()  # what the audit log names by words of its own
+    used -= ACTION_LABELS.keys()  # what the audit log names by words of its own
     kinds = {key for key in used if key not in ENGLISH and not key.endswith((".html", ".txt", ".typ", ".js"))}
     assert {key for key in kinds if not any(known.startswith(f"{key}.") for known in ENGLISH)} == set()
 
@@ -110,19 +110,19 @@ def test_h9_every_key_is_used_and_every_used_key_is_there() -> None:
 def test_h9_the_nearest_language_is_taken_else_english(
     asked: str | None, catalogue: str, direction: str, lang: str
 ) -> None:
-    language = Catalogues().language(asked)
+    language = TranslationCatalogues().language(asked)
     assert (language.catalogue, language.direction, language.html_lang) == (catalogue, direction, lang)
 
 
 def test_values_are_escaped_in_html_and_not_in_text() -> None:
-    language = Catalogues().language(FALLBACK)
+    language = TranslationCatalogues().language(FALLBACK)
     name = "<b>A & B</b> {organisation}"
     assert language.html("give.title", organisation=name) == "Donate to &lt;b&gt;A &amp; B&lt;/b&gt; {organisation}"
     assert language.text("give.title", organisation=name) == "Donate to <b>A & B</b> {organisation}"
 
 
 def test_arabic_counts_in_six_forms() -> None:
-    language = Catalogues().language("ar")
+    language = TranslationCatalogues().language("ar")
     assert len({language.text("page.problems", count=count) for count in (0, 1, 2, 3, 11, 100)}) == 6
 
 
@@ -130,12 +130,12 @@ def test_arabic_counts_in_six_forms() -> None:
     ("language", "counts", "forms"), [("pl", (1, 3, 5), 3), ("uk", (1, 3, 5), 3), ("ja", (1, 5), 1)]
 )
 def test_h9_counts_take_the_form_of_the_language(language: str, counts: tuple[int, ...], forms: int) -> None:
-    said = [Catalogues().language(language).text("page.problems", count=count) for count in counts]
+    said = [TranslationCatalogues().language(language).text("page.problems", count=count) for count in counts]
     assert len({re.sub(r"\d+", "", sentence) for sentence in said}) == forms
 
 
 def test_h9_figures_in_sentences_have_the_digits_of_the_language() -> None:
-    egyptian, arabic = (Catalogues().language(tag) for tag in ("ar-EG", "ar"))
+    egyptian, arabic = (TranslationCatalogues().language(tag) for tag in ("ar-EG", "ar"))
     assert "٥٠٠" in egyptian.text("give.problem.message.too_long")
     assert "500" in arabic.text("give.problem.message.too_long")
     assert "٣" in egyptian.html("page.problems", count=3)

@@ -10,29 +10,29 @@ from schwifty import IBAN
 
 from almoner.giving.disbursing.payee_bank_accounts import numbers, service
 from almoner.giving.disbursing.payee_bank_accounts.domain import (
-    ALIKE,
-    DIFFERS,
+    MIN_MATCHING_SCORE,
+    MIN_PLAUSIBLE_SCORE,
     Address,
-    Look,
-    Numbers,
+    AccountReview,
+    AccountNumbers,
     PayeeAccount,
-    PayeeRefused,
+    PayeeAccountRefused,
     ensure_may_approve,
     in_sepa,
-    oddities,
-    problems,
+    review_warnings,
+    proposal_problems,
 )
-from almoner.nonprofits.countries.domain import OF_TWO_LETTERS
-from almoner.screening.matching.service import names_agree
+from almoner.nonprofits.countries.domain import ALPHA3_BY_ALPHA2
+from almoner.screening.matching.service import best_name_likeness
 
-RIGHT: list[tuple[Mapping[str, str], Numbers]] = [
-    ({"iban": "de89 3704 0044 0532 0130 00"}, Numbers("iban", "DE89370400440532013000")),
-    ({"iban": "NL91ABNA0417164300", "bic": "ABNANL2A"}, Numbers("iban", "NL91ABNA0417164300", None, "ABNANL2A")),
-    ({"sort_code": "20-00-00", "account": "5577 9911"}, Numbers("gb", "55779911", "200000")),
-    ({"routing": "011000015", "account": "000123456789"}, Numbers("us", "000123456789", "011000015")),
-    ({"bsb": "082-902", "account": "123456789"}, Numbers("au", "123456789", "082902")),
-    ({"account": "01-902-0068389-00"}, Numbers("nz", "0109020068389000")),
-    ({"institution": "003", "transit": "12345", "account": "1234567"}, Numbers("ca", "1234567", "00312345")),
+RIGHT: list[tuple[Mapping[str, str], AccountNumbers]] = [
+    ({"iban": "de89 3704 0044 0532 0130 00"}, AccountNumbers("iban", "DE89370400440532013000")),
+    ({"iban": "NL91ABNA0417164300", "bic": "ABNANL2A"}, AccountNumbers("iban", "NL91ABNA0417164300", None, "ABNANL2A")),
+    ({"sort_code": "20-00-00", "account": "5577 9911"}, AccountNumbers("gb", "55779911", "200000")),
+    ({"routing": "011000015", "account": "000123456789"}, AccountNumbers("us", "000123456789", "011000015")),
+    ({"bsb": "082-902", "account": "123456789"}, AccountNumbers("au", "123456789", "082902")),
+    ({"account": "01-902-0068389-00"}, AccountNumbers("nz", "0109020068389000")),
+    ({"institution": "003", "transit": "12345", "account": "1234567"}, AccountNumbers("ca", "1234567", "00312345")),
 ]
 WRONG: list[tuple[Mapping[str, str], str]] = [
     ({"iban": "DE88370400440532013000"}, "iban is not valid"),
@@ -67,31 +67,31 @@ OF_COUNTRIES = {
 NOW = datetime(2026, 3, 2, tzinfo=UTC)
 ACCOUNT = PayeeAccount(
     UUID(int=1), UUID(int=2), "EUR", "iban", "Holder", b"", "DE89", Address("Berlin", "DEU"), 90, False, "proposed",
-    Look("one", "letter", NOW), None, None, None, None, None,
+    AccountReview("one", "letter", NOW), None, None, None, None, None,
 )  # fmt: skip
 
 
 @pytest.mark.parametrize(("typed", "known"), RIGHT)
-def test_numbers_are_read_in_every_spelling(typed: Mapping[str, str], known: Numbers) -> None:
-    read = service.read(typed)
+def test_numbers_are_read_in_every_spelling(typed: Mapping[str, str], known: AccountNumbers) -> None:
+    read = service.parse_numbers(typed)
     assert read == known
     assert read.account[-4:] in read.masked_number
     assert read.account not in read.masked_number
 
 
 @pytest.mark.parametrize(("typed", "known"), RIGHT)
-def test_a_number_typed_anew_is_the_same_in_every_spelling(typed: Mapping[str, str], known: Numbers) -> None:
+def test_a_number_typed_anew_is_the_same_in_every_spelling(typed: Mapping[str, str], known: AccountNumbers) -> None:
     again = " ".join(typed[name] for name in numbers.NEEDED[known.scheme])
-    assert numbers.same(known, again)
-    assert not numbers.same(known, again + "7")
-    assert not numbers.same(known, again.replace("0", "1"))
-    assert not numbers.same(known, "")
+    assert numbers.is_same_number(known, again)
+    assert not numbers.is_same_number(known, again + "7")
+    assert not numbers.is_same_number(known, again.replace("0", "1"))
+    assert not numbers.is_same_number(known, "")
 
 
 @pytest.mark.parametrize(("typed", "why"), WRONG)
 def test_wrong_numbers_are_told_all_at_once(typed: Mapping[str, str], why: str) -> None:
-    with pytest.raises(PayeeRefused) as refused:
-        service.read(typed)
+    with pytest.raises(PayeeAccountRefused) as refused:
+        service.parse_numbers(typed)
     assert why in str(refused.value)
 
 
@@ -99,18 +99,18 @@ def test_wrong_numbers_are_told_all_at_once(typed: Mapping[str, str], why: str) 
 def test_each_countrys_iban_is_told_from_a_mistyped_one(country: str) -> None:
     check, number = OF_COUNTRIES[country][:2], OF_COUNTRIES[country][2:]
     whole = {"iban": f"{country}{check}{number}"}
-    assert service.read({**whole, "bic": f"AAAA{country}22"}).country == OF_TWO_LETTERS[country]
+    assert service.parse_numbers({**whole, "bic": f"AAAA{country}22"}).country == ALPHA3_BY_ALPHA2[country]
     sepa = bool(IBAN(whole["iban"]).in_sepa_zone)
     assert in_sepa("iban", whole["iban"]) is sepa
     if not sepa:
-        with pytest.raises(PayeeRefused, match=f"bic is required: banks of {country}"):
-            service.read(whole)
+        with pytest.raises(PayeeAccountRefused, match=f"bic is required: banks of {country}"):
+            service.parse_numbers(whole)
     mistyped = f"{int(check) % 97 + 2:02d}"
     swapped = number[-1] + number[1:-1] + number[0]
     for wrong in (f"{mistyped}{number}", f"{check}{number}0", f"{check}{number[:-1]}", f"{check}{swapped}"):
         if wrong != check + number:
-            with pytest.raises(PayeeRefused, match="iban is not valid"):
-                service.read({"iban": country + wrong})
+            with pytest.raises(PayeeAccountRefused, match="iban is not valid"):
+                service.parse_numbers({"iban": country + wrong})
 
 
 @pytest.mark.parametrize(
@@ -124,36 +124,36 @@ def test_each_countrys_iban_is_told_from_a_mistyped_one(country: str) -> None:
     ],
 )
 def test_what_forms_are_tried_out_with_is_no_account(typed: Mapping[str, str], why: str) -> None:
-    with pytest.raises(PayeeRefused) as refused:
-        service.read(typed)
+    with pytest.raises(PayeeAccountRefused) as refused:
+        service.parse_numbers(typed)
     assert why in str(refused.value)
 
 
 @pytest.mark.parametrize(
     ("holder", "register", "least", "most"),
     [
-        ("Société de Secours", "Societe de Secours", ALIKE, 100),
-        ("ÄRZTE OHNE GRENZEN E.V.", "Aerzte ohne Grenzen", ALIKE, 100),
-        ("Olive Relief Ltd", "OLIVE RELIEF LIMITED", ALIKE, 100),
-        ("Olive Relief, Inc.", "Olive Relief", ALIKE, 100),
-        ("Stichting Olijf", "OLIJF, STICHTING", ALIKE, 100),
-        ("The Olive Relief", "Olive Relief", ALIKE, 100),
+        ("Société de Secours", "Societe de Secours", MIN_MATCHING_SCORE, 100),
+        ("ÄRZTE OHNE GRENZEN E.V.", "Aerzte ohne Grenzen", MIN_MATCHING_SCORE, 100),
+        ("Olive Relief Ltd", "OLIVE RELIEF LIMITED", MIN_MATCHING_SCORE, 100),
+        ("Olive Relief, Inc.", "Olive Relief", MIN_MATCHING_SCORE, 100),
+        ("Stichting Olijf", "OLIJF, STICHTING", MIN_MATCHING_SCORE, 100),
+        ("The Olive Relief", "Olive Relief", MIN_MATCHING_SCORE, 100),
         ("Красный Крест", "Красный Крест", 100, 100),
-        ("Mr John Smith", "Olive Relief", 0, DIFFERS - 1),
-        ("Olive Holdings", "Olive Relief", 0, ALIKE - 1),
-        ("ＯＬＩＶＥ Relief", "Olive Relief", ALIKE, 100),
+        ("Mr John Smith", "Olive Relief", 0, MIN_PLAUSIBLE_SCORE - 1),
+        ("Olive Holdings", "Olive Relief", 0, MIN_MATCHING_SCORE - 1),
+        ("ＯＬＩＶＥ Relief", "Olive Relief", MIN_MATCHING_SCORE, 100),
     ],
 )
 def test_a_holder_is_compared_with_the_registers_name(holder: str, register: str, least: int, most: int) -> None:
-    assert least <= round(100 * names_agree([holder], [register], lines=False).score) <= most
+    assert least <= round(100 * best_name_likeness([holder], [register], lines=False).score) <= most
 
 
 def test_what_is_unusual_of_an_account_is_told() -> None:
-    numbers = service.read({"iban": "DE89370400440532013000", "bic": "COBADEFFXXX"})
-    assert oddities(ACCOUNT, numbers, "DEU") == []
-    elsewhere = replace(ACCOUNT, name_score=ALIKE - 1)
-    assert oddities(elsewhere, replace(numbers, bic="ABNANL2A"), "FRA") == [
-        f"the holder agrees with the register's name by {ALIKE - 1} % only",
+    numbers = service.parse_numbers({"iban": "DE89370400440532013000", "bic": "COBADEFFXXX"})
+    assert review_warnings(ACCOUNT, numbers, "DEU") == []
+    elsewhere = replace(ACCOUNT, name_score=MIN_MATCHING_SCORE - 1)
+    assert review_warnings(elsewhere, replace(numbers, bic="ABNANL2A"), "FRA") == [
+        f"the holder agrees with the register's name by {MIN_MATCHING_SCORE - 1} % only",
         "the account is held in DEU, the nonprofit is of FRA",
         "the holder's address is in DEU, the nonprofit is of FRA",
         "the BIC is of a bank in NLD",
@@ -161,17 +161,17 @@ def test_what_is_unusual_of_an_account_is_told() -> None:
 
 
 def test_all_problems_of_a_proposal_are_told_at_once() -> None:
-    assert problems("", Address("", "DE"), "USD", "gb") == [
+    assert proposal_problems("", Address("", "DE"), "USD", "gb") == [
         "holder is required",
         "town is required",
         "country must have three letters such as DEU, not 'DE'",
         "such an account is in GBP, not in USD",
     ]
-    assert problems("Ελπίδα", Address("北京", "CHN", "Søndre gate"), "EUR", None) == [
+    assert proposal_problems("Ελπίδα", Address("北京", "CHN", "Søndre gate"), "EUR", None) == [
         "holder must be in Latin letters, as banks have it",
         "town must be in Latin letters, as banks have it",
     ]
-    assert problems("x" * 71, Address("Berlin", "DEU"), "EURO", None) == [
+    assert proposal_problems("x" * 71, Address("Berlin", "DEU"), "EURO", None) == [
         "holder must have at most 70 characters",
         "currency must have three letters such as EUR, not 'EURO'",
     ]
@@ -179,12 +179,12 @@ def test_all_problems_of_a_proposal_are_told_at_once() -> None:
 
 def test_who_proposed_an_account_does_not_approve_it_and_nobody_looks_twice() -> None:
     ensure_may_approve(ACCOUNT, "two")
-    with pytest.raises(PayeeRefused, match="You proposed this account yourself"):
+    with pytest.raises(PayeeAccountRefused, match="You proposed this account yourself"):
         ensure_may_approve(ACCOUNT, "one")
-    change = replace(ACCOUNT, is_change=True, first=Look("two", "called", NOW))
+    change = replace(ACCOUNT, is_change=True, first=AccountReview("two", "called", NOW))
     ensure_may_approve(change, "three")
-    with pytest.raises(PayeeRefused, match="needs a second person"):
+    with pytest.raises(PayeeAccountRefused, match="needs a second person"):
         ensure_may_approve(change, "two")
-    with pytest.raises(PayeeRefused, match="The account is refused"):
+    with pytest.raises(PayeeAccountRefused, match="The account is refused"):
         ensure_may_approve(replace(ACCOUNT, status="refused"), "two")
-    assert (ACCOUNT.looks, change.looks, change.seen) == (1, 2, 1)
+    assert (ACCOUNT.reviews_needed, change.reviews_needed, change.reviews_done) == (1, 2, 1)

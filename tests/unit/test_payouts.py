@@ -7,10 +7,16 @@ from uuid import UUID
 import pytest
 
 from almoner.giving.accounting.reassignments import domain as reassignments
-from almoner.giving.checkout.donations.domain import Bucket, Donation, Settlement
+from almoner.giving.checkout.donations.domain import DisbursementBatch, Donation, SettledAmount
 from almoner.giving.disbursing.disbursements import advice, domain
-from almoner.giving.disbursing.disbursements.domain import DISBURSEMENT, Rules, Sums, WaitingReason, hold_reason
-from almoner.giving.disbursing.verifications.domain import Standing
+from almoner.giving.disbursing.disbursements.domain import (
+    DISBURSEMENT,
+    DisbursementRules,
+    DisbursementTotals,
+    WaitingReason,
+    waiting_reason_of,
+)
+from almoner.giving.disbursing.verifications.domain import EligibilityStatus
 from almoner.kit.ids import Ids
 from almoner.kit.money import MAX_MINOR, Money
 
@@ -36,7 +42,7 @@ GIFT = Donation(
     cancelled_at=None,
     cover_minor=0,
     message="With love",
-    settlement=Settlement(NOW, Money(2437, "USD")),
+    settlement=SettledAmount(NOW, Money(2437, "USD")),
     disbursement_id=None,
     disbursed_at=None,
     reassigned_at=None,
@@ -50,36 +56,40 @@ GIFT = Donation(
 @pytest.mark.parametrize(
     ("standing", "active", "minor", "expected"),
     [
-        (Standing.APPROVED, True, 100, None),
-        (Standing.APPROVED, True, 99, WaitingReason.BELOW_THRESHOLD),
-        (Standing.MISSING, True, 99, WaitingReason.VERIFICATION_MISSING),
-        (Standing.PENDING, True, 100, WaitingReason.VERIFICATION_PENDING),
-        (Standing.REJECTED, True, 100, WaitingReason.VERIFICATION_REJECTED),
-        (Standing.EXPIRED, True, 100, WaitingReason.VERIFICATION_EXPIRED),
-        (Standing.APPROVED, False, 100, WaitingReason.ORGANISATION_INACTIVE),
-        (Standing.MISSING, False, 0, WaitingReason.ORGANISATION_INACTIVE),
+        (EligibilityStatus.APPROVED, True, 100, None),
+        (EligibilityStatus.APPROVED, True, 99, WaitingReason.BELOW_THRESHOLD),
+        (EligibilityStatus.MISSING, True, 99, WaitingReason.VERIFICATION_MISSING),
+        (EligibilityStatus.PENDING, True, 100, WaitingReason.VERIFICATION_PENDING),
+        (EligibilityStatus.REJECTED, True, 100, WaitingReason.VERIFICATION_REJECTED),
+        (EligibilityStatus.EXPIRED, True, 100, WaitingReason.VERIFICATION_EXPIRED),
+        (EligibilityStatus.APPROVED, False, 100, WaitingReason.ORGANISATION_INACTIVE),
+        (EligibilityStatus.MISSING, False, 0, WaitingReason.ORGANISATION_INACTIVE),
     ],
 )
-def test_why_a_bucket_waits(standing: Standing, active: bool, minor: int, expected: WaitingReason | None) -> None:
+def test_why_a_bucket_waits(
+    standing: EligibilityStatus, active: bool, minor: int, expected: WaitingReason | None
+) -> None:
     money = Money(minor, "USD")
-    assert hold_reason(standing, held=False, active=active, money=money, least=100) is expected
-    assert hold_reason(standing, held=True, active=active, money=money, least=100) is WaitingReason.ON_HOLD
+    assert waiting_reason_of(standing, held=False, active=active, money=money, least=100) is expected
+    assert waiting_reason_of(standing, held=True, active=active, money=money, least=100) is WaitingReason.ON_HOLD
 
 
 def test_every_reason_has_its_sentence() -> None:
     assert len({reason.sentence for reason in WaitingReason}) == len(WaitingReason)
-    assert {standing.value for standing in Standing} - {reason.value for reason in WaitingReason} == {"approved"}
+    assert {standing.value for standing in EligibilityStatus} - {reason.value for reason in WaitingReason} == {
+        "approved"
+    }
 
 
 @pytest.mark.parametrize(
     ("gifts", "currency", "least"), [(0, "USD", 1), (0, "JPY", 1), (1, "USD", 100), (10, "JPY", 1000), (5, "KWD", 5000)]
 )
 def test_the_least_payout_is_counted_in_least_gifts(gifts: int, currency: str, least: int) -> None:
-    assert Rules(gifts).least(currency) == least
+    assert DisbursementRules(gifts).minimum_minor(currency) == least
 
 
 def test_s1_the_moves_of_a_payout() -> None:
-    assert set(DISBURSEMENT.arrows()) == {
+    assert set(DISBURSEMENT.transitions()) == {
         ("PENDING", "SENT"),
         ("SENT", "PAID"),
         ("SENT", "RETURNED"),
@@ -88,38 +98,42 @@ def test_s1_the_moves_of_a_payout() -> None:
 
 
 def test_a_new_bucket_is_empty_and_its_end_to_end_id_fits_the_banks_field() -> None:
-    new = domain.opened(ID, Bucket(ID, ID, "USD"), NOW)
+    new = domain.new_batch(ID, DisbursementBatch(ID, ID, "USD"), NOW)
     assert (new.status, new.money, new.donations) == ("PENDING", Money(0, "USD"), 0)
     assert new.waiting_reason is WaitingReason.BELOW_THRESHOLD
     assert len(new.end_to_end_id) == 26
     assert Ids(sandbox=False).text("disbursement", ID).endswith(new.end_to_end_id)
-    assert Sums(1, 2, 3, "USD").plus(replace(new, money=Money(4, "USD"), donations=5)) == Sums(2, 7, 7, "USD")
+    assert DisbursementTotals(1, 2, 3, "USD").with_disbursement(
+        replace(new, money=Money(4, "USD"), donations=5)
+    ) == DisbursementTotals(2, 7, 7, "USD")
     most = replace(new, money=Money(MAX_MINOR, "USD"))
-    assert Sums(0, 0, 0, "USD").plus(most).plus(most).minor == 2 * MAX_MINOR, "of many partners"
+    assert DisbursementTotals(0, 0, 0, "USD").with_disbursement(most).with_disbursement(most).minor == 2 * MAX_MINOR, (
+        "of many partners"
+    )
 
 
 def test_the_advice_names_the_donor_unless_the_gift_is_anonymous() -> None:
     ids = Ids(sandbox=True)
-    row = dict(zip(advice.TITLES, advice.cells(ids, GIFT), strict=True))
+    row = dict(zip(advice.COLUMN_TITLES, advice.advice_row(ids, GIFT), strict=True))
     assert row["donation"] == ids.text("donation", ID)
     assert (row["donor"], row["message"]) == ("Ada Byron", "With love")
     assert (row["given"], row["fee"], row["sent back"]) == ("25.00", "0.63", "0.00")
     assert (row["paid out"], row["currency"]) == ("24.37", "USD")
-    part = dict(zip(advice.TITLES, advice.cells(ids, replace(GIFT, withdrawn_minor=437)), strict=True))
+    part = dict(zip(advice.COLUMN_TITLES, advice.advice_row(ids, replace(GIFT, withdrawn_minor=437)), strict=True))
     assert (part["fee"], part["sent back"], part["paid out"]) == ("0.63", "4.37", "20.00")
-    hidden = advice.cells(ids, replace(GIFT, anonymous=True))
+    hidden = advice.advice_row(ids, replace(GIFT, anonymous=True))
     assert "Ada" not in " ".join(hidden)
     assert "Byron" not in " ".join(hidden)
     yen = replace(GIFT, money=Money(500, "JPY"), settlement=None, message=None, last_name=None)
-    assert advice.cells(ids, yen)[2:] == ["Ada", "", "500", "0", "0", "500", "JPY"]
+    assert advice.advice_row(ids, yen)[2:] == ["Ada", "", "500", "0", "0", "500", "JPY"]
 
 
 @pytest.mark.parametrize("cell", ["=1+1", "+1", "-1", "@SUM(A1)", "\t=1", "\r=1", "|cmd", "%0A"])
 def test_no_cell_of_the_advice_is_a_formula(cell: str) -> None:
-    assert advice.safe(cell) == f"'{cell}"
-    assert advice.safe(f"Ada {cell}") == f"Ada {cell}"
+    assert advice.escape_formula(cell) == f"'{cell}"
+    assert advice.escape_formula(f"Ada {cell}") == f"Ada {cell}"
 
 
 def test_what_is_owed_of_a_gift_is_what_was_settled_else_the_whole() -> None:
-    assert reassignments.owed(GIFT) == Money(2437, "USD")
-    assert reassignments.owed(replace(GIFT, settlement=None)) == Money(2500, "USD")
+    assert reassignments.owed_amount(GIFT) == Money(2437, "USD")
+    assert reassignments.owed_amount(replace(GIFT, settlement=None)) == Money(2500, "USD")

@@ -4,8 +4,8 @@ from uuid import UUID
 
 import pytest
 
-from almoner.nonprofits.registers.domain import Entry
-from almoner.nonprofits.registers.records import STAGED, record_of, staged
+from almoner.nonprofits.registers.domain import RegisterEntry
+from almoner.nonprofits.registers.records import STAGING_COLUMNS, record_of, staged_record
 
 
 @pytest.mark.parametrize(
@@ -22,6 +22,6 @@ from almoner.nonprofits.registers.records import STAGED, record_of, staged
     ],
 )
 def test_a_postcode_is_found_as_it_is_typed(postcode: str | None, words: str) -> None:
-    entry = Entry("530196605", "all", "Fund", city="York", postcode=postcode)
-    row = staged("IRS", entry, record_of(entry), UUID(int=1), 0, 2)
-    assert row[STAGED.index("search_place")] == f"york {words}".strip()
+    entry = RegisterEntry("530196605", "all", "Fund", city="York", postcode=postcode)
+    row = staged_record("IRS", entry, record_of(entry), UUID(int=1), 0, 2)
+    assert row[STAGING_COLUMNS.index("search_place")] == f"york {words}".strip()

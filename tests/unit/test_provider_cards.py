@@ -5,27 +5,27 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from almoner.provider_test import domain
-from almoner.provider_test.domain import Card, Outcome, TypedCard
+from almoner.provider_test.domain import Card, CardOutcome, CardForm
 
 NOW = datetime(2026, 3, 31, 23, 59, tzinfo=UTC)
 
 
 def read(number: str = "4242424242424242", expiry: str = "12/30", cvc: str = "123", name: str = "A") -> object:
-    return TypedCard(number, expiry, cvc, name).read(NOW)
+    return CardForm(number, expiry, cvc, name).parse(NOW)
 
 
 @pytest.mark.parametrize(
     ("number", "outcome"),
     [
-        ("4242 4242 4242 4242", Outcome.SUCCEEDS),
-        ("4000-0000-0000-0002", Outcome.DECLINED),
-        ("4000000000009995", Outcome.INSUFFICIENT_FUNDS),
-        ("4000 0000 0000 3220", Outcome.CHALLENGED),
-        ("4000000000000259", Outcome.DISPUTED_LATER),
+        ("4242 4242 4242 4242", CardOutcome.SUCCEEDS),
+        ("4000-0000-0000-0002", CardOutcome.DECLINED),
+        ("4000000000009995", CardOutcome.INSUFFICIENT_FUNDS),
+        ("4000 0000 0000 3220", CardOutcome.CHALLENGED),
+        ("4000000000000259", CardOutcome.DISPUTED_LATER),
         ("5555555555554444", None),
     ],
 )
-def test_settled_9_the_test_cards(number: str, outcome: Outcome | None) -> None:
+def test_settled_9_the_test_cards(number: str, outcome: CardOutcome | None) -> None:
     card = read(number)
     assert isinstance(card, Card)
     assert card.outcome is outcome
@@ -60,8 +60,8 @@ def test_h9_digits_of_any_script_are_read() -> None:
 
 
 def test_h5_a_card_shows_its_number_in_no_text() -> None:
-    typed = TypedCard("4242424242424242", "12/30", "123", "A")
-    card = typed.read(NOW)
+    typed = CardForm("4242424242424242", "12/30", "123", "A")
+    card = typed.parse(NOW)
     assert isinstance(card, Card)
     assert (card.brand, card.last_four) == ("visa", "4242")
     assert "4242424242424242" not in f"{typed!r} {card!r}"
@@ -70,13 +70,13 @@ def test_h5_a_card_shows_its_number_in_no_text() -> None:
 
 @pytest.mark.parametrize("number", ["79927398713", "4242424242424242", "0"])
 def test_luhn_takes_right_check_digits_alone(number: str) -> None:
-    assert domain.luhn(number)
+    assert domain.is_luhn_valid(number)
     for place, digit in enumerate(number):
         for other in set("0123456789") - {digit}:
-            assert not domain.luhn(number[:place] + other + number[place + 1 :])
+            assert not domain.is_luhn_valid(number[:place] + other + number[place + 1 :])
 
 
 def test_the_waits_between_notices_grow_and_then_stay() -> None:
-    waits = [domain.next_attempt(attempts) for attempts in range(1, 10)]
+    waits = [domain.retry_delay(attempts) for attempts in range(1, 10)]
     assert waits == sorted(waits)
     assert waits[-1] == waits[-2] == timedelta(hours=1)

@@ -1,59 +1,59 @@
 """GCRA (L1, L3): the rate over time, the burst at once, an honest Retry-After."""
 
-from almoner.platform.ratelimit import Limit, RateLimiter
+from almoner.platform.ratelimit import RateLimit, RateLimiter
 
-LIMIT = Limit("secret", 25, 50)
+LIMIT = RateLimit("secret", 25, 50)
 
 
 def test_l1_burst_then_rate() -> None:
     limiter = RateLimiter()
-    assert sum(limiter.admit(LIMIT, "a", 0.0).retry_after is None for _ in range(60)) == 50
+    assert sum(limiter.count_call(LIMIT, "a", 0.0).retry_after is None for _ in range(60)) == 50
     # Three times the allowed load for a minute: what passes is the rate, to 1 %.
-    passed = sum(limiter.admit(LIMIT, "a", n / 75).retry_after is None for n in range(75, 75 * 61))
+    passed = sum(limiter.count_call(LIMIT, "a", n / 75).retry_after is None for n in range(75, 75 * 61))
     assert abs(passed - 25 * 60) <= 25 * 60 * 0.02 + 25
 
 
 def test_l3_a_call_after_retry_after_passes() -> None:
     limiter = RateLimiter()
     for _ in range(50):
-        limiter.admit(LIMIT, "a", 5.0)
-    refused = limiter.admit(LIMIT, "a", 5.0)
+        limiter.count_call(LIMIT, "a", 5.0)
+    refused = limiter.count_call(LIMIT, "a", 5.0)
     assert refused.retry_after == 1
-    assert limiter.admit(LIMIT, "a", 5.0 + refused.retry_after).retry_after is None
+    assert limiter.count_call(LIMIT, "a", 5.0 + refused.retry_after).retry_after is None
 
 
 def test_keys_and_policies_do_not_share() -> None:
     limiter = RateLimiter()
     for _ in range(50):
-        limiter.admit(LIMIT, "a", 0.0)
-    assert limiter.admit(LIMIT, "b", 0.0).retry_after is None
-    assert limiter.admit(Limit("address", 25, 50), "a", 0.0).retry_after is None
+        limiter.count_call(LIMIT, "a", 0.0)
+    assert limiter.count_call(LIMIT, "b", 0.0).retry_after is None
+    assert limiter.count_call(RateLimit("address", 25, 50), "a", 0.0).retry_after is None
 
 
 def test_headers_count_down() -> None:
     limiter = RateLimiter()
-    assert [limiter.admit(Limit("p", 1, 3), "a", 0.0).remaining for _ in range(4)] == [2, 1, 0, 0]
+    assert [limiter.count_call(RateLimit("p", 1, 3), "a", 0.0).remaining for _ in range(4)] == [2, 1, 0, 0]
 
 
 def test_two_servers_share_one_limit() -> None:
     passed = 0
     for _server in range(2):
         limiter = RateLimiter()
-        limiter.set_servers(2)
-        passed += sum(limiter.admit(LIMIT, "a", 0.0).retry_after is None for _ in range(60))
+        limiter.set_server_count(2)
+        passed += sum(limiter.count_call(LIMIT, "a", 0.0).retry_after is None for _ in range(60))
     assert passed == 50
 
 
 def test_looking_at_a_limit_counts_nothing_and_says_what_a_call_would_hear() -> None:
     limiter = RateLimiter()
-    slow = Limit("slow", 0.2, 3)
+    slow = RateLimit("slow", 0.2, 3)
     for _ in range(3):
         for _look in range(5):
-            assert limiter.wait(slow, "a", 7.0) is None
-        limiter.admit(slow, "a", 7.0)
-    assert limiter.wait(slow, "a", 7.0) == limiter.admit(slow, "a", 7.0).retry_after == 5
-    assert limiter.wait(slow, "a", 12.0) is None
-    limiter.set_servers(3)
-    assert limiter.wait(slow, "b", 7.0) is None
-    limiter.admit(slow, "b", 7.0)
-    assert limiter.wait(slow, "b", 7.0) == 15
+            assert limiter.wait_seconds(slow, "a", 7.0) is None
+        limiter.count_call(slow, "a", 7.0)
+    assert limiter.wait_seconds(slow, "a", 7.0) == limiter.count_call(slow, "a", 7.0).retry_after == 5
+    assert limiter.wait_seconds(slow, "a", 12.0) is None
+    limiter.set_server_count(3)
+    assert limiter.wait_seconds(slow, "b", 7.0) is None
+    limiter.count_call(slow, "b", 7.0)
+    assert limiter.wait_seconds(slow, "b", 7.0) == 15

@@ -14,22 +14,22 @@ import pytest
 from pypdf import PdfReader
 from pypdf.generic import DictionaryObject
 
-from almoner.giving.checkout.donations.domain import Refunded
+from almoner.giving.checkout.donations.domain import RefundedAmount
 from almoner.giving.receipts import service
 from almoner.giving.receipts.domain import Receipt
-from almoner.giving.receipts.papers import Papers
+from almoner.giving.receipts.papers import ReceiptDocuments
 from almoner.kit.ids import Ids
 from almoner.kit.money import Money
 from almoner.platform.crypto import Vault
-from almoner.platform.deployment import Deployment, Environment, Links
+from almoner.platform.deployment import Deployment, Environment, BaseUrls
 from almoner.platform.pages import pdf
-from almoner.platform.pages.rendering import Pages
-from almoner.platform.pages.translations import Catalogues
+from almoner.platform.pages.rendering import PageRenderer
+from almoner.platform.pages.translations import TranslationCatalogues
 from tests.support.clock import TestClock
 from tests.support.figures import Figures
 
 AT = datetime(2026, 3, 2, 9, 30, tzinfo=UTC)
-LINKS = Links("https://give.example.org", "https://give.example.org")
+LINKS = BaseUrls("https://give.example.org", "https://give.example.org")
 RECEIPT = Receipt(
     donation_id=UUID("01954a2b-0000-7000-8000-000000000001"),
     partner_id=UUID(int=1),
@@ -52,13 +52,13 @@ RECEIPT = Receipt(
 
 
 @cache
-def papers(environment: Environment = "sandbox") -> Papers:
+def papers(environment: Environment = "sandbox") -> ReceiptDocuments:
     deployment = Deployment(environment, TestClock(), Ids(sandbox=True), LINKS, Vault(bytes(32)))
-    return Papers(Pages(deployment, service.MAILS))
+    return ReceiptDocuments(PageRenderer(deployment, service.MAILS))
 
 
 async def read(receipt: Receipt, environment: Environment = "sandbox") -> PdfReader:
-    return PdfReader(io.BytesIO(await papers(environment).document(receipt)))
+    return PdfReader(io.BytesIO(await papers(environment).render(receipt)))
 
 
 def text(document: PdfReader) -> str:
@@ -83,7 +83,7 @@ def fonts(document: PdfReader) -> dict[str, Any]:
     return found
 
 
-@pytest.mark.parametrize("language", Catalogues().offered)
+@pytest.mark.parametrize("language", TranslationCatalogues().offered)
 async def test_h8_a_receipt_in_any_language_is_tagged_archival_and_brings_its_fonts(language: str) -> None:
     document = await read(replace(RECEIPT, language=language, anonymous=True))
     catalogue = root(document)
@@ -141,14 +141,14 @@ async def test_a_receipt_without_cover_names_one_amount_and_production_says_noth
     assert "No real money" not in shown
 
 
-@pytest.mark.parametrize("language", Catalogues().offered)
+@pytest.mark.parametrize("language", TranslationCatalogues().offered)
 async def test_a_receipt_of_a_gift_that_went_back_is_corrected_or_void(language: str) -> None:
-    words = Catalogues().language(language)
+    words = TranslationCatalogues().language(language)
     receipt = replace(RECEIPT, language=language)
-    part = replace(receipt, refunded=Refunded(AT + timedelta(days=9), Money(600, "GBP")))
-    whole = replace(receipt, refunded=Refunded(AT + timedelta(days=9), Money(2600, "GBP")))
+    part = replace(receipt, refunded=RefundedAmount(AT + timedelta(days=9), Money(600, "GBP")))
+    whole = replace(receipt, refunded=RefundedAmount(AT + timedelta(days=9), Money(2600, "GBP")))
     assert (receipt.kept_minor, part.kept_minor, whole.kept_minor) == (2600, 2000, 0)
-    assert await papers().document(part) == await papers().document(part) != await papers().document(receipt)
+    assert await papers().render(part) == await papers().render(part) != await papers().render(receipt)
     shown, void = text(await read(part)), text(await read(whole))
     if language in ("ar", "he", "ja"):
         return  # what the reader of documents makes of their words is no text
@@ -165,9 +165,9 @@ async def test_a_receipt_of_a_gift_that_went_back_is_corrected_or_void(language:
 @pytest.mark.parametrize("language", ["en", "ar", "ja"])
 async def test_the_same_receipt_is_the_same_bytes(language: str) -> None:
     receipt = replace(RECEIPT, language=language)
-    first = await papers().document(receipt)
-    await papers().document(replace(receipt, first_name="Somebody else"))
-    assert await papers().document(receipt) == first
+    first = await papers().render(receipt)
+    await papers().render(replace(receipt, first_name="Somebody else"))
+    assert await papers().render(receipt) == first
     mail = await papers().mail(receipt, "amina@example.org")
     assert [(file.name, file.content) for file in mail.attachments] == [("receipt-ACME-000042.pdf", first)]
 
@@ -181,10 +181,10 @@ async def test_h9_a_name_stands_in_the_order_of_the_language() -> None:
     assert "Thank you, Amina." in text(await read(RECEIPT))
 
 
-@pytest.mark.parametrize("language", Catalogues().offered)
+@pytest.mark.parametrize("language", TranslationCatalogues().offered)
 async def test_a_receipt_says_that_its_use_for_tax_depends(language: str) -> None:
     receipt = replace(RECEIPT, language=language)
-    said = Catalogues().language(language).text("receipt.tax")
+    said = TranslationCatalogues().language(language).text("receipt.tax")
     mail = await papers().mail(receipt, "amina@example.org")
     assert said in mail.text
     assert said in mail.html
@@ -242,16 +242,16 @@ async def test_names_from_right_to_left_have_every_letter(name: str) -> None:
     ],
 )
 def test_what_no_font_shows_is_written_in_plain_letters(name: str, shown: str) -> None:
-    assert pdf.printable(name).strip() == shown
+    assert pdf.to_printable(name).strip() == shown
 
 
 async def test_every_character_that_we_say_is_shown_has_a_glyph() -> None:
     """Both standards forbid a character without one, and typst refuses it."""
-    covered = [chr(code) for code in sorted(pdf._covered()) if not chr(code).isspace()]
+    covered = [chr(code) for code in sorted(pdf._font_characters()) if not chr(code).isspace()]
     assert len(covered) > 9000
     for begin in range(0, len(covered), 2000):
         name = " ".join(covered[begin : begin + 2000])
-        assert (await papers().document(replace(RECEIPT, organisation=name))).startswith(b"%PDF-1.7")
+        assert (await papers().render(replace(RECEIPT, organisation=name))).startswith(b"%PDF-1.7")
 
 
 @pytest.mark.soak
@@ -259,11 +259,11 @@ async def test_every_character_that_we_say_is_shown_has_a_glyph() -> None:
 async def test_no_name_stops_a_receipt(seed: int, figures: Figures) -> None:
     """Marks on letters of other scripts, which no font has together, lose their marks."""
     chance = random.Random(seed)
-    covered = sorted(pdf._covered())
+    covered = sorted(pdf._font_characters())
     marks = [code for code in covered if unicodedata.category(chr(code)) in ("Mn", "Cf")]
     for language in ("en", "ar", "ja", "he") * figures.count(2, 10):
         name = "".join(chr(chance.choice(marks if chance.random() < 0.4 else covered)) for _ in range(30))
-        assert await papers().document(replace(RECEIPT, language=language, first_name=name, organisation=name))
+        assert await papers().render(replace(RECEIPT, language=language, first_name=name, organisation=name))
     unshown = replace(RECEIPT, language="ja", organisation="\u06d7\u300e\u0330救援")
     assert "\u300e救援" in text(await read(unshown))
 
@@ -275,6 +275,6 @@ async def test_long_names_go_over_several_lines_and_pages() -> None:
 
 
 async def test_a_value_keeps_its_own_direction() -> None:
-    assert pdf.piece("12-3456789", rtl=True) == {"text": "12-3456789", "rtl": False}
-    assert pdf.piece("(أمينة) A", rtl=False) == {"text": "(أمينة) A", "rtl": True}
-    assert pdf.piece("–", rtl=True) == {"text": "–", "rtl": True}
+    assert pdf.directional_text("12-3456789", rtl=True) == {"text": "12-3456789", "rtl": False}
+    assert pdf.directional_text("(أمينة) A", rtl=False) == {"text": "(أمينة) A", "rtl": True}
+    assert pdf.directional_text("–", rtl=True) == {"text": "–", "rtl": True}

@@ -6,11 +6,11 @@ from uuid import UUID
 
 import pytest
 
-from almoner.giving.checkout.donations.domain import Donation, Settlement
+from almoner.giving.checkout.donations.domain import Donation, SettledAmount
 from almoner.giving.receipts import domain
-from almoner.giving.receipts.domain import Stage
+from almoner.giving.receipts.domain import DonationStage
 from almoner.kit.money import Money
-from almoner.platform.pages.translations import Catalogues
+from almoner.platform.pages.translations import TranslationCatalogues
 from tests.unit.test_receipt_documents import AT, RECEIPT
 
 GIFT = Donation(
@@ -42,24 +42,30 @@ GIFT = Donation(
     gift_aid_id=None,
     donor_shown=True,
 )
-SETTLED = replace(GIFT, settlement=Settlement(AT + timedelta(days=2), Money(2400, "GBP")))
+SETTLED = replace(GIFT, settlement=SettledAmount(AT + timedelta(days=2), Money(2400, "GBP")))
 SENT = replace(SETTLED, status="DISBURSED", disbursed_at=AT + timedelta(days=9))
 
 
 @pytest.mark.parametrize(
     ("donation", "days", "current"),
-    [(GIFT, [0, None, None], Stage.SETTLED), (SETTLED, [0, 2, None], Stage.SENT), (SENT, [0, 2, 9], None)],
+    [
+        (GIFT, [0, None, None], DonationStage.SETTLED),
+        (SETTLED, [0, 2, None], DonationStage.SENT),
+        (SENT, [0, 2, 9], None),
+    ],
 )
-def test_a_gift_is_received_settled_and_sent(donation: Donation, days: list[int | None], current: Stage | None) -> None:
-    steps = domain.journey(RECEIPT, donation)
-    assert [step.stage for step in steps] == list(Stage)
+def test_a_gift_is_received_settled_and_sent(
+    donation: Donation, days: list[int | None], current: DonationStage | None
+) -> None:
+    steps = domain.progress_of(RECEIPT, donation)
+    assert [step.stage for step in steps] == list(DonationStage)
     assert [step.at and (step.at - AT).days for step in steps] == days
     assert [step.stage for step in steps if step.current] == ([current] if current else [])
 
 
 def test_a_returned_payout_is_to_be_sent_again() -> None:
     returned = replace(SENT, status="RECEIVED_PAYMENT")
-    assert [step.current for step in domain.journey(RECEIPT, returned)] == [False, False, True]
+    assert [step.current for step in domain.progress_of(RECEIPT, returned)] == [False, False, True]
 
 
 @pytest.mark.parametrize(
@@ -76,9 +82,9 @@ def test_a_returned_payout_is_to_be_sent_again() -> None:
     ],
 )
 def test_the_donor_is_told_what_is_waited_for(donation: Donation, reason: str | None, key: str | None) -> None:
-    assert domain.what_is_waited_for(domain.journey(RECEIPT, donation), reason) == key
+    assert domain.waiting_message(domain.progress_of(RECEIPT, donation), reason) == key
     if key is not None:
-        assert Catalogues().language("de").text(key, organisation="Hilfsfonds")
+        assert TranslationCatalogues().language("de").text(key, organisation="Hilfsfonds")
 
 
 @pytest.mark.parametrize(

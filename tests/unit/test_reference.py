@@ -6,7 +6,7 @@ import msgspec
 
 from almoner.kit.ids import Ids
 from almoner.platform.reference.content import Content, Field, Operation
-from almoner.platform.reference.page import prose
+from almoner.platform.reference.page import render_prose
 from tools import reference
 
 DESCRIPTION: dict[str, Any] = msgspec.json.decode(reference.render()["openapi.json"])
@@ -84,4 +84,4 @@ def test_what_the_query_must_hold_is_there() -> None:
 
 
 def test_prose_sets_code_and_escapes_everything() -> None:
-    assert prose("a `<b>` & <i>") == "a <code>&lt;b&gt;</code> &amp; &lt;i&gt;"
+    assert render_prose("a `<b>` & <i>") == "a <code>&lt;b&gt;</code> &amp; &lt;i&gt;"

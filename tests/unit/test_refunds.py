@@ -11,8 +11,15 @@ from hypothesis import strategies as st
 
 from almoner.giving.accounting.refunds import domain
 from almoner.giving.accounting.refunds.domain import REFUND, RefundNotPossible
-from almoner.giving.checkout.donations.domain import Donation, Donor, InvalidState, Refunded, Settlement, active
-from almoner.giving.receipts.domain import stands_still
+from almoner.giving.checkout.donations.domain import (
+    Donation,
+    Donor,
+    InvalidState,
+    RefundedAmount,
+    SettledAmount,
+    new_direct_donation,
+)
+from almoner.giving.receipts.domain import blocking_reason
 from almoner.kit.errors import IncorrectParams
 from almoner.kit.money import Money
 
@@ -23,8 +30,10 @@ NOBODY = Donor(None, None, None, consented=False, anonymous=True)
 def received(minor: int, settled: int | None = None, **changed: Any) -> Donation:
     """A gift of USD whose money is here."""
     one, two, three = [UUID(int=number) for number in range(3)]
-    made = active(one, two, three, None, Money(minor, "USD"), NOBODY, {}, AT, donor_shown=True, gift_aid_id=None)
-    settlement = None if settled is None else Settlement(AT, Money(settled, "USD"))
+    made = new_direct_donation(
+        one, two, three, None, Money(minor, "USD"), NOBODY, {}, AT, donor_shown=True, gift_aid_id=None
+    )
+    settlement = None if settled is None else SettledAmount(AT, Money(settled, "USD"))
     given: dict[str, Any] = {"status": "RECEIVED_PAYMENT", "settlement": settlement, **changed}
     return replace(made, **given)
 
@@ -40,20 +49,22 @@ def test_s1_a_refund_ends_once() -> None:
 
 def test_nothing_goes_back_while_a_lost_dispute_is_taken_back() -> None:
     with pytest.raises(InvalidState, match="is being taken back"):
-        domain.asked(received(1000, refunded=Refunded(AT, usd(600)), withdrawn_minor=0), None)
-    assert domain.asked(received(1000, refunded=Refunded(AT, usd(600)), withdrawn_minor=600), None) == usd(400)
+        domain.refund_amount_of(received(1000, refunded=RefundedAmount(AT, usd(600)), withdrawn_minor=0), None)
+    assert domain.refund_amount_of(
+        received(1000, refunded=RefundedAmount(AT, usd(600)), withdrawn_minor=600), None
+    ) == usd(400)
 
 
 def test_all_that_is_left_goes_back_or_what_is_asked_for() -> None:
     gift = received(1000, withdrawn_minor=300)
-    assert domain.asked(gift, None) == usd(700)
-    assert (domain.asked(gift, 1), domain.asked(gift, 700)) == (usd(1), usd(700))
+    assert domain.refund_amount_of(gift, None) == usd(700)
+    assert (domain.refund_amount_of(gift, 1), domain.refund_amount_of(gift, 700)) == (usd(1), usd(700))
 
 
 @pytest.mark.parametrize("minor", [0, -1, 701])
 def test_no_other_amount_goes_back(minor: int) -> None:
     with pytest.raises(IncorrectParams) as refused:
-        domain.asked(received(1000, withdrawn_minor=300), minor)
+        domain.refund_amount_of(received(1000, withdrawn_minor=300), minor)
     assert refused.value.reasons == ("body.amount must be from 1 to 700, which is left of the donation",)
 
 
@@ -64,12 +75,12 @@ def test_no_other_amount_goes_back(minor: int) -> None:
         ({"status": "DISBURSED"}, "the donation is DISBURSED"),
         ({"disputed_at": AT}, "the donation is disputed"),
         ({"withdrawn_minor": 1000}, "all of the donation is on its way back already"),
-        ({"withdrawn_minor": 1000, "refunded": Refunded(AT, Money(1000, "USD"))}, "is refunded already"),
+        ({"withdrawn_minor": 1000, "refunded": RefundedAmount(AT, Money(1000, "USD"))}, "is refunded already"),
     ],
 )
 def test_nothing_goes_back_of_other_gifts(changed: dict[str, Any], told: str) -> None:
     with pytest.raises(InvalidState) as refused:
-        domain.asked(received(1000, **changed), None)
+        domain.refund_amount_of(received(1000, **changed), None)
     assert told in refused.value.reasons[0]
 
 
@@ -82,19 +93,19 @@ def test_m2_parts_in_any_order_with_the_fee_leave_what_is_owed(data: st.DataObje
     for move in data.draw(st.lists(st.sampled_from(("begin", "refuse", "settle")), max_size=12)):
         if move == "begin" and gift.left:
             refund = usd(data.draw(st.integers(1, gift.left.minor)))
-            borne = domain.borne(gift, refund)
+            borne = domain.nonprofit_share_of(gift, refund)
             owed, ours, back = owed - borne.minor, ours + (refund - borne).minor, back + refund.minor
             gift = replace(gift, withdrawn_minor=gift.withdrawn_minor + refund.minor)
             begun.append(refund)
         elif move == "refuse" and begun:
             refund = begun.pop()
-            again = domain.given_back(gift, refund)
+            again = domain.restored_amount(gift, refund)
             owed, ours, back = owed + again.minor, ours - (refund - again).minor, back - refund.minor
             gift = replace(gift, withdrawn_minor=gift.withdrawn_minor - refund.minor)
         elif move == "settle" and gift.settlement is None:
             charged = min(fee, gift.left.minor)
             owed, ours = owed - charged, ours + fee - charged
-            gift = replace(gift, settlement=Settlement(AT, usd(minor - fee)))
+            gift = replace(gift, settlement=SettledAmount(AT, usd(minor - fee)))
         kept = fee if gift.settlement else 0
         assert owed == gift.owed.minor == max(0, minor - kept - back)
         assert owed + back + kept - ours == minor, "what came is owed, went back, or was kept; what is short is ours"
@@ -103,17 +114,17 @@ def test_m2_parts_in_any_order_with_the_fee_leave_what_is_owed(data: st.DataObje
 def test_a_note_and_a_name_are_kept_whole() -> None:
     for bad in ("", "x" * 501):
         with pytest.raises(RefundNotPossible, match="a note has 1 to 500 characters"):
-            domain.ensure_note(bad)
+            domain.ensure_valid_note(bad)
     for bad in ("", "x" * 256):
         with pytest.raises(RefundNotPossible, match="1 to 255 characters"):
-            domain.ensure_name(bad)
-    domain.ensure_note("x" * 500)
-    domain.ensure_name("x" * 255)
+            domain.ensure_valid_reference(bad)
+    domain.ensure_valid_note("x" * 500)
+    domain.ensure_valid_reference("x" * 255)
 
 
 def test_a_gift_stands_still_while_it_goes_back_or_is_disputed() -> None:
-    assert stands_still(received(1000)) is None
-    assert stands_still(received(1000, withdrawn_minor=1)) == "refund"
-    assert stands_still(received(1000, withdrawn_minor=1, refunded=Refunded(AT, usd(1)))) is None
-    assert stands_still(received(1000, disputed_at=AT)) == "dispute"
-    assert stands_still(received(1000, disputed_at=AT, status="DISBURSED")) is None
+    assert blocking_reason(received(1000)) is None
+    assert blocking_reason(received(1000, withdrawn_minor=1)) == "refund"
+    assert blocking_reason(received(1000, withdrawn_minor=1, refunded=RefundedAmount(AT, usd(1)))) is None
+    assert blocking_reason(received(1000, disputed_at=AT)) == "dispute"
+    assert blocking_reason(received(1000, disputed_at=AT, status="DISBURSED")) is None

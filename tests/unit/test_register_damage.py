@@ -12,14 +12,14 @@ from pathlib import Path
 import pytest
 
 from almoner.adapters import registers_ccni, registers_oscr
-from almoner.adapters.registers_irs_990n import Irs990N
-from almoner.adapters.registers_irs_bmf import IrsBmf
-from almoner.adapters.registers_irs_pub78 import IrsPub78
-from almoner.adapters.registers_irs_revocations import IrsRevocations
-from almoner.adapters.registers_mapped import MappedSource
-from almoner.adapters.registers_mapping import from_file
-from almoner.adapters.registers_values import Reading as Values
-from almoner.adapters.registers_values import amount_of, any_day, example_of, tidied
+from almoner.adapters.registers_irs_990n import Irs990NReader
+from almoner.adapters.registers_irs_bmf import IrsBmfReader
+from almoner.adapters.registers_irs_pub78 import IrsPub78Reader
+from almoner.adapters.registers_irs_revocations import IrsRevocationsReader
+from almoner.adapters.registers_mapped import MappedReader
+from almoner.adapters.registers_mapping import load_mapping
+from almoner.adapters.registers_values import ValueReader as Values
+from almoner.adapters.registers_values import parse_amount, parse_date, safe_example, clean_text
 from almoner.nonprofits.registers.ports import RegisterSource
 from almoner.nonprofits.registries.domain import number_key
 from almoner.sources import REGISTER_SOURCES
@@ -159,17 +159,23 @@ def cases() -> Iterator[tuple[str, Case]]:
     typed = ("date_creat", "date_publi", "date_disso")
     yield "rna", Case(source["rna"], columns, row, "id", typed, delimited(";"), "rna_waldec.csv")
     columns, row = sample(HAND / "npo_like.csv", ";")
-    mapped = MappedSource(from_file(MAPPINGS / "npo-like.toml"))
+    mapped = MappedReader(load_mapping(MAPPINGS / "npo-like.toml"))
     yield "mapped", Case(mapped, columns, row, columns[0], ("Registration Date", "Last Report"), delimited(";"))
     columns, row = list(bmf.COLUMNS), list(bmf.body("530196605", "RED CROSS").values())
     typed = ("RULING", "ASSET_AMT", "INCOME_AMT", "AFFILIATION", "GROUP")
-    yield "irs-bmf", Case(IrsBmf(), columns, row, "EIN", typed, delimited(","))
+    yield "irs-bmf", Case(IrsBmfReader(), columns, row, "EIN", typed, delimited(","))
     row = "135562976|Boys & Girls Clubs|Atlanta|GA|United States|GROUP".split("|")
     columns = ["EIN", "name", "CITY", "STATE", "COUNTRY", "DEDUCTIBILITY"]
     yield (
         "irs-pub78",
         Case(
-            IrsPub78(), columns, row, "EIN", (), delimited("|", quote=False, good=["010000009", *row[1:]]), listed=True
+            IrsPub78Reader(),
+            columns,
+            row,
+            "EIN",
+            (),
+            delimited("|", quote=False, good=["010000009", *row[1:]]),
+            listed=True,
         ),
     )
     row = "010019709|LODGE|X|7 ELM ST|HOULTON|ME|04730|US|10|15-MAY-2011|22-FEB-2012|15-MAY-2013".split("|")
@@ -179,7 +185,7 @@ def cases() -> Iterator[tuple[str, Case]]:
     yield (
         "irs-revocations",
         Case(
-            IrsRevocations(),
+            IrsRevocationsReader(),
             columns,
             row,
             "EIN",
@@ -196,7 +202,7 @@ def cases() -> Iterator[tuple[str, Case]]:
     yield (
         "irs-990n",
         Case(
-            Irs990N(),
+            Irs990NReader(),
             columns,
             row,
             "EIN",
@@ -312,7 +318,7 @@ def test_a_workbook() -> None:
 
 
 def test_days_and_amounts_in_every_form() -> None:
-    june = any_day("2013-06-17")
+    june = parse_date("2013-06-17")
     assert june is not None
     for text in (
         "17/06/2013",
@@ -322,7 +328,7 @@ def test_days_and_amounts_in_every_form() -> None:
         "2013-06-17 00:00:00.0000000",
         "2013-06-17T00:00:00Z",
     ):
-        assert any_day(text) == june, text
+        assert parse_date(text) == june, text
     for text in (
         "45000",
         "31/02/2020",
@@ -332,19 +338,19 @@ def test_days_and_amounts_in_every_form() -> None:
         "x" * 3000,
         "\u0662\u0660\u0661\u0663-06-17",
     ):
-        assert any_day(text) is None, text
+        assert parse_date(text) is None, text
     read_as = {"1234": 1234, "1,234,567": 1234567, "1 234": 1234, "£1,234.50": 1234, "1234.0": 1234, "-5": -5, "0": 0}
-    assert {text: amount_of(text) for text in read_as} == read_as
+    assert {text: parse_amount(text) for text in read_as} == read_as
     for text in ("12k", "1.2E+06", "1,23,4", "--5", "9" * 5000, "", "£", "\u0661"):
-        assert amount_of(text) is None, text
+        assert parse_amount(text) is None, text
 
 
 def test_what_nobody_sees_is_left_out() -> None:
-    assert tidied("\ufeff A\u00a0\u200bB\r\nC ") == "A B C"
+    assert clean_text("\ufeff A\u00a0\u200bB\r\nC ") == "A B C"
 
 
 @pytest.mark.parametrize("text", ["Jane Roe", "jo@example.org", "028 9012 3456", "02890123456", "Bloggs", "x" * 3000])
 def test_no_person_and_no_contact_is_shown(text: str) -> None:
     values = Values()
-    assert values.amount("column", text) is None or text.isdigit()
-    assert example_of(text) == f"(a text of {len(text)} characters)"
+    assert values.read_amount("column", text) is None or text.isdigit()
+    assert safe_example(text) == f"(a text of {len(text)} characters)"

@@ -11,9 +11,9 @@ from zipfile import ZipFile
 import pytest
 
 from almoner.platform.outbound import fetching
-from almoner.platform.outbound.addresses import PUBLIC_ONLY, Policy
-from almoner.platform.outbound.client import Outbound
-from almoner.platform.outbound.fetching import FetchBroken, Fetched, FetchRefused, Limits
+from almoner.platform.outbound.addresses import PUBLIC_ONLY, AddressPolicy
+from almoner.platform.outbound.client import OutboundClient
+from almoner.platform.outbound.fetching import FetchInterrupted, FetchedFile, FetchRefused, FetchLimits
 from tests.support.publisher import Publisher
 from tests.support.receivers import Receiver, Reply, receiver, reply
 
@@ -22,14 +22,14 @@ NOW = datetime(2026, 4, 20, 12, tzinfo=UTC)
 
 
 @pytest.fixture
-async def outbound() -> AsyncIterator[Outbound]:
-    made = Outbound(Policy(loopback=True))
+async def outbound() -> AsyncIterator[OutboundClient]:
+    made = OutboundClient(AddressPolicy(loopback=True))
     yield made
     await made.close()
 
 
-async def fetch(outbound: Outbound, folder: Path, url: str, most: int = 1_000_000) -> Fetched:
-    return await fetching.fetch(outbound, folder, url, lambda: NOW, limits=Limits(most, 0))
+async def fetch(outbound: OutboundClient, folder: Path, url: str, most: int = 1_000_000) -> FetchedFile:
+    return await fetching.fetch_file(outbound, folder, url, lambda: NOW, limits=FetchLimits(most, 0))
 
 
 def kept(folder: Path) -> list[Path]:
@@ -40,10 +40,10 @@ def address(server: Receiver, path: str = "/pub/eo_dc.csv") -> str:
     return f"http://127.0.0.1:{server.port}{path}"
 
 
-async def test_a_file_comes_whole_with_what_is_said_of_it(outbound: Outbound, tmp_path: Path) -> None:
-    reports: list[fetching.Fetching] = []
+async def test_a_file_comes_whole_with_what_is_said_of_it(outbound: OutboundClient, tmp_path: Path) -> None:
+    reports: list[fetching.FetchProgress] = []
     async with receiver(Publisher(CONTENT)) as server:
-        got = await fetching.fetch(outbound, tmp_path, address(server), lambda: NOW, reports.append)
+        got = await fetching.fetch_file(outbound, tmp_path, address(server), lambda: NOW, reports.append)
     assert got.path.read_bytes() == CONTENT
     assert got.path.name == "eo_dc.csv"
     assert (got.size, got.sha256, got.etag) == (len(CONTENT), sha256(CONTENT).digest(), '"v1"')
@@ -54,7 +54,9 @@ async def test_a_file_comes_whole_with_what_is_said_of_it(outbound: Outbound, tm
 
 
 @pytest.mark.parametrize("etag", ['"v1"', None, 'W/"v1"'])
-async def test_what_has_not_changed_is_not_sent_again(outbound: Outbound, tmp_path: Path, etag: str | None) -> None:
+async def test_what_has_not_changed_is_not_sent_again(
+    outbound: OutboundClient, tmp_path: Path, etag: str | None
+) -> None:
     async with receiver(Publisher(CONTENT, etag)) as server:
         first = await fetch(outbound, tmp_path, address(server))
         again = await fetch(outbound, tmp_path, address(server))
@@ -62,7 +64,7 @@ async def test_what_has_not_changed_is_not_sent_again(outbound: Outbound, tmp_pa
     assert (again.path, again.sha256, again.last_modified) == (first.path, first.sha256, first.last_modified)
 
 
-async def test_a_new_version_replaces_the_file(outbound: Outbound, tmp_path: Path) -> None:
+async def test_a_new_version_replaces_the_file(outbound: OutboundClient, tmp_path: Path) -> None:
     async with receiver() as server:
         server.otherwise = Publisher(CONTENT)
         await fetch(outbound, tmp_path, address(server))
@@ -72,7 +74,7 @@ async def test_a_new_version_replaces_the_file(outbound: Outbound, tmp_path: Pat
 
 
 @pytest.mark.parametrize("etag", ['"v1"', None])
-async def test_it_goes_on_where_it_broke_off(outbound: Outbound, tmp_path: Path, etag: str | None) -> None:
+async def test_it_goes_on_where_it_broke_off(outbound: OutboundClient, tmp_path: Path, etag: str | None) -> None:
     async with receiver(Publisher(CONTENT, etag, cuts=[10_000, 0, 30_000])) as server:
         got = await fetch(outbound, tmp_path, address(server))
     assert got.path.read_bytes() == CONTENT
@@ -81,19 +83,19 @@ async def test_it_goes_on_where_it_broke_off(outbound: Outbound, tmp_path: Path,
     assert ranges[-1] == "bytes=40000-"
 
 
-async def test_another_process_goes_on_where_one_gave_up(outbound: Outbound, tmp_path: Path) -> None:
+async def test_another_process_goes_on_where_one_gave_up(outbound: OutboundClient, tmp_path: Path) -> None:
     async with receiver(Publisher(CONTENT, cuts=[10_000, 0, 0, 0, 0])) as server:
-        with pytest.raises(FetchBroken, match="10000 bytes are kept"):
+        with pytest.raises(FetchInterrupted, match="10000 bytes are kept"):
             await fetch(outbound, tmp_path, address(server))
         got = await fetch(outbound, tmp_path, address(server))
     assert got.path.read_bytes() == CONTENT
     assert server.received[-1].headers["range"] == "bytes=10000-"
 
 
-async def test_versions_are_never_mixed(outbound: Outbound, tmp_path: Path) -> None:
+async def test_versions_are_never_mixed(outbound: OutboundClient, tmp_path: Path) -> None:
     async with receiver() as server:
         server.otherwise = Publisher(CONTENT, cuts=[10_000, 0, 0, 0, 0])
-        with pytest.raises(FetchBroken):
+        with pytest.raises(FetchInterrupted):
             await fetch(outbound, tmp_path, address(server))
         newer = CONTENT[::-1]
         server.otherwise = Publisher(newer, '"v2"', "Mon, 20 Apr 2026 08:00:00 GMT")
@@ -101,7 +103,7 @@ async def test_versions_are_never_mixed(outbound: Outbound, tmp_path: Path) -> N
     assert (got.path.read_bytes(), got.etag) == (newer, '"v2"')
 
 
-async def test_a_weak_etag_proves_no_part(outbound: Outbound, tmp_path: Path) -> None:
+async def test_a_weak_etag_proves_no_part(outbound: OutboundClient, tmp_path: Path) -> None:
     async with receiver(Publisher(CONTENT, 'W/"v1"', None, cuts=[10_000])) as server:
         got = await fetch(outbound, tmp_path, address(server))
     assert got.path.read_bytes() == CONTENT
@@ -117,20 +119,20 @@ async def test_a_weak_etag_proves_no_part(outbound: Outbound, tmp_path: Path) ->
         reply(206, b"xxx"),
     ],
 )
-async def test_a_wrong_part_is_thrown_away(outbound: Outbound, tmp_path: Path, wrong: bytes) -> None:
+async def test_a_wrong_part_is_thrown_away(outbound: OutboundClient, tmp_path: Path, wrong: bytes) -> None:
     async with receiver(Publisher(CONTENT, cuts=[10_000])) as server:
         server.script = [server.otherwise, wrong]
         got = await fetch(outbound, tmp_path, address(server))
     assert got.path.read_bytes() == CONTENT
 
 
-async def test_a_server_in_trouble_is_asked_again(outbound: Outbound, tmp_path: Path) -> None:
+async def test_a_server_in_trouble_is_asked_again(outbound: OutboundClient, tmp_path: Path) -> None:
     async with receiver(Publisher(CONTENT), reply(500), reply(503)) as server:
         assert (await fetch(outbound, tmp_path, address(server))).path.read_bytes() == CONTENT
     async with receiver(reply(500)) as server:
-        with pytest.raises(FetchBroken, match="status 500"):
+        with pytest.raises(FetchInterrupted, match="status 500"):
             await fetch(outbound, tmp_path, address(server))
-    with pytest.raises(FetchBroken, match="no connection"):
+    with pytest.raises(FetchInterrupted, match="no connection"):
         await fetch(outbound, tmp_path, address(server))
 
 
@@ -148,15 +150,17 @@ async def test_a_server_in_trouble_is_asked_again(outbound: Outbound, tmp_path: 
         (reply(302), "redirected more than"),
     ],
 )
-async def test_what_is_no_register_is_refused(outbound: Outbound, tmp_path: Path, answer: Reply, words: str) -> None:
+async def test_what_is_no_register_is_refused(
+    outbound: OutboundClient, tmp_path: Path, answer: Reply, words: str
+) -> None:
     async with receiver(answer) as server:
         with pytest.raises(FetchRefused, match=words) as refusal:
             await fetch(outbound, tmp_path, address(server))
-    assert not isinstance(refusal.value, FetchBroken)
+    assert not isinstance(refusal.value, FetchInterrupted)
     assert kept(tmp_path) == []
 
 
-async def test_a_redirect_is_followed(outbound: Outbound, tmp_path: Path) -> None:
+async def test_a_redirect_is_followed(outbound: OutboundClient, tmp_path: Path) -> None:
     async with receiver(Publisher(CONTENT), reply(302, Location="/elsewhere/blob")) as server:
         got = await fetch(outbound, tmp_path, address(server))
     assert (got.path.name, got.path.read_bytes()) == ("eo_dc.csv", CONTENT)
@@ -164,7 +168,7 @@ async def test_a_redirect_is_followed(outbound: Outbound, tmp_path: Path) -> Non
 
 
 async def test_production_fetches_public_https_alone(tmp_path: Path) -> None:
-    outbound = Outbound(PUBLIC_ONLY)
+    outbound = OutboundClient(PUBLIC_ONLY)
     async with receiver(Publisher(CONTENT)) as server:
         for url in (
             address(server),
@@ -182,13 +186,13 @@ async def test_a_public_address_may_not_lead_to_this_machine(tmp_path: Path) -> 
     async def lookup(_host: str, _port: int) -> list[str]:
         return ["127.0.0.1"]
 
-    outbound = Outbound(Policy(loopback=True), lookup=lookup)
+    outbound = OutboundClient(AddressPolicy(loopback=True), lookup=lookup)
     with pytest.raises(FetchRefused, match="not public"):
         await fetch(outbound, tmp_path, "https://registers.example/eo.csv")
     await outbound.close()
 
 
-async def test_more_than_the_most_is_refused(outbound: Outbound, tmp_path: Path) -> None:
+async def test_more_than_the_most_is_refused(outbound: OutboundClient, tmp_path: Path) -> None:
     chunked = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n7d0\r\n" + b"x" * 2000 + b"\r\n0\r\n\r\n"
     async with receiver(chunked, reply(200, b"x" * 2000)) as server:
         with pytest.raises(FetchRefused, match="has 2000 bytes"):
@@ -197,7 +201,7 @@ async def test_more_than_the_most_is_refused(outbound: Outbound, tmp_path: Path)
             await fetch(outbound, tmp_path, address(server), 1000)
 
 
-async def test_a_body_of_unknown_length_comes_whole_or_not(outbound: Outbound, tmp_path: Path) -> None:
+async def test_a_body_of_unknown_length_comes_whole_or_not(outbound: OutboundClient, tmp_path: Path) -> None:
     head = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
     cut = head + b"5\r\nab"
     async with receiver(head + b"5\r\nabcde\r\n0\r\n\r\n", cut) as server:
@@ -232,7 +236,7 @@ def _zip(**members: bytes) -> bytes:
     ],
 )
 async def test_the_file_has_a_safe_name_and_the_suffix_of_its_content(
-    outbound: Outbound, tmp_path: Path, path: str, content: bytes, headers: dict[str, str], name: str
+    outbound: OutboundClient, tmp_path: Path, path: str, content: bytes, headers: dict[str, str], name: str
 ) -> None:
     async with receiver(reply(200, content, **headers)) as server:
         got = await fetch(outbound, tmp_path, address(server, path))
@@ -242,10 +246,10 @@ async def test_the_file_has_a_safe_name_and_the_suffix_of_its_content(
         assert (await fetch(outbound, tmp_path, address(server, path))).path.read_bytes() == content
 
 
-async def test_two_processes_do_not_write_into_one_file(outbound: Outbound, tmp_path: Path) -> None:
+async def test_two_processes_do_not_write_into_one_file(outbound: OutboundClient, tmp_path: Path) -> None:
     async with receiver(Publisher(CONTENT)) as server:
         url = address(server)
         own = tmp_path / sha256(url.encode()).hexdigest()[:12]
         own.mkdir()
-        with fetching._alone(own, url), pytest.raises(FetchBroken, match="another process"):
+        with fetching._folder_lock(own, url), pytest.raises(FetchInterrupted, match="another process"):
             await fetch(outbound, tmp_path, url)

@@ -9,14 +9,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from almoner.adapters.registers_acnc import Acnc
-from almoner.adapters.registers_anbi import Anbi
-from almoner.adapters.registers_cra import Cra, CraIdentification
-from almoner.adapters.registers_cri import Cri
-from almoner.adapters.registers_mapped import MappedSource
-from almoner.adapters.registers_mapping import from_file, mapping_of
-from almoner.adapters.registers_nzcs import Nzcs
-from almoner.adapters.registers_rna import Rna
+from almoner.adapters.registers_acnc import AcncReader
+from almoner.adapters.registers_anbi import AnbiReader
+from almoner.adapters.registers_cra import CraReader, CraIdentificationReader
+from almoner.adapters.registers_cri import CriReader
+from almoner.adapters.registers_mapped import MappedReader
+from almoner.adapters.registers_mapping import load_mapping, parse_mapping
+from almoner.adapters.registers_nzcs import NzcsReader
+from almoner.adapters.registers_rna import RnaReader
 from almoner.nonprofits.registers.domain import ImportRefused
 from almoner.nonprofits.registers.ports import RegisterSource
 from tests.support.register_files import File, on_disk, read
@@ -28,16 +28,16 @@ MAPPINGS = Path(__file__).parents[2] / "docs" / "guides" / "mappings"
 
 EXCEL = [list(COLUMNS), ["20015763", "Invented Harbour Trust", "", "Registered", *[""] * 8, "Jane Roe"]]
 CASES: dict[str, tuple[RegisterSource, File]] = {
-    "acnc": (Acnc(), on_disk(DATA / "au_acnc" / "datadotgov_main_excerpt.csv")),
-    "cra": (Cra(), on_disk(HAND / "cra_list.txt")),
-    "cra-t3010": (CraIdentification(), on_disk(HAND / "cra_ident_2015.csv")),
-    "cri": (Cri(), File(workbook_by_excel(EXCEL), "register.xlsx")),
-    "nzcs-json": (Nzcs(), on_disk(HAND / "nzcs_results.json")),
-    "nzcs-csv": (Nzcs(), on_disk(HAND / "nzcs.csv")),
-    "anbi": (Anbi(), on_disk(HAND / "anbi.xml")),
-    "rna": (Rna(), on_disk(HAND / "rna_waldec_20240101_dpt_75.csv")),
-    "mapped-csv": (MappedSource(from_file(MAPPINGS / "npo-like.toml")), on_disk(HAND / "npo_like.csv")),
-    "mapped-jsonl": (MappedSource(from_file(MAPPINGS / "zer-like.toml")), on_disk(HAND / "zer_like.jsonl")),
+    "acnc": (AcncReader(), on_disk(DATA / "au_acnc" / "datadotgov_main_excerpt.csv")),
+    "cra": (CraReader(), on_disk(HAND / "cra_list.txt")),
+    "cra-t3010": (CraIdentificationReader(), on_disk(HAND / "cra_ident_2015.csv")),
+    "cri": (CriReader(), File(workbook_by_excel(EXCEL), "register.xlsx")),
+    "nzcs-json": (NzcsReader(), on_disk(HAND / "nzcs_results.json")),
+    "nzcs-csv": (NzcsReader(), on_disk(HAND / "nzcs.csv")),
+    "anbi": (AnbiReader(), on_disk(HAND / "anbi.xml")),
+    "rna": (RnaReader(), on_disk(HAND / "rna_waldec_20240101_dpt_75.csv")),
+    "mapped-csv": (MappedReader(load_mapping(MAPPINGS / "npo-like.toml")), on_disk(HAND / "npo_like.csv")),
+    "mapped-jsonl": (MappedReader(load_mapping(MAPPINGS / "zer-like.toml")), on_disk(HAND / "zer_like.jsonl")),
 }
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(st.characters(), max_size=20),
@@ -74,7 +74,7 @@ def check(source: RegisterSource, file: File) -> None:
     for entry in reading.entries:
         assert entry.number
         assert entry.part
-        assert entry.name or not source.lists
+        assert entry.name or not source.lists_organisations
         json.dumps(dict(entry.facts))
 
 
@@ -111,7 +111,7 @@ def test_real_files_that_were_cut_off(case: str, data: st.DataObject) -> None:
 @given(records=st.lists(JSON, max_size=4), envelope=st.booleans())
 def test_any_json(records: list[object], envelope: bool) -> None:
     document = {"d": {"results": records}} if envelope else {"d": records}
-    check(Nzcs(), File(json.dumps(document).encode()))
+    check(NzcsReader(), File(json.dumps(document).encode()))
     source, file = CASES["mapped-jsonl"]
     check(source, File("\n".join(json.dumps(record) for record in records).encode(), file.name))
 
@@ -129,7 +129,7 @@ MEMBERS = (
 @given(record=st.dictionaries(st.sampled_from(MEMBERS), JSON), number=st.sampled_from(("CC12345", "CC1")))
 def test_members_of_any_type(record: dict[str, object], number: str) -> None:
     given = {"RegistrationStatus": "Registered", "Name": "A", **record, "CharityRegistrationNumber": number}
-    check(Nzcs(), File(json.dumps({"d": [given]}).encode()))
+    check(NzcsReader(), File(json.dumps({"d": [given]}).encode()))
 
 
 @given(
@@ -146,7 +146,7 @@ def test_json_lines_with_members_of_any_type(record: dict[str, object]) -> None:
 @given(text=st.text(max_size=200))
 def test_any_text_as_a_mapping(text: str) -> None:
     with pytest.raises(ImportRefused):
-        mapping_of(text, "my.toml")
+        parse_mapping(text, "my.toml")
 
 
 @given(data=st.data())
@@ -162,4 +162,4 @@ def test_mappings_with_values_of_any_type(data: st.DataObject) -> None:
         else data.draw(st.sampled_from(("", "[x]", "[facts]")))
     )
     with suppress(ImportRefused):
-        mapping_of("\n".join(lines), "my.toml")
+        parse_mapping("\n".join(lines), "my.toml")

@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from almoner.adapters.registers_mapped import MappedSource
-from almoner.adapters.registers_mapping import ENCODINGS, MEMBERS, RegisterMapping, from_file, mapping_of
-from almoner.nonprofits.registers.domain import Entry, ImportRefused
-from almoner.nonprofits.registries.domain import Declared
+from almoner.adapters.registers_mapped import MappedReader
+from almoner.adapters.registers_mapping import ENCODINGS, MEMBERS, RegisterMapping, load_mapping, parse_mapping
+from almoner.nonprofits.registers.domain import RegisterEntry, ImportRefused
+from almoner.nonprofits.registries.domain import DeclaredRegistry
 from tests.support.register_files import File, Reading, read
 
 ROOT = Path(__file__).parents[2]
@@ -33,12 +33,12 @@ active = true
 
 def example(name: str) -> Reading:
     files = {"zer-like": "zer_like.jsonl", "npo-like": "npo_like.csv", "dgr-like": "dgr_like.csv"}
-    return read(MappedSource(from_file(EXAMPLES / f"{name}.toml")), HAND / files[name])
+    return read(MappedReader(load_mapping(EXAMPLES / f"{name}.toml")), HAND / files[name])
 
 
 def problems(text: str) -> list[str]:
     with pytest.raises(ImportRefused) as refused:
-        mapping_of(text, "my.toml", {"irs-bmf": "IRS", "irs-pub78": None})
+        parse_mapping(text, "my.toml", {"irs-bmf": "IRS", "irs-pub78": None})
     first, *listed = str(refused.value).splitlines()
     assert first.startswith(f"the mapping my.toml has {len(listed)} problem")
     return [line.removeprefix("- ") for line in listed]
@@ -51,7 +51,7 @@ def changed(old: str, new: str) -> str:
 
 def mapped(text: str, content: str | bytes, name: str = "file") -> Reading:
     return read(
-        MappedSource(mapping_of(text, "my.toml")),
+        MappedReader(parse_mapping(text, "my.toml")),
         File(content if isinstance(content, bytes) else content.encode(), name),
     )
 
@@ -59,7 +59,7 @@ def mapped(text: str, content: str | bytes, name: str = "file") -> Reading:
 def test_a_german_list_of_json_lines() -> None:
     reading = example("zer-like")
     assert (len(reading.entries), len(reading.unnumbered), len(reading.bad)) == (2, 1, 3)
-    assert reading.entries[0] == Entry(
+    assert reading.entries[0] == RegisterEntry(
         number="RA000220-VR8726",
         part="all",
         name="Förderverein Erfundener Hafen e. V.",
@@ -86,7 +86,7 @@ def test_a_south_african_table_with_its_status_in_a_column() -> None:
     reading = example("npo-like")
     assert (len(reading.entries), len(reading.bad)) == (2, 2)
     forum, society = reading.entries
-    assert forum == Entry(
+    assert forum == RegisterEntry(
         number="000-001 NPO",
         part="Western Cape",
         name="Invented Harbour Forum",
@@ -105,8 +105,13 @@ def test_a_south_african_table_with_its_status_in_a_column() -> None:
 
 
 def test_an_australian_list_of_facts_makes_no_bodies() -> None:
-    source = MappedSource(from_file(EXAMPLES / "dgr-like.toml"))
-    assert (source.code, source.registry_code, source.lists, source.repeats) == ("au-dgr", "ACNC", False, True)
+    source = MappedReader(load_mapping(EXAMPLES / "dgr-like.toml"))
+    assert (source.code, source.registry_code, source.lists_organisations, source.repeats_numbers) == (
+        "au-dgr",
+        "ACNC",
+        False,
+        True,
+    )
     reading = example("dgr-like")
     assert (len(reading.entries), len(reading.bad)) == (3, 1)
     assert [(entry.number, entry.facts) for entry in reading.entries] == [
@@ -121,10 +126,17 @@ def test_an_australian_list_of_facts_makes_no_bodies() -> None:
 
 
 def test_a_mapping_says_what_it_is_and_leaves_the_rest_as_usual() -> None:
-    mapping = mapping_of(WHOLE, "my.toml")
-    assert (mapping.lists, mapping.unverified, mapping.repeats, mapping.encoding) == (True, True, False, "utf-8")
+    mapping = parse_mapping(WHOLE, "my.toml")
+    assert (mapping.lists_organisations, mapping.unverified, mapping.repeats_numbers, mapping.encoding) == (
+        True,
+        True,
+        False,
+        "utf-8",
+    )
     assert mapping.columns == ("No", "Name")
-    assert mapped(WHOLE, "Name,No\nA,1234\n").one == Entry("1234", "all", "A", other_names=[], types=["nonprofit"])
+    assert mapped(WHOLE, "Name,No\nA,1234\n").one == RegisterEntry(
+        "1234", "all", "A", other_names=[], types=["nonprofit"]
+    )
 
 
 def test_every_problem_is_told_at_once() -> None:
@@ -207,14 +219,14 @@ def test_each_problem_says_what_to_do(old: str, new: str, problem: str) -> None:
 @pytest.mark.parametrize("text", ["[", "a = ", "\x00", "[source]\n[source]"])
 def test_what_is_no_toml_is_told(text: str) -> None:
     with pytest.raises(ImportRefused, match="no TOML"):
-        mapping_of(text, "my.toml")
+        parse_mapping(text, "my.toml")
 
 
 def test_a_mapping_that_cannot_be_read_is_told(tmp_path: Path) -> None:
     (tmp_path / "my.toml").write_bytes(b"\xff")
     for path in (tmp_path / "none.toml", tmp_path / "my.toml"):
         with pytest.raises(ImportRefused, match="cannot be read"):
-            from_file(path)
+            load_mapping(path)
 
 
 def test_a_column_that_sounds_personal_may_be_said_to_hold_none() -> None:
@@ -251,7 +263,7 @@ def test_nothing_that_is_not_named_is_read() -> None:
 def test_facts_need_no_name() -> None:
     text = changed('registry = "NPO"', 'registry = "NPO"\nlists = false').replace('name = "Name"', "")
     text = text.replace('types = ["nonprofit"]\nactive = true', "") + '[facts]\na = "A"\n'
-    assert mapped(text, "No,A\n1234,yes\n").one == Entry("1234", "all", "", other_names=[], facts={"a": "yes"})
+    assert mapped(text, "No,A\n1234,yes\n").one == RegisterEntry("1234", "all", "", other_names=[], facts={"a": "yes"})
 
 
 def test_the_guide_names_every_member() -> None:
@@ -260,7 +272,7 @@ def test_the_guide_names_every_member() -> None:
     assert all(encoding in text for encoding in ENCODINGS)
     assert {path.name for path in EXAMPLES.glob("*.toml")} == {"zer-like.toml", "npo-like.toml", "dgr-like.toml"}
     assert all(f"mappings/{path.name}" in text for path in EXAMPLES.glob("*.toml"))
-    assert isinstance(from_file(EXAMPLES / "npo-like.toml"), RegisterMapping)
+    assert isinstance(load_mapping(EXAMPLES / "npo-like.toml"), RegisterMapping)
 
 
 DECLARING = WHOLE.replace(
@@ -277,9 +289,11 @@ longest = 5""",
 
 
 def test_a_mapping_declares_its_registry_and_the_form_of_its_numbers() -> None:
-    mapping = mapping_of(DECLARING, "my.toml")
+    mapping = parse_mapping(DECLARING, "my.toml")
     assert mapping.registry == "XX-OWN"
-    assert mapping.declares == Declared("XX-OWN", "Eigenes Register", "Register of our own", "AUT", 3, 5, digits=True)
+    assert mapping.declared_registry == DeclaredRegistry(
+        "XX-OWN", "Eigenes Register", "Register of our own", "AUT", 3, 5, digits=True
+    )
     reading = mapped(DECLARING, "No,Name\n12-3,A\n12345,B\n12,C\n123456,D\n1x3,E\n\u0661\u0662\u0663,F\n")
     assert [entry.name for entry in reading.entries] == ["A", "B"]
     assert {bad.reason for bad in reading.bad} == {"the number is none of XX-OWN (its length or characters)"}

@@ -7,26 +7,33 @@ from collections.abc import Iterator
 
 import pytest
 
-from almoner.adapters.registers_tables import LONGEST_LINE, Row, Table, in_encoding, raw_lines, utf8_or_1252
-from almoner.adapters.registers_values import (
-    compact_day,
-    in_one_line,
-    iso_day,
-    number_shown,
-    slashed_day,
-    two_lines,
-    websites,
-    without_contacts,
-    without_persons,
+from almoner.adapters.registers_tables import (
+    MAX_LINE_BYTES,
+    TableRow,
+    DelimitedTable,
+    decoder_of,
+    read_lines,
+    decode_utf8_or_1252,
 )
-from almoner.nonprofits.registers.domain import BadRow, ImportRefused
+from almoner.adapters.registers_values import (
+    parse_compact_date,
+    single_line_address,
+    parse_iso_date,
+    safe_number,
+    parse_slashed_date,
+    two_line_address,
+    parse_websites,
+    strip_contacts,
+    strip_persons,
+)
+from almoner.nonprofits.registers.domain import RejectedRow, ImportRefused
 from tests.support.register_files import File
 
 
 def rows(text: str | bytes, **options: object) -> list[list[str] | str]:
     content = text if isinstance(text, bytes) else text.encode()
-    table = Table(File(content), **options)  # type: ignore[arg-type]
-    return [row.fields if isinstance(row, Row) else row.reason for row in table]
+    table = DelimitedTable(File(content), **options)  # type: ignore[arg-type]
+    return [row.fields if isinstance(row, TableRow) else row.reason for row in table]
 
 
 def test_rows_under_their_header() -> None:
@@ -36,8 +43,8 @@ def test_rows_under_their_header() -> None:
 def test_lines_are_utf_8_or_windows_1252_each_by_itself() -> None:
     text = "a,b\n1,é\n".encode() + "2,é “x”\n".encode("cp1252") + b"3,\x81\n"
     assert rows(text) == [["1", "é"], ["2", "é “x”"], ["3", "\x81"]]
-    assert utf8_or_1252(b"plain") == "plain"
-    assert in_encoding("utf-8")(b"\xff") == "\ufffd"
+    assert decode_utf8_or_1252(b"plain") == "plain"
+    assert decoder_of("utf-8")(b"\xff") == "\ufffd"
 
 
 def test_a_field_may_hold_lines() -> None:
@@ -60,8 +67,8 @@ def test_two_such_quotes_cost_what_lies_between_no_more() -> None:
 
 
 def test_rows_of_another_width_tell_their_number_alone() -> None:
-    table = Table(File(b"n,a\nW123,Jane Roe,x\n"), number=re.compile("W[0-9]+"))
-    assert list(table) == [BadRow(2, "the row has 3 fields, the header has 2", "W123")]
+    table = DelimitedTable(File(b"n,a\nW123,Jane Roe,x\n"), number=re.compile("W[0-9]+"))
+    assert list(table) == [RejectedRow(2, "the row has 3 fields, the header has 2", "W123")]
 
 
 def test_empty_columns_at_the_end_are_passed_over() -> None:
@@ -69,24 +76,24 @@ def test_empty_columns_at_the_end_are_passed_over() -> None:
 
 
 def test_a_line_without_an_end_takes_no_memory() -> None:
-    content = b"a,b\n" + b"x" * (LONGEST_LINE * 3) + b"\n1,2\n"
+    content = b"a,b\n" + b"x" * (MAX_LINE_BYTES * 3) + b"\n1,2\n"
     assert rows(content) == ["the line is longer than a mebibyte", ["1", "2"]]
-    assert list(raw_lines(File(b"y" * (LONGEST_LINE + 1)).binary())) == [None]
+    assert list(read_lines(File(b"y" * (MAX_LINE_BYTES + 1)).binary())) == [None]
 
 
 @pytest.mark.parametrize("content", [b"", b"\n\n", "a,b\n".encode("utf-16"), b"\x00\n"])
 def test_a_file_without_a_header_is_refused(content: bytes) -> None:
     with pytest.raises(ImportRefused, match="no header"):
-        Table(File(content))
+        DelimitedTable(File(content))
 
 
 def test_missing_columns_are_named_and_a_web_page_is_told() -> None:
     with pytest.raises(ImportRefused, match="no column b, c: it is not this register"):
-        Table(File(b"a\n")).places("a", "b", ("c", "d"))
+        DelimitedTable(File(b"a\n")).column_indexes("a", "b", ("c", "d"))
     with pytest.raises(ImportRefused, match="web page"):
-        Table(File(b"<!DOCTYPE html>\n")).places("a")
+        DelimitedTable(File(b"<!DOCTYPE html>\n")).column_indexes("a")
     with pytest.raises(ImportRefused, match="twice"):
-        Table(File(b"a,A\n")).places("a")
+        DelimitedTable(File(b"a,A\n")).column_indexes("a")
 
 
 class Endless:
@@ -119,8 +126,8 @@ def test_memory_does_not_grow_with_the_file() -> None:
     def peak(size: int) -> int:
         tracemalloc.start()
         try:
-            for row in Table(Endless(size)):  # type: ignore[arg-type]
-                assert isinstance(row, Row)
+            for row in DelimitedTable(Endless(size)):  # type: ignore[arg-type]
+                assert isinstance(row, TableRow)
             return tracemalloc.get_traced_memory()[1]
         finally:
             tracemalloc.stop()
@@ -147,7 +154,7 @@ def test_memory_does_not_grow_with_the_file() -> None:
     ],
 )
 def test_websites(written: str, found: list[str]) -> None:
-    assert websites(written) == found
+    assert parse_websites(written) == found
 
 
 @pytest.mark.parametrize(
@@ -156,14 +163,14 @@ def test_websites(written: str, found: list[str]) -> None:
      "t.a.v. J. Roe", "Mrs J Roe", "jane@a.example", "p/a: Roe"],
 )  # fmt: skip
 def test_lines_that_name_a_person_are_no_address(line: str) -> None:
-    assert without_persons([line, "1 Invented Road"]) == ["1 Invented Road"]
+    assert strip_persons([line, "1 Invented Road"]) == ["1 Invented Road"]
 
 
 @pytest.mark.parametrize(
     "line", ["Chezwick Lane 1", "Attnang 3", "Drury Lane", "Mission House", "Corner of A and B", "Moore St"]
 )
 def test_other_lines_stay(line: str) -> None:
-    assert without_persons([line]) == [line]
+    assert strip_persons([line]) == [line]
 
 
 @pytest.mark.parametrize(
@@ -177,39 +184,39 @@ def test_other_lines_stay(line: str) -> None:
     ],
 )
 def test_what_names_a_person_at_the_end_of_a_line_is_cut(line: str, kept: str) -> None:
-    assert without_persons([line]) == [kept]
+    assert strip_persons([line]) == [kept]
 
 
 def test_addresses_of_one_and_of_many_columns() -> None:
-    assert in_one_line("c/o Jane Roe, 1 Road, , Cork") == "1 Road, Cork"
-    assert in_one_line("c/o Jane Roe") is None
-    assert two_lines(["", " 1  Road", "Flat 2", "Area"]) == ("1 Road", "Flat 2, Area")
-    assert two_lines([]) == (None, None)
+    assert single_line_address("c/o Jane Roe, 1 Road, , Cork") == "1 Road, Cork"
+    assert single_line_address("c/o Jane Roe") is None
+    assert two_line_address(["", " 1  Road", "Flat 2", "Area"]) == ("1 Road", "Flat 2, Area")
+    assert two_line_address([]) == (None, None)
 
 
 def test_free_text_without_contacts() -> None:
-    assert without_contacts("To help. Write to jane@a.example or +353 1 555 0199.") == "To help. Write to  or ."
-    assert without_contacts("Founded 1999 with 2000000 trees") == "Founded 1999 with 2000000 trees"
+    assert strip_contacts("To help. Write to jane@a.example or +353 1 555 0199.") == "To help. Write to  or ."
+    assert strip_contacts("Founded 1999 with 2000000 trees") == "Founded 1999 with 2000000 trees"
 
 
 def test_days_in_their_spellings() -> None:
     spellings = [
-        iso_day("2013-06-17T00:00:00+12:00"),
-        iso_day("2013-06-17"),
-        slashed_day("17/6/2013 12:00:00 AM"),
-        compact_day("20130617"),
+        parse_iso_date("2013-06-17T00:00:00+12:00"),
+        parse_iso_date("2013-06-17"),
+        parse_slashed_date("17/6/2013 12:00:00 AM"),
+        parse_compact_date("20130617"),
     ]
     assert {f"{day:%Y-%m-%d}" for day in spellings if day} == {"2013-06-17"}
     assert None not in spellings
     for nothing in ("", "0001-01-01", "2013-13-01", "2013-02-30", "٢٠١٣-٠٦-١٧", "x"):
-        assert iso_day(nothing) is None
-    assert slashed_day("31/02/2013") is None
-    assert compact_day("00000000") is None
+        assert parse_iso_date(nothing) is None
+    assert parse_slashed_date("31/02/2013") is None
+    assert parse_compact_date("00000000") is None
 
 
 def test_what_stands_in_the_place_of_a_number_is_shown_only_if_it_looks_like_one() -> None:
-    assert number_shown("119219814RR0001") == "119219814RR0001"
-    assert number_shown("Jane Roe") == "(no number)"
+    assert safe_number("119219814RR0001") == "119219814RR0001"
+    assert safe_number("Jane Roe") == "(no number)"
 
 
 def test_any_mixture_of_quotes_gives_rows_or_reasons() -> None:

@@ -86,5 +86,5 @@ def test_each_register_has_its_own_form(code: str, text: str, key: str | None) -
 
 
 def test_people_see_an_ein_with_its_hyphen() -> None:
-    assert domain.written("IRS", EIN) == "53-0196605"
-    assert domain.written("CCEW", "1173575") == "1173575"
+    assert domain.format_number("IRS", EIN) == "53-0196605"
+    assert domain.format_number("CCEW", "1173575") == "1173575"

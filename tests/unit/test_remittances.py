@@ -8,43 +8,45 @@ from uuid import UUID
 import pytest
 from pypdf import PdfReader
 
-from almoner.giving.checkout.donations.domain import Bucket, Donor, Settlement, active
+from almoner.giving.checkout.donations.domain import DisbursementBatch, Donor, SettledAmount, new_direct_donation
 from almoner.giving.disbursing.disbursements import domain as payouts
 from almoner.giving.disbursing.remittances import domain
-from almoner.giving.disbursing.remittances.domain import Line, Remittance, Totals
-from almoner.giving.disbursing.remittances.papers import Papers
+from almoner.giving.disbursing.remittances.domain import RemittanceLine, Remittance, RemittanceTotals
+from almoner.giving.disbursing.remittances.papers import RemittanceDocuments
 from almoner.kit.ids import Ids
 from almoner.kit.money import Money
 from almoner.platform.crypto import Vault
 from almoner.platform.deployment import Deployment
-from almoner.platform.pages.translations import Catalogues
+from almoner.platform.pages.translations import TranslationCatalogues
 from tests.support.clock import TestClock
 from tests.unit.test_receipt_documents import AT, LINKS, kinds, root, text
 
 ID = UUID("01954a2b-0000-7000-8000-000000000001")
-SUNNY = Line(ID, AT, False, ("Amina", "El-Sayed"), "For the well", 10_000, 250, 0)
+SUNNY = RemittanceLine(ID, AT, False, ("Amina", "El-Sayed"), "For the well", 10_000, 250, 0)
 SECRET = replace(SUNNY, anonymous=True, donor=None, message=None)
-PARTLY = replace(SUNNY, donor=("Bo", "Okafor"), message=None, back_minor=1000)
+PARTLY = replace(SUNNY, donor=("Bo", "Okafor"), message=None, refunded_minor=1000)
 
 
-def remittance(*lines: Line, language: str = "en-GB", further: int = 0) -> Remittance:
-    totals = Totals().plus([*lines, *[SUNNY] * further])
-    bucket = Bucket(UUID(int=1), UUID(int=2), "GBP")
+def remittance(*lines: RemittanceLine, language: str = "en-GB", further: int = 0) -> Remittance:
+    totals = RemittanceTotals().with_lines([*lines, *[SUNNY] * further])
+    bucket = DisbursementBatch(UUID(int=1), UUID(int=2), "GBP")
     payout = replace(
-        payouts.opened(ID, bucket, AT), money=Money(totals.paid_minor, "GBP"), status="PAID", sent_at=AT, paid_at=AT
+        payouts.new_batch(ID, bucket, AT), money=Money(totals.paid_minor, "GBP"), status="PAID", sent_at=AT, paid_at=AT
     )
     return Remittance(payout, "Bright Bank", "Relief Fund", language, lines, totals)
 
 
 async def document(made: Remittance) -> bytes:
-    return await Papers(Deployment("sandbox", TestClock(), Ids(sandbox=True), LINKS, Vault(bytes(32)))).document(made)
+    return await RemittanceDocuments(
+        Deployment("sandbox", TestClock(), Ids(sandbox=True), LINKS, Vault(bytes(32)))
+    ).render(made)
 
 
 async def read(made: Remittance) -> PdfReader:
     return PdfReader(io.BytesIO(await document(made)))
 
 
-@pytest.mark.parametrize("language", Catalogues().offered)
+@pytest.mark.parametrize("language", TranslationCatalogues().offered)
 async def test_h8_a_remittance_statement_in_any_language_is_tagged_with_a_table(language: str) -> None:
     made = await read(remittance(SUNNY, SECRET, PARTLY, language=language))
     catalogue = root(made)
@@ -52,7 +54,7 @@ async def test_h8_a_remittance_statement_in_any_language_is_tagged_with_a_table(
     assert "<pdfuaid:part>1<" in catalogue["/Metadata"].get_data().decode()  # type: ignore[attr-defined]
     heard = kinds(catalogue["/StructTreeRoot"]["/K"])  # type: ignore[index]
     assert (heard.count("/Table"), heard.count("/TH"), heard.count("/TR")) == (1, 5, 5)
-    assert payouts.end_to_end_id(ID) in text(made)
+    assert payouts.end_to_end_id_of(ID) in text(made)
 
 
 async def test_a_remittance_statement_says_what_was_given_taken_off_and_paid() -> None:
@@ -75,23 +77,28 @@ async def test_a_remittance_statement_says_what_was_given_taken_off_and_paid() -
 
 def test_who_gives_anonymously_is_in_no_line() -> None:
     donor = Donor("Sec", "Ret", "sec@example.org", True, True)
-    given = active(
+    given = new_direct_donation(
         ID, ID, ID, None, Money(1000, "GBP"), donor, {}, datetime(2026, 1, 1, tzinfo=UTC), donor_shown=True,
         gift_aid_id=None,
     )  # fmt: skip
-    assert (domain.line(given).donor, domain.line(replace(given, anonymous=False)).donor) == (None, ("Sec", "Ret"))
+    assert (
+        domain.remittance_line_of(given).donor,
+        domain.remittance_line_of(replace(given, anonymous=False)).donor,
+    ) == (None, ("Sec", "Ret"))
     nobody = replace(given, first_name=None, last_name=None, anonymous=False)
-    assert (domain.line(nobody).donor, domain.line(nobody).anonymous) == (None, False)
+    assert (domain.remittance_line_of(nobody).donor, domain.remittance_line_of(nobody).anonymous) == (None, False)
 
 
 @pytest.mark.parametrize(("withdrawn", "back", "paid"), [(0, 0, 975), (300, 300, 675), (1000, 975, 0)])
 def test_a_line_adds_up_whatever_went_back(withdrawn: int, back: int, paid: int) -> None:
     donor = Donor(None, None, None, False, False)
-    given = active(ID, ID, ID, None, Money(1000, "GBP"), donor, {}, AT, donor_shown=True, gift_aid_id=None)
-    told = domain.line(replace(given, settlement=Settlement(AT, Money(975, "GBP")), withdrawn_minor=withdrawn))
-    assert (told.given_minor, told.fee_minor, told.back_minor, told.paid_minor) == (1000, 25, back, paid)
+    given = new_direct_donation(ID, ID, ID, None, Money(1000, "GBP"), donor, {}, AT, donor_shown=True, gift_aid_id=None)
+    told = domain.remittance_line_of(
+        replace(given, settlement=SettledAmount(AT, Money(975, "GBP")), withdrawn_minor=withdrawn)
+    )
+    assert (told.given_minor, told.fee_minor, told.refunded_minor, told.paid_minor) == (1000, 25, back, paid)
 
 
 @pytest.mark.parametrize(("country", "language"), [("DEU", "de"), ("GBR", "en-GB"), ("USA", "en"), ("KEN", "en")])
 def test_a_nonprofit_is_told_in_the_language_of_its_country(country: str, language: str) -> None:
-    assert domain.spoken_in(country) == language
+    assert domain.document_language_of(country) == language

@@ -12,18 +12,18 @@ BODIES = st.text("0123456789ABCDEFGHJKMNPQRSTVWXYZ", min_size=rf.LENGTH, max_siz
 
 @given(BODIES)
 def test_a_reference_is_one_of_the_standard(body: str) -> None:
-    reference = rf.reference(body)
+    reference = rf.creditor_reference(body)
     assert iso11649.is_valid(reference)
-    assert rf.shown(reference).replace(" ", "") == reference
-    assert rf.found_in(reference) == [reference]
+    assert rf.format_reference(reference).replace(" ", "") == reference
+    assert rf.find_references(reference) == [reference]
 
 
 @given(BODIES, st.integers(4, 13), st.sampled_from("0123456789ABCDEFGHJKMNPQRSTVWXYZ"))
 def test_one_digit_for_another_is_noticed_and_so_are_letters(body: str, place: int, other: str) -> None:
-    reference = rf.reference(body)
+    reference = rf.creditor_reference(body)
     wrong = reference[:place] + other + reference[place + 1 :]
     of_one_kind = other.isdigit() == reference[place].isdigit()
-    assert wrong == reference or not of_one_kind or not rf.is_valid(wrong)
+    assert wrong == reference or not of_one_kind or not rf.is_valid_reference(wrong)
 
 
 @pytest.mark.parametrize(
@@ -31,10 +31,16 @@ def test_one_digit_for_another_is_noticed_and_so_are_letters(body: str, place: i
     ["{}", "gift {} thank you", "for the children:{}", "R{}"],
 )
 def test_it_is_found_in_any_spacing_and_case(written: str) -> None:
-    reference = rf.reference("7ZQ3K9M0B1")
-    for form in (reference, rf.shown(reference), reference.lower(), "-".join(reference), reference.replace("0", "o")):
-        assert reference in rf.found_in(written.format(form)), form
+    reference = rf.creditor_reference("7ZQ3K9M0B1")
+    for form in (
+        reference,
+        rf.format_reference(reference),
+        reference.lower(),
+        "-".join(reference),
+        reference.replace("0", "o"),
+    ):
+        assert reference in rf.find_references(written.format(form)), form
 
 
 def test_what_only_looks_like_one_is_not_found() -> None:
-    assert rf.found_in("RF00 1234 5678 90 and RF18 539") == []
+    assert rf.find_references("RF00 1234 5678 90 and RF18 539") == []

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from almoner.adapters.registers_rna import NEEDED, Rna, part_of
-from almoner.nonprofits.registers.domain import Entry, ImportRefused, Link
+from almoner.adapters.registers_rna import NEEDED, RnaReader, part_of_file
+from almoner.nonprofits.registers.domain import RegisterEntry, ImportRefused, RegisterLink
 from tests.support.register_files import File, read
 
 HAND = Path(__file__).parents[1] / "data" / "registers_by_hand"
@@ -15,9 +15,9 @@ IMPORT = HAND / "rna_import_20240101_dpt_75.csv"
 
 
 def test_waldec_in_latin_1() -> None:
-    reading = read(Rna(), WALDEC)
+    reading = read(RnaReader(), WALDEC)
     assert (len(reading.entries), len(reading.bad), len(reading.links)) == (4, 2, 1)
-    assert reading.entries[0] == Entry(
+    assert reading.entries[0] == RegisterEntry(
         number="W751001234",
         part="waldec 75",
         name="ASSOCIATION INVENTÉE DU QUARTIER",
@@ -42,26 +42,26 @@ def test_waldec_in_latin_1() -> None:
 
 
 def test_the_position_decides_who_is_active() -> None:
-    reading = read(Rna(), WALDEC)
+    reading = read(RnaReader(), WALDEC)
     assert [entry.active for entry in reading.entries] == [True, True, False, False]
     assert reading.entries[2].facts["date_disso"] == "2015-05-05"
     assert reading.entries[2].until == datetime(2015, 5, 5, tzinfo=UTC)
 
 
 def test_only_recognised_public_utility_is_a_nonprofit_to_give_to() -> None:
-    recognised = read(Rna(), WALDEC).entries[1]
+    recognised = read(RnaReader(), WALDEC).entries[1]
     assert (recognised.types, recognised.facts["rup_mi"]) == (["nonprofit"], "R001")
     assert recognised.registration_date is None  # 0001-01-01 is how the directory says that it does not know
 
 
 def test_a_number_from_before_is_a_link() -> None:
-    assert read(Rna(), WALDEC).links == [
-        Link("reregistered", "RNA", "751P00012345", "RNA", "W751001235", part="waldec 75")
+    assert read(RnaReader(), WALDEC).links == [
+        RegisterLink("reregistered", "RNA", "751P00012345", "RNA", "W751001235", part="waldec 75")
     ]
 
 
 def test_the_old_bodies_in_utf_8_and_with_fewer_columns() -> None:
-    reading = read(Rna(), IMPORT)
+    reading = read(RnaReader(), IMPORT)
     assert (len(reading.entries), len(reading.bad), len(reading.unnumbered)) == (1, 0, 1)
     assert (reading.one.number, reading.one.name) == ("751P00054321", "ANCIENNE ASSOCIATION INVENTÉE")
 
@@ -77,27 +77,27 @@ def test_the_old_bodies_in_utf_8_and_with_fewer_columns() -> None:
     ],
 )
 def test_a_file_replaces_its_own_part(name: str, part: str) -> None:
-    assert part_of(name) == part
+    assert part_of_file(name) == part
 
 
 def test_no_person_is_ever_read() -> None:
     for path, encoding in ((WALDEC, "latin-1"), (IMPORT, "utf-8")):
         assert "DUPONT" in path.read_text(encoding)
-        assert "dupont" not in repr(read(Rna(), path)).lower()
+        assert "dupont" not in repr(read(RnaReader(), path)).lower()
 
 
 @pytest.mark.parametrize("column", NEEDED)
 def test_a_file_without_a_needed_column_is_refused(column: str) -> None:
     text = WALDEC.read_text("latin-1").replace(f'"{column}"', f'"{column}_renamed"', 1)
     with pytest.raises(ImportRefused, match=column):
-        read(Rna(), text)
+        read(RnaReader(), text)
 
 
 def test_lines_that_a_field_holds_do_not_end_the_row() -> None:
     text = WALDEC.read_text("latin-1").replace("animer le quartier", "animer\r\nle quartier")
-    assert read(Rna(), text).entries[0].description == "animer le quartier ; écrire à"
+    assert read(RnaReader(), text).entries[0].description == "animer le quartier ; écrire à"
 
 
 def test_a_file_that_was_cut_off_loses_its_last_row_alone() -> None:
-    reading = read(Rna(), File(WALDEC.read_bytes()[:-200]))
+    reading = read(RnaReader(), File(WALDEC.read_bytes()[:-200]))
     assert (len(reading.entries), len(reading.bad)) == (4, 2)

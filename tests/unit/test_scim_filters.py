@@ -15,9 +15,9 @@ from scim2_server.utils import load_default_provider, parametrize
 
 from almoner.kit.ids import Ids
 from almoner.scim import filters, ordering, resources
-from almoner.scim.attributes import Places
-from almoner.scim.filters import MOST_CONDITIONS, Parameters
-from almoner.scim.ordering import Order, Position
+from almoner.scim.attributes import AttributeMap
+from almoner.scim.filters import MOST_CONDITIONS, SqlParameters
+from almoner.scim.ordering import SortOrder, PagePosition
 
 IDS = Ids(sandbox=False)
 PROVIDER = load_default_provider()
@@ -30,8 +30,8 @@ ENTERPRISE = "urn:ietf:params:scim:schemas:extension:enterprise:2.0:User"
 def translated(text: str, kind: resources.Kind = "User") -> tuple[str, list[object]]:
     """The SQL of a filter and what is bound to it."""
     model = USER if kind == "User" else GROUP
-    parameters = Parameters()
-    sql = filters.translate(parametrize(ScimFilter, model)(text), Places(IDS, kind, model), parameters)
+    parameters = SqlParameters()
+    sql = filters.filter_to_sql(parametrize(ScimFilter, model)(text), AttributeMap(IDS, kind, model), parameters)
     return sql, parameters.values
 
 
@@ -159,18 +159,18 @@ def test_as_many_comparisons_as_allowed() -> None:
 )
 def test_a_position_that_was_never_given_is_refused(written: Any) -> None:
     with pytest.raises(InvalidCursorException):
-        ordering.read(written)
+        ordering.parse_position(written)
 
 
 def test_a_position_of_another_order_is_refused() -> None:
-    position = ordering.read({"d": "next", "v": "text", "i": "0" * 32})
+    position = ordering.parse_position({"d": "next", "v": "text", "i": "0" * 32})
     with pytest.raises(InvalidCursorException):
-        Order("timestamptz", required=True, descending=False).beyond(position, Parameters())
+        SortOrder("timestamptz", required=True, descending=False).beyond_sql(position, SqlParameters())
 
 
 def test_a_position_comes_back_as_it_was_written() -> None:
-    position = Position("previous", "é", UUID(int=7))
-    assert ordering.read(position.written()) == position
+    position = PagePosition("previous", "é", UUID(int=7))
+    assert ordering.parse_position(position.to_json()) == position
 
 
 @pytest.mark.parametrize(
@@ -186,7 +186,7 @@ def test_a_position_comes_back_as_it_was_written() -> None:
 )
 def test_what_a_profile_cannot_hold_is_refused(given: dict[str, Any]) -> None:
     with pytest.raises(InvalidValueException):
-        resources.profile_of(USER.model_validate(given))
+        resources.profile_from_resource(USER.model_validate(given))
 
 
 def test_a_profile_holds_nothing_empty_and_nothing_of_ours() -> None:
@@ -200,7 +200,7 @@ def test_a_profile_holds_nothing_empty_and_nothing_of_ours() -> None:
         "meta": {"version": "1"},
         ENTERPRISE: {"department": "d"},
     }
-    assert resources.profile_of(USER.model_validate(given)) == {
+    assert resources.profile_from_resource(USER.model_validate(given)) == {
         "userName": "Ada",
         "title": "",
         ENTERPRISE: {"department": "d"},
@@ -210,12 +210,12 @@ def test_a_profile_holds_nothing_empty_and_nothing_of_ours() -> None:
 @pytest.mark.parametrize("member", [{"value": IDS.example("group")}, {"value": "x", "type": "Group"}])
 def test_a_group_is_no_member_of_a_group(member: dict[str, str]) -> None:
     with pytest.raises(InvalidValueException):
-        resources.members_of(IDS, GROUP.model_validate({"displayName": "g", "members": [member]}))
+        resources.member_ids(IDS, GROUP.model_validate({"displayName": "g", "members": [member]}))
 
 
 def test_a_member_who_is_named_twice_is_in_a_group_once() -> None:
     text = IDS.example("member")
     twice = [{"value": text}, {"value": "nobody"}, {"value": text, "display": "Ada", "type": "user"}]
-    assert resources.members_of(IDS, GROUP.model_validate({"displayName": "g", "members": twice})) == [
+    assert resources.member_ids(IDS, GROUP.model_validate({"displayName": "g", "members": twice})) == [
         IDS.parse("member", text)
     ]

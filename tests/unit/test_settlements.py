@@ -7,9 +7,16 @@ from uuid import UUID
 import pytest
 
 from almoner.giving.accounting.settlements import reports
-from almoner.giving.accounting.settlements.domain import Known, Line, LineKind, Mismatch, ReportRefused, mismatch
-from almoner.giving.accounting.suspense.domain import Held
-from almoner.giving.checkout.payments.domain import HoldReason, Payment
+from almoner.giving.accounting.settlements.domain import (
+    PaymentMatch,
+    ReportLine,
+    LineKind,
+    Mismatch,
+    ReportRefused,
+    mismatch_of,
+)
+from almoner.giving.accounting.suspense.domain import UnallocatedPayment
+from almoner.giving.checkout.payments.domain import UnallocatedReason, Payment
 from almoner.kit.money import Money
 from tests.unit.test_payouts import GIFT, ID
 
@@ -17,8 +24,8 @@ NOW = datetime(2026, 3, 2, 9, 30, tzinfo=UTC)
 HEAD = "reference,settled_on,currency,kind,payment,gross,fee,net"
 GOOD = "po_1,2026-03-02,USD,payment,tp_1,25.00,0.63,24.37"
 USD = "USD"
-LINE = Line(LineKind.PAYMENT, "tp_1", Money(2500, USD), Money(63, USD))
-REFUND = Line(LineKind.REFUND, "tp_1", Money(2500, USD), Money(10, USD))
+LINE = ReportLine(LineKind.PAYMENT, "tp_1", Money(2500, USD), Money(63, USD))
+REFUND = ReportLine(LineKind.REFUND, "tp_1", Money(2500, USD), Money(10, USD))
 PAYMENT = Payment(
     id=ID,
     donation_id=ID,
@@ -35,13 +42,13 @@ PAYMENT = Payment(
     created_at=NOW,
     max_attempts=5,
 )
-HELD = Held(
+HELD = UnallocatedPayment(
     id=UUID(int=2),
     provider="test",
     provider_payment="tp_1",
     payment_id=ID,
     donation_id=ID,
-    reason=HoldReason.PAID_TWICE,
+    reason=UnallocatedReason.PAID_TWICE,
     money=Money(2500, USD),
     reference="ref",
     status="held",
@@ -51,7 +58,7 @@ HELD = Held(
     note=None,
     provider_refund=None,
 )
-KNOWN = Known(PAYMENT, replace(GIFT, settlement=None), None, counted=False)
+KNOWN = PaymentMatch(PAYMENT, replace(GIFT, settlement=None), None, already_booked=False)
 
 
 def file(*rows: str, head: str = HEAD) -> bytes:
@@ -60,7 +67,7 @@ def file(*rows: str, head: str = HEAD) -> bytes:
 
 def refusal(content: bytes) -> list[str]:
     with pytest.raises(ReportRefused) as refused:
-        reports.read("test", content)
+        reports.parse_report("test", content)
     return str(refused.value).splitlines()
 
 
@@ -71,7 +78,7 @@ def test_a_report_is_read_by_the_names_of_its_columns() -> None:
         "-25.10,0.1,-25,,tp_1,refund,USD,2026-03-02,po_1",
         head=head,
     )
-    report = reports.read("test", b"\xef\xbb\xbf" + content)
+    report = reports.parse_report("test", b"\xef\xbb\xbf" + content)
     assert (report.provider, report.reference, report.currency) == ("test", "po_1", USD)
     assert report.settled_on.isoformat() == "2026-03-02"
     assert report.lines == (LINE, REFUND)
@@ -136,28 +143,42 @@ def test_what_is_no_report_is_refused(content: bytes) -> None:
     ("line", "known", "expected"),
     [
         (LINE, KNOWN, None),
-        (LINE, Known(None, None, None, counted=False), Mismatch.UNKNOWN_PAYMENT),
-        (REFUND, Known(None, None, None, counted=False), Mismatch.UNKNOWN_PAYMENT),
+        (LINE, PaymentMatch(None, None, None, already_booked=False), Mismatch.UNKNOWN_PAYMENT),
+        (REFUND, PaymentMatch(None, None, None, already_booked=False), Mismatch.UNKNOWN_PAYMENT),
         (LINE, replace(KNOWN, donation=replace(GIFT, payment_id=None, settlement=None)), Mismatch.NOT_PAID),
         (LINE, replace(KNOWN, donation=replace(GIFT, payment_id=UUID(int=9))), Mismatch.NOT_PAID),
         (LINE, replace(KNOWN, donation=GIFT), Mismatch.SETTLED_BEFORE),
-        (LINE, replace(KNOWN, counted=True), Mismatch.SETTLED_BEFORE),
+        (LINE, replace(KNOWN, already_booked=True), Mismatch.SETTLED_BEFORE),
         (replace(LINE, gross=Money(2501, USD)), KNOWN, Mismatch.OTHER_AMOUNT),
         (replace(LINE, gross=Money(2500, "EUR"), fee=Money(0, "EUR")), KNOWN, Mismatch.OTHER_CURRENCY),
         (REFUND, KNOWN, Mismatch.NOT_REFUNDED),
-        (LINE, replace(KNOWN, held=HELD), None),
-        (LINE, Known(None, None, HELD, counted=False), None),
-        (LINE, Known(None, None, HELD, counted=True), Mismatch.SETTLED_BEFORE),
-        (LINE, Known(None, None, replace(HELD, money=Money(1, USD)), counted=False), Mismatch.OTHER_AMOUNT),
-        (LINE, Known(None, None, replace(HELD, status="dismissed"), counted=False), Mismatch.DISMISSED),
-        (LINE, Known(None, None, replace(HELD, reason=HoldReason.OTHER_MODE), counted=False), Mismatch.DISMISSED),
-        (REFUND, Known(None, None, HELD, counted=False), Mismatch.NOT_REFUNDED),
-        (REFUND, Known(None, None, replace(HELD, status="refunded"), counted=False), None),
-        (REFUND, Known(None, None, replace(HELD, status="refunded"), counted=True), Mismatch.SETTLED_BEFORE),
+        (LINE, replace(KNOWN, unallocated=HELD), None),
+        (LINE, PaymentMatch(None, None, HELD, already_booked=False), None),
+        (LINE, PaymentMatch(None, None, HELD, already_booked=True), Mismatch.SETTLED_BEFORE),
+        (
+            LINE,
+            PaymentMatch(None, None, replace(HELD, money=Money(1, USD)), already_booked=False),
+            Mismatch.OTHER_AMOUNT,
+        ),
+        (LINE, PaymentMatch(None, None, replace(HELD, status="dismissed"), already_booked=False), Mismatch.DISMISSED),
+        (
+            LINE,
+            PaymentMatch(None, None, replace(HELD, reason=UnallocatedReason.OTHER_MODE), already_booked=False),
+            Mismatch.DISMISSED,
+        ),
+        (REFUND, PaymentMatch(None, None, HELD, already_booked=False), Mismatch.NOT_REFUNDED),
+        (REFUND, PaymentMatch(None, None, replace(HELD, status="refunded"), already_booked=False), None),
+        (
+            REFUND,
+            PaymentMatch(None, None, replace(HELD, status="refunded"), already_booked=True),
+            Mismatch.SETTLED_BEFORE,
+        ),
     ],
 )
-def test_m7_a_line_is_booked_or_its_reason_is_told(line: Line, known: Known, expected: Mismatch | None) -> None:
-    assert mismatch(line, known) is expected
+def test_m7_a_line_is_booked_or_its_reason_is_told(
+    line: ReportLine, known: PaymentMatch, expected: Mismatch | None
+) -> None:
+    assert mismatch_of(line, known) is expected
 
 
 def test_every_reason_has_its_sentence() -> None:

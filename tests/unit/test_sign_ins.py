@@ -11,7 +11,7 @@ from almoner.access.people.domain import OPERATORS, Realm
 from almoner.access.security_emails import domain as letters
 from almoner.access.security_emails.domain import Kind
 from almoner.access.sign_ins import domain, service
-from almoner.access.sign_ins.domain import Link, SignIn
+from almoner.access.sign_ins.domain import EmailLink, SignIn
 
 AT = datetime(2026, 11, 21, 9, 30, tzinfo=UTC)
 MEMBERS = Realm(UUID(int=7))
@@ -52,60 +52,60 @@ HOUR = timedelta(hours=1)
     ],
 )
 def test_a_browser_is_called_by_words_of_ours(user_agent: str, name: str) -> None:
-    assert domain.device_of(user_agent) == name
+    assert domain.device_label(user_agent) == name
 
 
 def sign_in(realm: Realm = MEMBERS) -> SignIn:
     """A sign-in of just now."""
-    ends = AT + domain.lasting(realm).longest
+    ends = AT + domain.lifetime_of(realm).longest
     return SignIn(UUID(int=1), realm, UUID(int=2), "password", "", "", AT, AT, AT, ends)
 
 
 @pytest.mark.parametrize(("realm", "idle", "longest"), [(MEMBERS, 12, 720), (OPERATORS, 0.5, 12)])
 def test_a_sign_in_ends_idle_and_at_most(realm: Realm, idle: float, longest: float) -> None:
     one, moment = sign_in(realm), timedelta(milliseconds=1)
-    assert one.live(AT + idle * HOUR - moment)
-    assert not one.live(AT + idle * HOUR)
+    assert one.is_live(AT + idle * HOUR - moment)
+    assert not one.is_live(AT + idle * HOUR)
     seen = replace(one, last_seen_at=AT + longest * HOUR - moment)
-    assert seen.live(AT + longest * HOUR - moment)
-    assert not seen.live(AT + longest * HOUR)
+    assert seen.is_live(AT + longest * HOUR - moment)
+    assert not seen.is_live(AT + longest * HOUR)
 
 
 def test_what_was_ended_is_over_whatever_its_time() -> None:
     """The end of a deactivated sign-in is told in business time, which a sandbox may have moved ahead."""
     ended = replace(sign_in(), ended_at=AT + HOUR, end_reason="deactivated")
-    assert not ended.live(AT)
+    assert not ended.is_live(AT)
 
 
 def test_a_proof_is_recent_for_ten_minutes() -> None:
     one = sign_in()
-    assert service.recently_proved(one, AT + timedelta(minutes=10, milliseconds=-1))
-    assert not service.recently_proved(one, AT + timedelta(minutes=10))
+    assert service.is_recently_proved(one, AT + timedelta(minutes=10, milliseconds=-1))
+    assert not service.is_recently_proved(one, AT + timedelta(minutes=10))
 
 
 def test_a_link_is_open_until_its_very_end() -> None:
-    link = Link(UUID(int=1), UUID(int=2), "reset", AT, AT + HOUR)
-    assert link.closed(AT + HOUR - timedelta(milliseconds=1)) is None
-    assert link.closed(AT + HOUR) == "expired"
-    assert replace(link, used_at=AT).closed(AT + 9 * HOUR) == "used", "the truest reason first"
-    assert replace(link, replaced_at=AT).closed(AT + 9 * HOUR) == "replaced"
+    link = EmailLink(UUID(int=1), UUID(int=2), "reset", AT, AT + HOUR)
+    assert link.closed_reason(AT + HOUR - timedelta(milliseconds=1)) is None
+    assert link.closed_reason(AT + HOUR) == "expired"
+    assert replace(link, used_at=AT).closed_reason(AT + 9 * HOUR) == "used", "the truest reason first"
+    assert replace(link, replaced_at=AT).closed_reason(AT + 9 * HOUR) == "replaced"
 
 
 def test_names_in_mails_are_short_and_in_one_line() -> None:
     """An invitation is sent to whoever an owner wishes; what they are called must not become the message."""
     values = {"place": "Ferns\r\nBcc: eve@example.net", "user_name": "w" * 255}
-    letter = letters.write("invitation", values, {})
+    letter = letters.compose_email("invitation", values, {})
     assert letter.subject == "Your invitation to Ferns Bcc: eve@example.net"
     assert "w" * 79 + "…" in letter.text
     assert "w" * 80 not in letter.text
-    assert letters.short("w" * 80) == "w" * 80
+    assert letters.shorten_name("w" * 80) == "w" * 80
 
 
 @pytest.mark.parametrize("kind", get_args(Kind))
 def test_every_mail_has_its_words(kind: Kind) -> None:
     values = {"place": "Ferns {& Co}", "user_name": "ada", "name": "Laptop", "left": "3", "until": "tomorrow"}
     values |= {"issuer": "https://id.example.org", "roles": "owner", "source": "irs-bmf", "amount": "GBP 12.34"}
-    letter = letters.write(kind, values, {})
+    letter = letters.compose_email(kind, values, {})
     assert "Ferns {& Co}" in letter.subject
     for text in (letter.subject, letter.text, letter.action, letter.after):
         assert text

@@ -14,13 +14,13 @@ from joserfc.jws import JWSRegistry
 
 from almoner.access.sign_on import state, tokens
 from almoner.access.sign_on.domain import (
-    PATIENCE,
+    STATE_LIFETIME,
     Provider,
     Reason,
-    Refused,
+    SsoRefused,
     authenticated_at,
-    granted,
-    is_fresh,
+    roles_from_groups,
+    is_fresh_authentication,
     read_claims,
 )
 from almoner.access.sign_on.tokens import UnknownKey
@@ -53,11 +53,11 @@ def provider(**changed: Any) -> Provider:
 
 
 def keys(*some: Any) -> Any:
-    return tokens.read_keys({"keys": [key.as_dict(private=False) for key in some or (KEY,)]})
+    return tokens.parse_keys({"keys": [key.as_dict(private=False) for key in some or (KEY,)]})
 
 
 def read(token: str, known: Any = None) -> Any:
-    return tokens.read(token, known or keys(), provider(), "n", "the access token", NOW)
+    return tokens.verify_id_token(token, known or keys(), provider(), "n", "the access token", NOW)
 
 
 def claims(**changed: Any) -> dict[str, Any]:
@@ -101,7 +101,7 @@ def test_a_right_token_is_believed() -> None:
     ],
 )
 def test_one_wrong_claim_refuses_the_token(wrong: dict[str, Any]) -> None:
-    with pytest.raises(Refused) as refused:
+    with pytest.raises(SsoRefused) as refused:
         read(signed(claims(**wrong)))
     assert refused.value.reason is Reason.TOKEN
 
@@ -139,13 +139,13 @@ def test_no_other_signature_is_taken(algorithm: str) -> None:
     curve = {"ES384": "P-384", "ES512": "P-521"}.get(algorithm)
     key: Any = ECKey.generate_key(curve, {"kid": "e"}) if curve else RSAKey.generate_key(2048, {"kid": "r"})
     token = jwt.encode({"alg": algorithm, "kid": key.kid}, claims(), key, registry=JWSRegistry(algorithms=[algorithm]))
-    with pytest.raises(Refused):
+    with pytest.raises(SsoRefused):
         read(token, keys(key))
 
 
 @pytest.mark.parametrize("forge", [unsigned, by_public_key], ids=["no signature", "the public key as a secret"])
 def test_a_token_that_anybody_can_make_is_refused(forge: Any) -> None:
-    with pytest.raises(Refused):
+    with pytest.raises(SsoRefused):
         read(forge(claims()))
 
 
@@ -165,12 +165,12 @@ def test_a_token_that_anybody_can_make_is_refused(forge: Any) -> None:
     ],
 )
 def test_what_is_no_token_is_refused(spoil: Any) -> None:
-    with pytest.raises(Refused):
+    with pytest.raises(SsoRefused):
         read(spoil(signed(claims())))
 
 
 def test_a_token_of_another_key_under_our_name_is_refused() -> None:
-    with pytest.raises(Refused):
+    with pytest.raises(SsoRefused):
         read(signed(claims(), OTHER_KEY, kid=KEY.kid))
 
 
@@ -190,7 +190,7 @@ def test_a_critical_header_that_we_do_not_know_refuses_the_token() -> None:
     registry.check_header = lambda header: None  # type: ignore[method-assign]
     head = {"alg": "RS256", "kid": KEY.kid, "crit": ["exp2"], "exp2": 1}
     token = jwt.encode(head, claims(), KEY, registry=registry)
-    with pytest.raises(Refused):
+    with pytest.raises(SsoRefused):
         read(token)
 
 
@@ -209,26 +209,26 @@ def test_shared_secrets_short_keys_and_keys_for_encryption_are_no_keys() -> None
         SHORT,
         "no key",
     ]
-    assert list(tokens.read_keys({"keys": listed})) == []
-    assert list(tokens.read_keys({"keys": "none"})) == []
-    assert list(tokens.read_keys({})) == []
+    assert list(tokens.parse_keys({"keys": listed})) == []
+    assert list(tokens.parse_keys({"keys": "none"})) == []
+    assert list(tokens.parse_keys({})) == []
 
 
 def test_groups_give_roles_and_no_claim_gives_none() -> None:
     def roles(claim: Any) -> frozenset[str]:
-        return frozenset(granted(provider(), read_claims(provider(), claims(groups=claim))))
+        return frozenset(roles_from_groups(provider(), read_claims(provider(), claims(groups=claim))))
 
     assert roles(["staff", "it", "strangers"]) == {"finance", "developer"}
     assert roles("staff") == {"finance"}
     assert roles(None) == roles([]) == roles({"staff": True}) == roles([["staff"]]) == roles(7) == frozenset()
     nothing = provider(groups_claim=None)
-    assert granted(nothing, read_claims(nothing, claims(groups=["staff"]))) == frozenset()
+    assert roles_from_groups(nothing, read_claims(nothing, claims(groups=["staff"]))) == frozenset()
 
 
 def test_the_person_is_whom_the_chosen_claim_names() -> None:
     assert read_claims(provider(subject_claim="oid"), claims(oid="the-object")).subject == "the-object"
     for wrong in (None, "", 7, ["x"], "x" * 256, "a\0da", "ada\ud800"):
-        with pytest.raises(Refused):
+        with pytest.raises(SsoRefused):
             read_claims(provider(subject_claim="oid"), claims(oid=wrong))
 
 
@@ -241,12 +241,12 @@ def test_an_address_is_taken_only_when_the_provider_verified_it() -> None:
 def test_what_no_database_can_hold_is_not_taken() -> None:
     for wrong in ("a\0da", "ada\ud800"):
         said = read_claims(provider(), claims(preferred_username=wrong, name=wrong, groups=[wrong], amr=wrong))
-        assert (said.user_name, said.name, granted(provider(), said)) == (None, None, frozenset())
+        assert (said.user_name, said.name, roles_from_groups(provider(), said)) == (None, None, frozenset())
 
 
 def test_more_than_one_factor_is_what_the_token_says_in_these_words() -> None:
     for methods, by_two in ((["pwd", "mfa"], True), ("mfa", True), (["pwd", "otp"], False), (None, False), (7, False)):
-        assert read_claims(provider(), claims(amr=methods)).by_two is by_two
+        assert read_claims(provider(), claims(amr=methods)).multi_factor is by_two
 
 
 def test_who_comes_from_the_provider_proved_it_when_the_token_says_so_or_long_ago() -> None:
@@ -260,7 +260,7 @@ def test_who_comes_from_the_provider_proved_it_when_the_token_says_so_or_long_ag
 
 def test_a_proof_is_not_older_than_the_question() -> None:
     def fresh(auth_time: Any) -> bool:
-        return is_fresh(read_claims(provider(), claims(auth_time=auth_time)), NOW)
+        return is_fresh_authentication(read_claims(provider(), claims(auth_time=auth_time)), NOW)
 
     assert fresh(AT)
     assert fresh(AT - 60)
@@ -268,9 +268,9 @@ def test_a_proof_is_not_older_than_the_question() -> None:
 
 
 def test_a_state_opens_only_for_its_partner_its_value_and_ten_minutes() -> None:
-    begun = state.begin(provider(), "sign_in", "/account", NOW)
-    kept = state.encrypt(VAULT, PARTNER, begun)
-    assert state.read(VAULT, PARTNER, begun.state, kept, NOW) == begun
+    begun = state.create_state(provider(), "sign_in", "/account", NOW)
+    kept = state.encrypt_state(VAULT, PARTNER, begun)
+    assert state.decrypt_state(VAULT, PARTNER, begun.state, kept, NOW) == begun
     attempts = [
         (Partner(UUID(int=8)), begun.state, kept, NOW),
         (PARTNER, begun.state + "x", kept, NOW),
@@ -279,18 +279,18 @@ def test_a_state_opens_only_for_its_partner_its_value_and_ten_minutes() -> None:
         (PARTNER, begun.state, kept[:-2] + "AA", NOW),
         (PARTNER, begun.state, "", NOW),
         (PARTNER, begun.state, "ü", NOW),
-        (PARTNER, begun.state, state.encrypt(Vault(b"o" * 32), PARTNER, begun), NOW),
-        (PARTNER, begun.state, kept, NOW + PATIENCE),
+        (PARTNER, begun.state, state.encrypt_state(Vault(b"o" * 32), PARTNER, begun), NOW),
+        (PARTNER, begun.state, kept, NOW + STATE_LIFETIME),
     ]
     for partner, returned, held, wall in attempts:
-        with pytest.raises(Refused) as refused:
-            state.read(VAULT, partner, returned, held, wall)
+        with pytest.raises(SsoRefused) as refused:
+            state.decrypt_state(VAULT, partner, returned, held, wall)
         assert refused.value.reason is Reason.STATE
-    assert state.read(VAULT, PARTNER, begun.state, kept, NOW + PATIENCE - timedelta(seconds=1)) == begun
+    assert state.decrypt_state(VAULT, PARTNER, begun.state, kept, NOW + STATE_LIFETIME - timedelta(seconds=1)) == begun
 
 
 def test_every_sign_in_has_secrets_of_its_own() -> None:
-    one, other = (state.begin(provider(), "sign_in", "/account", NOW) for _ in range(2))
+    one, other = (state.create_state(provider(), "sign_in", "/account", NOW) for _ in range(2))
     assert len({one.state, one.nonce, one.verifier, other.state, other.nonce, other.verifier}) == 6
-    assert one.cookie != other.cookie
+    assert one.cookie_name != other.cookie_name
     assert all(43 <= len(text) <= 128 for text in (one.state, one.nonce, one.verifier))

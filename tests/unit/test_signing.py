@@ -31,7 +31,9 @@ VERIFIER = _script()
 
 
 def _document(text: bytes = b"what was found") -> bytes:
-    return SIGNER.sign(b"head " + SIGNER.blank.encode() + b" " + text + b" " + SIGNER.blank.encode() + b" tail")
+    return SIGNER.sign(
+        b"head " + SIGNER.placeholder_seal.encode() + b" " + text + b" " + SIGNER.placeholder_seal.encode() + b" tail"
+    )
 
 
 def test_a_signed_document_is_genuine_to_the_service_and_to_the_script() -> None:
@@ -58,7 +60,7 @@ def test_what_is_added_or_cut_off_is_found(cut: bytes) -> None:
 
 def test_another_key_signs_nothing_here() -> None:
     other = Signer(Vault(b"o" * 32), DOSSIERS)
-    document = other.sign(other.blank.encode())
+    document = other.sign(other.placeholder_seal.encode())
     assert not is_signed(document, SIGNER.public)
     assert "key" in VERIFIER.fault_of(document, SIGNER.public)
     assert Signer(Vault(b"k" * 32), "receipts").public != SIGNER.public

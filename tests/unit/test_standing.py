@@ -12,12 +12,12 @@ from almoner.nonprofits.legal_status.domain import (
     E_POSTCARD,
     PUB_78,
     REVOCATIONS,
-    Told,
-    day,
-    latest_cycle,
-    of_listed,
-    of_us_body,
-    rows_of,
+    SourceReport,
+    parse_list_date,
+    latest_revocation,
+    status_of_listed,
+    status_of_us_organisation,
+    entry_rows,
 )
 
 APRIL = datetime(2026, 4, 13, tzinfo=UTC)
@@ -31,8 +31,8 @@ def revoked(on: str, posted: str, reinstated: str = "") -> dict[str, str]:
     return {name: value for name, value in row.items() if value}
 
 
-def told(source: str, *rows: dict[str, Any], as_of: datetime | None = APRIL) -> dict[str, Told]:
-    return {source: Told(source, as_of, rows)}
+def told(source: str, *rows: dict[str, Any], as_of: datetime | None = APRIL) -> dict[str, SourceReport]:
+    return {source: SourceReport(source, as_of, rows)}
 
 
 LISTED = told(BMF, CHARITY)
@@ -63,8 +63,8 @@ LISTED = told(BMF, CHARITY)
     ],
 )
 def test_the_latest_revocation_counts(rows: list[dict[str, str]], code: str) -> None:
-    standing = of_us_body({**LISTED, **told(REVOCATIONS, *rows)})
-    reason = standing.of("revocation")
+    standing = status_of_us_organisation({**LISTED, **told(REVOCATIONS, *rows)})
+    reason = standing.reason_for("revocation")
     assert reason is not None
     assert reason.code == code
     assert standing.active is (code != "revoked")
@@ -84,7 +84,7 @@ def test_the_latest_revocation_counts(rows: list[dict[str, str]], code: str) -> 
     ],
 )
 def test_revocations_of_the_spring_of_2020_took_effect_in_july(on: str, reinstated: str, cured: bool) -> None:
-    cycle = latest_cycle([revoked(on, "2020-08-11", reinstated)])
+    cycle = latest_revocation([revoked(on, "2020-08-11", reinstated)])
     assert cycle is not None
     assert cycle.cured is cured
     wrong = date(2020, 4, 1) <= date.fromisoformat(on) <= date(2020, 7, 14)
@@ -93,7 +93,7 @@ def test_revocations_of_the_spring_of_2020_took_effect_in_july(on: str, reinstat
 
 def test_a_cycle_of_july_is_later_than_a_wrong_one_of_the_same_summer() -> None:
     rows = [revoked("2020-05-15", "2020-08-11"), revoked("2020-07-01", "2020-08-11", "2020-07-15")]
-    cycle = latest_cycle(rows)
+    cycle = latest_revocation(rows)
     assert cycle is not None
     assert cycle.cured
 
@@ -110,21 +110,21 @@ cycles = st.tuples(days, st.integers(0, 400), st.none() | days).map(
 def test_the_order_of_rows_does_not_matter(rows: list[dict[str, str]], random: Any) -> None:
     shuffled = rows.copy()
     random.shuffle(shuffled)
-    first, second = latest_cycle(rows), latest_cycle(shuffled)
+    first, second = latest_revocation(rows), latest_revocation(shuffled)
     assert (first is None) == (second is None)
     assert first is None or (first.revoked, first.cured) == (second.revoked, second.cured)  # type: ignore[union-attr]
 
 
 @given(st.lists(cycles, min_size=1, max_size=5))
 def test_a_reinstatement_of_the_latest_cycle_cures_and_a_later_revocation_ends_it(rows: list[dict[str, str]]) -> None:
-    cycle = latest_cycle(rows)
+    cycle = latest_revocation(rows)
     assert cycle is not None
     on = cycle.revoked.isoformat()
-    again = latest_cycle([*rows, revoked(on, on, on)])
+    again = latest_revocation([*rows, revoked(on, on, on)])
     assert again is not None
     assert again.cured
     later = (cycle.revoked + timedelta(days=200)).isoformat()
-    ended = latest_cycle([*rows, revoked(on, on, on), revoked(later, later)])
+    ended = latest_revocation([*rows, revoked(on, on, on), revoked(later, later)])
     assert ended is not None
     assert not ended.cured
 
@@ -134,14 +134,16 @@ def test_a_newer_master_file_that_lists_the_body_never_makes_it_worse(
     rows: list[dict[str, str]], bmf_day: date
 ) -> None:
     as_of = datetime(bmf_day.year, bmf_day.month, bmf_day.day, tzinfo=UTC)
-    older = of_us_body({**told(BMF, CHARITY, as_of=as_of), **told(REVOCATIONS, *rows)})
-    newer = of_us_body({**told(BMF, CHARITY, as_of=APRIL + timedelta(days=900)), **told(REVOCATIONS, *rows)})
+    older = status_of_us_organisation({**told(BMF, CHARITY, as_of=as_of), **told(REVOCATIONS, *rows)})
+    newer = status_of_us_organisation(
+        {**told(BMF, CHARITY, as_of=APRIL + timedelta(days=900)), **told(REVOCATIONS, *rows)}
+    )
     assert newer.active
     assert newer.active >= older.active
 
 
 def test_what_is_not_loaded_never_blocks() -> None:
-    standing = of_us_body(LISTED)
+    standing = status_of_us_organisation(LISTED)
     assert standing.active
     assert {reason.step: reason.verdict for reason in standing.reasons} == {
         "listing": "pass",
@@ -151,11 +153,11 @@ def test_what_is_not_loaded_never_blocks() -> None:
         "publication_78": "unknown",
         "foundation": "pass",
     }
-    assert of_us_body({}).active
+    assert status_of_us_organisation({}).active
 
 
 def test_a_body_that_left_the_master_file_does_not_stand() -> None:
-    standing = of_us_body(told(BMF))
+    standing = status_of_us_organisation(told(BMF))
     assert not standing.active
     assert standing.status_override is None
     assert [reason.code for reason in standing.reasons if reason.verdict == "fail"] == ["not_listed"]
@@ -171,16 +173,18 @@ def test_a_body_that_left_the_master_file_does_not_stand() -> None:
     ],
 )
 def test_the_newest_postcard_says_whether_a_body_has_ended(rows: list[dict[str, str]], code: str) -> None:
-    standing = of_us_body({**LISTED, **told(E_POSTCARD, *rows)})
-    reason = standing.of("terminated")
+    standing = status_of_us_organisation({**LISTED, **told(E_POSTCARD, *rows)})
+    reason = standing.reason_for("terminated")
     assert reason is not None
     assert reason.code == code
     assert standing.status_override == ("terminated" if code == "terminated" else None)
 
 
-def publication_78(bmf: dict[str, Any], own: bool, central: dict[str, Told] | None) -> tuple[str, str]:
+def publication_78(bmf: dict[str, Any], own: bool, central: dict[str, SourceReport] | None) -> tuple[str, str]:
     listed = [{"DEDUCTIBILITY": "PC"}] if own else []
-    reason = of_us_body({**told(BMF, bmf), **told(PUB_78, *listed)}, central).of("publication_78")
+    reason = status_of_us_organisation({**told(BMF, bmf), **told(PUB_78, *listed)}, central).reason_for(
+        "publication_78"
+    )
     assert reason is not None
     return reason.verdict, reason.code
 
@@ -197,13 +201,13 @@ def test_subordinates_are_listed_through_their_central_body() -> None:
 
 
 def test_deductibility_of_a_subordinate_falls_with_its_central_body() -> None:
-    gone = of_us_body(told(BMF, BRANCH), told(BMF))
+    gone = status_of_us_organisation(told(BMF, BRANCH), told(BMF))
     assert gone.active  # its register still lists it
-    (group, deductibility) = gone.of("group"), gone.of("deductibility")
+    (group, deductibility) = gone.reason_for("group"), gone.reason_for("deductibility")
     assert group is not None
     assert deductibility is not None
     assert (group.verdict, deductibility.verdict) == ("fail", "fail")
-    assert of_us_body(LISTED).of("group") is None
+    assert status_of_us_organisation(LISTED).reason_for("group") is None
 
 
 @pytest.mark.parametrize(
@@ -216,20 +220,20 @@ def test_deductibility_of_a_subordinate_falls_with_its_central_body() -> None:
     ],
 )
 def test_gifts_are_deductible_by_subsection_or_code(facts: dict[str, str], verdict: str) -> None:
-    reason = of_us_body(told(BMF, facts)).of("deductibility")
+    reason = status_of_us_organisation(told(BMF, facts)).reason_for("deductibility")
     assert reason is not None
     assert (reason.verdict, reason.facts) == (verdict, facts)
 
 
 def test_private_foundations_are_no_public_charities() -> None:
-    reason = of_us_body(told(BMF, {**CHARITY, "FOUNDATION": "04"})).of("foundation")
+    reason = status_of_us_organisation(told(BMF, {**CHARITY, "FOUNDATION": "04"})).reason_for("foundation")
     assert reason is not None
     assert (reason.verdict, reason.code) == ("warn", "private_foundation")
 
 
 def test_other_registers_say_it_themselves() -> None:
     def said(*rows: dict[str, Any], active: bool = True, unverified: bool = False) -> tuple[bool, str, str]:
-        standing = of_listed(Told("ccew", APRIL, rows, active, unverified))
+        standing = status_of_listed(SourceReport("ccew", APRIL, rows, active, unverified))
         (reason,) = standing.reasons
         return standing.active, reason.verdict, reason.code
 
@@ -240,7 +244,12 @@ def test_other_registers_say_it_themselves() -> None:
 
 
 def test_days_and_rows_are_read_in_every_form() -> None:
-    assert day("15-NOV-2017") == day("2017-11-15") == day("2017-11-15T00:00:00Z") == date(2017, 11, 15)
-    assert [day(text) for text in ("", None, "31-FEB-2017", "15-XXX-2017")] == [None] * 4
-    assert rows_of({"rows": [{"a": 1}, {"a": 2}]}) == ({"a": 1}, {"a": 2})
-    assert rows_of({"a": 1}) == ({"a": 1},)
+    assert (
+        parse_list_date("15-NOV-2017")
+        == parse_list_date("2017-11-15")
+        == parse_list_date("2017-11-15T00:00:00Z")
+        == date(2017, 11, 15)
+    )
+    assert [parse_list_date(text) for text in ("", None, "31-FEB-2017", "15-XXX-2017")] == [None] * 4
+    assert entry_rows({"rows": [{"a": 1}, {"a": 2}]}) == ({"a": 1}, {"a": 2})
+    assert entry_rows({"a": 1}) == ({"a": 1},)

@@ -11,14 +11,20 @@ import pytest
 from pypdf import PdfReader
 
 from almoner.giving.donor_statements import domain, service
-from almoner.giving.donor_statements.domain import Line, NoPeriod, Period, Span, Statement
-from almoner.giving.donor_statements.papers import Papers
+from almoner.giving.donor_statements.domain import (
+    DonorStatementLine,
+    InvalidPeriod,
+    StatementPeriod,
+    DonationSpan,
+    DonorStatement,
+)
+from almoner.giving.donor_statements.papers import StatementDocuments
 from almoner.kit.ids import Ids
 from almoner.kit.money import Money
 from almoner.platform.crypto import Vault
 from almoner.platform.deployment import Deployment
-from almoner.platform.pages.rendering import Pages
-from almoner.platform.pages.translations import Catalogues
+from almoner.platform.pages.rendering import PageRenderer
+from almoner.platform.pages.translations import TranslationCatalogues
 from tests.support.clock import TestClock
 from tests.support.figures import Figures
 from tests.unit.test_receipt_documents import AT, LINKS, RECEIPT, kinds, root, text
@@ -27,33 +33,35 @@ TODAY = date(2026, 3, 2)
 OTHER = UUID(int=9)
 
 
-def line(minor: int, currency: str = "GBP", back: int = 0, *, moved: bool = False, **changes: Any) -> Line:
+def line(
+    minor: int, currency: str = "GBP", back: int = 0, *, moved: bool = False, **changes: Any
+) -> DonorStatementLine:
     receipt = replace(RECEIPT, money=Money(minor, currency), cover_minor=0, **changes)
-    return Line(receipt, back, OTHER, moved)
+    return DonorStatementLine(receipt, back, OTHER, moved)
 
 
-def statement(*lines: Line, language: str = "en-GB", more: bool = False) -> Statement:
+def statement(*lines: DonorStatementLine, language: str = "en-GB", more: bool = False) -> DonorStatement:
     opened = replace(RECEIPT, language=language)
-    return Statement(opened, "Bright Bank", domain.calendar_year(2026), lines, {OTHER: "Other Fund"}, more, AT)
+    return DonorStatement(opened, "Bright Bank", domain.calendar_year(2026), lines, {OTHER: "Other Fund"}, more, AT)
 
 
-async def read(made: Statement) -> PdfReader:
+async def read(made: DonorStatement) -> PdfReader:
     deployment = Deployment("sandbox", TestClock(), Ids(sandbox=True), LINKS, Vault(bytes(32)))
-    return PdfReader(io.BytesIO(await Papers(Pages(deployment, service.MAILS)).document(made)))
+    return PdfReader(io.BytesIO(await StatementDocuments(PageRenderer(deployment, service.MAILS)).render(made)))
 
 
 @pytest.mark.parametrize(
     ("first", "last", "found"),
     [
-        (None, None, Period(date(2026, 1, 1), date(2026, 12, 31))),
+        (None, None, StatementPeriod(date(2026, 1, 1), date(2026, 12, 31))),
         ("2025-04-06", "2026-04-05", domain.uk_tax_year(2025)),
-        ("2024-02-29", "2024-02-29", Period(date(2024, 2, 29), date(2024, 2, 29))),
-        ("2018-05-01", "2028-05-01", Period(date(2018, 5, 1), date(2028, 5, 1))),  # with three leap days
-        ("2024-02-29", "2034-03-01", Period(date(2024, 2, 29), date(2034, 3, 1))),
+        ("2024-02-29", "2024-02-29", StatementPeriod(date(2024, 2, 29), date(2024, 2, 29))),
+        ("2018-05-01", "2028-05-01", StatementPeriod(date(2018, 5, 1), date(2028, 5, 1))),  # with three leap days
+        ("2024-02-29", "2034-03-01", StatementPeriod(date(2024, 2, 29), date(2034, 3, 1))),
     ],
 )
-def test_a_period_is_two_days_or_this_year(first: str | None, last: str | None, found: Period) -> None:
-    assert domain.period(first, last, TODAY) == found
+def test_a_period_is_two_days_or_this_year(first: str | None, last: str | None, found: StatementPeriod) -> None:
+    assert domain.parse_period(first, last, TODAY) == found
 
 
 @pytest.mark.parametrize(
@@ -72,8 +80,8 @@ def test_a_period_is_two_days_or_this_year(first: str | None, last: str | None, 
     ],
 )
 def test_no_period_is_refused(first: str | None, last: str | None) -> None:
-    with pytest.raises(NoPeriod):
-        domain.period(first, last, TODAY)
+    with pytest.raises(InvalidPeriod):
+        domain.parse_period(first, last, TODAY)
 
 
 def test_a_period_has_all_moments_of_its_days() -> None:
@@ -85,21 +93,21 @@ def test_a_period_has_all_moments_of_its_days() -> None:
 
 
 def test_whole_years_are_those_with_gifts_and_tax_years_are_of_pounds() -> None:
-    span = Span(datetime(2025, 4, 5, 22, tzinfo=UTC), datetime(2026, 4, 6, tzinfo=UTC), pounds=True)
-    years, taxed = domain.whole_years(span)
+    span = DonationSpan(datetime(2025, 4, 5, 22, tzinfo=UTC), datetime(2026, 4, 6, tzinfo=UTC), pounds=True)
+    years, taxed = domain.available_periods(span)
     assert [one.first.year for one in years] == [2026, 2025]
     assert taxed == [domain.uk_tax_year(2026), domain.uk_tax_year(2025), domain.uk_tax_year(2024)]
-    assert domain.whole_years(replace(span, pounds=False))[1] == []
-    assert domain.whole_years(None) == ([], [])
+    assert domain.available_periods(replace(span, pounds=False))[1] == []
+    assert domain.available_periods(None) == ([], [])
 
 
 def test_tax_years_of_the_united_kingdom_begin_at_midnight_in_london() -> None:
     evening = datetime(2025, 4, 5, 23, 30, tzinfo=UTC)
-    assert domain.whole_years(Span(evening, evening, pounds=True))[1] == [domain.uk_tax_year(2025)]
-    ended, begun = domain.uk_tax_year(2024), domain.period("2025-04-06", "2026-04-05", TODAY)
+    assert domain.available_periods(DonationSpan(evening, evening, pounds=True))[1] == [domain.uk_tax_year(2025)]
+    ended, begun = domain.uk_tax_year(2024), domain.parse_period("2025-04-06", "2026-04-05", TODAY)
     assert ended.until == begun.since == evening - timedelta(minutes=30)
     assert begun.until == datetime(2026, 4, 5, 23, tzinfo=UTC)
-    assert Period(date(2025, 4, 6), date(2025, 4, 30)).since == datetime(2025, 4, 6, tzinfo=UTC)
+    assert StatementPeriod(date(2025, 4, 6), date(2025, 4, 30)).since == datetime(2025, 4, 6, tzinfo=UTC)
 
 
 def test_totals_lose_nothing() -> None:
@@ -110,7 +118,7 @@ def test_totals_lose_nothing() -> None:
         lines.append(
             line(minor, chance.choice(("GBP", "JPY", "USD")), chance.choice((0, chance.randint(0, minor), minor)))
         )
-    found = domain.totals(lines)
+    found = domain.totals_by_currency(lines)
     assert [one.currency for one in found] == ["GBP", "JPY", "USD"]
     for one in found:
         mine = [each for each in lines if each.receipt.money.currency == one.currency]
@@ -118,7 +126,7 @@ def test_totals_lose_nothing() -> None:
         assert one.given_minor == sum(each.receipt.money.minor for each in mine)
 
 
-@pytest.mark.parametrize("language", Catalogues().offered)
+@pytest.mark.parametrize("language", TranslationCatalogues().offered)
 async def test_h8_a_statement_in_any_language_is_tagged_with_a_table(language: str) -> None:
     made = statement(line(1000), line(250, "EUR", 50, moved=True), line(99, back=99), language=language)
     document = await read(made)

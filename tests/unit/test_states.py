@@ -21,13 +21,13 @@ def test_sources_are_the_states_with_an_arrow_to_the_target() -> None:
 
 def test_states_and_arrows_are_complete() -> None:
     assert TEA.states() == {"ordered", "served", "cancelled", "paid"}
-    assert list(TEA.arrows()) == [("ordered", "cancelled"), ("ordered", "served"), ("served", "paid")]
+    assert list(TEA.transitions()) == [("ordered", "cancelled"), ("ordered", "served"), ("served", "paid")]
 
 
 def test_s1_the_tables_are_those_of_the_interface() -> None:
     """spec 3.1 and 3.2; settled 5 adds the direct donation, the returned payout and the session's grace."""
-    assert set(SESSION.arrows()) == {("open", "completed"), ("open", "expired"), ("expired", "completed")}
-    assert set(DONATION.arrows()) == {
+    assert set(SESSION.transitions()) == {("open", "completed"), ("open", "expired"), ("expired", "completed")}
+    assert set(DONATION.transitions()) == {
         ("ACTIVE", "REQUESTED_PAYMENT"),
         ("ACTIVE", "CANCELLED"),
         ("REQUESTED_PAYMENT", "RECEIVED_PAYMENT"),

@@ -7,7 +7,12 @@ from pydantic import SecretStr
 
 from almoner import settings as configuration
 from almoner.adapters import stripe_currencies as currencies
-from almoner.adapters.stripe_currencies import FACTORS, IN_TENS, CurrenciesDiffer, NoSuchAmount
+from almoner.adapters.stripe_currencies import (
+    UNIT_FACTORS,
+    THREE_DECIMAL_CURRENCIES,
+    CurrencyTableMismatch,
+    UnsupportedAmount,
+)
 from almoner.kit.money import EXPONENTS, MAX_MINOR, Money
 from almoner.settings import UnsafeSettings
 
@@ -15,28 +20,28 @@ KEYS = {"stripe_secret_key": "sk_test_stub", "stripe_webhook_secret": "whsec_stu
 
 
 def test_every_amount_of_an_offered_currency_can_be_told_exactly() -> None:
-    assert {"USD", "EUR", "GBP", "JPY", "ISK", "UGX", "HUF", "TWD"} < FACTORS.keys() <= EXPONENTS.keys()
-    assert FACTORS.keys().isdisjoint({"MGA", "IQD", "LYD", *IN_TENS})
-    assert {code for code, factor in FACTORS.items() if factor != 1} == {"ISK", "UGX"}
+    assert {"USD", "EUR", "GBP", "JPY", "ISK", "UGX", "HUF", "TWD"} < UNIT_FACTORS.keys() <= EXPONENTS.keys()
+    assert UNIT_FACTORS.keys().isdisjoint({"MGA", "IQD", "LYD", *THREE_DECIMAL_CURRENCIES})
+    assert {code for code, factor in UNIT_FACTORS.items() if factor != 1} == {"ISK", "UGX"}
 
 
 def test_a_currency_of_other_decimals_keeps_stripe_from_starting() -> None:
-    currencies.ensure_agreed()
-    wrong = {**currencies.THEIRS, "USD": 3, "ISK": 0, "XQQ": 2}
-    with pytest.raises(CurrenciesDiffer) as refused:
-        currencies.ensure_agreed(wrong)
+    currencies.check_currency_table()
+    wrong = {**currencies.STRIPE_DECIMALS, "USD": 3, "ISK": 0, "XQQ": 2}
+    with pytest.raises(CurrencyTableMismatch) as refused:
+        currencies.check_currency_table(wrong)
     assert str(refused.value) == (
         "Stripe's table of currencies is not ours: USD has 3 decimals at Stripe and 2 here; "
         "XQQ has 2 decimals at Stripe and none here"
     )
-    with pytest.raises(CurrenciesDiffer, match="EUR has 2 decimals at Stripe and 4 here"):
-        currencies.ensure_agreed(ours={**EXPONENTS, "EUR": 4})
+    with pytest.raises(CurrencyTableMismatch, match="EUR has 2 decimals at Stripe and 4 here"):
+        currencies.check_currency_table(ours={**EXPONENTS, "EUR": 4})
 
 
-@given(st.sampled_from(sorted(FACTORS)), st.integers(0, MAX_MINOR))
+@given(st.sampled_from(sorted(UNIT_FACTORS)), st.integers(0, MAX_MINOR))
 def test_what_is_written_is_read_again(currency: str, minor: int) -> None:
     money = Money(minor, currency)
-    assert currencies.read(currencies.written(money), currency.lower()) == money
+    assert currencies.from_stripe_amount(currencies.to_stripe_amount(money), currency.lower()) == money
 
 
 @pytest.mark.parametrize(
@@ -44,23 +49,23 @@ def test_what_is_written_is_read_again(currency: str, minor: int) -> None:
     [(1050, "isk"), (1, "ugx"), (-1, "usd"), (MAX_MINOR + 1, "usd"), (10, "kwd"), (1, "xxx"), (1, ""), (5, "mga")],
 )
 def test_what_is_no_amount_of_ours_is_refused(amount: int, currency: str) -> None:
-    with pytest.raises(NoSuchAmount):
-        currencies.read(amount, currency)
+    with pytest.raises(UnsupportedAmount):
+        currencies.from_stripe_amount(amount, currency)
 
 
 @pytest.mark.parametrize("currency", ["KWD", "MGA", "IQD", "CLF"])
 def test_what_cannot_be_told_is_not_written(currency: str) -> None:
-    with pytest.raises(NoSuchAmount):
-        currencies.written(Money(1000, currency))
+    with pytest.raises(UnsupportedAmount):
+        currencies.to_stripe_amount(Money(1000, currency))
 
 
 def test_an_account_is_read_with_its_fee() -> None:
-    account = configuration.read(**KEYS, stripe_fee="150 EUR:25 USD:30").stripe
+    account = configuration.read_settings(**KEYS, stripe_fee="150 EUR:25 USD:30").stripe
     assert account is not None
     assert account == ("sk_test_stub", "whsec_stub", 150, {"EUR": 25, "USD": 30})
-    assert configuration.read().stripe is None
-    assert configuration.read().built_in_provider
-    assert not configuration.read(**KEYS).built_in_provider
+    assert configuration.read_settings().stripe is None
+    assert configuration.read_settings().built_in_provider
+    assert not configuration.read_settings(**KEYS).built_in_provider
 
 
 @pytest.mark.parametrize(
@@ -78,11 +83,11 @@ def test_an_account_is_read_with_its_fee() -> None:
 )
 def test_a_wrong_account_is_refused_at_start(given_: dict[str, str], said: str) -> None:
     with pytest.raises(UnsafeSettings, match=said) as refused:
-        configuration.read(**given_)
+        configuration.read_settings(**given_)
     assert "stub" not in str(refused.value).replace("http://stub", "")
 
 
 def test_keys_are_never_shown() -> None:
-    shown = repr(configuration.read(**KEYS))
+    shown = repr(configuration.read_settings(**KEYS))
     assert "sk_test_stub" not in shown
     assert repr(SecretStr("x")) in shown

@@ -23,21 +23,21 @@ from almoner.validation.applications.documents.domain import Document
 from almoner.validation.applications.submissions import domain
 from almoner.validation.applications.submissions.domain import (
     SUBMISSION,
-    Appealed,
+    LatestAppeal,
     Applicant,
-    Evaluated,
+    PendingReview,
     InvalidState,
     Organisation,
-    Parts,
-    Standing,
+    CheckRecords,
+    CheckStatus,
     Submission,
     SubmissionStatus,
-    standings,
+    check_statuses,
     status_of,
 )
 from almoner.validation.applications.submissions.requirements import Requirement, requirements_of
 from almoner.validation.ongoing.eligibility import domain as eligibility
-from almoner.validation.ongoing.eligibility.domain import Subscription as EligibilitySubscription
+from almoner.validation.ongoing.eligibility.domain import EligibilitySubscription as EligibilitySubscription
 from almoner.validation.ongoing.monitoring import domain as monitoring
 from almoner.validation.ongoing.monitoring.domain import MonitoringSubscription
 from almoner.validation.requests import domain as requests
@@ -46,10 +46,10 @@ from almoner.validation.requests.domain import ValidationRequest
 NOW = datetime(2026, 3, 2, 12, tzinfo=UTC)
 LATER = NOW + timedelta(hours=1)
 A, P, BODY = UUID(int=1), UUID(int=2), UUID(int=3)
-ENDED: tuple[Standing, ...] = ("passed", "failed", "undecided")
+ENDED: tuple[CheckStatus, ...] = ("passed", "failed", "undecided")
 
 
-def expected(outcomes: dict[Check, Standing]) -> SubmissionStatus:
+def expected(outcomes: dict[Check, CheckStatus]) -> SubmissionStatus:
     """The answer by the words of the interface: failed when any fails, succeeded when all pass."""
     values = list(outcomes.values())
     if values.count("failed"):
@@ -57,7 +57,7 @@ def expected(outcomes: dict[Check, Standing]) -> SubmissionStatus:
     return "succeeded" if all(value == "passed" for value in values) else "processed"
 
 
-def every_outcome() -> Iterator[dict[Check, Standing]]:
+def every_outcome() -> Iterator[dict[Check, CheckStatus]]:
     """All that four checks can come to: eligibility alone may be undecided in life, here any of them."""
     for values in product(ENDED, repeat=len(CHECKS)):
         yield dict(zip(CHECKS, values, strict=True))
@@ -67,7 +67,7 @@ def test_every_order_of_every_outcome_gives_one_answer_once() -> None:
     seen = 0
     for outcomes in every_outcome():
         for order in permutations(CHECKS):
-            now: dict[Check, Standing] = dict.fromkeys(CHECKS, "pending")
+            now: dict[Check, CheckStatus] = dict.fromkeys(CHECKS, "pending")
             status: SubmissionStatus = "pending"
             answers = []
             for check in order:
@@ -92,15 +92,15 @@ def test_fewer_checks_are_answered_alike(checks: tuple[Check, ...]) -> None:
 
 
 def test_what_was_undecided_may_be_decided_later_and_an_answer_stays() -> None:
-    assert {target for source, target in SUBMISSION.arrows() if source == "pending"} == {
+    assert {target for source, target in SUBMISSION.transitions() if source == "pending"} == {
         *("processed", "succeeded", "failed")
     }
-    assert {target for source, target in SUBMISSION.arrows() if source == "processed"} == {"succeeded", "failed"}
-    assert not [target for source, target in SUBMISSION.arrows() if source == "succeeded" or target == "pending"]
+    assert {target for source, target in SUBMISSION.transitions() if source == "processed"} == {"succeeded", "failed"}
+    assert not [target for source, target in SUBMISSION.transitions() if source == "succeeded" or target == "pending"]
     states: tuple[SubmissionStatus, ...] = get_args(SubmissionStatus)
     assert {status for status in states if submission(status).open} == {"pending", "processed"}
     with pytest.raises(InvalidState):
-        submission(status="succeeded").moved("failed", {}, NOW)
+        submission(status="succeeded").with_status("failed", {}, NOW)
 
 
 def configuration(**members: Any) -> Configuration:
@@ -127,22 +127,22 @@ def configuration(**members: Any) -> Configuration:
 
 def request(**members: Any) -> ValidationRequest:
     """A pending one."""
-    asked = requests.Asked("Casper", "IRS", "53-0196605", "example.org", "USA")
-    made = requests.received(A, P, asked, BODY, "530196605", NOW)
+    asked = requests.NonprofitDetails("Casper", "IRS", "53-0196605", "example.org", "USA")
+    made = requests.new_request(A, P, asked, BODY, "530196605", NOW)
     return ValidationRequest(**{**{name: getattr(made, name) for name in made.__slots__}, **members})
 
 
 def watched(status: str = "pending", compliance: str | None = None, **members: Any) -> MonitoringSubscription:
     """A monitoring subscription."""
-    made = monitoring.subscribed(A, P, NOW, "casper", organisation_id=BODY)
+    made = monitoring.new_subscription(A, P, NOW, "casper", organisation_id=BODY)
     values = {name: getattr(made, name) for name in made.__slots__}
-    results = monitoring.Results(compliance)  # type: ignore[arg-type]
+    results = monitoring.MonitoringResults(compliance)  # type: ignore[arg-type]
     return MonitoringSubscription(**{**values, "status": status, "results": results, **members})
 
 
 def judged(status: str = "pending", result: str | None = None) -> EligibilitySubscription:
     """An eligibility subscription."""
-    values: dict[str, Any] = {"status": status, "results": eligibility.Results(result)}  # type: ignore[arg-type]
+    values: dict[str, Any] = {"status": status, "results": eligibility.EligibilityResults(result)}  # type: ignore[arg-type]
     return EligibilitySubscription(
         A, P, BODY, None, None, "Casper", (), None, None, created_at=NOW, updated_at=NOW, **values
     )
@@ -150,7 +150,7 @@ def judged(status: str = "pending", result: str | None = None) -> EligibilitySub
 
 def agent(**members: Any) -> AgentVerification:
     """A pending agent verification."""
-    made = agents.received(
+    made = agents.new_verification(
         A, P, Agent("Ada", "E", "ada@example.org"), Nonprofit(BODY, "Casper"), None, NOW, email_check=True
     )
     return AgentVerification(**{**{name: getattr(made, name) for name in made.__slots__}, **members})
@@ -193,7 +193,7 @@ def submission(status: SubmissionStatus = "pending", checks: tuple[Check, ...] =
         failure_reasons=None,
         created_at=NOW,
         processed_at=None,
-        parts=Parts(**known),
+        check_records=CheckRecords(**known),
     )
 
 
@@ -242,29 +242,29 @@ REJECTED = request(status="rejected", rejection_reason_code="other")
         ("agent_verification", {"agent": agent(status="rejected")}, "failed"),
     ],
 )
-def test_how_a_check_stands(check: Check, parts: dict[str, Any], standing: Standing) -> None:
-    assert standings(submission(**parts))[check] == standing
+def test_how_a_check_stands(check: Check, parts: dict[str, Any], standing: CheckStatus) -> None:
+    assert check_statuses(submission(**parts))[check] == standing
 
 
 def test_only_the_checks_of_the_submission_stand() -> None:
-    assert list(standings(submission(checks=("agent_verification", "compliance")))) == [
+    assert list(check_statuses(submission(checks=("agent_verification", "compliance")))) == [
         "compliance",
         "agent_verification",
     ]
 
 
 def test_why_a_nonprofit_is_refused() -> None:
-    assert domain.nonprofit_refusal(submission().parts) is None
-    assert domain.nonprofit_refusal(submission(request=REJECTED).parts) == "other"
+    assert domain.nonprofit_rejection_reason(submission().check_records) is None
+    assert domain.nonprofit_rejection_reason(submission(request=REJECTED).check_records) == "other"
     refused = submission(organisation=organisation(), configuration=EDUCATION)
-    assert domain.nonprofit_refusal(refused.parts) == "not_eligible"
+    assert domain.nonprofit_rejection_reason(refused.check_records) == "not_eligible"
 
 
 DOCUMENT = Document(A, P, "application/pdf", 1, b"", "k", "clean", (), NOW, None, None)
 GONE = Document(A, P, "application/pdf", 1, b"", "k", "clean", (), NOW, NOW, None)
 INFECTED = Document(A, P, "application/pdf", 1, b"", "k", "rejected", (), NOW, None, None)
-IN_REVIEW = Evaluated(("not_listed",), LATER)
-CORRECTED_OUT = request(corrections=requests.MOST_CORRECTIONS, corrected_at=NOW)
+IN_REVIEW = PendingReview(("not_listed",), LATER)
+CORRECTED_OUT = request(corrections=requests.MAX_CORRECTIONS, corrected_at=NOW)
 EVIDENCE = Requirement(
     *("validation_request", "registration_evidence", "applicant", LATER, None),
     ("corrected_registry_number", "registration_certificate"),
@@ -272,7 +272,7 @@ EVIDENCE = Requirement(
     *("IRS", "53-0196605"),
 )
 NOT_TO_CORRECT = replace(EVIDENCE, accepted=("registration_certificate",))
-MIXED = Evaluated(("not_listed", "insolvent"), LATER)
+MIXED = PendingReview(("not_listed", "insolvent"), LATER)
 CONFIRMATION = Requirement(
     *("agent_verification", "confirmation", "applicant", NOW, NOW + agents.LIFETIME), ("link", "code")
 )
@@ -298,7 +298,7 @@ COMPARED = watched("live", screened_at=LATER)
         ({"agent": APPROVED, "evaluated": IN_REVIEW, "request": request(documents=(DOCUMENT,))}, []),
         ({"agent": APPROVED}, []),
         # Until the registers were asked nothing is known to be missing.
-        ({"agent": APPROVED, "evaluated": Evaluated((), LATER)}, []),
+        ({"agent": APPROVED, "evaluated": PendingReview((), LATER)}, []),
         ({"agent": APPROVED, "evaluated": IN_REVIEW}, [EVIDENCE]),
         ({"agent": APPROVED, "evaluated": IN_REVIEW, "alone": False}, [NOT_TO_CORRECT]),  # others rest on the number
         ({"agent": APPROVED, "evaluated": IN_REVIEW, "request": CORRECTED_OUT}, [NOT_TO_CORRECT]),
@@ -331,8 +331,8 @@ def test_nothing_is_missing_of_what_has_ended() -> None:
 
 
 def test_what_an_appeal_has_taken_up_tells_what_is_missing_again() -> None:
-    stands = Appealed(A, "upheld", NOW, settled=False)
-    waits, answered = (Appealed(A, "reversed", NOW, settled=settled) for settled in (False, True))
+    stands = LatestAppeal(A, "upheld", NOW, completed=False)
+    waits, answered = (LatestAppeal(A, "reversed", NOW, completed=settled) for settled in (False, True))
     for appeal, missing in ((stands, []), (answered, []), (waits, [CONFIRMATION])):
         assert requirements_of(submission("failed", organisation=organisation(), appeal=appeal)) == missing
 

@@ -26,12 +26,12 @@ def test_the_fixed_part_is_that_of_the_currency() -> None:
 
 @pytest.mark.parametrize(("gift", "total"), [(100, 103), (2500, 2564), (5000, 5128), (10_000, 10_256), (1, 1)])
 def test_known_totals(gift: int, total: int) -> None:
-    assert TEST.covering(Money(gift, "USD")) == Money(total, "USD")
+    assert TEST.gross_up(Money(gift, "USD")) == Money(total, "USD")
 
 
 @given(tariffs, gifts)
 def test_m9_the_total_is_the_smallest_that_leaves_the_gift_whole(tariff: Tariff, gift: Money) -> None:
-    total = tariff.covering(gift)
+    total = tariff.gross_up(gift)
     assert total - tariff.fee(total) == gift
     less = Money(total.minor - 1, total.currency)
     assert less - tariff.fee(less) < gift
@@ -47,7 +47,7 @@ def test_a_total_above_the_largest_amount_is_refused(basis_points: int) -> None:
     tariff = Tariff(basis_points)
     assume(tariff.fee(Money(MAX_MINOR, "USD")))
     with pytest.raises(MoneyError):
-        tariff.covering(Money(MAX_MINOR, "USD"))
+        tariff.gross_up(Money(MAX_MINOR, "USD"))
 
 
 @pytest.mark.parametrize(("basis_points", "fixed"), [(-1, {}), (10_000, {}), (250, {"USD": -1})])

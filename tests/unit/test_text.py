@@ -3,29 +3,29 @@
 import pytest
 
 from almoner.cli.access import table
-from almoner.kit.text import one_line, typed, unlinked
+from almoner.kit.text import to_one_line, clean_text, defuse_links
 
 ESCAPE, OVERRIDE, JOINER, LINE = "\x1b[2J", "\u202e", "\u200d", "\u2028"
 
 
 def test_a_typed_text_has_no_control_characters_and_keeps_joiners() -> None:
-    assert typed(f" Ada{ESCAPE}\x00Example ") == "Ada[2JExample"
-    assert typed("one\r\ntwo\x00", lines=True) == "one\ntwo"
-    assert typed(f"क्{JOINER}ष") == f"क्{JOINER}ष"
+    assert clean_text(f" Ada{ESCAPE}\x00Example ") == "Ada[2JExample"
+    assert clean_text("one\r\ntwo\x00", lines=True) == "one\ntwo"
+    assert clean_text(f"क्{JOINER}ष") == f"क्{JOINER}ष"
 
 
 @pytest.mark.parametrize("gap", ["\t", "\n", "\r\n", "\r", " \t ", "\x0b", "\x85", "\u2028", "\t\n\t"])
 def test_what_parts_words_is_a_blank_between_them(gap: str) -> None:
-    assert typed(f"Marthas{gap}Table{gap}") == "Marthas Table"
+    assert clean_text(f"Marthas{gap}Table{gap}") == "Marthas Table"
 
 
 def test_a_text_of_several_lines_keeps_them_and_its_tabs_are_blanks() -> None:
-    assert typed("one\ttwo\n\nthree  four\n", lines=True) == "one two\n\nthree  four"
+    assert clean_text("one\ttwo\n\nthree  four\n", lines=True) == "one two\n\nthree  four"
 
 
 @pytest.mark.parametrize("sign", ["\n", "\r", "\x1b", "\x9b", OVERRIDE, JOINER, LINE, "\u2029", "\ufeff"])
 def test_a_terminal_is_given_one_line(sign: str) -> None:
-    assert one_line(f"Ada{sign}Example") == "Ada Example"
+    assert to_one_line(f"Ada{sign}Example") == "Ada Example"
 
 
 @pytest.mark.parametrize(
@@ -42,7 +42,7 @@ def test_a_terminal_is_given_one_line(sign: str) -> None:
     ],
 )
 def test_what_others_have_typed_is_no_link_in_a_mail(text: str, parted: str) -> None:
-    assert unlinked(text) == parted.replace("|", "\u2060")
+    assert defuse_links(text) == parted.replace("|", "\u2060")
 
 
 def test_a_message_forges_no_row_at_an_officers_terminal(capsys: pytest.CaptureFixture[str]) -> None:

@@ -7,13 +7,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as some
 
-from almoner.adapters.registers_ccew import Ccew
+from almoner.adapters.registers_ccew import CcewReader
 from almoner.adapters.registers_ccew_tables import TABLES
 from almoner.adapters.registers_ccni import NEEDED as CCNI_NEEDED
-from almoner.adapters.registers_ccni import Ccni
-from almoner.adapters.registers_gb_links import DualRegistrations, Mergers, Reregistrations
+from almoner.adapters.registers_ccni import CcniReader
+from almoner.adapters.registers_gb_links import DualRegistrationsReader, CharityMergersReader, ReregistrationsReader
 from almoner.adapters.registers_oscr import NEEDED as OSCR_NEEDED
-from almoner.adapters.registers_oscr import Oscr
+from almoner.adapters.registers_oscr import OscrReader
 from almoner.nonprofits.registers.domain import ImportRefused
 from almoner.nonprofits.registers.ports import RegisterSource
 from tests.support.register_files import File, Reading, read
@@ -56,11 +56,11 @@ def ccew_charity(content: bytes) -> list[File]:
 
 
 FILES: dict[str, tuple[RegisterSource, Callable[[bytes], list[File]]]] = {
-    "ccew": (Ccew(), ccew_charity),
-    "oscr": (Oscr(), lambda content: [File(oscr([]).content + content)]),
-    "ccni": (Ccni(), lambda content: [File(ccni([]).content + content)]),
+    "ccew": (CcewReader(), ccew_charity),
+    "oscr": (OscrReader(), lambda content: [File(oscr([]).content + content)]),
+    "ccni": (CcniReader(), lambda content: [File(ccni([]).content + content)]),
     "mergers": (
-        Mergers(),
+        CharityMergersReader(),
         lambda content: [
             File(
                 b"transferor_regno,transferor_subno,transferee_regno,transferee_subno,date_property_transferred,"
@@ -69,10 +69,10 @@ FILES: dict[str, tuple[RegisterSource, Callable[[bytes], list[File]]]] = {
         ],
     ),
     "reregistrations": (
-        Reregistrations(), lambda content: [File(b"Old charity number,New charity number\n" + content)]
+        ReregistrationsReader(), lambda content: [File(b"Old charity number,New charity number\n" + content)]
     ),
     "dual": (
-        DualRegistrations(), lambda content: [File(b"Scottish Charity Number,E&W Charity Number\n" + content)]
+        DualRegistrationsReader(), lambda content: [File(b"Scottish Charity Number,E&W Charity Number\n" + content)]
     ),
 }  # fmt: skip
 
@@ -107,8 +107,8 @@ def test_any_values_of_the_extract(table: str, data: some.DataObject) -> None:
     values = {column: data.draw(TEXTS, column) for column in data.draw(some.sets(some.sampled_from(columns_of(table))))}
     row = {**(charity() if table == "charity" else said()), **values}
     main = [] if table == "charity" else [ccew_text("charity", [charity()])]
-    tried(Ccew(), *main, ccew_text(table, [row]))
-    tried(Ccew(), *main, ccew_json(table, [row]))
+    tried(CcewReader(), *main, ccew_text(table, [row]))
+    tried(CcewReader(), *main, ccew_json(table, [row]))
 
 
 JSON = some.recursive(
@@ -123,32 +123,32 @@ def test_any_json(items: list[object], values: dict[str, object]) -> None:
     """Items of any kind in the array, values of any kind in its objects."""
     good = {column: charity().get(column) for column in columns_of("charity")}
     content = json.dumps([good, {**good, **values}, *items]).encode()
-    tried(Ccew(), File(content, "publicextract.charity.json"))
+    tried(CcewReader(), File(content, "publicextract.charity.json"))
 
 
 @FEW
 @given(values=some.dictionaries(some.sampled_from(OSCR_NEEDED), TEXTS))
 def test_any_values_of_scotland(values: dict[str, str]) -> None:
     """Any text in any column."""
-    tried(Oscr(), oscr([{**scottish(), **values}]))
+    tried(OscrReader(), oscr([{**scottish(), **values}]))
 
 
 @FEW
 @given(values=some.dictionaries(some.sampled_from(CCNI_NEEDED), TEXTS))
 def test_any_values_of_northern_ireland(values: dict[str, str]) -> None:
     """Any text in any column."""
-    tried(Ccni(), ccni([{**northern_irish(), **values}], encoding="utf-8"))
+    tried(CcniReader(), ccni([{**northern_irish(), **values}], encoding="utf-8"))
 
 
 ROWS: dict[str, tuple[RegisterSource, Callable[[], list[str]], Callable[[bytes], list[File]], str]] = {
-    "ccew": (Ccew(), lambda: [charity().get(name, "") for name in columns_of("charity")], ccew_charity, "\t"),
+    "ccew": (CcewReader(), lambda: [charity().get(name, "") for name in columns_of("charity")], ccew_charity, "\t"),
     "ccni": (
-        Ccni(),
+        CcniReader(),
         lambda: [*(northern_irish().get(name, "") for name in CCNI_NEEDED), MAIL, PHONE, ""],
         FILES["ccni"][1],
         ",",
     ),
-    "oscr": (Oscr(), lambda: [scottish().get(name, "") for name in OSCR_NEEDED], FILES["oscr"][1], ","),
+    "oscr": (OscrReader(), lambda: [scottish().get(name, "") for name in OSCR_NEEDED], FILES["oscr"][1], ","),
 }  # fmt: skip
 
 

@@ -17,22 +17,28 @@ from almoner.nonprofits.legal_status.domain import (
     E_POSTCARD,
     PUB_78,
     REVOCATIONS,
-    Heard,
-    Standing,
-    Told,
-    of_listed,
-    of_us_body,
+    NumberStatus,
+    LegalStatus,
+    SourceReport,
+    status_of_listed,
+    status_of_us_organisation,
 )
-from almoner.nonprofits.organisations.domain import Organisation, Source
-from almoner.nonprofits.registries.domain import WHOLE, Registry, check
+from almoner.nonprofits.organisations.domain import Organisation, OrganisationSource
+from almoner.nonprofits.registries.domain import REQUIRED_PARTS, Registry, check_identifier
 from almoner.validation.requests import ladder_registers, triggers
 from almoner.validation.requests import rules as ladder
-from almoner.validation.requests.domain import REJECTION_REASONS, REVIEW_REASONS, SENTENCES, Asked, Step
-from almoner.validation.requests.rules import Climbed, Rules, Seen
+from almoner.validation.requests.domain import (
+    REJECTION_REASONS,
+    REVIEW_REASONS,
+    REJECTION_MESSAGES,
+    NonprofitDetails,
+    Step,
+)
+from almoner.validation.requests.rules import RulesResult, AcceptanceRules, RequestFacts
 
 NOW = datetime(2026, 5, 1, tzinfo=UTC)
 APRIL = datetime(2026, 4, 13, tzinfo=UTC)
-RULES = Rules(0.9)
+RULES = AcceptanceRules(0.9)
 NAME, NUMBERS = "CASPER RELIEF FUND", {"IRS": "530196605", "CCEW": "1173575", "ACNC": "52093617380"}
 CHARITY = {"SUBSECTION": "03", "DEDUCTIBILITY": "1", "AFFILIATION": "3", "GROUP": "0000", "FOUNDATION": "15"}
 OTHERS = {"OSCR": "SC042386", "CCNI": "100019", "CRA": "119219814RR0001", "ANBI": "123456782", "RNA": "W751001234"}
@@ -48,62 +54,71 @@ def listed(**members: Any) -> Organisation:
         "websites": (),
         "country_code": "USA",
     }
-    values |= {"sources": (Source("IRS", "1", BMF, unverified=False, data_as_of=APRIL),), "registry_number": "1"}
+    values |= {
+        "sources": (OrganisationSource("IRS", "1", BMF, unverified=False, data_as_of=APRIL),),
+        "registry_number": "1",
+    }
     return Organisation(**{**values, **members})
 
 
-def us(facts: Mapping[str, object] | None = None, **lists: Any) -> Heard:
-    told = {BMF: Told(BMF, APRIL, (facts or CHARITY,))}
-    told |= {source: Told(source, APRIL, ()) for source in (REVOCATIONS, PUB_78, E_POSTCARD)}
+def us(facts: Mapping[str, object] | None = None, **lists: Any) -> NumberStatus:
+    told = {BMF: SourceReport(BMF, APRIL, (facts or CHARITY,))}
+    told |= {source: SourceReport(source, APRIL, ()) for source in (REVOCATIONS, PUB_78, E_POSTCARD)}
     told |= lists
-    return Heard(told, told[BMF], of_us_body(told))
+    return NumberStatus(told, told[BMF], status_of_us_organisation(told))
 
 
-def elsewhere(facts: Mapping[str, object], *, unverified: bool = False) -> Heard:
-    told = Told("x", APRIL, (facts,), unverified=unverified)
-    return Heard({"x": told}, told, of_listed(told))
+def elsewhere(facts: Mapping[str, object], *, unverified: bool = False) -> NumberStatus:
+    told = SourceReport("x", APRIL, (facts,), unverified=unverified)
+    return NumberStatus({"x": told}, told, status_of_listed(told))
 
 
-def seen(code: str = "IRS", **members: Any) -> Seen:
+def seen(code: str = "IRS", **members: Any) -> RequestFacts:
     number = {**NUMBERS, **OTHERS}[code]
-    asked = Asked("Casper Relief Fund", code, number, "https://www.example.org", "USA")
+    asked = NonprofitDetails("Casper Relief Fund", code, number, "https://www.example.org", "USA")
     registry = Registry(UUID(int=2), code, code, code, "USA", APRIL)
     usual = {"heard": us() if code == "IRS" else elsewhere({}), "listed": listed(), "main": None, "namesakes": 0}
-    given: dict[str, Any] = {"asked": asked, "registry": registry, "check": check(code, number), "now": NOW, **usual}
-    return Seen(**{**given, **members})
+    given: dict[str, Any] = {
+        "asked": asked,
+        "registry": registry,
+        "check": check_identifier(code, number),
+        "now": NOW,
+        **usual,
+    }
+    return RequestFacts(**{**given, **members})
 
 
-def codes(climbed: Climbed) -> dict[str, tuple[str, str]]:
+def codes(climbed: RulesResult) -> dict[str, tuple[str, str]]:
     return {step.name: (step.verdict, step.code) for step in climbed.steps}
 
 
 def test_what_is_listed_as_active_under_the_name_is_accepted() -> None:
-    climbed = ladder.climb(seen(), RULES)
+    climbed = ladder.evaluate_rules(seen(), RULES)
     assert climbed.outcome.verdict == "accept", climbed.steps
     assert climbed.agreement == pytest.approx(1)
     assert [step.name for step in climbed.steps][:6] == ["identifier", "register", "source", "age", "status", "name"]
     assert len({step.name for step in climbed.steps}) == len(climbed.steps)
 
 
-REMOVED = us(None, **{BMF: Told(BMF, APRIL)})
-WITHOUT_SOURCE = Heard({}, None, Standing(()))
+REMOVED = us(None, **{BMF: SourceReport(BMF, APRIL)})
+WITHOUT_SOURCE = NumberStatus({}, None, LegalStatus(()))
 RNA_BY_LAYOUT = elsewhere({"position": "A"}, unverified=True)
-NOT_IN_RNA = Heard({}, Told("rna", APRIL), Standing(()))
-NOT_IN_ANBI = Heard({}, Told("anbi", APRIL), Standing(()))
+NOT_IN_RNA = NumberStatus({}, SourceReport("rna", APRIL), LegalStatus(()))
+NOT_IN_ANBI = NumberStatus({}, SourceReport("anbi", APRIL), LegalStatus(()))
 CENTRAL = {"AFFILIATION": "9", "GROUP": "1961"}
 ASKED = seen().asked
 
 
-def group_of_one_that_is_gone() -> Heard:
-    told = {BMF: Told(BMF, APRIL, ({**CHARITY, **CENTRAL},))}
-    return Heard(told, told[BMF], of_us_body(told, {BMF: Told(BMF, APRIL)}))
+def group_of_one_that_is_gone() -> NumberStatus:
+    told = {BMF: SourceReport(BMF, APRIL, ({**CHARITY, **CENTRAL},))}
+    return NumberStatus(told, told[BMF], status_of_us_organisation(told, {BMF: SourceReport(BMF, APRIL)}))
 
 
-REVIEWED: list[tuple[str, Seen, Rules, tuple[str, ...]]] = [
+REVIEWED: list[tuple[str, RequestFacts, AcceptanceRules, tuple[str, ...]]] = [
     ("no source", seen(heard=WITHOUT_SOURCE, listed=None), RULES, ("register_not_loaded",)),
     ("never listed", seen(heard=REMOVED, listed=None), RULES, ("not_listed",)),
     ("a part", seen(heard=REMOVED, listed=None, parts=("DC", "WY")), RULES, ("partly_loaded",)),
-    ("every part", seen(heard=REMOVED, listed=None, parts=tuple(WHOLE["IRS"])), RULES, ("not_listed",)),
+    ("every part", seen(heard=REMOVED, listed=None, parts=tuple(REQUIRED_PARTS["IRS"])), RULES, ("not_listed",)),
     ("one file", seen("ANBI", heard=NOT_IN_ANBI, listed=None, parts=("all",)), RULES, ("not_listed",)),
     ("both files", seen("RNA", heard=NOT_IN_RNA, listed=None, parts=("import", "waldec")), RULES, ("not_listed",)),
     ("a department", seen("RNA", heard=NOT_IN_RNA, listed=None, parts=("waldec 75",)), RULES, ("partly_loaded",)),
@@ -113,7 +128,7 @@ REVIEWED: list[tuple[str, Seen, Rules, tuple[str, ...]]] = [
     ("new number", seen(listed=listed(active=False, status_override="reregistered")), RULES, ("reregistered",)),
     ("ended", seen(listed=listed(active=False, status_override="terminated")), RULES, ("terminated",)),
     ("by layout", seen("RNA", heard=RNA_BY_LAYOUT), RULES, ("unverified_source",)),
-    ("old data", seen(), Rules(0.9, timedelta(days=10)), ("stale_data",)),
+    ("old data", seen(), AcceptanceRules(0.9, timedelta(days=10)), ("stale_data",)),
     ("other name", seen(asked=replace(ASKED, name="Elk Lodge")), RULES, ("name_disagrees",)),
     ("no gifts", seen(heard=us({**CHARITY, "SUBSECTION": "06", "DEDUCTIBILITY": "2"})), RULES, ("not_deductible",)),
     ("group gone", seen(heard=group_of_one_that_is_gone()), RULES, ("central_body_not_active",)),
@@ -126,17 +141,22 @@ REVIEWED: list[tuple[str, Seen, Rules, tuple[str, ...]]] = [
 
 
 @pytest.mark.parametrize(("view", "rules", "reasons"), [one[1:] for one in REVIEWED], ids=[one[0] for one in REVIEWED])
-def test_everything_else_goes_to_a_person(view: Seen, rules: Rules, reasons: tuple[str, ...]) -> None:
-    climbed = ladder.climb(view, rules)
+def test_everything_else_goes_to_a_person(view: RequestFacts, rules: AcceptanceRules, reasons: tuple[str, ...]) -> None:
+    climbed = ladder.evaluate_rules(view, rules)
     assert (climbed.outcome.verdict, climbed.outcome.reasons) == ("review", reasons), climbed.steps
 
 
 def test_revoked_is_told_of_what_is_not_listed_too() -> None:
-    revoked = Told(REVOCATIONS, APRIL, ({"REVOCATION_DATE": "2017-11-15", "POSTING_DATE": "2018-03-12"},))
+    revoked = SourceReport(REVOCATIONS, APRIL, ({"REVOCATION_DATE": "2017-11-15", "POSTING_DATE": "2018-03-12"},))
     heard = us(
-        None, **{BMF: Told(BMF, APRIL), REVOCATIONS: revoked, PUB_78: Told(PUB_78, APRIL, ({"DEDUCTIBILITY": "PC"},))}
+        None,
+        **{
+            BMF: SourceReport(BMF, APRIL),
+            REVOCATIONS: revoked,
+            PUB_78: SourceReport(PUB_78, APRIL, ({"DEDUCTIBILITY": "PC"},)),
+        },
     )
-    climbed = ladder.climb(seen(heard=heard, listed=None), RULES)
+    climbed = ladder.evaluate_rules(seen(heard=heard, listed=None), RULES)
     assert climbed.outcome.reasons == ("not_listed", "revoked")
     assert codes(climbed)["publication_78"] == ("pass", "listed")
 
@@ -144,11 +164,11 @@ def test_revoked_is_told_of_what_is_not_listed_too() -> None:
 def test_a_wrong_check_digit_counts_where_the_register_does_not_list_it() -> None:
     number = "52093617381"
     asked = replace(ASKED, registry_number=number)
-    wrong = seen("ACNC", asked=asked, check=check("ACNC", number), heard=elsewhere({"PBI": "Y"}))
-    assert codes(ladder.climb(wrong, RULES))["identifier"] == ("warn", "wrong_check_digit")
-    assert ladder.climb(wrong, RULES).outcome.verdict == "accept"
-    unlisted = replace(wrong, listed=None, heard=Heard({}, Told("x", APRIL), Standing(())))
-    assert ladder.climb(unlisted, RULES).outcome.reasons == ("wrong_check_digit", "not_listed")
+    wrong = seen("ACNC", asked=asked, check=check_identifier("ACNC", number), heard=elsewhere({"PBI": "Y"}))
+    assert codes(ladder.evaluate_rules(wrong, RULES))["identifier"] == ("warn", "wrong_check_digit")
+    assert ladder.evaluate_rules(wrong, RULES).outcome.verdict == "accept"
+    unlisted = replace(wrong, listed=None, legal_status=NumberStatus({}, SourceReport("x", APRIL), LegalStatus(())))
+    assert ladder.evaluate_rules(unlisted, RULES).outcome.reasons == ("wrong_check_digit", "not_listed")
 
 
 @pytest.mark.parametrize(
@@ -175,13 +195,13 @@ def test_a_wrong_check_digit_counts_where_the_register_does_not_list_it() -> Non
 def test_what_registers_tell_beyond_their_listing_warns_and_blocks_nothing(
     code: str, facts: dict[str, object], expected: dict[str, tuple[str, str]]
 ) -> None:
-    climbed = ladder.climb(seen(code, heard=elsewhere(facts)), RULES)
+    climbed = ladder.evaluate_rules(seen(code, heard=elsewhere(facts)), RULES)
     assert climbed.outcome.verdict == "accept", climbed.steps
     assert expected.items() <= codes(climbed).items()
 
 
 def test_a_branch_stands_with_its_main_charity() -> None:
-    main = ladder.climb(seen("CCEW", main=listed()), RULES)
+    main = ladder.evaluate_rules(seen("CCEW", main=listed()), RULES)
     assert codes(main)["main_charity"] == ("pass", "main_charity_active")
 
 
@@ -197,7 +217,9 @@ def test_a_branch_stands_with_its_main_charity() -> None:
 def test_the_website_is_compared_and_blocks_nothing(
     given_site: str, known: tuple[str, ...], expected: tuple[str, str]
 ) -> None:
-    climbed = ladder.climb(seen(asked=replace(ASKED, website=given_site), listed=listed(websites=known)), RULES)
+    climbed = ladder.evaluate_rules(
+        seen(asked=replace(ASKED, website=given_site), listed=listed(websites=known)), RULES
+    )
     assert codes(climbed)["website"] == expected
     assert climbed.outcome.verdict == "accept"
 
@@ -216,7 +238,7 @@ def test_of_whatever_is_told_the_ladder_accepts_only_what_passed(
 ) -> None:
     heard = us(told) if code == "IRS" else elsewhere(told)
     view = seen(code, heard=heard, listed=listed(active=active), asked=replace(ASKED, name=name or "x"))
-    climbed = ladder.climb(view, Rules(threshold))
+    climbed = ladder.evaluate_rules(view, AcceptanceRules(threshold))
     assert set(climbed.outcome.reasons) <= REVIEW_REASONS.keys()
     found = codes(climbed)
     passed = all(found[step][0] == "pass" for step in ("register", "source", "age", "status", "name"))
@@ -228,13 +250,13 @@ def test_of_whatever_is_told_the_ladder_accepts_only_what_passed(
 
 
 def test_facts_of_a_status_are_the_sources_own() -> None:
-    told = Told("x", APRIL, ({"status": "Removed", "removed": "2020-01-01", "income": 7},))
+    told = SourceReport("x", APRIL, ({"status": "Removed", "removed": "2020-01-01", "income": 7},))
     assert ladder_registers.status_facts(told) == {"status": "Removed", "removed": "2020-01-01"}
 
 
 def test_every_reason_has_a_sentence() -> None:
     assert all(sentence.endswith(".") for sentence in REVIEW_REASONS.values())
-    assert set(SENTENCES) == set(REJECTION_REASONS)
+    assert set(REJECTION_MESSAGES) == set(REJECTION_REASONS)
     reached = {reason for _, _, _, reasons in REVIEWED for reason in reasons}
     elsewhere_shown = {"wrong_check_digit", "address_disagrees", "mixed_scripts", "hidden_characters", "revoked"}
     assert set(REVIEW_REASONS) - reached == elsewhere_shown
@@ -267,7 +289,7 @@ def test_the_test_values_are_those_of_the_specification() -> None:
 )
 def test_letters_that_look_like_others_go_to_a_person(name: str, step: tuple[str, str]) -> None:
     view = seen(asked=replace(ASKED, name=name), listed=listed(other_names=("Τράπεζα Casper",)))
-    climbed = ladder.climb(view, RULES)
+    climbed = ladder.evaluate_rules(view, RULES)
     assert codes(climbed)["letters"] == step
     assert ("mixed_scripts" in climbed.outcome.reasons) == (step[0] == "fail")
 
@@ -283,11 +305,11 @@ def test_letters_that_look_like_others_go_to_a_person(name: str, step: tuple[str
     ],
 )
 def test_what_nobody_sees_in_a_name_goes_to_a_person(name: str, unseen: list[str]) -> None:
-    climbed = ladder.climb(seen(asked=replace(ASKED, name=name)), RULES)
+    climbed = ladder.evaluate_rules(seen(asked=replace(ASKED, name=name)), RULES)
     [letters] = [step for step in climbed.steps if step.name == "letters"]
     assert (letters.verdict, letters.code, letters.facts["hidden"]) == ("fail", "hidden_characters", unseen)
     assert "hidden_characters" in climbed.outcome.reasons
-    unlisted = ladder.climb(seen(asked=replace(ASKED, name=name), listed=None, heard=REMOVED), RULES)
+    unlisted = ladder.evaluate_rules(seen(asked=replace(ASKED, name=name), listed=None, heard=REMOVED), RULES)
     assert {"hidden_characters", "not_listed"} <= set(unlisted.outcome.reasons)
 
 
@@ -301,7 +323,7 @@ def test_what_nobody_sees_in_a_name_goes_to_a_person(name: str, unseen: list[str
 )
 def test_joiners_that_spell_and_what_the_register_writes_hide_nothing(asked: str, written: tuple[str, ...]) -> None:
     view = seen(asked=replace(ASKED, name=asked), listed=listed(other_names=written))
-    assert codes(ladder.climb(view, RULES))["letters"][1] != "hidden_characters"
+    assert codes(ladder.evaluate_rules(view, RULES))["letters"][1] != "hidden_characters"
 
 
 @pytest.mark.parametrize(
@@ -320,8 +342,8 @@ def test_joiners_that_spell_and_what_the_register_writes_hide_nothing(asked: str
 def test_data_older_than_their_register_publishes_are_not_called_recent(
     code: str, days: int, greatest: int | None, step: tuple[str, str], verdict: str
 ) -> None:
-    rules = Rules(0.9, timedelta(days=greatest) if greatest else None)
-    climbed = ladder.climb(seen(code, now=APRIL + timedelta(days=days)), rules)
+    rules = AcceptanceRules(0.9, timedelta(days=greatest) if greatest else None)
+    climbed = ladder.evaluate_rules(seen(code, now=APRIL + timedelta(days=days)), rules)
     assert (codes(climbed)["age"], climbed.outcome.verdict) == (step, verdict), climbed.outcome
     [age] = [one for one in climbed.steps if one.name == "age"]
     assert age.facts["dataAgeDays"] == days

@@ -18,7 +18,7 @@ from almoner.giving.disbursing.verifications.domain import (
     CheckType,
     InvalidState,
     Outcome,
-    Standing,
+    EligibilityStatus,
     Verification,
 )
 
@@ -32,7 +32,7 @@ SETTLED = {("pending", "approved"), ("pending", "rejected"), ("pending", "expire
 
 def received() -> Verification:
     """A new one."""
-    return domain.received(uuid4(), uuid4(), uuid4(), None, NOW)
+    return domain.new_verification(uuid4(), uuid4(), uuid4(), None, NOW)
 
 
 def registered() -> Verification:
@@ -55,7 +55,7 @@ MOVES: dict[str, Callable[[Verification], Verification]] = {
 
 
 def test_the_arrows_are_those_of_settled_5() -> None:
-    assert set(VERIFICATION.arrows()) == SETTLED
+    assert set(VERIFICATION.transitions()) == SETTLED
     assert VERIFICATION.states() == STATES.keys()
     assert CHECK.states() == {"pending", "succeeded", "failed"}
 
@@ -148,20 +148,22 @@ def test_the_one_that_counts_decides_else_the_one_that_ended_last() -> None:
         moved = replace(STATES[state](), id=UUID(int=100 - minute))
         return replace(moved, processed_at=moved.processed_at and NOW + timedelta(minutes=minute))
 
-    assert domain.standing([]) is Standing.MISSING
+    assert domain.eligibility_of([]) is EligibilityStatus.MISSING
     for state, standing in (
-        ("approved", Standing.APPROVED),
-        ("pending", Standing.PENDING),
-        ("rejected", Standing.REJECTED),
-        ("expired", Standing.EXPIRED),
+        ("approved", EligibilityStatus.APPROVED),
+        ("pending", EligibilityStatus.PENDING),
+        ("rejected", EligibilityStatus.REJECTED),
+        ("expired", EligibilityStatus.EXPIRED),
     ):
-        assert domain.standing([of(state, 1)]) is standing
+        assert domain.eligibility_of([of(state, 1)]) is standing
     ended = [of("rejected", 1), of("expired", 2), of("rejected", 3)]
     for several in permutations(ended):
-        assert domain.standing(several) is Standing.REJECTED
-        assert domain.standing(several[:2]) is (Standing.EXPIRED if ended[2] not in several[:2] else Standing.REJECTED)
-        assert domain.standing([*several, of("pending", 0)]) is Standing.PENDING
-        assert domain.standing([of("approved", 0), *several]) is Standing.APPROVED
+        assert domain.eligibility_of(several) is EligibilityStatus.REJECTED
+        assert domain.eligibility_of(several[:2]) is (
+            EligibilityStatus.EXPIRED if ended[2] not in several[:2] else EligibilityStatus.REJECTED
+        )
+        assert domain.eligibility_of([*several, of("pending", 0)]) is EligibilityStatus.PENDING
+        assert domain.eligibility_of([of("approved", 0), *several]) is EligibilityStatus.APPROVED
 
 
 @pytest.mark.parametrize(
@@ -177,4 +179,4 @@ def test_the_one_that_counts_decides_else_the_one_that_ended_last() -> None:
     ],
 )
 def test_test_values_are_cut_off_as_written(text: str, expected: tuple[str, str | None]) -> None:
-    assert triggers.split(text) == expected
+    assert triggers.split_trigger(text) == expected

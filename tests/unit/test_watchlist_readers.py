@@ -9,8 +9,8 @@ import pytest
 
 from almoner.adapters.watchlist_ofac import SDN
 from almoner.screening.watchlists import files
-from almoner.screening.watchlists.domain import BadEntry, Listed, ListedAddress, ListedName, WatchlistRefused
-from almoner.screening.watchlists.ports import Dated
+from almoner.screening.watchlists.domain import RejectedEntry, ListedEntity, ListedAddress, ListedName, WatchlistRefused
+from almoner.screening.watchlists.ports import DatedWatchlist
 from almoner.sources import WATCHLIST_SOURCES, watchlist_source
 
 UN = """<?xml version="1.0" encoding="UTF-8"?>
@@ -38,18 +38,18 @@ EU_COLUMNS = (
 ).split(";")
 
 
-def entries(code: str, *paths: Path) -> dict[str, Listed]:
-    return {one.key: one for one in WATCHLIST_SOURCES[code].read(paths) if isinstance(one, Listed)}
+def entries(code: str, *paths: Path) -> dict[str, ListedEntity]:
+    return {one.key: one for one in WATCHLIST_SOURCES[code].read(paths) if isinstance(one, ListedEntity)}
 
 
 def said(code: str, *paths: Path) -> datetime | None:
     source = WATCHLIST_SOURCES[code]
-    assert isinstance(source, Dated)
-    return source.published(paths)
+    assert isinstance(source, DatedWatchlist)
+    return source.published_at(paths)
 
 
-def bad(code: str, *paths: Path) -> list[BadEntry]:
-    return [one for one in WATCHLIST_SOURCES[code].read(paths) if isinstance(one, BadEntry)]
+def bad(code: str, *paths: Path) -> list[RejectedEntry]:
+    return [one for one in WATCHLIST_SOURCES[code].read(paths) if isinstance(one, RejectedEntry)]
 
 
 def table(path: Path, columns: list[str], *rows: dict[str, str], delimiter: str = ",", first: str = "") -> Path:
@@ -71,7 +71,7 @@ def test_ofac_tells_weak_aliases_countries_and_numbers_in_its_remarks(tmp_path: 
     )
     (tmp_path / "alt.csv").write_bytes(b'9,1,"fka","OLD FUND","-0- "\r\n9,2,"aka","OTHER FUND","-0- "\r\n\x1a')
     (tmp_path / "add.csv").write_bytes(b'9,1,"1 Street","Tyre","Lebanon","-0- "\r\n\x1a')
-    found = {one.key: one for one in SDN.read(sorted(tmp_path.iterdir())) if isinstance(one, Listed)}
+    found = {one.key: one for one in SDN.read(sorted(tmp_path.iterdir())) if isinstance(one, ListedEntity)}
     assert found["9"].names == (
         ListedName("HARAKAT FUND", "primary"),
         ListedName("OLD FUND", "former"),
@@ -91,7 +91,7 @@ def test_an_undetermined_country_is_that_of_its_place(tmp_path: Path) -> None:
         '1,1,"-0- ","Gaza Strip","undetermined","-0- "\n2,2,"-0- ","Kashmir","undetermined","-0- "\n'
         '3,3,"-0- ","-0- ","undetermined","-0- "\n'
     )
-    found = {one.key: one for one in SDN.read(sorted(tmp_path.iterdir())) if isinstance(one, Listed)}
+    found = {one.key: one for one in SDN.read(sorted(tmp_path.iterdir())) if isinstance(one, ListedEntity)}
     assert [found[key].countries for key in "123"] == [("PSE",), (), ()]
     assert [found[key].addresses for key in "123"] == [
         (ListedAddress("Gaza Strip", "PSE"),),
@@ -265,9 +265,12 @@ def test_folders_and_zips_stand_for_the_files_in_them(tmp_path: Path) -> None:
     packed = tmp_path / "sdn_2024-05-04.zip"
     with zipfile.ZipFile(packed, "w") as archive:
         archive.write(folder / "sdn.csv", "../deep/sdn.csv")
-    with files.found([folder]) as plain, files.found([packed]) as unpacked:
+    with files.open_files([folder]) as plain, files.open_files([packed]) as unpacked:
         assert plain.sha256 == unpacked.sha256
-        assert (plain.day, unpacked.day) == (datetime(2024, 5, 3, tzinfo=UTC), datetime(2024, 5, 4, tzinfo=UTC))
+        assert (plain.data_date, unpacked.data_date) == (
+            datetime(2024, 5, 3, tzinfo=UTC),
+            datetime(2024, 5, 4, tzinfo=UTC),
+        )
         assert [path.name for path in unpacked.paths] == ["sdn.csv"]
-    with pytest.raises(WatchlistRefused), files.found([tmp_path / "none.csv"]):
+    with pytest.raises(WatchlistRefused), files.open_files([tmp_path / "none.csv"]):
         pass

@@ -17,7 +17,7 @@ from almoner.kit import web
     ],
 )
 def test_addresses_as_people_write_them(text: str) -> None:
-    assert web.well_formed(text)
+    assert web.is_web_address(text)
 
 
 @pytest.mark.parametrize(
@@ -35,4 +35,4 @@ def test_addresses_as_people_write_them(text: str) -> None:
     ],
 )
 def test_what_is_no_address(text: str) -> None:
-    assert not web.well_formed(text)
+    assert not web.is_web_address(text)

@@ -13,11 +13,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from almoner.webhooks.deliveries import signatures
-from almoner.webhooks.subscriptions.domain import make_secret
+from almoner.webhooks.subscriptions.domain import encode_secret
 
 GUIDE = (Path(__file__).parents[2] / "docs" / "guides" / "webhooks.md").read_text(encoding="utf-8")
-NEW = make_secret(bytes(range(32)))
-OLD = make_secret(bytes(range(32, 64)))
+NEW = encode_secret(bytes(range(32)))
+OLD = encode_secret(bytes(range(32, 64)))
 BODY = '{"object":"event","data":{"id":"event_x","name":"Brücke"}}'.encode()
 
 Check = Callable[[str, bytes, dict[str, str]], bool]
@@ -39,7 +39,7 @@ PYTHON = _python()
 
 
 def _headers(*secrets: str, wall: datetime | None = None) -> dict[str, str]:
-    made = signatures.headers(secrets, "event_x", 7, wall or datetime.now(UTC), BODY)
+    made = signatures.signed_headers(secrets, "event_x", 7, wall or datetime.now(UTC), BODY)
     return {name.lower(): value for name, value in made.items()}
 
 

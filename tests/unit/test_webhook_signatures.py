@@ -9,22 +9,22 @@ import pytest
 import standardwebhooks
 
 from almoner.webhooks.deliveries import signatures
-from almoner.webhooks.subscriptions.domain import make_secret
+from almoner.webhooks.subscriptions.domain import encode_secret
 
-SECRET = make_secret(bytes(range(32)))
-OLDER = make_secret(bytes(range(100, 132)))
-OTHER = make_secret(bytes(range(50, 82)))
+SECRET = encode_secret(bytes(range(32)))
+OLDER = encode_secret(bytes(range(100, 132)))
+OTHER = encode_secret(bytes(range(50, 82)))
 BODY = '{"object":"event","data":{"id":"event_x","name":"Brücke \u2713"}}'.encode()
 
 
 def _headers(*secrets: str, wall: datetime | None = None) -> dict[str, str]:
-    return signatures.headers(secrets, "event_x", 7, wall or datetime.now(UTC), BODY)
+    return signatures.signed_headers(secrets, "event_x", 7, wall or datetime.now(UTC), BODY)
 
 
 def test_settled_2_a_secret_is_the_prefix_and_32_bytes_in_base64() -> None:
     assert f"whsec_{b64encode(bytes(range(32))).decode()}" == SECRET
     with pytest.raises(ValueError, match="32"):
-        make_secret(b"short")
+        encode_secret(b"short")
 
 
 def test_settled_2_service_signature_is_keyed_with_the_whole_secret_string() -> None:
@@ -69,7 +69,7 @@ def test_w13_while_a_secret_is_replaced_every_receiver_can_verify() -> None:
 
 def test_w8_numbered_events_carry_their_sequence() -> None:
     assert _headers(SECRET)["Service-Sequence"] == "7"
-    assert "Service-Sequence" not in signatures.headers([SECRET], "event_x", None, datetime.now(UTC), BODY)
+    assert "Service-Sequence" not in signatures.signed_headers([SECRET], "event_x", None, datetime.now(UTC), BODY)
 
 
 def test_settled_2_the_headers_are_these() -> None:
@@ -84,4 +84,4 @@ def test_settled_2_the_headers_are_these() -> None:
         "Service-Sequence",
     }
     assert set(made) == names
-    assert "Service-Sequence" not in signatures.headers((SECRET,), "event_x", None, datetime.now(UTC), BODY)
+    assert "Service-Sequence" not in signatures.signed_headers((SECRET,), "event_x", None, datetime.now(UTC), BODY)

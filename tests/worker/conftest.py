@@ -13,15 +13,15 @@ import pytest
 from almoner.kit.ids import Ids
 from almoner.platform.crypto import Vault
 from almoner.platform.database import transactions as databases
-from almoner.platform.database.postgres import Server
+from almoner.platform.database.postgres import PostgresServer
 from almoner.platform.database.transactions import Database, Tx
-from almoner.platform.deployment import Deployment, Links
+from almoner.platform.deployment import Deployment, BaseUrls
 from almoner.platform.observability.telemetry import Telemetry
 from tests.support import database as database_support
 from tests.support.clock import TestClock
 from tests.support.database import TestDatabase
 
-LINKS = Links("http://localhost:8080", "http://localhost:8080")
+LINKS = BaseUrls("http://localhost:8080", "http://localhost:8080")
 
 
 @dataclass(slots=True)
@@ -61,7 +61,7 @@ async def connect(database: TestDatabase, clock: TestClock) -> Database:
 
 
 @pytest.fixture(scope="session")
-async def own_database(postgres_server: Server) -> AsyncIterator[TestDatabase]:
+async def own_database(postgres_server: PostgresServer) -> AsyncIterator[TestDatabase]:
     """One for all tests of this folder, which leave nothing in it."""
     async with database_support.copied(postgres_server) as made:
         yield made

@@ -25,7 +25,7 @@ async def write(db: Database) -> None:
 
 def exported(service: Service) -> list[int]:
     """The places of the heads that were exported for the deployment."""
-    file = service.services.settings.heads_folder / "deployment.jsonl"
+    file = service.services.settings.audit_heads_folder / "deployment.jsonl"
     lines = file.read_text().splitlines() if file.exists() else []
     return [msgspec.json.decode(line)["sequence"] for line in lines]
 
@@ -49,7 +49,9 @@ async def test_v8_a_head_is_signed_and_exported_every_five_minutes_when_its_chai
         service.clock.advance(PERIOD)
         await service.drain()
         assert exported(service) == [1, 3, 4]
-        proof = await audit_proof.prove(service.db, audit.DEPLOYMENT, service.services.settings.heads_folder)
+        proof = await audit_proof.verify_chain(
+            service.db, audit.DEPLOYMENT, service.services.settings.audit_heads_folder
+        )
         assert (proof.entries, proof.heads, proof.broken) == (4, 3, None)
 
 
@@ -97,7 +99,7 @@ async def test_v8_an_end_that_the_service_did_not_write_is_never_signed(
 
 async def test_v8_one_scope_that_cannot_be_chained_holds_up_no_other(empty_database: TestDatabase) -> None:
     async with serving(empty_database) as service:
-        folder = service.services.settings.heads_folder
+        folder = service.services.settings.audit_heads_folder
         broken, sound = await begun(service, folder), await begun(service, folder)
         await broken.tamper("update audit_chain set last_sequence = 3 where scope = $1")
         async with service.db.write() as tx:

@@ -10,11 +10,11 @@ from almoner.platform import business_clock
 from almoner.platform.business_clock import BusinessClock, ClockWatch
 from almoner.platform.database.transactions import Database
 from almoner.platform.jobs import processes, queue
-from almoner.platform.jobs.background import Background
-from almoner.platform.jobs.background_tasks import Duties, Work
-from almoner.platform.jobs.processes import Pulse
-from almoner.platform.jobs.queue import Done, Job, Result
-from almoner.sandbox.clock import AlreadyMoving, Reading, SandboxClock
+from almoner.platform.jobs.background import BackgroundWorker
+from almoner.platform.jobs.background_tasks import BackgroundTasks, JobContext
+from almoner.platform.jobs.processes import Heartbeat
+from almoner.platform.jobs.queue import JobDone, Job, Result
+from almoner.sandbox.clock import ClockInUse, ClockReading, SandboxClock
 from tests.support.clock import TestClock
 from tests.support.eventually import eventually
 from tests.worker.conftest import Ground
@@ -22,12 +22,12 @@ from tests.worker.conftest import Ground
 HOUR = timedelta(hours=1)
 
 
-def pulse(ground: Ground, db: Database, role: processes.Role = "server") -> tuple[Pulse, list[int]]:
+def pulse(ground: Ground, db: Database, role: processes.Role = "server") -> tuple[Heartbeat, list[int]]:
     heard: list[int] = []
-    return Pulse(db, role, ground.telemetry, heard.append), heard
+    return Heartbeat(db, role, ground.telemetry, heard.append), heard
 
 
-async def advance(ground: Ground, clock: SandboxClock, by: timedelta) -> Reading:
+async def advance(ground: Ground, clock: SandboxClock, by: timedelta) -> ClockReading:
     async with ground.db.around() as tx:
         return await clock.advance(tx, by)
 
@@ -35,12 +35,12 @@ async def advance(ground: Ground, clock: SandboxClock, by: timedelta) -> Reading
 def test_the_business_clock_is_real_time_and_what_it_was_moved_never_back() -> None:
     real = TestClock()
     clock = BusinessClock(real)
-    assert abs(clock.now() - clock.wall()) < HOUR
+    assert abs(clock.now() - clock.real_now()) < HOUR
     clock.set_ahead(HOUR)
     clock.set_ahead(timedelta())
     assert clock.ahead == HOUR
-    assert timedelta(seconds=-1) < clock.now() - clock.wall() - HOUR < timedelta(seconds=1)
-    assert abs(BusinessClock(SystemClock()).wall() - SystemClock().now()) < timedelta(seconds=5)
+    assert timedelta(seconds=-1) < clock.now() - clock.real_now() - HOUR < timedelta(seconds=1)
+    assert abs(BusinessClock(SystemClock()).real_now() - SystemClock().now()) < timedelta(seconds=5)
 
 
 async def test_servers_share_the_limits_and_a_silent_one_counts_no_more(ground: Ground) -> None:
@@ -54,7 +54,7 @@ async def test_servers_share_the_limits_and_a_silent_one_counts_no_more(ground: 
     await first.beat()
     assert heard == [2, 1]
     await second.beat()
-    await second.leave()
+    await second.deregister()
     await first.beat()
     assert heard == [2, 1, 1]
 
@@ -70,36 +70,38 @@ async def test_a_move_waits_for_every_live_process_and_for_no_dead_one(ground: G
         watch = ClockWatch(other_db, theirs, other, ground.telemetry)
         await other.beat()
         group.create_task(watch.run(stop))
-        clock = SandboxClock(Background(ground.db, Duties(), ground.telemetry), ground.clock)
+        clock = SandboxClock(BackgroundWorker(ground.db, BackgroundTasks(), ground.telemetry), ground.clock)
         reading = await advance(ground, clock, HOUR)
         assert theirs.ahead == reading.ahead == ground.clock.ahead == HOUR
         stop.set()
 
 
 async def test_a_new_process_begins_in_the_moved_time(ground: Ground) -> None:
-    await advance(ground, SandboxClock(Background(ground.db, Duties(), ground.telemetry), ground.clock), HOUR)
+    await advance(
+        ground, SandboxClock(BackgroundWorker(ground.db, BackgroundTasks(), ground.telemetry), ground.clock), HOUR
+    )
     clock = TestClock(ground.clock.now() - HOUR)
     mine, _ = pulse(ground, ground.db)
-    await ClockWatch(ground.db, clock, mine, ground.telemetry).look()
+    await ClockWatch(ground.db, clock, mine, ground.telemetry).check()
     assert clock.ahead == HOUR
     async with ground.db.read() as tx:
-        assert await processes.behind(tx, (await business_clock.read(tx)).version) == 0
+        assert await processes.count_behind(tx, (await business_clock.read_offset(tx)).version) == 0
 
 
 async def test_the_clock_stops_at_each_due_moment_and_jobs_see_their_own(ground: Ground) -> None:
     start, seen = ground.clock.now(), []
 
-    async def handle(work: Work, job: Job) -> Result:
+    async def handle(work: JobContext, job: Job) -> Result:
         seen.append((job.payload["n"], work.db.deployment.clock.now() - start))
         if job.payload["n"] == 2:
             async with work.db.write() as tx:
                 await queue.enqueue(tx, "a.job", {"n": 20}, due=tx.now + timedelta(minutes=14))
-        return Done()
+        return JobDone()
 
     async with ground.db.write() as tx:
         for n in (1, 2, 5):
             await queue.enqueue(tx, "a.job", {"n": n}, due=start + n * HOUR)
-    background = Background(ground.db, Duties(handlers={"a.job": handle}), ground.telemetry)
+    background = BackgroundWorker(ground.db, BackgroundTasks(handlers={"a.job": handle}), ground.telemetry)
     reading = await advance(ground, SandboxClock(background, ground.clock), 3 * HOUR)
     assert seen == [(1, HOUR), (2, 2 * HOUR), (20, 2 * HOUR + timedelta(minutes=14))]
     assert (reading.now - start, reading.remaining) == (3 * HOUR, 0)
@@ -108,13 +110,13 @@ async def test_the_clock_stops_at_each_due_moment_and_jobs_see_their_own(ground:
 async def test_the_clock_waits_for_a_limited_time_and_says_what_still_runs(ground: Ground) -> None:
     leave = asyncio.Event()
 
-    async def handle(_work: Work, _job: Job) -> Result:
+    async def handle(_work: JobContext, _job: Job) -> Result:
         await leave.wait()
-        return Done()
+        return JobDone()
 
     async with ground.db.write() as tx:
         await queue.enqueue(tx, "a.job", {}, due=tx.now + HOUR)
-    background = Background(ground.db, Duties(handlers={"a.job": handle}), ground.telemetry)
+    background = BackgroundWorker(ground.db, BackgroundTasks(handlers={"a.job": handle}), ground.telemetry)
     clock = SandboxClock(background, ground.clock, patience_seconds=0.1)
     reading = await advance(ground, clock, 2 * HOUR)
     assert (reading.ahead, reading.remaining) == (2 * HOUR, 1)
@@ -132,20 +134,20 @@ async def test_the_clock_waits_for_work_that_another_process_has_in_hand(ground:
         async with ground.db.write() as tx:
             await queue.enqueue(tx, "a.job", {})
         async with other.write() as tx:
-            (job,) = await queue.claim(tx, 1)
-        clock = SandboxClock(Background(ground.db, Duties(), ground.telemetry), ground.clock)
+            (job,) = await queue.claim_jobs(tx, 1)
+        clock = SandboxClock(BackgroundWorker(ground.db, BackgroundTasks(), ground.telemetry), ground.clock)
         moving = asyncio.create_task(advance(ground, clock, HOUR))
         done, _ = await asyncio.wait({moving}, timeout=0.2)
         assert not done
         async with other.write() as tx:
-            await queue.finish(tx, [queue.Finish(job, Done())])
+            await queue.record_results(tx, [queue.FinishedJob(job, JobDone())])
         assert (await moving).remaining == 0
 
 
 async def test_one_call_moves_the_clock_at_a_time(ground: Ground) -> None:
-    clock = SandboxClock(Background(ground.db, Duties(), ground.telemetry), ground.clock)
+    clock = SandboxClock(BackgroundWorker(ground.db, BackgroundTasks(), ground.telemetry), ground.clock)
     async with ground.db.write() as tx:
-        assert await business_clock.hold(tx)
-        with pytest.raises(AlreadyMoving):
+        assert await business_clock.try_lock(tx)
+        with pytest.raises(ClockInUse):
             await advance(ground, clock, HOUR)
     await advance(ground, clock, HOUR)

@@ -8,12 +8,12 @@ import pytest
 import standardwebhooks
 
 from almoner.kit.time import parse_moment
-from almoner.platform.database.postgres import Server
+from almoner.platform.database.postgres import PostgresServer
 from almoner.platform.events import outbox
 from almoner.platform.jobs import queue
-from almoner.platform.jobs.background import Background
-from almoner.platform.jobs.background_tasks import Duties, Work
-from almoner.platform.outbound.client import MAX_BODY_BYTES, Answer, Outbound
+from almoner.platform.jobs.background import BackgroundWorker
+from almoner.platform.jobs.background_tasks import BackgroundTasks, JobContext
+from almoner.platform.outbound.client import MAX_BODY_BYTES, OutboundResponse, OutboundClient
 from almoner.webhooks.deliveries import jobs
 from tests.support import database, webhooks
 from tests.support.client import Client, data
@@ -26,16 +26,16 @@ MINUTE = timedelta(minutes=1)
 
 
 @pytest.fixture(scope="module")
-async def service(postgres_server: Server) -> AsyncIterator[Service]:
+async def service(postgres_server: PostgresServer) -> AsyncIterator[Service]:
     """A service of its own: here the clocks go far, and signatures bear real time."""
     async with database.copied(postgres_server) as made, serving(made) as running:
         yield running
 
 
 @pytest.fixture
-async def second(service: Service) -> AsyncIterator[Outbound]:
+async def second(service: Service) -> AsyncIterator[OutboundClient]:
     """The client of a second worker."""
-    made = Outbound(service.db.deployment.receivers)
+    made = OutboundClient(service.db.deployment.receivers)
     yield made
     await made.close()
 
@@ -101,7 +101,7 @@ async def test_settled_2_signatures_verify_after_the_business_clock_moved_30_day
     ahead = parse_moment(event["data"]["createdAt"]) - service.clock.now()
     assert abs(ahead) < MINUTE, "createdAt is business time"
     real = datetime.fromtimestamp(int(sink.received[0].headers["webhook-timestamp"]), UTC)
-    assert abs(real - service.clock.wall()) < MINUTE, "the timestamp that is signed is real time"
+    assert abs(real - service.clock.real_now()) < MINUTE, "the timestamp that is signed is real time"
 
 
 async def test_w7_same_bytes_and_id_on_every_attempt_with_a_fresh_timestamp(
@@ -239,7 +239,7 @@ async def test_w9_a_receiver_that_is_not_there_is_told_as_such(service: Service,
 
 
 async def test_w4_at_most_4_in_flight_per_endpoint_with_two_workers(
-    service: Service, api: Client, tenant: Tenant, second: Outbound
+    service: Service, api: Client, tenant: Tenant, second: OutboundClient
 ) -> None:
     async def slowly(_request: Received, writer: asyncio.StreamWriter) -> None:
         for _ in range(100):
@@ -247,8 +247,8 @@ async def test_w4_at_most_4_in_flight_per_endpoint_with_two_workers(
         writer.write(reply())
         await writer.drain()
 
-    another = Background(
-        service.db, Duties(jobs.handlers(service.db, second), jobs.reactions), service.services.telemetry
+    another = BackgroundWorker(
+        service.db, BackgroundTasks(jobs.handlers(service.db, second), jobs.reactions), service.services.telemetry
     )
     async with receiver(slowly) as sink:
         await webhooks.subscribe(api, sink)
@@ -278,19 +278,19 @@ async def test_w4_a_receiver_that_never_answers_delays_nobody_else(
     await running
 
 
-class _DiesAfterTheAnswer(Outbound):
+class _DiesAfterTheAnswer(OutboundClient):
     """A process that is killed when the receiver has answered and nothing of it is written down."""
 
     async def post(
         self, url: str, body: bytes, headers: Mapping[str, str], *, owner: str, most: int = MAX_BODY_BYTES
-    ) -> Answer:
+    ) -> OutboundResponse:
         await super().post(url, body, headers, owner=owner, most=most)
         raise asyncio.CancelledError
 
 
 async def _claimed(service: Service) -> queue.Job:
     async with service.db.write() as tx:
-        taken, _ = await queue.claim_lanes(tx, "", 1)
+        taken, _ = await queue.claim_lane_jobs(tx, "", 1)
     (job,) = taken
     return job
 
@@ -303,15 +303,15 @@ async def test_w7_a_crash_between_answer_and_commit_delivers_again_with_equal_by
     async with receiver() as sink:
         subscription = await webhooks.subscribe(api, sink)
         await webhooks.happen(service, tenant)
-        await service.services.background.dispatcher.batch()
+        await service.services.background.dispatcher.run_batch()
         job = await _claimed(service)
         with pytest.raises(asyncio.CancelledError):
-            await jobs.handlers(service.db, dying)[job.kind](Work(service.db), job)
+            await jobs.handlers(service.db, dying)[job.kind](JobContext(service.db), job)
         await service.drain()
         assert len(sink.received) == 1, "the dead worker's lease still holds"
         service.clock.advance_wall(seconds=61)
         async with service.db.write() as tx:
-            assert await queue.rescue(tx) == 1
+            assert await queue.release_expired(tx) == 1
         await service.drain()
         first, second = sink.received
     await dying.close()
@@ -321,7 +321,7 @@ async def test_w7_a_crash_between_answer_and_commit_delivers_again_with_equal_by
 
 
 async def test_w7_two_workers_with_one_job_record_one_attempt(
-    service: Service, api: Client, tenant: Tenant, second: Outbound
+    service: Service, api: Client, tenant: Tenant, second: OutboundClient
 ) -> None:
     both_are_here = asyncio.Barrier(2)
 
@@ -334,14 +334,14 @@ async def test_w7_two_workers_with_one_job_record_one_attempt(
     async with receiver(wait_for_both) as sink:
         subscription = await webhooks.subscribe(api, sink)
         await webhooks.happen(service, tenant)
-        await service.services.background.dispatcher.batch()
+        await service.services.background.dispatcher.run_batch()
         job = await _claimed(service)
         deliver = [jobs.handlers(service.db, client)[job.kind] for client in (service.services.outbound, second)]
-        results = await asyncio.gather(*(handler(Work(service.db), job) for handler in deliver))
+        results = await asyncio.gather(*(handler(JobContext(service.db), job) for handler in deliver))
         assert len(sink.received) == 2
-        assert all(isinstance(result, queue.Retry) for result in results)
+        assert all(isinstance(result, queue.JobRetry) for result in results)
         async with service.db.write() as tx:
-            await queue.finish(tx, [queue.Finish(job, results[0])])
+            await queue.record_results(tx, [queue.FinishedJob(job, results[0])])
     (delivery,) = await webhooks.deliveries(api, subscription)
     assert len(delivery["attempts"]) == 1
 
@@ -392,6 +392,6 @@ async def test_w1_an_event_is_fanned_out_once_however_often_it_is_reacted_to(
         async with service.db.write() as tx:
             rows = await tx.fetch(f"select {outbox.COLUMNS} from event where partner_id = $1", tenant.partner.id)
             for reaction in jobs.reactions:
-                await reaction.react(tx, [outbox.event(row) for row in rows])
+                await reaction.react(tx, [outbox.event_from_row(row) for row in rows])
         await service.drain()
         assert len(sink.received) == 1

@@ -11,15 +11,15 @@ from uuid import UUID
 import pytest
 
 from almoner.adapters.storage_objects import open_storage
-from almoner.platform.database.transactions import EVERYONE, Partner
+from almoner.platform.database.transactions import ALL_PARTNERS, Partner
 from almoner.platform.files.storage import Blobs
-from almoner.platform.files.uploads.files import Stored
+from almoner.platform.files.uploads.files import StoredFile
 from almoner.platform.jobs import queue
-from almoner.platform.jobs.background_tasks import Work
-from almoner.platform.jobs.queue import Job, Retry
+from almoner.platform.jobs.background_tasks import JobContext
+from almoner.platform.jobs.queue import Job, JobRetry
 from almoner.platform.observability import selfcheck
 from almoner.selfchecks import CHECKS
-from almoner.settings import UnsafeSettings, read
+from almoner.settings import UnsafeSettings, read_settings
 from almoner.validation.applications.documents import jobs
 from almoner.validation.applications.documents import service as documents
 from tests.support import clamd, hostile_pdfs
@@ -51,7 +51,7 @@ class Ground:
     async def download(self, document_id: UUID) -> int:
         """Status of its download."""
         async with self.service.db.read() as tx:
-            url = documents.url(tx, (await documents.of(tx, EVERYONE, [document_id]))[0])
+            url = documents.download_url(tx, (await documents.find_many(tx, ALL_PARTNERS, [document_id]))[0])
         return (await self.anonymous.get(url)).status_code
 
     async def row(self, document_id: UUID) -> Any:
@@ -76,7 +76,7 @@ class Ground:
 
     def age(self, *, days: float, files: Iterable[Path]) -> None:
         """Have them lie there for so long."""
-        moment = (self.service.clock.wall() - timedelta(days)).timestamp()
+        moment = (self.service.clock.real_now() - timedelta(days)).timestamp()
         for file in files:
             os.utime(file, (moment, moment))
 
@@ -88,7 +88,7 @@ class Ground:
 
     async def findings(self) -> set[str]:
         """What the self-check tells of documents."""
-        outcome = await selfcheck.run(self.service.db, CHECKS)
+        outcome = await selfcheck.run_selfcheck(self.service.db, CHECKS)
         return {finding.check.name for finding in outcome.findings if finding.check.name.startswith("documents.")}
 
 
@@ -144,25 +144,27 @@ async def test_u5_in_production_documents_wait_for_a_scanner_unless_told(empty_d
         ("production", "clamd://scanner:3310", False),
     ):
         told = {"environment": environment, "scanner_url": setting}
-        assert settings_for(empty_database).model_copy(update=told).unscanned is unscanned
+        assert settings_for(empty_database).model_copy(update=told).skips_virus_scan is unscanned
     async with ground(empty_database) as here:
         document = await here.hand_in()
         async with here.service.db.read() as tx:
-            key = (await documents.get(tx, EVERYONE, document)).storage_key
+            key = (await documents.get(tx, ALL_PARTNERS, document)).storage_key
         blobs = Blobs(
             open_storage(here.service.services.settings.documents_url, Path()), here.service.db.deployment.vault
         )
         scan = jobs.handlers(blobs, None)[documents.SCAN]
         async with here.service.db.write() as tx:
-            waiting = await documents.store(tx, Partner((await here.row(document))["partner_id"]), unscanned_of(key))
+            waiting = await documents.store_document(
+                tx, Partner((await here.row(document))["partner_id"]), unscanned_of(key)
+            )
         job = Job(1, documents.SCAN, {"document": str(waiting.id)}, 1, 0, here.service.clock.now(), None)
-        assert isinstance(await scan(Work(here.service.db), job), Retry)
+        assert isinstance(await scan(JobContext(here.service.db), job), JobRetry)
         assert await here.download(waiting.id) == 409
 
 
-def unscanned_of(key: str) -> Stored:
+def unscanned_of(key: str) -> StoredFile:
     """Something stored that waits for its scan."""
-    return Stored(
+    return StoredFile(
         "application/pdf", 1, bytes(32), ("0" if key[0] != "0" else "1") + key[1:], scanned=False, flags=(), fields={}
     )
 
@@ -176,7 +178,7 @@ async def test_a_deleted_document_keeps_its_row_and_loses_its_bytes(empty_databa
     async with ground(empty_database) as here:
         document = await here.hand_in()
         async with here.service.db.write() as tx:
-            await documents.delete(tx, EVERYONE, document)
+            await documents.delete(tx, ALL_PARTNERS, document)
         assert await here.download(document) == 404
         await here.service.drain()
         assert here.files() == set()
@@ -237,7 +239,7 @@ async def test_u4_nothing_is_removed_while_the_storage_does_not_know_the_deploym
         marks.rename(marks.with_name("away"))
         marks.touch()
         async with here.service.db.write() as tx:
-            await documents.delete(tx, EVERYONE, document)
+            await documents.delete(tx, ALL_PARTNERS, document)
         await here.sweep()
         assert here.files() == {file, old}
         assert await here.download(await here.hand_in()) == 200  # all else goes on
@@ -272,7 +274,7 @@ async def test_s3_a_lease_that_a_crash_left_is_forgotten(empty_database: TestDat
             await tx.execute(
                 "insert into provider_call_lease (flow, row_id, holder, leased_until) values ('uploads', $1, $1, $2)",
                 tx.new_id(),
-                tx.wall - timedelta(minutes=1),
+                tx.real_now - timedelta(minutes=1),
             )
         await here.later(hours=2)
         async with here.service.db.read() as tx:
@@ -282,6 +284,6 @@ async def test_s3_a_lease_that_a_crash_left_is_forgotten(empty_database: TestDat
 @pytest.mark.parametrize("setting", ["ftp://x/y", "s4://bucket"])
 def test_addresses_that_are_none(setting: str) -> None:
     with pytest.raises(UnsafeSettings, match="ALMONER_DOCUMENTS_URL"):
-        read(documents_url=setting)
+        read_settings(documents_url=setting)
     with pytest.raises(UnsafeSettings, match="ALMONER_SCANNER_URL"):
-        read(scanner_url=setting)
+        read_settings(scanner_url=setting)

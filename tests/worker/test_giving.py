@@ -10,13 +10,13 @@ from uuid import uuid4
 import pytest
 
 from almoner.giving.checkout.donations import jobs as donation_jobs
-from almoner.giving.checkout.donations.domain import Standing
+from almoner.giving.checkout.donations.domain import CheckoutState
 from almoner.giving.checkout.payments.domain import ProviderPayment, ProviderStatus, ProviderUnavailable
-from almoner.giving.checkout.payments.ports import Order
+from almoner.giving.checkout.payments.ports import PaymentOrder
 from almoner.giving.checkout.sessions import jobs as session_jobs
 from almoner.platform.jobs import leases
-from almoner.platform.jobs.background import Background
-from almoner.platform.jobs.background_tasks import Duties
+from almoner.platform.jobs.background import BackgroundWorker
+from almoner.platform.jobs.background_tasks import BackgroundTasks
 from tests.support import giving as support
 from tests.support.client import Client
 from tests.support.fake_provider import FakeProvider
@@ -32,7 +32,7 @@ class Ground:
     service: Service
     api: Client
     provider: FakeProvider
-    background: Background
+    background: BackgroundWorker
 
     async def session(self) -> Giving:
         """A new session, whose donor pays at the one provider."""
@@ -51,8 +51,8 @@ async def ground(alone: Service) -> AsyncIterator[Ground]:
     """The ground, with nothing on it."""
     provider = FakeProvider()
     schedules = (*session_jobs.schedules, *donation_jobs.schedules)
-    duties = Duties(handlers=donation_jobs.handlers(provider), schedules=schedules)
-    background = Background(alone.db, duties, alone.services.telemetry)
+    duties = BackgroundTasks(handlers=donation_jobs.handlers(provider), schedules=schedules)
+    background = BackgroundWorker(alone.db, duties, alone.services.telemetry)
     api = alone.client((await alone.tenant()).secret)
     yield Ground(alone, api, provider, background)
     await api.close()
@@ -102,7 +102,7 @@ async def test_s4_more_than_one_batch_is_swept_to_the_end_within_a_minute(ground
         )
     ground.service.clock.advance(DAY)
     began = perf_counter()
-    await ground.background.sweeper.sweep()
+    await ground.background.sweeper.run_due()
     seconds = perf_counter() - began
     assert await ground.count("donation_session", "expired") == due + 1
     assert await ground.count("donation", "CANCELLED") == due + 1
@@ -148,7 +148,7 @@ async def test_s5_an_attempt_is_ended_when_the_grace_of_its_session_is_over(grou
 async def test_m6_a_payment_that_was_paid_before_it_could_be_ended_is_held(ground: Ground) -> None:
     giving = await ground.session()
     await giving.begin()
-    giving.provider.pay(giving.provider.only())
+    giving.provider.pay_with_card(giving.provider.only())
     ground.service.clock.advance(DAY)
     await ground.background.drain()
     assert await giving.held() == [("donation_cancelled", 2500, "USD")]
@@ -174,7 +174,7 @@ async def test_a_payment_that_the_bank_is_busy_with_is_ended_later(ground: Groun
     ground.service.clock.advance(DAY)
     await ground.background.drain()
     assert await ground.count("payment", "open") == 1
-    giving.provider.pay(giving.provider.only())
+    giving.provider.pay_with_card(giving.provider.only())
     ground.service.clock.advance(minutes=1)
     await ground.background.drain()
     assert await giving.held() == [("donation_cancelled", 2500, "USD")]
@@ -205,7 +205,7 @@ async def crashed(giving: Giving) -> None:
             "insert into provider_call_lease (flow, row_id, holder, leased_until) values ('payment', $1, $2, $3)",
             payment,
             uuid4(),
-            tx.wall + leases.LEASE,
+            tx.real_now + leases.LEASE,
         )
 
 
@@ -232,7 +232,7 @@ async def test_i5_a_later_call_waits_for_the_lease_and_takes_over(ground: Ground
     assert not done
     assert giving.provider.calls == ["create"]
     ground.service.clock.advance_wall(seconds=61)
-    assert (await waiting).standing is Standing.UNDER_WAY
+    assert (await waiting).standing is CheckoutState.UNDER_WAY
     assert len(giving.provider.payments) == 1
 
 
@@ -243,7 +243,7 @@ async def test_i5_whoever_lost_the_lease_records_nothing(ground: Ground) -> None
     class Slow(FakeProvider):
         """The first answer comes when the lease is long gone."""
 
-        async def create(self, order: Order) -> ProviderPayment:
+        async def create(self, order: PaymentOrder) -> ProviderPayment:
             made = await FakeProvider.create(self, order)
             if self.calls == ["create"]:
                 asked.set()
@@ -257,15 +257,15 @@ async def test_i5_whoever_lost_the_lease_records_nothing(ground: Ground) -> None
     first = await giving.begin(gift())
     gate.set()
     second = await slow
-    assert (first.url, first.standing) == (second.url, Standing.UNDER_WAY)
+    assert (first.url, first.standing) == (second.url, CheckoutState.UNDER_WAY)
     assert len(giving.provider.payments) == 1
 
 
 async def test_m4_a_lost_notice_does_no_harm_to_who_comes_back(ground: Ground) -> None:
     giving = await ground.session()
     await giving.begin()
-    giving.provider.pay(giving.provider.only())
-    assert (await giving.come_back()).standing is Standing.PAID
+    giving.provider.pay_with_card(giving.provider.only())
+    assert (await giving.come_back()).standing is CheckoutState.PAID
     ground.service.clock.advance(timedelta(days=2))
     await ground.background.drain()
     assert await giving.events() == PAID
@@ -278,7 +278,7 @@ async def test_two_sessions_of_one_donor_never_mix(ground: Ground) -> None:
     await one.begin(gift(100))
     await two.begin(gift(200))
     first, second = ground.provider.payments
-    ground.provider.pay(second)
+    ground.provider.pay_with_card(second)
     await one.come_back()
     await two.come_back()
     paid = {row["amount"]: row["status"] for row in await one.donations()}

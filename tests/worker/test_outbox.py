@@ -13,10 +13,10 @@ import pytest
 from almoner.platform.database.transactions import Database, Tx
 from almoner.platform.events import dispatcher, outbox
 from almoner.platform.events.dispatcher import Dispatcher
-from almoner.platform.events.held_reactions import REACT
+from almoner.platform.events.held_reactions import RETRY_REACTION
 from almoner.platform.events.outbox import Event, Reaction
-from almoner.platform.jobs.background import Background
-from almoner.platform.jobs.background_tasks import Duties
+from almoner.platform.jobs.background import BackgroundWorker
+from almoner.platform.jobs.background_tasks import BackgroundTasks
 from tests.support.eventually import eventually
 from tests.support.figures import Figures
 from tests.worker.conftest import Ground, sequences
@@ -47,7 +47,7 @@ async def emit(db: Database, partner: UUID, *, count: int = 1, event_type: str =
 async def dispatch(ground: Ground, *reactions: Reaction) -> int:
     numberer = Dispatcher(ground.db, reactions, ground.telemetry)
     dispatched = 0
-    while batch := await numberer.batch():
+    while batch := await numberer.run_batch():
         dispatched += batch
     return dispatched
 
@@ -158,7 +158,7 @@ async def test_writers_do_not_wait_for_the_dispatcher(ground: Ground, partner: U
         await leave.wait()
 
     async with asyncio.TaskGroup() as group:
-        group.create_task(Dispatcher(ground.db, [Reaction("*", slow)], ground.telemetry).batch())
+        group.create_task(Dispatcher(ground.db, [Reaction("*", slow)], ground.telemetry).run_batch())
         await entered.wait()
         async with asyncio.timeout(2):
             await emit(ground.db, partner, count=3)
@@ -176,12 +176,12 @@ async def test_one_dispatcher_at_a_time_for_a_partner(ground: Ground, partner: U
         await leave.wait()
 
     async with asyncio.TaskGroup() as group:
-        first = group.create_task(Dispatcher(ground.db, [Reaction("*", slow)], ground.telemetry).batch())
+        first = group.create_task(Dispatcher(ground.db, [Reaction("*", slow)], ground.telemetry).run_batch())
         await entered.wait()
         other_partner = uuid4()
         await emit(ground.db, other_partner)
         heard = Heard()
-        assert await Dispatcher(ground.db, [heard.reaction], ground.telemetry).batch() == 1
+        assert await Dispatcher(ground.db, [heard.reaction], ground.telemetry).run_batch() == 1
         assert [event.partner_id for event in heard.events] == [other_partner]
         leave.set()
     assert first.result() == 1
@@ -203,19 +203,21 @@ async def test_a_failing_reaction_holds_up_no_event_and_is_tried_again_with_its_
         reacted.extend(event.id for event in events)
 
     heard = Heard()
-    background = Background(ground.db, Duties(reactions=(Reaction("*", react), heard.reaction)), ground.telemetry)
-    assert await background.dispatcher.batch() == 4
+    background = BackgroundWorker(
+        ground.db, BackgroundTasks(reactions=(Reaction("*", react), heard.reaction)), ground.telemetry
+    )
+    assert await background.dispatcher.run_batch() == 4
     assert [event.sequence for event in heard.events if event.partner_id == partner] == [1, 2, 3]
     assert bad not in reacted
     assert len(reacted) == 3
     assert {line.get("event") for line in ground.log} == {"dispatch_failed"}
     assert "a bug" not in b"".join(ground.lines).decode()
     async with ground.db.read() as tx:
-        assert await dispatcher.waiting(tx) == 0
+        assert await dispatcher.count_waiting(tx) == 0
 
     await background.drain()
     (kept,) = await ground.look("select kind, failures, last_error, dead_at from job")
-    assert tuple(kept) == (REACT, 1, "RuntimeError in attempt 1", None), "told, and tried again"
+    assert tuple(kept) == (RETRY_REACTION, 1, "RuntimeError in attempt 1", None), "told, and tried again"
     broken = False
     ground.clock.advance(timedelta(hours=2))
     await background.drain()
@@ -244,7 +246,7 @@ async def test_a_held_reaction_that_nobody_knows_any_more_is_given_up_with_its_r
         raise RuntimeError
 
     assert await dispatch(ground, Reaction("*", react)) == 1
-    await Background(ground.db, Duties(), ground.telemetry).drain()
+    await BackgroundWorker(ground.db, BackgroundTasks(), ground.telemetry).drain()
     (given_up,) = await ground.look("select last_error from job where dead_at is not null")
     assert given_up["last_error"].startswith("no slice of this version reacts as * ")
 
@@ -307,8 +309,8 @@ async def test_events_are_numbered_by_the_process_that_wrote_them_or_another(gro
 
 async def test_the_age_of_what_waits_is_measured(ground: Ground, partner: UUID) -> None:
     async with ground.db.read() as tx:
-        assert await dispatcher.lag(tx) == 0
+        assert await dispatcher.lag_seconds(tx) == 0
     await emit(ground.db, partner)
     ground.clock.advance(seconds=7)
     async with ground.db.read() as tx:
-        assert await dispatcher.lag(tx) == 7
+        assert await dispatcher.lag_seconds(tx) == 7

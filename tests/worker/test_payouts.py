@@ -9,7 +9,7 @@ import pytest
 from almoner.giving.checkout.donations import service as donations
 from almoner.giving.disbursing.disbursements import jobs as payout_jobs
 from almoner.giving.disbursing.disbursements import service
-from almoner.giving.disbursing.disbursements.domain import BY_RUN, Rules
+from almoner.giving.disbursing.disbursements.domain import SANDBOX_CONFIRMATION, DisbursementRules
 from tests.support import factories
 from tests.support import giving as givings
 from tests.support.client import Client, data
@@ -93,9 +93,9 @@ async def test_a_crash_between_two_batches_leaves_no_gift_behind(ground: Ground)
     (bucket,) = await payouts(ground.api)
     payout = uuid_of(ground.service, "disbursement", bucket["id"])
     async with ground.service.db.write() as tx:
-        await service.send(tx, payout, Rules())
+        await service.send_batch(tx, payout, DisbursementRules())
     async with ground.service.db.write() as tx:
-        assert (await service.confirm(tx, payout, BY_RUN, limit=2)).propagating
+        assert (await service.confirm_paid(tx, payout, SANDBOX_CONFIRMATION, limit=2)).propagating
     assert sorted([(await gift(ground.api, made))["status"] for made in gifts]) == [
         *["DISBURSED"] * 2,
         *["RECEIVED_PAYMENT"] * 3,
@@ -110,7 +110,7 @@ async def test_a_crash_between_two_batches_leaves_no_gift_behind(ground: Ground)
         told = (await events_of(ground.service, made))[4:]
         assert told == ["donation.disbursed", "donation.payout_returned"]
     async with ground.service.db.read() as tx:
-        assert len(await donations.in_payout(tx, payout)) == 5
+        assert len(await donations.donations_of_disbursement(tx, payout)) == 5
         assert await service.propagating(tx) == []
 
 
@@ -121,7 +121,7 @@ async def test_m7_exceptions_are_looked_at_again_every_night(ground: Ground) -> 
     payment = giving.provider.only()
     await imported(ground.service, report(("payment", payment, 25.0, 1.0), ("payment", "tp_nobody", 1.0, 0.0)))
     assert await reasons(ground.service, payment) == ["not_paid"]
-    giving.provider.pay(payment)
+    giving.provider.pay_with_card(payment)
     await giving.come_back()
     await ground.advance(MIDNIGHT - MOMENT)
     assert (await giving.donations())[0]["settledAt"] is None

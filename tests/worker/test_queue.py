@@ -10,29 +10,29 @@ import pytest
 
 from almoner.platform.database.transactions import Database
 from almoner.platform.jobs import queue
-from almoner.platform.jobs.queue import Done, Drop, Failed, Finish, Job, NewJob, Retry
+from almoner.platform.jobs.queue import JobDone, JobDropped, JobFailed, FinishedJob, Job, NewJob, JobRetry
 from tests.worker.conftest import Ground
 
 
 async def claim(db: Database, limit: int = 10) -> list[Job]:
     async with db.write() as tx:
-        return await queue.claim(tx, limit)
+        return await queue.claim_jobs(tx, limit)
 
 
 async def claim_lanes(db: Database, limit: int = 100) -> list[Job]:
     async with db.write() as tx:
-        await queue.promote(tx)
-        return (await queue.claim_lanes(tx, "", limit))[0]
+        await queue.promote_lane_jobs(tx)
+        return (await queue.claim_lane_jobs(tx, "", limit))[0]
 
 
-async def finish(db: Database, job: Job, result: queue.Result | Failed) -> int:
+async def finish(db: Database, job: Job, result: queue.Result | JobFailed) -> int:
     async with db.write() as tx:
-        return await queue.finish(tx, [Finish(job, result)])
+        return await queue.record_results(tx, [FinishedJob(job, result)])
 
 
 async def rescue(db: Database) -> int:
     async with db.write() as tx:
-        return await queue.rescue(tx)
+        return await queue.release_expired(tx)
 
 
 async def enqueue(ground: Ground, *jobs: NewJob) -> None:
@@ -42,7 +42,7 @@ async def enqueue(ground: Ground, *jobs: NewJob) -> None:
 
 async def figures(ground: Ground) -> tuple[int, int, int]:
     async with ground.db.read() as tx:
-        found = await queue.figures(tx)
+        found = await queue.queue_metrics(tx)
     return found.outstanding, found.later, found.dead
 
 
@@ -95,7 +95,7 @@ async def test_a_lease_runs_out_by_real_time_alone(ground: Ground) -> None:
     assert (first.id, first.attempt, second.attempt) == (second.id, 1, 2)
 
 
-@pytest.mark.parametrize("result", [Done(), Retry(timedelta(hours=1)), Drop("no use")])
+@pytest.mark.parametrize("result", [JobDone(), JobRetry(timedelta(hours=1)), JobDropped("no use")])
 async def test_who_lost_a_job_finishes_nothing(ground: Ground, result: queue.Result) -> None:
     await enqueue(ground, NewJob("a.job", {}))
     (lost,) = await claim(ground.db)
@@ -105,7 +105,7 @@ async def test_who_lost_a_job_finishes_nothing(ground: Ground, result: queue.Res
     before = await ground.look("select * from job")
     assert await finish(ground.db, lost, result) == 0
     assert await ground.look("select * from job") == before
-    assert await finish(ground.db, held, Done()) == 1
+    assert await finish(ground.db, held, JobDone()) == 1
     assert await ground.look("select from job") == []
     assert await finish(ground.db, held, result) == 0
 
@@ -113,8 +113,8 @@ async def test_who_lost_a_job_finishes_nothing(ground: Ground, result: queue.Res
 async def test_a_finished_job_is_not_finished_twice(ground: Ground) -> None:
     await enqueue(ground, NewJob("a.job", {}))
     (job,) = await claim(ground.db)
-    assert await finish(ground.db, job, Drop("no use")) == 1
-    assert await finish(ground.db, job, Done()) == 0
+    assert await finish(ground.db, job, JobDropped("no use")) == 1
+    assert await finish(ground.db, job, JobDone()) == 0
     assert await figures(ground) == (0, 0, 1)
 
 
@@ -123,17 +123,17 @@ async def test_a_kept_lease_does_not_run_out_and_a_lost_one_is_told(ground: Grou
     jobs = await claim(ground.db)
     ground.clock.advance_wall(seconds=50)
     async with ground.db.write() as tx:
-        assert await queue.keep(tx, jobs[:1]) == {jobs[0].id}
+        assert await queue.renew_leases(tx, jobs[:1]) == {jobs[0].id}
     ground.clock.advance_wall(seconds=20)
     assert await rescue(ground.db) == 1
     async with ground.db.write() as tx:
-        assert await queue.keep(tx, jobs) == {jobs[0].id}
+        assert await queue.renew_leases(tx, jobs) == {jobs[0].id}
 
 
 async def test_a_retried_job_comes_back_after_its_time(ground: Ground) -> None:
     await enqueue(ground, NewJob("a.job", {}))
     (job,) = await claim(ground.db)
-    assert await finish(ground.db, job, Retry(timedelta(minutes=14), "not yet")) == 1
+    assert await finish(ground.db, job, JobRetry(timedelta(minutes=14), "not yet")) == 1
     assert await figures(ground) == (0, 1, 0)
     ground.clock.advance(minutes=14)
     (again,) = await claim(ground.db)
@@ -144,7 +144,7 @@ async def test_a_retried_job_comes_back_after_its_time(ground: Ground) -> None:
 async def test_a_dropped_job_stays_visible_with_its_reason(ground: Ground) -> None:
     await enqueue(ground, NewJob("a.job", {"n": 1}))
     (job,) = await claim(ground.db)
-    await finish(ground.db, job, Drop("the address does not exist"))
+    await finish(ground.db, job, JobDropped("the address does not exist"))
     assert await claim(ground.db) == []
     ((reason, dead_at, payload),) = await ground.look("select last_error, dead_at, payload from job")
     assert (reason, dead_at, payload) == ("the address does not exist", ground.clock.now(), {"n": 1})
@@ -152,7 +152,7 @@ async def test_a_dropped_job_stays_visible_with_its_reason(ground: Ground) -> No
 
 async def test_a_job_that_kills_its_workers_dies_after_20_attempts(ground: Ground) -> None:
     await enqueue(ground, NewJob("a.job", {}))
-    for attempt in range(1, queue.MOST_FAILURES + 1):
+    for attempt in range(1, queue.MAX_FAILURES + 1):
         (job,) = await claim(ground.db)
         assert (job.attempt, job.failures) == (attempt, attempt - 1)
         ground.clock.advance_wall(seconds=61)
@@ -163,9 +163,9 @@ async def test_a_job_that_kills_its_workers_dies_after_20_attempts(ground: Groun
 
 async def test_waiting_for_what_is_away_never_makes_a_job_dead(ground: Ground) -> None:
     await enqueue(ground, NewJob("a.job", {}))
-    for _ in range(5 * queue.MOST_FAILURES):
+    for _ in range(5 * queue.MAX_FAILURES):
         (job,) = await claim(ground.db)
-        await finish(ground.db, job, Retry(timedelta(minutes=1), "the provider cannot be reached"))
+        await finish(ground.db, job, JobRetry(timedelta(minutes=1), "the provider cannot be reached"))
         ground.clock.advance(minutes=1)
     (job,) = await claim(ground.db)
     ground.clock.advance_wall(seconds=61)
@@ -175,16 +175,16 @@ async def test_waiting_for_what_is_away_never_makes_a_job_dead(ground: Ground) -
 
 async def test_a_retry_begins_the_count_of_failures_again(ground: Ground) -> None:
     await enqueue(ground, NewJob("a.job", {}))
-    for _ in range(queue.MOST_FAILURES - 1):
+    for _ in range(queue.MAX_FAILURES - 1):
         (job,) = await claim(ground.db)
         ground.clock.advance_wall(seconds=61)
         await rescue(ground.db)
     (job,) = await claim(ground.db)
-    assert job.failures == queue.MOST_FAILURES - 1
-    await finish(ground.db, job, Retry(timedelta()))
+    assert job.failures == queue.MAX_FAILURES - 1
+    await finish(ground.db, job, JobRetry(timedelta()))
     (job,) = await claim(ground.db)
     assert job.failures == 0
-    assert await finish(ground.db, job, Failed("RuntimeError")) == 1
+    assert await finish(ground.db, job, JobFailed("RuntimeError")) == 1
     assert await figures(ground) == (0, 1, 0)
 
 
@@ -193,7 +193,7 @@ async def test_an_attempt_that_fails_after_its_lease_counts_once(ground: Ground)
     (job,) = await claim(ground.db)
     ground.clock.advance_wall(seconds=61)
     await rescue(ground.db)
-    assert await finish(ground.db, job, Failed("RuntimeError")) == 1
+    assert await finish(ground.db, job, JobFailed("RuntimeError")) == 1
     assert [row["failures"] for row in await ground.look("select failures from job")] == [1]
 
 
@@ -206,7 +206,7 @@ async def test_a_unique_job_is_left_out_while_an_equal_one_has_not_begun(ground:
     await enqueue(ground, job)
     (second,) = await claim(ground.db)
     for taken in [*begun, second]:
-        assert await finish(ground.db, taken, Retry(timedelta())) == 1
+        assert await finish(ground.db, taken, JobRetry(timedelta())) == 1
     assert len(await claim(ground.db)) == 4
 
 
@@ -215,7 +215,7 @@ async def test_released_jobs_are_taken_by_another_worker_at_once(ground: Ground)
     jobs = [*await claim(ground.db), *await claim_lanes(ground.db)]
     assert len(jobs) == 2
     async with ground.db.write() as tx:
-        await queue.release(tx, jobs)
+        await queue.release_jobs(tx, jobs)
     assert {job.id for job in [*await claim(ground.db), *await claim_lanes(ground.db)]} == {job.id for job in jobs}
 
 
@@ -229,7 +229,7 @@ async def test_a_lane_runs_at_most_its_cap_in_any_number_of_workers(ground: Grou
         assert Counter(job.lane for job in taken) == {"dead": 4, "well": 4}
         assert await claim_lanes(other) == []
         for job in [job for job in taken if job.lane == "well"][:3]:
-            await finish(ground.db, job, Done())
+            await finish(ground.db, job, JobDone())
         more = await claim_lanes(other)
         assert [job.lane for job in more] == ["well"] * 3
         assert [job.payload["n"] for job in more] == [4, 5, 6]
@@ -238,7 +238,7 @@ async def test_a_lane_runs_at_most_its_cap_in_any_number_of_workers(ground: Grou
 async def test_enqueueing_does_not_wait_for_who_claims_from_the_lane(ground: Ground) -> None:
     await enqueue(ground, NewJob("a.job", {}, lane="one"))
     async with ground.db.write() as tx, asyncio.timeout(2):
-        assert len((await queue.claim_lanes(tx, "", 10))[0]) == 1
+        assert len((await queue.claim_lane_jobs(tx, "", 10))[0]) == 1
         await enqueue(ground, NewJob("a.job", {}, lane="one"))
 
 
@@ -258,7 +258,7 @@ async def test_a_lane_job_for_later_waits_for_business_time(ground: Ground) -> N
     assert await claim_lanes(ground.db) == []
     ground.clock.advance(minutes=1)
     (job,) = await claim_lanes(ground.db)
-    assert await finish(ground.db, job, Retry(timedelta(minutes=14))) == 1
+    assert await finish(ground.db, job, JobRetry(timedelta(minutes=14))) == 1
     assert await claim_lanes(ground.db) == []
     ground.clock.advance(minutes=14)
     assert len(await claim_lanes(ground.db)) == 1
@@ -271,7 +271,7 @@ async def test_every_lane_has_its_turn(ground: Ground) -> None:
     after = ""
     for _ in range(3):
         async with ground.db.write() as tx:
-            jobs, after = await queue.claim_lanes(tx, after, 1000)
+            jobs, after = await queue.claim_lane_jobs(tx, after, 1000)
         seen += [job.lane for job in jobs]
     assert sorted(set(filter(None, seen))) == lanes
     assert len(seen) == 600

@@ -10,15 +10,15 @@ import msgspec
 from asyncpg import Record
 
 from almoner.access.operators import service as operators
-from almoner.adapters.registers_irs_bmf import IrsBmf
+from almoner.adapters.registers_irs_bmf import IrsBmfReader
 from almoner.nonprofits.registers import checks, jobs, store_refresh
 from almoner.nonprofits.registers import service as registers
-from almoner.nonprofits.registers.ports import RegisterSource, Row, SourceFile
-from almoner.platform.database.transactions import EVERYONE
+from almoner.nonprofits.registers.ports import RegisterSource, SourceRow, SourceFile
+from almoner.platform.database.transactions import ALL_PARTNERS
 from almoner.platform.jobs import queue
-from almoner.platform.jobs.background_tasks import Work
-from almoner.platform.jobs.refreshing import Refresh
-from almoner.platform.jobs.runner import Runner
+from almoner.platform.jobs.background_tasks import JobContext
+from almoner.platform.jobs.refreshing import ScheduledRefresh
+from almoner.platform.jobs.runner import JobRunner
 from almoner.platform.observability import selfcheck
 from almoner.platform.outbound import fetching
 from tests.support.bmf import bodies, write
@@ -62,7 +62,7 @@ async def stand(service: Service) -> tuple[object, ...]:
 
 async def found(service: Service) -> set[str]:
     """What the self-check finds."""
-    outcome = await selfcheck.run(service.db, checks.checks)
+    outcome = await selfcheck.run_selfcheck(service.db, checks.checks)
     return {finding.check.name for finding in outcome.findings}
 
 
@@ -74,8 +74,8 @@ async def test_administrators_are_mailed_that_a_register_was_not_replaced(
         refreshing(empty_database, tmp_path, server) as services,
     ):
         async with services.db.write() as tx:
-            await operators.add(tx, BY, "olive@example.org", "Olive", ["administrator"])
-            await operators.add(tx, BY, "rita@example.org", "Rita", ["reviewer"])
+            await operators.add_operator(tx, BY, "olive@example.org", "Olive", ["administrator"])
+            await operators.add_operator(tx, BY, "rita@example.org", "Rita", ["reviewer"])
         await services.drain()
         server.otherwise = published(tmp_path, 20, "v2")
         for _ in range(2):  # the second time nothing has changed, and nothing is said
@@ -132,7 +132,7 @@ async def test_a_register_follows_its_publisher(empty_database: TestDatabase, tm
         assert [row["action"] for row in trail] == ["register.imported"] * 2 + ["register.put_aside"]
 
         async with services.db.read() as tx:
-            await registers.measure(tx, services.services.telemetry)
+            await registers.collect_metrics(tx, services.services.telemetry)
         metrics = services.services.telemetry.exposition().decode()
         assert 'almoner_register_loads_total{source="irs-bmf",status="quarantined"} 1.0' in metrics
         assert 'almoner_register_data_age_seconds{source="irs-bmf"}' in metrics
@@ -191,7 +191,7 @@ async def test_files_that_came_and_were_not_loaded_are_loaded(empty_database: Te
         server.otherwise = published(tmp_path, 210, "v2")
         url = f"http://127.0.0.1:{server.port}/eo_wy.csv"
         folder = services.services.settings.registers_folder / "irs-bmf"
-        got = await fetching.fetch(services.services.outbound, folder, url, services.db.deployment.clock.wall)
+        got = await fetching.fetch_file(services.services.outbound, folder, url, services.db.deployment.clock.real_now)
         assert got.changed
         services.clock.advance(DAY)
         await services.drain()
@@ -202,37 +202,39 @@ async def test_a_job_that_takes_too_long_goes_on_where_it_was(empty_database: Te
     """Its limit is its own; what was read before it was ended, by that or with its worker, is not read again."""
     read: list[str] = []
 
-    class Watched(IrsBmf):
-        def read(self, files: Sequence[SourceFile]) -> Iterator[Row]:
+    class Watched(IrsBmfReader):
+        def read(self, files: Sequence[SourceFile]) -> Iterator[SourceRow]:
             read.extend(file.name for file in files)
             return super().read(files)
 
     async with receiver(published(tmp_path, 200, "v1")) as server, serving(empty_database) as services:
         watched: RegisterSource = Watched()
-        plan = (Refresh(watched, DAY, (f"http://127.0.0.1:{server.port}/eo_wy.csv",)),)
-        parts = jobs.Refreshing(plan, services.services.outbound, tmp_path / "kept", services.services.telemetry)
+        plan = (ScheduledRefresh(watched, DAY, (f"http://127.0.0.1:{server.port}/eo_wy.csv",)),)
+        parts = jobs.RegisterRefreshContext(
+            plan, services.services.outbound, tmp_path / "kept", services.services.telemetry
+        )
         async with services.db.write() as tx:
-            await store_refresh.keep_plan(tx, EVERYONE, plan)
+            await store_refresh.sync_schedule(tx, ALL_PARTNERS, plan)
             await queue.enqueue(tx, jobs.REFRESH, {"source": "irs-bmf"}, lane="registers")
 
-        def worker(limit: timedelta) -> Runner:
-            return Runner(
-                Work(services.db), jobs.handlers(parts), services.services.telemetry, limits={jobs.REFRESH: limit}
+        def worker(limit: timedelta) -> JobRunner:
+            return JobRunner(
+                JobContext(services.db), jobs.handlers(parts), services.services.telemetry, limits={jobs.REFRESH: limit}
             )
 
         other_merge = await asyncpg.connect(empty_database.owner_dsn)
         async with other_merge.transaction():
             await other_merge.execute("select from registry where code = 'IRS' for no key update")
             slow = worker(timedelta(seconds=4))
-            await slow.step()
-            await slow.idle()
+            await slow.run_round()
+            await slow.wait_until_idle()
         await other_merge.close()
         assert await stand(services) == (None, 0, 0)
         assert read == ["eo_wy.csv"]
         services.clock.advance(timedelta(minutes=1))
         other = worker(jobs.LIMITS[jobs.REFRESH])
-        await other.step()
-        await other.idle()
+        await other.run_round()
+        await other.wait_until_idle()
         assert await stand(services) == ("loaded", 0, 1)
         assert read == ["eo_wy.csv"]
 

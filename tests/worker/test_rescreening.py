@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from almoner.platform.jobs.background_tasks import Work
-from almoner.platform.jobs.queue import Done, Job
+from almoner.platform.jobs.background_tasks import JobContext
+from almoner.platform.jobs.queue import JobDone, Job
 from almoner.screening.screenings.service import Screener
 from almoner.validation.ongoing.matches import jobs
 from almoner.validation.ongoing.matches.service import RESCREEN
@@ -48,11 +48,11 @@ async def test_c4_a_long_rescreen_is_done_by_many_short_jobs(alone: Service, api
     assert {statuses(await shown(api, one))["sanction"] for one in ended} == {None}
     load = await lists.load(listing(2, AQSA))
     screener, stages = Screener(), []
-    await alone.services.background.dispatcher.batch()
+    await alone.services.background.dispatcher.run_batch()
     while found := await taken(alone):
         [job] = found
         stages.append((job.payload.get("stage", "ended"), job.payload.get("after") is not None))
-        assert isinstance(await jobs.rescreen(screener, Work(alone.db), job, at_most=1), Done)
+        assert isinstance(await jobs.rescreen(screener, JobContext(alone.db), job, at_most=1), JobDone)
     assert stages.count(("ended", True)) == 3
     assert stages.count(("brought", True)) == 1
     await alone.drain()

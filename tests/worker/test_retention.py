@@ -12,7 +12,7 @@ import pytest
 from almoner import migrations
 from almoner.giving.checkout.donations import service as donations
 from almoner.platform.events import outbox
-from almoner.platform.jobs.processes import Pulse
+from almoner.platform.jobs.processes import Heartbeat
 from tests.support import webhooks
 from tests.support.client import Client, data
 from tests.support.database import TestDatabase
@@ -78,7 +78,7 @@ async def test_v6_the_list_of_events_goes_on_without_those_that_went(empty_datab
         async with closing(service.client(tenant.secret)) as api:
             await _happen(service, other, 1)
             await _happen(service, tenant, 3)
-            service.clock.advance(outbox.KEPT - HOUR)
+            service.clock.advance(outbox.RETENTION - HOUR)
             await _happen(service, tenant, 2)
             following = (await api.get("/v1/events", direction="ASC", pageSize=1)).json()["_links"]["next"]
             service.clock.advance(HOUR + LAG)
@@ -89,7 +89,7 @@ async def test_v6_the_list_of_events_goes_on_without_those_that_went(empty_datab
             assert [event["sequence"] for event in data(await api.get(following))] == [4]
             await _happen(service, tenant, 1)
             assert (await api.get("/v1/events")).json()["totalResults"] == 3
-            service.clock.advance(outbox.KEPT + LAG)
+            service.clock.advance(outbox.RETENTION + LAG)
             await service.drain()
             answer = (await api.get("/v1/events")).json()
             assert (answer["data"], answer["totalResults"]) == ([], 0)
@@ -105,11 +105,11 @@ async def test_v6_who_never_paid_is_forgotten_30_days_after_the_gift_was_cancell
         never, late, paid = [await open_session(service, api) for _ in range(3)]
         for giving in (never, late, paid):
             await giving.begin()
-        paid.provider.pay(paid.provider.only())
+        paid.provider.pay_with_card(paid.provider.only())
         await paid.come_back()
         service.clock.advance(DAY)
         assert await never.sweep() == 2
-        late.provider.pay(late.provider.only())
+        late.provider.pay_with_card(late.provider.only())
         await late.come_back()
         assert [reason for reason, *_ in await late.held()] == ["donation_cancelled"]
 
@@ -122,10 +122,10 @@ async def test_v6_who_never_paid_is_forgotten_30_days_after_the_gift_was_cancell
         for after, expected in ((timedelta(days=30) - HOUR, True), (HOUR, False)):
             service.clock.advance(after)
             async with service.db.write() as tx:
-                await donations.forget(tx)
+                await donations.erase_donors(tx)
             assert [await known(giving) for giving in (never, late, paid)] == [expected, True, True]
         async with service.db.read() as tx:
-            assert await donations.next_forgotten(tx) is None
+            assert await donations.next_erasure_at(tx) is None
 
 
 async def test_v6_a_sweep_leaves_no_gap_where_an_older_event_was_committed_late(ground: Ground) -> None:
@@ -159,7 +159,7 @@ async def test_v6_a_delivery_that_goes_on_is_not_removed(empty_database: TestDat
             await _happen(service, tenant, 1)
             assert await _left(service, "webhook_attempt") == 1
             service.clock.advance(days=120)
-            await service.services.background.sweeper.sweep()
+            await service.services.background.sweeper.run_due()
             assert await _left(service, "webhook_delivery") == 1
             await service.drain()
             await service.drain()
@@ -167,8 +167,8 @@ async def test_v6_a_delivery_that_goes_on_is_not_removed(empty_database: TestDat
 
 
 async def test_v6_processes_that_ended_without_a_word_are_forgotten_after_a_minute(ground: Ground) -> None:
-    dead = Pulse(ground.db, "worker", ground.telemetry, lambda _: None)
-    alive = Pulse(ground.db, "server", ground.telemetry, lambda _: None)
+    dead = Heartbeat(ground.db, "worker", ground.telemetry, lambda _: None)
+    alive = Heartbeat(ground.db, "server", ground.telemetry, lambda _: None)
     await dead.beat()
     await alive.beat()
     ground.clock.advance_wall(seconds=59)

@@ -11,8 +11,8 @@ async def figures(service: Service) -> dict[str, float]:
     """What /metrics says of reviews."""
     telemetry = service.services.telemetry
     async with service.db.read() as tx:
-        await reviews.measure(tx, telemetry)
-        await reviews.measure_decided(tx, telemetry)
+        await reviews.collect_metrics(tx, telemetry)
+        await reviews.collect_decision_metrics(tx, telemetry)
     lines = telemetry.exposition().decode().splitlines()
     told = (line.rpartition(" ") for line in lines if line.startswith("almoner_review"))
     return {name: float(value) for name, _, value in told}
@@ -52,7 +52,7 @@ async def test_the_queue_in_figures(empty_database: TestDatabase) -> None:
 
         async with service.db.write() as tx:
             await reviews.withdraw(tx, third.subject)
-            await reviews.conclude(tx, third.subject, Decision("accepted", None, "rules", "By rule"))
+            await reviews.record_decision(tx, third.subject, Decision("accepted", None, "rules", "By rule"))
         told = await figures(service)
         assert told['almoner_reviews_open{kind="match"}'] == 0
         assert not any('by="rules"' in name for name in told), "what nobody had to be asked for is no one's work"

@@ -10,10 +10,10 @@ import pytest
 from almoner.platform.database.transactions import Tx
 from almoner.platform.events.outbox import Reaction, emit
 from almoner.platform.jobs import queue
-from almoner.platform.jobs.background import Background
-from almoner.platform.jobs.background_tasks import Duties, Handler, Schedule, Work
-from almoner.platform.jobs.queue import Done, Drop, Job, NewJob, Result, Retry
-from almoner.platform.jobs.runner import Runner
+from almoner.platform.jobs.background import BackgroundWorker
+from almoner.platform.jobs.background_tasks import BackgroundTasks, Handler, Schedule, JobContext
+from almoner.platform.jobs.queue import JobDone, JobDropped, Job, NewJob, Result, JobRetry
+from almoner.platform.jobs.runner import JobRunner
 from tests.support.eventually import eventually
 from tests.worker.conftest import Ground
 
@@ -21,7 +21,7 @@ Answer = Callable[[Job], Awaitable[Result]]
 
 
 def doing(answer: Answer) -> Mapping[str, Handler]:
-    async def handle(_work: Work, job: Job) -> Result:
+    async def handle(_work: JobContext, job: Job) -> Result:
         return await answer(job)
 
     return {"a.job": handle}
@@ -32,9 +32,9 @@ async def enqueue(ground: Ground, *jobs: NewJob) -> None:
         await queue.enqueue_all(tx, jobs)
 
 
-async def round_of(runner: Runner) -> None:
-    await runner.step()
-    await runner.idle()
+async def round_of(runner: JobRunner) -> None:
+    await runner.run_round()
+    await runner.wait_until_idle()
 
 
 @pytest.fixture
@@ -45,10 +45,10 @@ def seen() -> list[int]:
 async def test_a_done_job_is_forgotten(ground: Ground, seen: list[int]) -> None:
     async def answer(job: Job) -> Result:
         seen.append(job.payload["n"])
-        return Done()
+        return JobDone()
 
     await enqueue(ground, *(NewJob("a.job", {"n": n}) for n in range(100)))
-    await Background(ground.db, Duties(handlers=doing(answer)), ground.telemetry).drain()
+    await BackgroundWorker(ground.db, BackgroundTasks(handlers=doing(answer)), ground.telemetry).drain()
     assert sorted(seen) == list(range(100))
     assert await ground.look("select from job") == []
 
@@ -57,10 +57,10 @@ async def test_an_exception_is_told_without_its_words_and_tried_again_later(grou
     async def answer(job: Job) -> Result:
         if job.attempt < 3:
             raise RuntimeError("donor@example.org")
-        return Done()
+        return JobDone()
 
     await enqueue(ground, NewJob("a.job", {}))
-    runner = Runner(Work(ground.db), doing(answer), ground.telemetry)
+    runner = JobRunner(JobContext(ground.db), doing(answer), ground.telemetry)
     for pause in (1, 2):
         await round_of(runner)
         await round_of(runner)
@@ -79,8 +79,8 @@ async def test_a_job_that_always_raises_dies_visibly(ground: Ground) -> None:
         raise RuntimeError
 
     await enqueue(ground, NewJob("a.job", {}))
-    runner = Runner(Work(ground.db), doing(answer), ground.telemetry)
-    for _ in range(queue.MOST_FAILURES):
+    runner = JobRunner(JobContext(ground.db), doing(answer), ground.telemetry)
+    for _ in range(queue.MAX_FAILURES):
         await round_of(runner)
         ground.clock.advance(hours=1)
     ((attempt, dead_at, error),) = await ground.look("select attempt, dead_at, last_error from job")
@@ -96,11 +96,11 @@ async def test_a_job_runs_as_long_as_its_kind_may(ground: Ground) -> None:
             await asyncio.Event().wait()
         finally:
             ended.set()
-        return Done()
+        return JobDone()
 
     await enqueue(ground, NewJob("a.job", {}))
     limits = {"a.job": timedelta(milliseconds=20), "b.job": timedelta(hours=1)}
-    await round_of(Runner(Work(ground.db), doing(answer), ground.telemetry, limits=limits))
+    await round_of(JobRunner(JobContext(ground.db), doing(answer), ground.telemetry, limits=limits))
     assert ended.is_set()
     ((error, failures),) = await ground.look("select last_error, failures from job")
     assert (error, failures) == ("TimeoutError in attempt 1", 1)
@@ -108,10 +108,10 @@ async def test_a_job_runs_as_long_as_its_kind_may(ground: Ground) -> None:
 
 async def test_retry_and_drop_are_recorded(ground: Ground) -> None:
     async def answer(job: Job) -> Result:
-        return Drop("never") if job.payload["n"] else Retry(timedelta(minutes=1))
+        return JobDropped("never") if job.payload["n"] else JobRetry(timedelta(minutes=1))
 
     await enqueue(ground, NewJob("a.job", {"n": 0}), NewJob("a.job", {"n": 1}))
-    await round_of(Runner(Work(ground.db), doing(answer), ground.telemetry))
+    await round_of(JobRunner(JobContext(ground.db), doing(answer), ground.telemetry))
     rows = await ground.look("select payload, due_at, dead_at, leased_until from job order by id")
     now = ground.clock.now()
     assert [tuple(row) for row in rows] == [
@@ -122,7 +122,7 @@ async def test_retry_and_drop_are_recorded(ground: Ground) -> None:
 
 async def test_a_kind_that_nobody_handles_is_kept_as_dead(ground: Ground) -> None:
     await enqueue(ground, NewJob("b.unknown", {}))
-    await round_of(Runner(Work(ground.db), {}, ground.telemetry))
+    await round_of(JobRunner(JobContext(ground.db), {}, ground.telemetry))
     ((error,),) = await ground.look("select last_error from job where dead_at is not null")
     assert error == "no handler of this version does b.unknown"
 
@@ -133,10 +133,10 @@ async def test_a_stopping_worker_finishes_what_it_has_and_claims_nothing_more(gr
     async def answer(_job: Job) -> Result:
         begun.set()
         await leave.wait()
-        return Done()
+        return JobDone()
 
     await enqueue(ground, NewJob("a.job", {}))
-    running = asyncio.create_task(Runner(Work(ground.db), doing(answer), ground.telemetry).run(stop))
+    running = asyncio.create_task(JobRunner(JobContext(ground.db), doing(answer), ground.telemetry).run(stop))
     await begun.wait()
     stop.set()
     await enqueue(ground, NewJob("a.job", {"later": True}))
@@ -152,10 +152,12 @@ async def test_a_stopping_worker_gives_back_what_does_not_end(ground: Ground) ->
     async def answer(_job: Job) -> Result:
         begun.set()
         await asyncio.Event().wait()
-        return Done()
+        return JobDone()
 
     await enqueue(ground, NewJob("a.job", {}))
-    running = asyncio.create_task(Runner(Work(ground.db), doing(answer), ground.telemetry, stop_seconds=0.05).run(stop))
+    running = asyncio.create_task(
+        JobRunner(JobContext(ground.db), doing(answer), ground.telemetry, stop_seconds=0.05).run(stop)
+    )
     await begun.wait()
     stop.set()
     await running
@@ -172,22 +174,22 @@ async def test_a_worker_that_lost_its_job_ends_it(ground: Ground) -> None:
             await asyncio.Event().wait()
         finally:
             ended.set()
-        return Done()
+        return JobDone()
 
     await enqueue(ground, NewJob("a.job", {}))
-    runner = Runner(Work(ground.db), doing(answer), ground.telemetry)
-    await runner.step()
+    runner = JobRunner(JobContext(ground.db), doing(answer), ground.telemetry)
+    await runner.run_round()
     await begun.wait()
     ground.clock.advance_wall(seconds=61)
     async with ground.another() as other:
         async with other.write() as tx:
-            await queue.rescue(tx)
-            (taken,) = await queue.claim(tx, 1)
+            await queue.release_expired(tx)
+            (taken,) = await queue.claim_jobs(tx, 1)
         assert taken.attempt == 2
-        await runner.care()
+        await runner.maintain_leases()
         async with asyncio.timeout(2):
             await ended.wait()
-        await runner.idle()
+        await runner.wait_until_idle()
         assert [tuple(row) for row in await ground.look("select attempt from job")] == [(2,)]
 
 
@@ -199,16 +201,16 @@ async def test_waiting_receivers_do_not_take_the_places_of_other_jobs(ground: Gr
             await leave.wait()
         else:
             seen.append(job.id)
-        return Done()
+        return JobDone()
 
     await enqueue(ground, *(NewJob("a.job", {}, lane=f"dead {n}") for n in range(40)))
-    runner = Runner(Work(ground.db), doing(answer), ground.telemetry, lane_places=30)
-    assert await runner.step() == 30
+    runner = JobRunner(JobContext(ground.db), doing(answer), ground.telemetry, lane_places=30)
+    assert await runner.run_round() == 30
     await enqueue(ground, NewJob("a.job", {}))
-    await runner.step()
+    await runner.run_round()
     await eventually(lambda: len(seen) == 1)
     leave.set()
-    await runner.idle()
+    await runner.wait_until_idle()
 
 
 async def test_work_is_done_at_once_in_the_process_that_enqueued_it(ground: Ground, seen: list[int]) -> None:
@@ -216,13 +218,13 @@ async def test_work_is_done_at_once_in_the_process_that_enqueued_it(ground: Grou
 
     async def answer(job: Job) -> Result:
         seen.append(job.id)
-        return Done()
+        return JobDone()
 
     async def enqueue_again(tx: Tx, _events: object) -> None:
         await queue.enqueue(tx, "a.job", {})
 
-    duties = Duties(handlers=doing(answer), reactions=(Reaction("internal.thing", enqueue_again),))
-    running = asyncio.create_task(Background(ground.db, duties, ground.telemetry).run(stop))
+    duties = BackgroundTasks(handlers=doing(answer), reactions=(Reaction("internal.thing", enqueue_again),))
+    running = asyncio.create_task(BackgroundWorker(ground.db, duties, ground.telemetry).run(stop))
     for n in range(1, 4):
         async with ground.db.write() as tx:
             await emit(tx, None, "internal.thing", {})
@@ -253,18 +255,18 @@ async def test_a_sweep_runs_when_its_moment_has_passed_until_nothing_is_left(gro
     start = ground.clock.now()
     records = Expiring(*(start + timedelta(hours=hours) for hours in (1, 1, 3)))
     schedule = Schedule("records.expire", records.next_due, records.run)
-    background = Background(ground.db, Duties(schedules=(schedule,)), ground.telemetry)
+    background = BackgroundWorker(ground.db, BackgroundTasks(schedules=(schedule,)), ground.telemetry)
     await background.drain()
     assert records.swept_at == []
     async with ground.db.read() as tx:
         assert await background.next_due(tx) == start + timedelta(hours=1)
     ground.clock.advance(hours=1)
     async with ground.db.read() as tx:
-        assert await background.outstanding(tx) == 1
+        assert await background.count_outstanding(tx) == 1
     await background.drain()
     assert len(records.swept_at) == 2
     async with ground.db.read() as tx:
-        assert await background.outstanding(tx) == 0
+        assert await background.count_outstanding(tx) == 0
         assert await background.next_due(tx) == start + timedelta(hours=3)
 
 
@@ -273,10 +275,10 @@ async def test_a_tidying_sweep_runs_at_the_end_of_its_period(ground: Ground) -> 
     records = Expiring(moment)
     schedule = Schedule("records.purge", records.next_due, records.run, every=timedelta(hours=1))
     async with ground.db.read() as tx:
-        assert await schedule.due(tx) == moment.replace(hour=11, minute=0)
+        assert await schedule.due_at(tx) == moment.replace(hour=11, minute=0)
     records.open = [moment.replace(minute=0)]
     async with ground.db.read() as tx:
-        assert await schedule.due(tx) == moment.replace(minute=0)
+        assert await schedule.due_at(tx) == moment.replace(minute=0)
 
 
 async def test_the_loop_looks_at_a_tidying_sweep_once_in_its_period(ground: Ground) -> None:
@@ -296,7 +298,7 @@ async def test_the_loop_looks_at_a_tidying_sweep_once_in_its_period(ground: Grou
         Schedule("records.purge", due, records.run, every=timedelta(hours=1)),
         Schedule("records.expire", other_due, records.run),
     )
-    sweeper = Background(ground.db, Duties(schedules=schedules), ground.telemetry).sweeper
+    sweeper = BackgroundWorker(ground.db, BackgroundTasks(schedules=schedules), ground.telemetry).sweeper
     begun, stop = ground.clock.now(), asyncio.Event()
     running = asyncio.create_task(sweeper.run(stop))
     await eventually(lambda: others >= 2)
@@ -306,7 +308,7 @@ async def test_the_loop_looks_at_a_tidying_sweep_once_in_its_period(ground: Grou
     stop.set()
     await running
     looked = len(looks)  # before each turn, and once more in it
-    await sweeper.sweep()
+    await sweeper.run_due()
     assert len(looks) == looked + 1, "who asks for a sweep gets one"
 
 
@@ -324,11 +326,11 @@ async def test_a_sweep_has_one_runner_at_a_time(ground: Ground) -> None:
         await leave.wait()
         return 0
 
-    duties = Duties(schedules=(Schedule("records.expire", due, run),))
+    duties = BackgroundTasks(schedules=(Schedule("records.expire", due, run),))
     async with ground.another() as other, asyncio.TaskGroup() as group:
-        group.create_task(Background(ground.db, duties, ground.telemetry).sweeper.sweep())
+        group.create_task(BackgroundWorker(ground.db, duties, ground.telemetry).sweeper.run_due())
         await entered.wait()
-        assert await Background(other, duties, ground.telemetry).sweeper.sweep() == 0
+        assert await BackgroundWorker(other, duties, ground.telemetry).sweeper.run_due() == 0
         leave.set()
     assert runs == 1
 
@@ -343,20 +345,24 @@ async def test_a_failing_sweep_does_not_hold_up_the_others(ground: Ground) -> No
         raise RuntimeError
 
     schedules = (Schedule("a.broken", due, fail), Schedule("records.expire", records.next_due, records.run))
-    assert await Background(ground.db, Duties(schedules=schedules), ground.telemetry).sweeper.sweep() == 1
+    assert (
+        await BackgroundWorker(ground.db, BackgroundTasks(schedules=schedules), ground.telemetry).sweeper.run_due() == 1
+    )
     assert [line["sweep"] for line in ground.log if line["event"] == "sweep_failed"] == ["a.broken"]
 
 
 async def test_the_loops_survive_a_statement_that_the_database_refuses(ground: Ground, seen: list[int]) -> None:
     async def answer(job: Job) -> Result:
         seen.append(job.id)
-        return Done()
+        return JobDone()
 
     stop = asyncio.Event()
     owner = await asyncpg.connect(ground.database.owner_dsn)
     try:
         await owner.execute("alter table job rename to job_away")
-        running = asyncio.create_task(Background(ground.db, Duties(handlers=doing(answer)), ground.telemetry).run(stop))
+        running = asyncio.create_task(
+            BackgroundWorker(ground.db, BackgroundTasks(handlers=doing(answer)), ground.telemetry).run(stop)
+        )
         await eventually(lambda: any(line["event"] == "runner_waits" for line in ground.log))
         await owner.execute("alter table job_away rename to job")
         await enqueue(ground, NewJob("a.job", {}))

@@ -3,8 +3,8 @@
 import asyncio
 from datetime import datetime, timedelta
 
-from almoner.platform.jobs.background import Background
-from almoner.platform.jobs.background_tasks import Duties
+from almoner.platform.jobs.background import BackgroundWorker
+from almoner.platform.jobs.background_tasks import BackgroundTasks
 from almoner.platform.observability import selfcheck
 from almoner.platform.observability.selfcheck import EXAMPLES, Check
 from tests.worker.conftest import Ground
@@ -21,10 +21,10 @@ TIMES = Check(
 )
 
 
-def background(ground: Ground, *checks: Check) -> Background:
+def background(ground: Ground, *checks: Check) -> BackgroundWorker:
     """What one process does at night."""
-    duties = Duties(handlers=selfcheck.handlers(checks, ground.telemetry), schedules=selfcheck.schedules)
-    return Background(ground.db, duties, ground.telemetry)
+    duties = BackgroundTasks(handlers=selfcheck.handlers(checks, ground.telemetry), schedules=selfcheck.schedules)
+    return BackgroundWorker(ground.db, duties, ground.telemetry)
 
 
 def said(ground: Ground) -> list[dict[str, object]]:
@@ -76,7 +76,7 @@ async def test_all_checks_see_one_moment_whatever_is_committed_meanwhile(ground:
     async with ground.db.snapshot() as tx:
         seen = []
         for check in checks:
-            seen.append(len((await selfcheck.look(tx, [check])).findings))
+            seen.append(len((await selfcheck.run_checks(tx, [check])).findings))
             async with ground.another() as other, other.write() as writing:
-                await selfcheck.enqueue(writing)
+                await selfcheck.enqueue_selfcheck(writing)
     assert seen == [0, 0, 0, 0]

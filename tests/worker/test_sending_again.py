@@ -5,7 +5,7 @@ from datetime import timedelta
 
 import pytest
 
-from almoner.platform.database.postgres import Server
+from almoner.platform.database.postgres import PostgresServer
 from tests.support import database, webhooks
 from tests.support.client import Client, data
 from tests.support.receivers import receiver, reply
@@ -15,7 +15,7 @@ HOUR = timedelta(hours=1)
 
 
 @pytest.fixture(scope="module")
-async def service(postgres_server: Server) -> AsyncIterator[Service]:
+async def service(postgres_server: PostgresServer) -> AsyncIterator[Service]:
     """A service of its own: here the clocks go far, and signatures bear real time."""
     async with database.copied(postgres_server) as made, serving(made) as running:
         yield running

@@ -62,7 +62,9 @@ async def test_m7_a_month_with_one_fault_in_a_hundred(empty_database: TestDataba
 
 async def missing(service: Service) -> int:
     """How many payments the self-check says have not arrived."""
-    outcome = await selfcheck.run(service.db, [one for one in checks if one.name.endswith("payments_are_settled")])
+    outcome = await selfcheck.run_selfcheck(
+        service.db, [one for one in checks if one.name.endswith("payments_are_settled")]
+    )
     return sum(finding.count for finding in outcome.findings)
 
 
@@ -121,5 +123,5 @@ async def paid(service: Service, nonprofit: str, many: int) -> None:
             where p.donation_id = d.id and p.status = 'succeeded'
             """
         )
-        received = ledger.payment_received(tx.new_id(), PROVIDER, organisation, Money(1000 * many, "USD"))
-        posting.post(tx, received)
+        received = ledger.payment_transfers(tx.new_id(), PROVIDER, organisation, Money(1000 * many, "USD"))
+        posting.post_transfers(tx, received)

@@ -54,7 +54,7 @@ async def test_a_list_follows_its_publisher(empty_database: TestDatabase, tmp_pa
         refreshing(empty_database, tmp_path, server) as services,
     ):
         async with services.db.write() as tx:
-            await operators.add(tx, BY, "olive@example.org", "Olive", ["administrator"])
+            await operators.add_operator(tx, BY, "olive@example.org", "Olive", ["administrator"])
         await services.drain()
         assert await stand(services) == ("loaded", 0, 1)
         async with services.db.read() as tx:

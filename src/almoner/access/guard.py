@@ -11,9 +11,9 @@ from almoner.access.keys import service as keys
 from almoner.kit.errors import RateExceeded, Unauthorised
 from almoner.kit.time import Clock
 from almoner.platform.database.transactions import Database, Partner
-from almoner.platform.http.caller import Caller, KeyKind, RateState
-from almoner.platform.outbound.addresses import neighbourhood
-from almoner.platform.ratelimit import Limit, RateLimiter
+from almoner.platform.http.caller import Caller, KeyKind, RateLimitState
+from almoner.platform.outbound.addresses import client_network
+from almoner.platform.ratelimit import RateLimit, RateLimiter
 
 _KINDS = {"secret": KeyKind.SECRET, "publishable": KeyKind.PUBLISHABLE, "scim": KeyKind.SCIM}
 _TRUST_SECONDS = 0.5  # a revoked key stops working within a second everywhere (K4)
@@ -23,21 +23,21 @@ _MOST_KEYS = 10_000
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class RateLimits:
     """Calls a second and bursts (settled 8)."""
 
-    secret: Limit
-    publishable: Limit
-    publishable_address: Limit
-    wrong_keys: Limit
+    secret: RateLimit
+    publishable: RateLimit
+    publishable_address: RateLimit
+    wrong_keys: RateLimit
 
 
-class TooManyWrongKeys(RateExceeded):
+class TooManyInvalidKeys(RateExceeded):
     message = "Too many different wrong keys came from this address; wait as long as the Retry-After header says"
 
 
 @dataclass(slots=True)
-class _Known:
+class _CachedKey:
     caller: Caller
     expires_at: datetime | None
     checked: float
@@ -52,12 +52,12 @@ class _Known:
 class KeyGuard:
     """Implements ``platform.http.caller.Guard`` over the stored keys, remembering each for half a second."""
 
-    def __init__(self, db: Database, clock: Clock, limiter: RateLimiter, limits: Limits) -> None:
+    def __init__(self, db: Database, clock: Clock, limiter: RateLimiter, limits: RateLimits) -> None:
         self._db = db
         self._clock = clock
         self._limiter = limiter
         self._limits = limits
-        self._known: OrderedDict[str, _Known] = OrderedDict()
+        self._known: OrderedDict[str, _CachedKey] = OrderedDict()
         self._wrong: OrderedDict[str, None] = OrderedDict()
         self._noted: dict[UUID, float] = {}
         self._uses: dict[UUID, tuple[UUID, datetime, str, str]] = {}
@@ -68,7 +68,7 @@ class KeyGuard:
         Raises Unauthorised; TooManyWrongKeys when the address has tried too many that are none.
         """
         secret = read_authorization(authorization)
-        wall = self._clock.wall()
+        wall = self._clock.real_now()
         known = self._known.get(secret)
         if known is None:
             self._brake(secret, address, wall)
@@ -86,58 +86,58 @@ class KeyGuard:
         The same wrong key again is no guess: a forgotten program with an old key does not lock its neighbours out.
         """
         if secret not in self._wrong:
-            wait = self._limiter.wait(self._limits.wrong_keys, neighbourhood(address), wall.timestamp())
+            wait = self._limiter.wait_seconds(self._limits.wrong_keys, client_network(address), wall.timestamp())
             if wait is not None:
-                raise TooManyWrongKeys(wait)
+                raise TooManyInvalidKeys(wait)
 
     def _note_wrong(self, secret: str, address: str, wall: datetime) -> None:
         if secret not in self._wrong:
-            self._limiter.admit(self._limits.wrong_keys, neighbourhood(address), wall.timestamp())
+            self._limiter.count_call(self._limits.wrong_keys, client_network(address), wall.timestamp())
             self._wrong[secret] = None
             if len(self._wrong) > _MOST_KEYS:
                 self._wrong.popitem(last=False)
 
-    async def _look_up(self, secret: str, address: str, wall: datetime) -> _Known:
+    async def _look_up(self, secret: str, address: str, wall: datetime) -> _CachedKey:
         async with self._db.read() as tx:
-            key = await keys.find(tx, secret)
+            key = await keys.find_by_secret(tx, secret)
         if key is None:
             self._known.pop(secret, None)
             self._note_wrong(secret, address, wall)
             raise Unauthorised("header.Authorization does not hold a usable key")
         caller = Caller(key.id, Partner(key.partner_id), _KINDS[key.kind], key.scopes)
-        known = _Known(caller, key.expires_at, wall.timestamp())
+        known = _CachedKey(caller, key.expires_at, wall.timestamp())
         self._known[secret] = known
         if len(self._known) > _MOST_KEYS:
             self._known.popitem(last=False)
         return known
 
-    def admit(self, caller: Caller | None, address: str) -> RateState:
+    def check_rate_limit(self, caller: Caller | None, address: str) -> RateLimitState:
         """Count a call: per secret key; per publishable key and address; without a key per address."""
-        now = self._clock.wall().timestamp()
+        now = self._clock.real_now().timestamp()
         limits, limiter = self._limits, self._limiter
         if caller is None:
-            return limiter.admit(limits.publishable_address, address, now)
+            return limiter.count_call(limits.publishable_address, address, now)
         if caller.kind is not KeyKind.PUBLISHABLE:
-            return limiter.admit(limits.secret, caller.key_id, now)
-        by_address = limiter.admit(limits.publishable_address, (caller.key_id, address), now)
+            return limiter.count_call(limits.secret, caller.key_id, now)
+        by_address = limiter.count_call(limits.publishable_address, (caller.key_id, address), now)
         if by_address.retry_after is not None:
             return by_address
-        by_key = limiter.admit(limits.publishable, caller.key_id, now)
+        by_key = limiter.count_call(limits.publishable, caller.key_id, now)
         return by_key if by_key.retry_after is not None or by_key.remaining < by_address.remaining else by_address
 
-    def used(self, caller: Caller, address: str, route: str) -> None:
+    def record_use(self, caller: Caller, address: str, route: str) -> None:
         """Remember the use until ``write_uses``, at most once a minute a key."""
-        wall = self._clock.wall()
+        wall = self._clock.real_now()
         if wall.timestamp() - self._noted.get(caller.key_id, 0.0) >= _NOTE_SECONDS:
             self._noted[caller.key_id] = wall.timestamp()
             self._uses[caller.key_id] = (caller.key_id, wall, address, route)
 
-    async def write_uses(self) -> None:
+    async def flush_uses(self) -> None:
         """Write the remembered uses; called every few seconds by the server, never inside a request."""
         if self._uses:
             uses, self._uses = list(self._uses.values()), {}
             async with self._db.write() as tx:
-                await keys.note_use(tx, uses)
+                await keys.record_uses(tx, uses)
 
 
 def read_authorization(header: str | None) -> str:

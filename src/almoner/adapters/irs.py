@@ -11,15 +11,15 @@ from functools import lru_cache
 from itertools import chain, islice
 from typing import Final, NamedTuple
 
-from almoner.nonprofits.registers.domain import BadRow, ImportRefused
+from almoner.nonprofits.registers.domain import RejectedRow, ImportRefused
 from almoner.nonprofits.registers.ports import SourceFile
 
 ENCODING: Final = "utf-8-sig"
-ALL: Final = "all"
+WHOLE_PART: Final = "all"
 """The part of a list that comes in one file."""
 
-NO_EIN: Final = "the EIN is not nine digits, or is 000000000"
-BROKEN: Final = "the name holds characters that are not UTF-8, or NUL"
+EIN_PROBLEM: Final = "the EIN is not nine digits, or is 000000000"
+NAME_PROBLEM: Final = "the name holds characters that are not UTF-8, or NUL"
 
 _LOOKED_AT: Final = 50
 _LONGEST_KEPT: Final = 2000
@@ -50,21 +50,21 @@ def is_ein(text: str) -> bool:
     return len(text) == 9 and text.isascii() and text.isdigit() and text != _NOBODY
 
 
-def is_broken(text: str) -> bool:
+def is_corrupt(text: str) -> bool:
     """Whether it holds what no file of the IRS has: bytes that were no text, or NUL, which PostgreSQL refuses."""
     return "\x00" in text or (not text.isascii() and "\ufffd" in text)
 
 
-def wrong_with(ein: str, name: str) -> str | None:
+def row_problem(ein: str, name: str) -> str | None:
     """What is wrong with the two fields that a row cannot do without."""
     if not is_ein(ein):
-        return NO_EIN
+        return EIN_PROBLEM
     if not name:
         return "the name is empty"
-    return BROKEN if is_broken(name) else None
+    return NAME_PROBLEM if is_corrupt(name) else None
 
 
-def without_care_of(text: str) -> str:
+def strip_care_of(text: str) -> str:
     """A line of an address, or a second line of a name, without the person in whose care it is."""
     # Nearly every line has none of these, and there are millions of lines.
     if (
@@ -80,18 +80,18 @@ def without_care_of(text: str) -> str:
     return text
 
 
-def second_name(text: str) -> str:
+def clean_second_name(text: str) -> str:
     """The second line of a name; empty where it is a trustee or an officer who is a person."""
-    kept = without_care_of(text)
+    kept = strip_care_of(text)
     return "" if _OF_PERSON.search(kept) and not _OF_BODY.search(kept) else kept
 
 
-def body_alone(name: str) -> str:
+def strip_name_care_of(name: str) -> str:
     """The name of a body without the person in whose care it is, which is typed behind it at times."""
     return _BEHIND_NAME.sub("", name) if "/" in name or "TTN" in name else name
 
 
-def postcode(zip_code: str) -> str | None:
+def format_zip_code(zip_code: str) -> str | None:
     """ZIP+4 as people write it: without the extension where that is unknown, None where all is."""
     five, _, four = zip_code.partition("-")
     if not five.strip("0"):
@@ -100,7 +100,7 @@ def postcode(zip_code: str) -> str | None:
 
 
 @lru_cache(maxsize=8192)
-def iso_day(year: str, month: int, day: str) -> str | None:
+def iso_date(year: str, month: int, day: str) -> str | None:
     """The day as ``2017-11-15``; None when the calendar has no such day."""
     try:
         return date(int(year), month, int(day)).isoformat()
@@ -108,15 +108,15 @@ def iso_day(year: str, month: int, day: str) -> str | None:
         return None
 
 
-class Form(NamedTuple):
+class ListFormat(NamedTuple):
     """How the lines of one list look. ``fits`` takes the fields of a line."""
 
     source: str
     title: str
-    fits: Callable[[Sequence[str]], bool]
+    matches: Callable[[Sequence[str]], bool]
 
 
-PUB78: Final = Form(
+PUB78: Final = ListFormat(
     "irs-pub78",
     "Publication 78",
     lambda fields: (
@@ -126,29 +126,29 @@ PUB78: Final = Form(
         and _CODES.fullmatch(fields[-1].strip()) is not None
     ),
 )
-REVOCATIONS: Final = Form(
+REVOCATIONS: Final = ListFormat(
     "irs-revocations",
     "the list of automatic revocations",
     lambda fields: 12 <= len(fields) < 26 and is_ein(fields[0]) and _DAY.fullmatch(fields[-3].strip()) is not None,
 )
-NOTICES: Final = Form(
+NOTICES: Final = ListFormat(
     "irs-990n",
     "the list of 990-N notices",
     lambda fields: len(fields) >= 26 and is_ein(fields[0]) and _YEAR.fullmatch(fields[1].strip()) is not None,
 )
-FORMS: Final = (PUB78, REVOCATIONS, NOTICES)
+LIST_FORMATS: Final = (PUB78, REVOCATIONS, NOTICES)
 
 
-def rows(file: SourceFile, form: Form) -> Iterator[tuple[int, list[str]]]:
+def read_rows(file: SourceFile, form: ListFormat) -> Iterator[tuple[int, list[str]]]:
     """(line, fields) of each line that is not blank.
 
     Raises ImportRefused when the file is another one than ``form`` says, is empty, or ends in the middle of a line.
     """
     numbered = _lines(file)
     first = list(islice(numbered, _LOOKED_AT))
-    _check_form(file, form, [fields for _, fields, _ in first])
+    _check_format(file, form, [fields for _, fields, _ in first])
     for line, fields, ended in chain(first, numbered):
-        if not ended and not form.fits(fields):
+        if not ended and not form.matches(fields):
             raise ImportRefused(f"{file.name} ends in the middle of line {line}: it was cut off, fetch it again")
         yield line, fields
 
@@ -160,21 +160,23 @@ def _lines(file: SourceFile) -> Iterator[tuple[int, list[str], bool]]:
             yield nth, bare.split("|"), bare != text
 
 
-def _check_form(file: SourceFile, form: Form, first: Sequence[Sequence[str]]) -> None:
+def _check_format(file: SourceFile, form: ListFormat, first: Sequence[Sequence[str]]) -> None:
     if not first:
         raise ImportRefused(f"{file.name} is empty: fetch it again")
-    if sum(form.fits(fields) for fields in first) * 2 > len(first):
+    if sum(form.matches(fields) for fields in first) * 2 > len(first):
         return
-    for other in FORMS:
-        if other is not form and sum(other.fits(fields) for fields in first) * 2 > len(first):
+    for other in LIST_FORMATS:
+        if other is not form and sum(other.matches(fields) for fields in first) * 2 > len(first):
             raise ImportRefused(
                 f"{file.name} is {other.title}, not {form.title}: "
                 f"load it with `almoner registers import {other.source}`"
             )
-    raise ImportRefused(f"{file.name} is not {form.title}, or its form has changed: {what_it_is('|'.join(first[0]))}")
+    raise ImportRefused(
+        f"{file.name} is not {form.title}, or its form has changed: {guess_file_format('|'.join(first[0]))}"
+    )
 
 
-def what_it_is(line: str) -> str:
+def guess_file_format(line: str) -> str:
     """A guess at a file of another form by its first line, for the sentence that refuses it."""
     if not line:
         return "it is empty"
@@ -189,15 +191,17 @@ def what_it_is(line: str) -> str:
     return "look at its first lines, or fetch it again"
 
 
-def aside(line: int, reason: str, kept: Sequence[str], *, file: int, number: str = "", name: str = "") -> BadRow:
+def rejected_row(
+    line: int, reason: str, kept: Sequence[str], *, file: int, number: str = "", name: str = ""
+) -> RejectedRow:
     """A row for quarantine of the fields that are certainly not personal; its number and name, as far as they hold."""
-    safe = [field for field in map(without_care_of, kept) if "@" not in field]
+    safe = [field for field in map(strip_care_of, kept) if "@" not in field]
     content = "|".join(safe)[:_LONGEST_KEPT].replace("\x00", "\ufffd")
-    ein, called = number if is_ein(number) else None, "" if is_broken(name) else body_alone(name)
-    return BadRow(line, reason, content, file, ein, called)
+    ein, called = number if is_ein(number) else None, "" if is_corrupt(name) else strip_name_care_of(name)
+    return RejectedRow(line, reason, content, file, ein, called)
 
 
-def number_alone(fields: Sequence[str]) -> list[str]:
+def leading_number(fields: Sequence[str]) -> list[str]:
     """Of a row whose fields are not in their places, the number it begins with, if it does."""
     first = fields[0].strip() if fields else ""
     return [first] if first.isascii() and first.isdigit() else []

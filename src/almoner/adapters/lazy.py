@@ -9,8 +9,8 @@ from urllib.parse import urlsplit
 
 from almoner.adapters.marks_folder import FolderMarks
 from almoner.giving.checkout.payments.domain import Tariff
-from almoner.platform.database.identity import Identity
-from almoner.platform.files.storage import Listed, Marks, Storage, Trashed
+from almoner.platform.database.identity import DeploymentIdentity
+from almoner.platform.files.storage import ListedBlob, DeploymentMarks, Storage, TrashedBlob
 from almoner.validation.agents.ports import MailHosts
 
 if TYPE_CHECKING:
@@ -18,17 +18,17 @@ if TYPE_CHECKING:
 
 
 def stripe_provider(
-    key: str, webhook_secret: str, tariff: Tariff, mark: str, api_url: str, pages_url: str, identity: Identity
+    key: str, webhook_secret: str, tariff: Tariff, mark: str, api_url: str, pages_url: str, identity: DeploymentIdentity
 ) -> "StripeProvider":
     """Stripe, for an account that is set up. To be called inside the event loop."""
     from almoner.adapters.payments_stripe import StripeProvider  # only where there is an account: 36 MB
-    from almoner.adapters.stripe_line import Line
+    from almoner.adapters.stripe_line import StripeConnection
 
-    line = Line(key, api_url, identity=identity)
+    line = StripeConnection(key, api_url, identity=identity)
     return StripeProvider(line, webhook_secret=webhook_secret, tariff=tariff, mark=mark, pages_url=pages_url)
 
 
-class StorageOnUse:
+class LazyStorage:
     """The storage that a setting names (``storage_objects.open_storage``)."""
 
     def __init__(self, url: str | None, folder: Path) -> None:
@@ -36,7 +36,7 @@ class StorageOnUse:
         self._url = url
         self._folder = folder
         parts = urlsplit(url or "")
-        self._marks: Marks
+        self._marks: DeploymentMarks
         if parts.scheme in {"", "file"}:
             self._marks = FolderMarks((Path(parts.path) if url else folder).absolute())
         else:
@@ -60,25 +60,25 @@ class StorageOnUse:
         """Remove it; one that is not there is removed."""
         await self._storage.remove(key)
 
-    def all(self) -> AsyncIterator[Listed]:
+    def list_blobs(self) -> AsyncIterator[ListedBlob]:
         """Every blob but those in the trash, in no order."""
-        return self._storage.all()
+        return self._storage.list_blobs()
 
-    async def trash(self, key: str, day: date) -> None:
+    async def move_to_trash(self, key: str, day: date) -> None:
         """Put a blob into the trash; one that is not there stays away."""
-        await self._storage.trash(key, day)
+        await self._storage.move_to_trash(key, day)
 
-    def trashed(self) -> AsyncIterator[Trashed]:
+    def list_trashed(self) -> AsyncIterator[TrashedBlob]:
         """What lies in the trash, in no order."""
-        return self._storage.trashed()
+        return self._storage.list_trashed()
 
-    async def restore(self, found: Trashed) -> None:
+    async def restore(self, found: TrashedBlob) -> None:
         """Take a blob out of the trash. Raises BlobMissing."""
         await self._storage.restore(found)
 
-    async def empty(self, found: Trashed) -> None:
+    async def purge_trashed(self, found: TrashedBlob) -> None:
         """Remove a blob that lies in the trash; one that is not there is removed."""
-        await self._storage.empty(found)
+        await self._storage.purge_trashed(found)
 
     async def read_mark(self, name: str) -> bytes | None:
         """What a deployment says under its name; None: nothing."""
@@ -88,19 +88,19 @@ class StorageOnUse:
         """Say it, in place of what was said before."""
         await self._marks.write_mark(name, content)
 
-    async def mark_names(self) -> list[str]:
+    async def list_marks(self) -> list[str]:
         """Under which names something is said."""
-        return await self._marks.mark_names()
+        return await self._marks.list_marks()
 
 
-class MailHostsOnUse:
+class LazyMailHosts:
     """The domain name system (``mail_hosts_dns``)."""
 
     @cached_property
     def _hosts(self) -> MailHosts:
-        from almoner.adapters.mail_hosts_dns import MailHostsByDns  # on first use: 2 MB
+        from almoner.adapters.mail_hosts_dns import DnsMailHosts  # on first use: 2 MB
 
-        return MailHostsByDns()
+        return DnsMailHosts()
 
     async def takes_mail(self, domain: str) -> bool | None:
         """Whether it takes mail; None when nobody answers."""

@@ -10,7 +10,7 @@ from dns.resolver import NXDOMAIN, NoAnswer
 _SECONDS: Final = 5.0
 
 
-class MailHostsByDns:
+class DnsMailHosts:
     """Asks the system's resolvers, or those that are given."""
 
     def __init__(self, nameservers: list[str] | None = None, port: int = 53) -> None:

@@ -6,7 +6,7 @@ _NEVER: Final = ".invalid"
 """RFC 6761 6.4: no domain below it exists, so that the other answer can be tried too."""
 
 
-class MailHostsOfSandbox:
+class SandboxMailHosts:
     """Asks nobody."""
 
     async def takes_mail(self, domain: str) -> bool | None:

@@ -13,7 +13,7 @@ from almoner.platform.outbound.mail import Mail
 _URL: Final = re.compile(r"https?://[^\s<>\"]*[^\s<>\".,;:!?)]")
 
 
-class Mailbox:
+class SandboxMailbox:
     """A MailTransport into the table sandbox_mail."""
 
     def __init__(self, database: Database, sender: str) -> None:
@@ -23,7 +23,7 @@ class Mailbox:
     async def send(self, mail: Mail) -> None:
         """Keep the mail; the same mail is kept once."""
         async with self._database.write() as tx:
-            await mails.keep(tx, mail, mail_id(mail), self._sender, links(mail))
+            await mails.store_in_mailbox(tx, mail, mail_id(mail), self._sender, extract_links(mail))
 
 
 def mail_id(mail: Mail) -> UUID:
@@ -33,15 +33,15 @@ def mail_id(mail: Mail) -> UUID:
     return UUID(int=ms << 80 | 7 << 76 | (tail >> 62 & 0xFFF) << 64 | 2 << 62 | tail & ((1 << 62) - 1))
 
 
-def links(mail: Mail) -> list[str]:
+def extract_links(mail: Mail) -> list[str]:
     """Every address the mail leads to, each once, in order."""
-    anchors = _Anchors()
+    anchors = _AnchorParser()
     anchors.feed(mail.html)
     anchors.close()
     return list(dict.fromkeys([*_URL.findall(mail.text), *anchors.found]))
 
 
-class _Anchors(HTMLParser):
+class _AnchorParser(HTMLParser):
     def __init__(self) -> None:
         super().__init__()
         self.found: list[str] = []

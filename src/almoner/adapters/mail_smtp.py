@@ -23,7 +23,7 @@ _SECONDS: Final = 20.0
 _PORTS: Final = {"smtp": 587, "smtps": 465}
 
 
-class SmtpServer:
+class SmtpTransport:
     """A MailTransport to one server, such as ``smtps://user:secret@mail.example.org:465``."""
 
     def __init__(self, url: str, sender: str, clock: Clock, *, tls: ssl.SSLContext | None = None) -> None:
@@ -59,12 +59,12 @@ class SmtpServer:
                 timeout=_SECONDS,
             )
         except aiosmtplib.SMTPRecipientsRefused as error:
-            _raise(all(refusal.code >= 500 for refusal in error.recipients), error)
+            _raise_delivery_error(all(refusal.code >= 500 for refusal in error.recipients), error)
         except aiosmtplib.SMTPAuthenticationError as error:
             # Our own credentials: mending the setting lets the mail go.
             raise MailDelayed("the mail server refused the credentials of ALMONER_MAIL_URL") from error
         except aiosmtplib.SMTPResponseException as error:
-            _raise(error.code >= 500, error)
+            _raise_delivery_error(error.code >= 500, error)
         except (aiosmtplib.SMTPException, OSError) as error:
             raise MailDelayed(f"the mail server could not be used: {type(error).__name__}") from error
 
@@ -78,24 +78,24 @@ class SmtpServer:
             raise MailRefused("the recipient's address is not one") from error
         # A line end would begin another header.
         message["Subject"] = Header(" ".join(mail.subject.split()), "utf-8", header_name="Subject").encode()
-        message["Date"] = format_datetime(self._clock.wall())
+        message["Date"] = format_datetime(self._clock.real_now())
         message["Message-ID"] = f"<{sha256(mail.key.encode()).hexdigest()[:32]}@{self._domain}>"
         message["Auto-Submitted"] = "auto-generated"
         message["Content-Language"] = mail.language
-        message.attach(_letter(mail))
+        message.attach(_body_part(mail))
         for file in mail.attachments:
-            message.attach(_attached(file))
+            message.attach(_attachment_part(file))
         return message
 
 
-def _letter(mail: Mail) -> MIMEMultipart:
+def _body_part(mail: Mail) -> MIMEMultipart:
     letter = MIMEMultipart("alternative")
     letter.attach(MIMEText(mail.text, "plain", "utf-8"))
     letter.attach(MIMEText(mail.html, "html", "utf-8"))
     return letter
 
 
-def _attached(file: Attachment) -> MIMEBase:
+def _attachment_part(file: Attachment) -> MIMEBase:
     main, _, sub = file.media_type.partition("/")
     part = MIMEBase(main, sub)
     part.set_payload(file.content)
@@ -104,7 +104,7 @@ def _attached(file: Attachment) -> MIMEBase:
     return part
 
 
-def _raise(permanent: bool, error: aiosmtplib.SMTPException) -> None:
+def _raise_delivery_error(permanent: bool, error: aiosmtplib.SMTPException) -> None:
     if permanent:
         raise MailRefused("the mail server refused the mail for good") from error
     raise MailDelayed("the mail server asked to try again later") from error

@@ -4,8 +4,8 @@ import os
 from pathlib import Path
 from typing import Final
 
-from almoner.platform.files.storage import StorageAway
-from almoner.platform.jobs.sidecar import beside
+from almoner.platform.files.storage import StorageUnavailable
+from almoner.platform.jobs.sidecar import run_detached
 
 _FOLDER: Final = "marks"  # as adapters.storage_objects has it
 
@@ -19,27 +19,27 @@ class FolderMarks:
     async def read_mark(self, name: str) -> bytes | None:
         """What a deployment says under its name; None: nothing."""
         try:
-            return await beside((self._folder / name).read_bytes)
+            return await run_detached((self._folder / name).read_bytes)
         except FileNotFoundError:
             return None
         except OSError as error:
-            raise StorageAway from error
+            raise StorageUnavailable from error
 
     async def write_mark(self, name: str, content: bytes) -> None:
         """Say it, in place of what was said before."""
         try:
-            await beside(lambda: self._write(name, content))
+            await run_detached(lambda: self._write(name, content))
         except OSError as error:
-            raise StorageAway from error
+            raise StorageUnavailable from error
 
-    async def mark_names(self) -> list[str]:
+    async def list_marks(self) -> list[str]:
         """Under which names something is said."""
         try:
-            return await beside(lambda: [file.name for file in self._folder.iterdir() if "." not in file.name])
+            return await run_detached(lambda: [file.name for file in self._folder.iterdir() if "." not in file.name])
         except FileNotFoundError:
             return []
         except OSError as error:
-            raise StorageAway from error
+            raise StorageUnavailable from error
 
     def _write(self, name: str, content: bytes) -> None:
         self._folder.mkdir(parents=True, exist_ok=True)

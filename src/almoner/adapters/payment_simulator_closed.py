@@ -5,17 +5,17 @@ from almoner.giving.checkout.donations.domain import InvalidState
 _WHY = "simulated donors pay at the built-in provider; pay on the provider's own page, with one of its test cards"
 
 
-class ClosedPaymentSimulator:
+class DisabledPaymentSimulator:
     """What simulations are told instead."""
 
-    async def pay(self, payment: str, card: str) -> str:  # noqa: ARG002
+    async def pay_with_card(self, payment: str, card: str) -> str:  # noqa: ARG002
         """Raises InvalidState."""
         raise InvalidState(_WHY)
 
-    async def dispute(self, payment: str) -> str | None:  # noqa: ARG002
+    async def open_dispute(self, payment: str) -> str | None:  # noqa: ARG002
         """Raises InvalidState."""
         raise InvalidState(_WHY)
 
-    async def decide(self, payment: str, *, won: bool) -> None:  # noqa: ARG002
+    async def decide_dispute(self, payment: str, *, won: bool) -> None:  # noqa: ARG002
         """Raises InvalidState."""
         raise InvalidState(_WHY)

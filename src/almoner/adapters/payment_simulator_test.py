@@ -3,7 +3,7 @@
 from almoner.kit.errors import IncorrectParams
 from almoner.platform.database.transactions import Database
 from almoner.provider_test import service
-from almoner.provider_test.domain import Card, TypedCard
+from almoner.provider_test.domain import Card, CardForm
 
 
 class TestPaymentSimulator:
@@ -14,25 +14,25 @@ class TestPaymentSimulator:
     def __init__(self, db: Database) -> None:
         self._db = db
 
-    async def dispute(self, payment: str) -> str | None:
+    async def open_dispute(self, payment: str) -> str | None:
         """The donor's bank wants a paid payment back; the dispute's status, None when nothing is left to dispute."""
         async with self._db.write() as tx:
-            opened = await service.dispute(tx, payment)
+            opened = await service.open_dispute(tx, payment)
         return opened.status if opened else None
 
-    async def decide(self, payment: str, *, won: bool) -> None:
+    async def decide_dispute(self, payment: str, *, won: bool) -> None:
         """The donor's bank decides over an open dispute."""
         async with self._db.write() as tx:
             await service.decide_dispute(tx, payment, won=won)
 
-    async def pay(self, payment: str, card: str) -> str:
+    async def pay_with_card(self, payment: str, card: str) -> str:
         """Try a card, and confirm what the bank asks; the payment's status, ``declined`` when it is still unpaid."""
         now = self._db.deployment.clock.now()
-        typed = TypedCard(number=card, expiry=f"12/{now.year + 1}", cvc="123", name="Simulated donor").read(now)
+        typed = CardForm(number=card, expiry=f"12/{now.year + 1}", cvc="123", name="Simulated donor").parse(now)
         if not isinstance(typed, Card):
             raise IncorrectParams("body.card is not the number of a card")
         async with self._db.write() as tx:
-            tried = await service.pay(tx, payment, typed)
+            tried = await service.pay_with_card(tx, payment, typed)
         if tried is not None and tried.status == "processing":
             async with self._db.write() as tx:
                 tried = await service.answer_challenge(tx, payment, confirmed=True)

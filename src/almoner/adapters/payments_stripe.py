@@ -14,26 +14,26 @@ from stripe.params.checkout import SessionCreateParams
 
 from almoner.adapters import stripe_currencies as currencies
 from almoner.adapters import stripe_notices as notices
-from almoner.adapters.payouts_stripe import StripePayouts
-from almoner.adapters.stripe_currencies import NoSuchAmount
+from almoner.adapters.payouts_stripe import StripePayoutReports
+from almoner.adapters.stripe_currencies import UnsupportedAmount
 from almoner.adapters.stripe_forms import (
-    Charges,
+    ChargeList,
     Dispute,
-    Disputes,
-    Intent,
-    Mark,
-    Marks,
+    DisputeList,
+    PaymentIntent,
+    SessionOwner,
+    SessionOwnerList,
     Refund,
-    Refunds,
-    Session,
-    Sessions,
+    RefundList,
+    CheckoutSession,
+    CheckoutSessionList,
 )
-from almoner.adapters.stripe_line import Line, calling, told
-from almoner.giving.accounting.refunds.domain import SentBack
+from almoner.adapters.stripe_line import StripeConnection, translate_errors, parse_response
+from almoner.giving.accounting.refunds.domain import ProviderRefundState
 from almoner.giving.checkout.payments.domain import (
     DisputeStatus,
     NoSuchPayment,
-    NotOurs,
+    ForeignPayment,
     ProviderDispute,
     ProviderEvent,
     ProviderFailure,
@@ -43,15 +43,15 @@ from almoner.giving.checkout.payments.domain import (
     RefundRefused,
     Tariff,
 )
-from almoner.giving.checkout.payments.ports import Order
+from almoner.giving.checkout.payments.ports import PaymentOrder
 from almoner.kit.money import Money
 
 NAME: Final = "stripe"
-OURS: Final = "almoner"
+REFERENCE_KEY: Final = "almoner"
 """The key of the metadata that says that we asked for it: of a payment it is our reference, of a refund its key."""
-DEPLOYMENT: Final = "almoner_deployment"
+DEPLOYMENT_KEY: Final = "almoner_deployment"
 """The key of which installation did: of another one at the same account nothing is heard, held or sent back."""
-TRIES: Final = "almoner_tries"
+ATTEMPTS_KEY: Final = "almoner_tries"
 """The key of how many cards may be tried on it: Stripe does not count, so this adapter does (H6)."""
 _LONGEST_NAME: Final = 250
 _PAGE: Final = 100
@@ -77,7 +77,7 @@ class StripeProvider:
 
     def __init__(
         self,
-        line: Line,
+        line: StripeConnection,
         *,
         webhook_secret: str,
         tariff: Tariff,
@@ -90,7 +90,7 @@ class StripeProvider:
 
         Raises CurrenciesDiffer: then nothing starts.
         """
-        currencies.ensure_agreed()
+        currencies.check_currency_table()
         self._line = line
         self._webhook_secret = webhook_secret
         self._tariff = tariff
@@ -115,14 +115,14 @@ class StripeProvider:
     @property
     def currencies(self) -> Collection[str]:
         """Those of which Stripe takes every amount."""
-        return currencies.FACTORS.keys()
+        return currencies.UNIT_FACTORS.keys()
 
-    async def create(self, order: Order) -> ProviderPayment:
+    async def create(self, order: PaymentOrder) -> ProviderPayment:
         """A new open payment, or the one made earlier with this key. Raises ProviderFailure."""
-        params = _asked(order, self._mark)
-        with calling("a new payment"):
+        params = _session_params(order, self._mark)
+        with translate_errors("a new payment"):
             answer = await self._line.client.v1.checkout.sessions.create_async(params, {"idempotency_key": order.key})
-        made = self._shown(told(answer, Session), 0)
+        made = self._shown(parse_response(answer, CheckoutSession), 0)
         if made.money != order.money or made.reference != order.reference or made.url is None:
             raise ProviderFailure("Stripe answered with another payment")
         return made
@@ -134,7 +134,7 @@ class StripeProvider:
         """
         session = await self._session(payment)
         tries = await self._tries(session)
-        if session.status == "open" and tries >= _allowed(session):
+        if session.status == "open" and tries >= _allowed_attempts(session):
             session = await self._end(session)
         return self._shown(session, tries)
 
@@ -152,51 +152,55 @@ class StripeProvider:
         if intent is None or session.currency.upper() != money.currency:
             raise RefundRefused("Stripe has no money of it in this currency")
         made = await self._refunded(intent, key) or await self._send_back(intent, key, money)
-        if made.payment_intent != intent.id or _read(made.amount, made.currency) != money:
+        if made.payment_intent != intent.id or _from_stripe_amount(made.amount, made.currency) != money:
             raise ProviderFailure("Stripe answered with another refund")
         if made.status in _NOT_ARRIVED:
             raise RefundRefused(f"Stripe says that the refund is {made.status}")
         return ProviderRefund(made.id, money)
 
-    async def _refunded(self, intent: Intent, key: str) -> Refund | None:
+    async def _refunded(self, intent: PaymentIntent, key: str) -> Refund | None:
         """What was sent back with this key: Stripe forgets keys after a day, and a lost answer may be older (I6)."""
         more, asked = True, RefundListParams(payment_intent=intent.id, limit=_PAGE)
         while more:
-            with calling("refunds"):
-                page = told(await self._line.client.v1.refunds.list_async(asked), Refunds)
-            if made := next((one for one in page.data if (one.metadata or {}).get(OURS) == key), None):
+            with translate_errors("refunds"):
+                page = parse_response(await self._line.client.v1.refunds.list_async(asked), RefundList)
+            if made := next((one for one in page.data if (one.metadata or {}).get(REFERENCE_KEY) == key), None):
                 return made
             more = page.has_more and bool(page.data)
             asked["starting_after"] = page.data[-1].id if more else ""
         return None
 
-    async def _send_back(self, intent: Intent, key: str, money: Money) -> Refund:
-        params: RefundCreateParams = {"payment_intent": intent.id, "amount": _written(money), "metadata": {OURS: key}}
-        with calling("a refund"):
+    async def _send_back(self, intent: PaymentIntent, key: str, money: Money) -> Refund:
+        params: RefundCreateParams = {
+            "payment_intent": intent.id,
+            "amount": _to_stripe_amount(money),
+            "metadata": {REFERENCE_KEY: key},
+        }
+        with translate_errors("a refund"):
             try:
                 answer = await self._line.client.v1.refunds.create_async(params, {"idempotency_key": key})
             except stripe.InvalidRequestError as error:
                 if error.http_status == 404 or error.code in _FOR_LATER:
                     raise
                 raise RefundRefused(f"Stripe says that it cannot be refunded: {error.code or error.param}") from error
-        return told(answer, Refund)
+        return parse_response(answer, Refund)
 
-    async def sent_back(self, payment: str, refund: str) -> SentBack:
+    async def fetch_refund(self, payment: str, refund: str) -> ProviderRefundState:
         """A refund as it stands. Raises NoSuchPayment, NotOurs, ProviderFailure."""
         session = await self._session(payment)
-        with calling(refund):
-            made = told(await self._line.client.v1.refunds.retrieve_async(refund), Refund)
+        with translate_errors(refund):
+            made = parse_response(await self._line.client.v1.refunds.retrieve_async(refund), Refund)
         own = session.payment_intent is not None and made.payment_intent == session.payment_intent.id
         failed = made.status in _NOT_ARRIVED
-        return SentBack(
+        return ProviderRefundState(
             made.id,
             session.id if own else made.payment_intent or "",
-            _read(made.amount, made.currency),
+            _from_stripe_amount(made.amount, made.currency),
             live=session.livemode,
             why=f"{made.status}: {made.failure_reason or 'without a reason'}" if failed else None,
         )
 
-    def looks(self) -> "StripeProvider":
+    def refund_status_reader(self) -> "StripeProvider":
         """It tells of refunds that do not arrive."""
         return self
 
@@ -206,9 +210,9 @@ class StripeProvider:
         if session.payment_intent is None:
             return []
         asked: DisputeListParams = {"payment_intent": session.payment_intent.id, "limit": _PAGE}
-        with calling("disputes"):
+        with translate_errors("disputes"):
             answer = await self._line.client.v1.disputes.list_async(asked)
-        found = [one for one in told(answer, Disputes).data if one.status in _DISPUTES]
+        found = [one for one in parse_response(answer, DisputeList).data if one.status in _DISPUTES]
         if any(one.payment_intent != session.payment_intent.id for one in found):
             raise ProviderFailure("Stripe answered with disputes of another payment")
         return [
@@ -216,13 +220,13 @@ class StripeProvider:
             for one in sorted(found, key=lambda one: (one.created, one.id))
         ]
 
-    def read_notice(self, headers: Mapping[str, str], body: bytes, at: datetime) -> ProviderEvent | None:
+    def parse_webhook(self, headers: Mapping[str, str], body: bytes, at: datetime) -> ProviderEvent | None:
         """A notice whose signature is right and not older than five minutes. Raises NoticeRefused."""
-        return notices.read(self._webhook_secret, headers, body, at)
+        return notices.parse_webhook(self._webhook_secret, headers, body, at)
 
-    def reports(self) -> StripePayouts:
+    def payout_reports(self) -> StripePayoutReports:
         """What Stripe has paid out to us."""
-        return StripePayouts(NAME, self._line, self._kept_as)
+        return StripePayoutReports(NAME, self._line, self._kept_as)
 
     async def _kept_as(self, payment: str) -> str | None:
         """The name under which we keep a payment; None for one that is none of ours."""
@@ -235,39 +239,43 @@ class StripeProvider:
         """Close the connections."""
         await self._line.close()
 
-    async def _session(self, payment: str) -> Session:
+    async def _session(self, payment: str) -> CheckoutSession:
         """The Checkout Session of any name. Raises NoSuchPayment, NotOurs for one that we have not asked for."""
-        if not notices.NAME.fullmatch(payment):
+        if not notices.PAYMENT_ID.fullmatch(payment):
             raise NoSuchPayment(payment)
         sessions = self._line.client.v1.checkout.sessions
-        with calling(payment):
+        with translate_errors(payment):
             if payment.startswith("cs_"):
                 answer: object = await sessions.retrieve_async(payment, {"expand": ["payment_intent"]})
-                marks = [told(answer, Mark)]
+                marks = [parse_response(answer, SessionOwner)]
             else:
                 answer = await sessions.list_async({"payment_intent": payment, "expand": ["data.payment_intent"]})
-                marks = told(answer, Marks).data
+                marks = parse_response(answer, SessionOwnerList).data
         if len(marks) != 1 or not self._asked_for(marks[0].metadata or {}):
-            raise NotOurs(payment)
-        return told(answer, Session) if payment.startswith("cs_") else told(answer, Sessions).data[0]
+            raise ForeignPayment(payment)
+        return (
+            parse_response(answer, CheckoutSession)
+            if payment.startswith("cs_")
+            else parse_response(answer, CheckoutSessionList).data[0]
+        )
 
     def _asked_for(self, metadata: Mapping[str, object]) -> bool:
-        return OURS in metadata and metadata.get(DEPLOYMENT) == self._mark
+        return REFERENCE_KEY in metadata and metadata.get(DEPLOYMENT_KEY) == self._mark
 
-    async def _tries(self, session: Session) -> int:
+    async def _tries(self, session: CheckoutSession) -> int:
         """How many cards were tried: each leaves a charge, or an error where its bank was never asked."""
         intent = session.payment_intent
         if intent is None:
             return 0
         asked: ChargeListParams = {"payment_intent": intent.id, "limit": _PAGE}
-        with calling("tries"):
+        with translate_errors("tries"):
             answer = await self._line.client.v1.charges.list_async(asked)
-        return max(len(told(answer, Charges).data), int(intent.last_payment_error is not None))
+        return max(len(parse_response(answer, ChargeList).data), int(intent.last_payment_error is not None))
 
-    async def _end(self, session: Session) -> Session:
+    async def _end(self, session: CheckoutSession) -> CheckoutSession:
         """End an open session; one that was paid in the same moment is shown so."""
         try:
-            with calling(session.id):
+            with translate_errors(session.id):
                 answer = await self._line.client.v1.checkout.sessions.expire_async(
                     session.id, {"expand": ["payment_intent"]}
                 )
@@ -276,16 +284,16 @@ class StripeProvider:
             if ended.status == "open":
                 raise
             return ended
-        return told(answer, Session)
+        return parse_response(answer, CheckoutSession)
 
-    def _shown(self, session: Session, tries: int) -> ProviderPayment:
+    def _shown(self, session: CheckoutSession, tries: int) -> ProviderPayment:
         intent, url = session.payment_intent, session.url
         if url is not None and not url.startswith(self._origin + "/"):
             raise ProviderFailure("Stripe's page is at another address than expected")
         status = _status(session, tries)
-        money = _read(session.amount_total, session.currency)
+        money = _from_stripe_amount(session.amount_total, session.currency)
         if intent is not None and status is ProviderStatus.SUCCEEDED:
-            money = _read(intent.amount_received, intent.currency)
+            money = _from_stripe_amount(intent.amount_received, intent.currency)
         others = intent is not None and any((intent.on_behalf_of, intent.transfer_data, intent.application))
         return ProviderPayment(
             session.id,
@@ -299,9 +307,9 @@ class StripeProvider:
         )
 
 
-def _asked(order: Order, mark: str) -> SessionCreateParams:
+def _session_params(order: PaymentOrder, mark: str) -> SessionCreateParams:
     """The Checkout Session that says an order: nothing but what is stored, so that asking twice asks for the same."""
-    marks = {OURS: order.reference, DEPLOYMENT: mark, TRIES: str(order.tries)}
+    marks = {REFERENCE_KEY: order.reference, DEPLOYMENT_KEY: mark, ATTEMPTS_KEY: str(order.tries)}
     return {
         "mode": "payment",
         "submit_type": "donate",
@@ -310,7 +318,7 @@ def _asked(order: Order, mark: str) -> SessionCreateParams:
                 "quantity": 1,
                 "price_data": {
                     "currency": order.money.currency.lower(),
-                    "unit_amount": _written(order.money),
+                    "unit_amount": _to_stripe_amount(order.money),
                     "product_data": {"name": order.description[:_LONGEST_NAME]},
                 },
             }
@@ -331,12 +339,12 @@ def _locale(language: str) -> str:
     return next((one for one in (language, base) if one in _LOCALES), "auto")
 
 
-def _allowed(session: Session) -> int:
-    allowed = session.metadata.get(TRIES, "")
+def _allowed_attempts(session: CheckoutSession) -> int:
+    allowed = session.metadata.get(ATTEMPTS_KEY, "")
     return int(allowed) if allowed.isascii() and allowed.isdigit() and len(allowed) < 4 else 1
 
 
-def _status(session: Session, tries: int) -> ProviderStatus:
+def _status(session: CheckoutSession, tries: int) -> ProviderStatus:
     intent = session.payment_intent
     if session.payment_status == "no_payment_required":
         raise ProviderFailure("Stripe asks nothing for the payment")
@@ -344,7 +352,7 @@ def _status(session: Session, tries: int) -> ProviderStatus:
         busy = intent is not None and intent.status == "processing"
         return ProviderStatus.PROCESSING if busy else ProviderStatus.OPEN
     if session.status == "expired":
-        return ProviderStatus.FAILED if tries and tries >= _allowed(session) else ProviderStatus.CANCELLED
+        return ProviderStatus.FAILED if tries and tries >= _allowed_attempts(session) else ProviderStatus.CANCELLED
     if session.payment_status == "paid":
         return ProviderStatus.SUCCEEDED
     # Complete and unpaid: the donor's bank takes days, or has said no.
@@ -356,7 +364,7 @@ def _status(session: Session, tries: int) -> ProviderStatus:
 def _dispute(found: Dispute, kept_as: str) -> ProviderDispute:
     return ProviderDispute(
         found.id,
-        _read(found.amount, found.currency),
+        _from_stripe_amount(found.amount, found.currency),
         _DISPUTES[found.status],
         found.reason,
         datetime.fromtimestamp(found.created, UTC),
@@ -365,15 +373,15 @@ def _dispute(found: Dispute, kept_as: str) -> ProviderDispute:
     )
 
 
-def _written(money: Money) -> int:
+def _to_stripe_amount(money: Money) -> int:
     try:
-        return currencies.written(money)
-    except NoSuchAmount as error:
+        return currencies.to_stripe_amount(money)
+    except UnsupportedAmount as error:
         raise ProviderFailure(str(error)) from error
 
 
-def _read(amount: int, currency: str) -> Money:
+def _from_stripe_amount(amount: int, currency: str) -> Money:
     try:
-        return currencies.read(amount, currency)
-    except NoSuchAmount as error:
+        return currencies.from_stripe_amount(amount, currency)
+    except UnsupportedAmount as error:
         raise ProviderFailure(str(error)) from error

@@ -13,7 +13,7 @@ import msgspec
 from almoner.giving.checkout.payments.domain import (
     DisputeStatus,
     NoSuchPayment,
-    NoticeRefused,
+    WebhookRefused,
     ProviderDispute,
     ProviderEvent,
     ProviderFailure,
@@ -23,10 +23,10 @@ from almoner.giving.checkout.payments.domain import (
     RefundRefused,
     Tariff,
 )
-from almoner.giving.checkout.payments.ports import Order
+from almoner.giving.checkout.payments.ports import PaymentOrder
 from almoner.kit.money import EXPONENTS, MAX_MINOR, Money
 from almoner.platform.database import transactions
-from almoner.platform.database.identity import Identity
+from almoner.platform.database.identity import DeploymentIdentity
 
 T = TypeVar("T", bound=msgspec.Struct)
 
@@ -81,7 +81,7 @@ class _Disputes(msgspec.Struct, frozen=True):
     data: list[_Dispute]
 
 
-class _Notice(msgspec.Struct, frozen=True):
+class _WebhookBody(msgspec.Struct, frozen=True):
     """A notice as the provider sends it."""
 
     id: _Text
@@ -95,8 +95,8 @@ class TestProvider:
 
     __test__ = False  # no test class, whatever its name says
 
-    def __init__(self, url: str, secret: str, identity: Identity | None = None) -> None:
-        self._identity = identity or Identity()
+    def __init__(self, url: str, secret: str, identity: DeploymentIdentity | None = None) -> None:
+        self._identity = identity or DeploymentIdentity()
         self._url = url.rstrip("/")
         self._secret = secret
         self._session = aiohttp.ClientSession(timeout=_TIMEOUT, trust_env=False, cookie_jar=aiohttp.DummyCookieJar())
@@ -122,7 +122,7 @@ class TestProvider:
         """All that there are."""
         return EXPONENTS.keys()
 
-    async def create(self, order: Order) -> ProviderPayment:
+    async def create(self, order: PaymentOrder) -> ProviderPayment:
         """A new open payment, or the one made earlier with this key. Raises ProviderFailure."""
         body = {
             "amount": order.money.minor,
@@ -136,29 +136,29 @@ class TestProvider:
             "maxAttempts": order.tries,
         }
         headers = {"Idempotency-Key": order.key, "Content-Type": "application/json"}
-        return _payment(await self._ask("POST", "/v1/payments", headers, msgspec.json.encode(body)))
+        return _parse_payment(await self._ask("POST", "/v1/payments", headers, msgspec.json.encode(body)))
 
     async def fetch(self, payment: str) -> ProviderPayment:
         """The payment as it stands. Raises NoSuchPayment, ProviderFailure."""
-        return _payment(await self._ask("GET", f"/v1/payments/{quote(payment, safe='')}"))
+        return _parse_payment(await self._ask("GET", f"/v1/payments/{quote(payment, safe='')}"))
 
     async def cancel(self, payment: str) -> ProviderPayment:
         """End a payment that is not paid. Raises NoSuchPayment, ProviderFailure."""
-        return _payment(await self._ask("POST", f"/v1/payments/{quote(payment, safe='')}/cancel"))
+        return _parse_payment(await self._ask("POST", f"/v1/payments/{quote(payment, safe='')}/cancel"))
 
     async def refund(self, payment: str, key: str, money: Money) -> ProviderRefund:
         """Send money of a paid payment back. Raises NoSuchPayment, RefundRefused, ProviderFailure."""
         headers = {"Idempotency-Key": key, "Content-Type": "application/json"}
         body = msgspec.json.encode({"amount": money.minor, "currency": money.currency})
         path = f"/v1/payments/{quote(payment, safe='')}/refunds"
-        made = _decoded(await self._ask("POST", path, headers, body), _Refund)
+        made = _parse_response(await self._ask("POST", path, headers, body), _Refund)
         if (made.payment, made.amount, made.currency) != (payment, money.minor, money.currency):
             raise ProviderFailure("the provider answered with another refund")
         return ProviderRefund(made.id, money)
 
     async def disputes(self, payment: str) -> list[ProviderDispute]:
         """The disputes of a payment, oldest first. Raises NoSuchPayment, ProviderFailure."""
-        shown = _decoded(await self._ask("GET", f"/v1/payments/{quote(payment, safe='')}/disputes"), _Disputes)
+        shown = _parse_response(await self._ask("GET", f"/v1/payments/{quote(payment, safe='')}/disputes"), _Disputes)
         if any(one.payment != payment or one.currency not in EXPONENTS for one in shown.data):
             raise ProviderFailure("the provider answered with disputes of another payment, or of no currency")
         return [
@@ -168,27 +168,27 @@ class TestProvider:
             for one in shown.data
         ]
 
-    def read_notice(self, headers: Mapping[str, str], body: bytes, at: datetime) -> ProviderEvent:
+    def parse_webhook(self, headers: Mapping[str, str], body: bytes, at: datetime) -> ProviderEvent:
         """A notice whose signature is right and not older than five minutes. Raises NoticeRefused."""
         match = _SIGNATURE.fullmatch(headers.get("provider-signature", ""))
         if match is None:
-            raise NoticeRefused("header.Provider-Signature must be t=<unix seconds>,v1=<hex HMAC-SHA256>")
+            raise WebhookRefused("header.Provider-Signature must be t=<unix seconds>,v1=<hex HMAC-SHA256>")
         expected = hmac.new(self._secret.encode(), f"{match[1]}.".encode() + body, "sha256").hexdigest()
         if not hmac.compare_digest(expected, match[2]):
-            raise NoticeRefused("header.Provider-Signature does not fit the body")
+            raise WebhookRefused("header.Provider-Signature does not fit the body")
         if abs(at.timestamp() - int(match[1])) > MAX_AGE_SECONDS:
-            raise NoticeRefused("header.Provider-Signature is older than five minutes")
+            raise WebhookRefused("header.Provider-Signature is older than five minutes")
         try:
-            notice = msgspec.json.decode(body, type=_Notice)
+            notice = msgspec.json.decode(body, type=_WebhookBody)
         except (msgspec.DecodeError, UnicodeDecodeError):
-            raise NoticeRefused("body is not a notice of this provider") from None
+            raise WebhookRefused("body is not a notice of this provider") from None
         about: Literal["payment", "dispute"] = "dispute" if notice.type.startswith("dispute.") else "payment"
         return ProviderEvent(notice.id, notice.type, notice.payment, notice.livemode, about)
 
-    def looks(self) -> None:
+    def refund_status_reader(self) -> None:
         """What it has sent back has arrived at once."""
 
-    def reports(self) -> None:
+    def payout_reports(self) -> None:
         """Nobody pays out here: settlements are simulated."""
 
     async def close(self) -> None:
@@ -224,15 +224,15 @@ class TestProvider:
         return content
 
 
-def _decoded(content: bytes, form: type[T]) -> T:
+def _parse_response(content: bytes, form: type[T]) -> T:
     try:
         return msgspec.json.decode(content, type=form)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise ProviderFailure("the provider's answer makes no sense") from error
 
 
-def _payment(content: bytes) -> ProviderPayment:
-    shown = _decoded(content, _Payment)
+def _parse_payment(content: bytes) -> ProviderPayment:
+    shown = _parse_response(content, _Payment)
     if shown.currency not in EXPONENTS:
         raise ProviderFailure("the provider's answer names no currency")
     return ProviderPayment(

@@ -10,10 +10,10 @@ import msgspec
 from stripe.params import BalanceTransactionListParams, PayoutListParams
 
 from almoner.adapters import stripe_currencies as currencies
-from almoner.adapters.stripe_currencies import NoSuchAmount
-from almoner.adapters.stripe_line import Line as Wire
-from almoner.adapters.stripe_line import calling, told
-from almoner.giving.accounting.settlements.domain import Key, Line, LineKind, Report
+from almoner.adapters.stripe_currencies import UnsupportedAmount
+from almoner.adapters.stripe_line import StripeConnection as Wire
+from almoner.adapters.stripe_line import translate_errors, parse_response
+from almoner.giving.accounting.settlements.domain import LineKey, ReportLine, LineKind, SettlementReport
 from almoner.giving.checkout.payments.domain import ProviderFailure
 from almoner.kit.money import Money
 
@@ -63,7 +63,7 @@ class _Payouts(msgspec.Struct, frozen=True):
     has_more: bool
 
 
-class StripePayouts:
+class StripePayoutReports:
     """``kept_as`` says what we call the payment of a PaymentIntent; None for one that is none of ours."""
 
     def __init__(self, name: str, wire: Wire, kept_as: Callable[[str], Awaitable[str | None]]) -> None:
@@ -77,7 +77,7 @@ class StripePayouts:
         """As stored with each payment."""
         return self._name
 
-    async def paid_out(self, since: datetime) -> list[str]:
+    async def list_payouts(self, since: datetime) -> list[str]:
         """The payouts that arrived since, the oldest first; of those made by hand Stripe does not say what is in them.
 
         Raises ProviderFailure.
@@ -92,24 +92,24 @@ class StripePayouts:
             }
             if found:
                 asked["starting_after"] = found[-1].id
-            with calling("payouts"):
-                page = told(await self._wire.client.v1.payouts.list_async(asked), _Payouts)
+            with translate_errors("payouts"):
+                page = parse_response(await self._wire.client.v1.payouts.list_async(asked), _Payouts)
             found += page.data
             more = page.has_more and bool(page.data)
         return [one.id for one in sorted(found, key=lambda one: (one.arrival_date, one.id)) if one.automatic]
 
-    async def report(self, reference: str) -> Report:
+    async def fetch_report(self, reference: str) -> SettlementReport:
         """All lines of one payout, which come to what it paid. Raises ProviderFailure."""
-        with calling(reference):
-            payout = told(await self._wire.client.v1.payouts.retrieve_async(reference), _Payout)
-        moves = [move for move in await self._transactions(reference) if not _is_itself(move, reference)]
+        with translate_errors(reference):
+            payout = parse_response(await self._wire.client.v1.payouts.retrieve_async(reference), _Payout)
+        moves = [move for move in await self._transactions(reference) if not _is_payout_itself(move, reference)]
         if sum(move.net for move in moves) != payout.amount:
             raise ProviderFailure(f"the transactions of {reference} do not come to what it paid")
         names = await self._names(moves)
         for intent in names:
             self._named.pop(intent, None)
-        lines = _once(moves, names)
-        return Report(
+        lines = _unique_lines(moves, names)
+        return SettlementReport(
             self._name,
             payout.id,
             payout.currency.upper(),
@@ -125,8 +125,8 @@ class StripePayouts:
             asked: BalanceTransactionListParams = {"payout": reference, "limit": _PAGE, "expand": ["data.source"]}
             if found:
                 asked["starting_after"] = found[-1].id
-            with calling(reference):
-                page = told(await self._wire.client.v1.balance_transactions.list_async(asked), _Transactions)
+            with translate_errors(reference):
+                page = parse_response(await self._wire.client.v1.balance_transactions.list_async(asked), _Transactions)
             found += page.data
             more = page.has_more and bool(page.data)
         return found[::-1]
@@ -154,17 +154,17 @@ class StripePayouts:
         return {intent: self._named[intent] for intent in intents}
 
 
-def _once(moves: Sequence[_Transaction], names: dict[str, str]) -> tuple[Line, ...]:
+def _unique_lines(moves: Sequence[_Transaction], names: dict[str, str]) -> tuple[ReportLine, ...]:
     """The lines of all; a second one of a thing has the name of its transaction, so that a person looks at it."""
-    found: dict[Key, Line] = {}
+    found: dict[LineKey, ReportLine] = {}
     for move in moves:
         for line in _lines(move, names):
-            told = Line(line.kind, move.id, line.gross, line.fee) if line.key in found else line
+            told = ReportLine(line.kind, move.id, line.gross, line.fee) if line.key in found else line
             found[told.key] = told
     return tuple(found.values())
 
 
-def _lines(move: _Transaction, names: dict[str, str]) -> Iterator[Line]:
+def _lines(move: _Transaction, names: dict[str, str]) -> Iterator[ReportLine]:
     """What a transaction is to us. What is none of a payment is a line of its own name, for a person to clear up."""
     source, comes = _source(move), move.amount > 0
     kind = LineKind.PAYMENT if comes else LineKind.REFUND
@@ -181,17 +181,17 @@ def _lines(move: _Transaction, names: dict[str, str]) -> Iterator[Line]:
     elif move.type not in _PAID or not comes:
         name = move.id
     if move.amount:
-        yield Line(kind, name, _money(move.amount, move), _money(max(move.fee, 0), move), part)
+        yield ReportLine(kind, name, _money(move.amount, move), _money(max(move.fee, 0), move), part)
     if move.fee < 0:
-        yield Line(LineKind.PAYMENT, f"{move.id}:fee", _money(move.fee, move), _money(0, move))
+        yield ReportLine(LineKind.PAYMENT, f"{move.id}:fee", _money(move.fee, move), _money(0, move))
     elif move.fee and not move.amount:
-        yield Line(LineKind.REFUND, f"{move.id}:fee", _money(move.fee, move), _money(0, move))
+        yield ReportLine(LineKind.REFUND, f"{move.id}:fee", _money(move.fee, move), _money(0, move))
 
 
 def _money(amount: int, move: _Transaction) -> Money:
     try:
-        return currencies.read(abs(amount), move.currency)
-    except NoSuchAmount as error:
+        return currencies.from_stripe_amount(abs(amount), move.currency)
+    except UnsupportedAmount as error:
         raise ProviderFailure(str(error)) from error
 
 
@@ -202,12 +202,12 @@ def _source(move: _Transaction) -> _Source | None:
         return None
 
 
-def _is_itself(move: _Transaction, reference: str) -> bool:
+def _is_payout_itself(move: _Transaction, reference: str) -> bool:
     source = _source(move)
     return move.type == _OWN and source is not None and source.id == reference
 
 
-def _digest(payout: _Payout, lines: Sequence[Line]) -> str:
+def _digest(payout: _Payout, lines: Sequence[ReportLine]) -> str:
     told_ = [[payout.id, payout.amount, payout.currency]]
     told_ += [[*line.key, line.gross.minor, line.fee.minor, line.gross.currency] for line in lines]
     return hashlib.sha256(msgspec.json.encode(told_)).hexdigest()

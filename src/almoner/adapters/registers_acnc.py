@@ -11,22 +11,22 @@ from typing import Final
 
 from stdnum.au import abn
 
-from almoner.adapters.registers_tables import Row, Table
+from almoner.adapters.registers_tables import TableRow, DelimitedTable
 from almoner.adapters.registers_values import (
-    Reading,
-    folded,
-    number_shown,
-    other_than,
-    present,
-    shown,
-    tidied,
-    two_lines,
-    websites,
-    written_day,
+    ValueReader,
+    fold_name,
+    safe_number,
+    distinct_names,
+    drop_empty_facts,
+    quarantine_content,
+    clean_text,
+    two_line_address,
+    parse_websites,
+    format_date,
 )
 from almoner.adapters.title_case import to_title_case
 from almoner.nonprofits.registers import ports
-from almoner.nonprofits.registers.domain import BadRow, Entry, Link, Unnumbered
+from almoner.nonprofits.registers.domain import RejectedRow, RegisterEntry, RegisterLink, UnnumberedRow
 from almoner.nonprofits.registers.ports import SourceFile
 
 NUMBER: Final = ("ABN", "CABN")
@@ -95,97 +95,99 @@ _ALSO_SURNAMES: Final = frozenset(
 """Of two words with one of these, either may be a person's."""
 
 
-class Acnc:
+class AcncReader:
     """The reader of ``datadotgov_main.csv``."""
 
     code = "acnc"
     registry_code = "ACNC"
-    lists = True
+    lists_organisations = True
     unverified = False
-    repeats = False
-    joined = False
+    repeats_numbers = False
+    reads_files_together = False
     ignored_columns = frozenset({"Number_of_Responsible_Persons", "Financial_Year_End"})
     # Australian Red Cross, World Vision Australia, the University of Sydney, James Cook University
-    canaries = frozenset({"50169561394", "28004778081", "15211513464", "46253211955"})
+    canary_numbers = frozenset({"50169561394", "28004778081", "15211513464", "46253211955"})
 
-    def read(self, files: Sequence[SourceFile]) -> Iterator[ports.Row]:
+    def read(self, files: Sequence[SourceFile]) -> Iterator[ports.SourceRow]:
         """The rows. Raises ImportRefused when a needed column is missing."""
         for place, file in enumerate(files):
-            yield from _Columns(Table(file, number=_ABN, place=place), place).rows()
+            yield from _Columns(DelimitedTable(file, number=_ABN, place=place), place).rows()
 
 
 class _Columns:
     """One file, and where its columns are."""
 
-    def __init__(self, table: Table, place: int) -> None:
+    def __init__(self, table: DelimitedTable, place: int) -> None:
         self._table, self._file = table, place
-        self._reading = Reading(place)
-        self._needed = table.places(*NEEDED)
-        table.numbered(self._needed[0], _number)
-        self._purposes = list(zip(PURPOSES, table.places(*map(_spellings, PURPOSES)), strict=True))
+        self._reading = ValueReader(place)
+        self._needed = table.column_indexes(*NEEDED)
+        table.set_number_column(self._needed[0], _parse_abn)
+        self._purposes = list(zip(PURPOSES, table.column_indexes(*map(_spellings, PURPOSES)), strict=True))
         self._beneficiaries = self._flags(BENEFICIARIES)
-        self._states = [(state, at) for state in STATES if (at := table.place(f"Operates_in_{state}")) is not None]
+        self._states = [
+            (state, at) for state in STATES if (at := table.find_column(f"Operates_in_{state}")) is not None
+        ]
 
     def _flags(self, names: Sequence[str]) -> list[tuple[str, int]]:
-        return [(name, at) for name in names if (at := self._table.place(*_spellings(name))) is not None]
+        return [(name, at) for name in names if (at := self._table.find_column(*_spellings(name))) is not None]
 
-    def rows(self) -> Iterator[ports.Row]:
+    def rows(self) -> Iterator[ports.SourceRow]:
         """Every row as what it is."""
-        optional = {name: self._table.place(name, name.replace("_", " ")) for name in _OPTIONAL}
+        optional = {name: self._table.find_column(name, name.replace("_", " ")) for name in _OPTIONAL}
         for row in self._table:
-            if isinstance(row, BadRow):
+            if isinstance(row, RejectedRow):
                 yield row
                 continue
             told = dict(zip(_NAMES, (row.fields[at] for at in self._needed), strict=True))
             told |= {name: row.fields[at] if at is not None else "" for name, at in optional.items()}
-            yield from self._row(row, self._reading.texts(told))
-            yield from self._reading.unread(row.line)
+            yield from self._row(row, self._reading.read_texts(told))
+            yield from self._reading.take_unreadable(row.line)
 
-    def _row(self, row: Row, more: dict[str, str]) -> Iterator[ports.Row]:
+    def _row(self, row: TableRow, more: dict[str, str]) -> Iterator[ports.SourceRow]:
         written_abn, name, city, state, postcode, registered, size, pbi, hpc = (more[column] for column in _NAMES)
         if not row.fields[self._needed[0]].strip():
-            self._reading.forget()
-            yield Unnumbered(row.line, self._file, name)
+            self._reading.discard_unreadable()
+            yield UnnumberedRow(row.line, self._file, name)
             return
-        if (number := _number(written_abn)) is None:
-            self._reading.forget()
+        if (number := _parse_abn(written_abn)) is None:
+            self._reading.discard_unreadable()
             reason = "the ABN is not eleven digits with a right check digit"
-            content = shown(ABN=number_shown(written_abn), Charity_Legal_Name=name)
-            yield BadRow(row.line, reason, content, self._file, name=name)
+            content = quarantine_content(ABN=safe_number(written_abn), Charity_Legal_Name=name)
+            yield RejectedRow(row.line, reason, content, self._file, name=name)
             return
         if not name:
-            self._reading.forget()
+            self._reading.discard_unreadable()
             reason = "Charity_Legal_Name is empty or damaged"
-            yield BadRow(row.line, reason, shown(ABN=number), self._file, number)
+            yield RejectedRow(row.line, reason, quarantine_content(ABN=number), self._file, number)
             return
         written = more["Other_Organisation_Names"]
-        first, second = two_lines(more[f"Address_Line_{nth}"] for nth in (1, 2, 3))
-        yield Entry(
+        first, second = two_line_address(more[f"Address_Line_{nth}"] for nth in (1, 2, 3))
+        yield RegisterEntry(
             number=number,
             part="all",
             name=name,
             display_name=to_title_case(name) if name.isupper() else None,
-            other_names=other_names(name, written),
+            other_names=organisation_names(name, written),
             types=["nonprofit"],
-            websites=websites(more["Charity_Website"]),
+            websites=parse_websites(more["Charity_Website"]),
             address_line_1=first,
             address_line_2=second,
             city=city or None,
             state=state or None,
             postcode=postcode or None,
-            registration_date=self._reading.day("Registration_Date", registered),
+            registration_date=self._reading.read_date("Registration_Date", registered),
             prominence=_PROMINENCE.get(size, 0),
-            facts=present({"PBI": pbi, "HPC": hpc, "Charity_Size": size} | self._facts(row, name, more)),
+            facts=drop_empty_facts({"PBI": pbi, "HPC": hpc, "Charity_Size": size} | self._facts(row, name, more)),
         )
         for before in _ABN_BEFORE.findall(written):
             if (old := "".join(before.split())) != number and abn.is_valid(old):
-                yield Link("reregistered", "ACNC", old, "ACNC", number)
+                yield RegisterLink("reregistered", "ACNC", old, "ACNC", number)
 
-    def _facts(self, row: Row, name: str, more: dict[str, str]) -> dict[str, object]:
-        established = self._reading.day(_ESTABLISHED, more[_ESTABLISHED])
+    def _facts(self, row: TableRow, name: str, more: dict[str, str]) -> dict[str, object]:
+        established = self._reading.read_date(_ESTABLISHED, more[_ESTABLISHED])
         countries = re.findall(r"[A-Z]{3}", more["Operating_Countries"])
         if more["Operating_Countries"] and not countries:
-            self._reading.lose("Operating_Countries", more["Operating_Countries"])
+            self._reading.report_unreadable("Operating_Countries", more["Operating_Countries"])
         return {
             "purposes": self._said(row, self._purposes),
             "beneficiaries": self._said(row, self._beneficiaries),
@@ -193,17 +195,17 @@ class _Columns:
             "Operating_Countries": countries,
             "Country": more["Country"] if more["Country"].casefold() != "australia" else "",
             "Address_Type": more["Address_Type"],
-            _ESTABLISHED: written_day(established),
+            _ESTABLISHED: format_date(established),
             "Financial_Year_End": more["Financial_Year_End"],
             "Number_of_Responsible_Persons": more["Number_of_Responsible_Persons"],
             "name_may_be_cut": len(name) >= _CUT_AT,
         }
 
-    def _said(self, row: Row, flags: list[tuple[str, int]]) -> list[str]:
+    def _said(self, row: TableRow, flags: list[tuple[str, int]]) -> list[str]:
         said = []
         for column, at in flags:
             text = row.fields[at]
-            if text == "Y" or (text and self._reading.one_of(column, tidied(text), _FLAGS) is True):
+            if text == "Y" or (text and self._reading.read_choice(column, clean_text(text), _FLAGS) is True):
                 said.append(column)
         return said
 
@@ -234,12 +236,12 @@ def _spellings(column: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys((column, right, column.replace("_", " "))))
 
 
-def _number(text: str) -> str | None:
+def _parse_abn(text: str) -> str | None:
     number = "".join(text.split())
     return number if _ABN.fullmatch(number) and abn.is_valid(number) else None
 
 
-def other_names(name: str, written: str) -> list[str]:
+def organisation_names(name: str, written: str) -> list[str]:
     """The further names of a body that cannot be a person's.
 
     Kept: what holds a word that bodies have in their names, what is made of the words or the initials of the legal
@@ -247,14 +249,16 @@ def other_names(name: str, written: str) -> list[str]:
     """
     words = [word.casefold() for word in _WORDS.findall(name)]
     initials = "".join(word[0] for word in words)
-    return other_than(name, [each for each in written.split(",") if _is_of_body(each.strip(), set(words), initials)])
+    return distinct_names(
+        name, [each for each in written.split(",") if _is_organisation_name(each.strip(), set(words), initials)]
+    )
 
 
-def _is_of_body(text: str, legal: set[str], initials: str) -> bool:
+def _is_organisation_name(text: str, legal: set[str], initials: str) -> bool:
     words = [word.casefold() for word in _WORDS.findall(text)]
     if not words or "@" in text or "://" in text or _ABN_BEFORE.search(text) or "\ufffd" in text:
         return False
-    if folded(text) in {folded(each) for each in _NO_NAME} or not any(word.isalpha() for word in words):
+    if fold_name(text) in {fold_name(each) for each in _NO_NAME} or not any(word.isalpha() for word in words):
         return False
     if len(words) == 1:
         return len(words[0]) >= 3 or words[0] in initials

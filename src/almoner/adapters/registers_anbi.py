@@ -12,25 +12,25 @@ from xml.parsers import expat  # nosec: documents with a DTD, where entities are
 
 from stdnum.nl import bsn
 
-from almoner.adapters.registers_rulings import latest
+from almoner.adapters.registers_rulings import latest_rulings
 from almoner.adapters.registers_values import (
-    Reading,
-    any_day,
-    number_shown,
-    other_than,
-    present,
-    shown,
-    websites,
-    written_day,
+    ValueReader,
+    parse_date,
+    safe_number,
+    distinct_names,
+    drop_empty_facts,
+    quarantine_content,
+    parse_websites,
+    format_date,
 )
-from almoner.nonprofits.registers.domain import BadRow, Entry, ImportRefused, Unnumbered
-from almoner.nonprofits.registers.ports import Row, SourceFile
+from almoner.nonprofits.registers.domain import RejectedRow, RegisterEntry, ImportRefused, UnnumberedRow
+from almoner.nonprofits.registers.ports import SourceRow, SourceFile
 
 RECORD: Final = "beschikking"
 NUMBER: Final = "fiscaalNummer"
 NAME: Final = "naam"
-ENDS: Final = "eindDatum"
-TAKEN: Final = frozenset({NUMBER, NAME, ENDS, "aliasNaam", "vestigingsPlaats", "webSite", "ingangsDatum"})
+END_DATE: Final = "eindDatum"
+READ_ELEMENTS: Final = frozenset({NUMBER, NAME, END_DATE, "aliasNaam", "vestigingsPlaats", "webSite", "ingangsDatum"})
 
 _NUMBER: Final = re.compile(r"[0-9]{9}", re.ASCII)
 _WINDING_UP: Final = re.compile(r"\bin liquidatie\b", re.IGNORECASE)
@@ -40,45 +40,45 @@ _DEEPEST: Final = 50
 _CHUNK: Final = 1 << 16
 
 
-class Anbi:
+class AnbiReader:
     """The reader of ``anbi.xml``."""
 
     code = "anbi"
     registry_code = "ANBI"
-    lists = True
+    lists_organisations = True
     unverified = True
-    repeats = False
-    joined = False
+    repeats_numbers = False
+    reads_files_together = False
     ignored_columns: frozenset[str] = frozenset()
-    canaries: frozenset[str] = frozenset()  # none is certain without a real file: most numbers must stay (guards)
+    canary_numbers: frozenset[str] = frozenset()  # none is certain without a real file: most numbers must stay (guards)
 
-    def read(self, files: Sequence[SourceFile]) -> Iterator[Row]:
+    def read(self, files: Sequence[SourceFile]) -> Iterator[SourceRow]:
         """The records. Raises ImportRefused when it is no such XML, or has a DTD."""
         for place, file in enumerate(files):
             seen: set[str] = set()
-            yield from latest(_rulings(file, place, seen))
+            yield from latest_rulings(_read_rulings(file, place, seen))
             if missing := [name for name in (NUMBER, NAME) if name not in seen]:
                 raise ImportRefused(
                     f"{file.name} is not this register: it has no <{RECORD}> with {', '.join(missing)}. Fetch it again"
                 )
 
 
-def _rulings(file: SourceFile, place: int, seen: set[str]) -> Iterator[tuple[Row, datetime | None]]:
+def _read_rulings(file: SourceFile, place: int, seen: set[str]) -> Iterator[tuple[SourceRow, datetime | None]]:
     """The records with the days on which they ended; ``seen`` learns the names of their members."""
-    reading = Reading(place)
-    for line, record in _records(file):
+    reading = ValueReader(place)
+    for line, record in _read_records(file):
         seen.update(record)
-        found = _entry(line, reading.texts(record), place, reading)
-        if not isinstance(found, Entry):
-            reading.forget()
-        yield found, found.until if isinstance(found, Entry) else None
-        for lost in reading.unread(line):
+        found = _entry(line, reading.read_texts(record), place, reading)
+        if not isinstance(found, RegisterEntry):
+            reading.discard_unreadable()
+        yield found, found.until if isinstance(found, RegisterEntry) else None
+        for lost in reading.take_unreadable(line):
             yield lost, None
 
 
-def _records(file: SourceFile) -> Iterator[tuple[int, dict[str, str]]]:
+def _read_records(file: SourceFile) -> Iterator[tuple[int, dict[str, str]]]:
     """The records, each with its line. Raises ImportRefused when it is no XML or was cut off."""
-    parsing = _Parsing()
+    parsing = _RecordParser()
     content = file.binary()
     try:
         while chunk := content.read(_CHUNK):
@@ -90,7 +90,7 @@ def _records(file: SourceFile) -> Iterator[tuple[int, dict[str, str]]]:
     yield from parsing.taken()
 
 
-class _Parsing:
+class _RecordParser:
     """Keeps the children of one record at a time; names are compared without their namespace's prefix."""
 
     def __init__(self) -> None:
@@ -123,7 +123,7 @@ class _Parsing:
         if self._record is None:
             if bare == RECORD:
                 self._record, self._at, self._line = {}, self._depth, self.parser.CurrentLineNumber
-        elif self._depth == self._at + 1 and bare in TAKEN:
+        elif self._depth == self._at + 1 and bare in READ_ELEMENTS:
             self._member = bare
             self._record[bare] = ""
 
@@ -140,30 +140,32 @@ class _Parsing:
             self._record[self._member] += text
 
 
-def _entry(line: int, said: dict[str, str], file: int, reading: Reading) -> Entry | BadRow | Unnumbered:
-    number, name, ended = said.get(NUMBER, ""), said.get(NAME, ""), said.get(ENDS, "")
-    ends = any_day(ended)
+def _entry(
+    line: int, said: dict[str, str], file: int, reading: ValueReader
+) -> RegisterEntry | RejectedRow | UnnumberedRow:
+    number, name, ended = said.get(NUMBER, ""), said.get(NAME, ""), said.get(END_DATE, "")
+    ends = parse_date(ended)
     if not number:
-        return Unnumbered(line, file, name)
+        return UnnumberedRow(line, file, name)
     known = number if _NUMBER.fullmatch(number) and bsn.is_valid(number) else None
     if known is None:
         reason = "the fiscal number is not nine digits that pass the eleven test"
     elif not name:
         reason = "the name is empty or damaged"
     elif ended and ends is None:
-        reason = f"{ENDS} is no day: whether the ruling has ended is unsure"
+        reason = f"{END_DATE} is no day: whether the ruling has ended is unsure"
     else:
-        return Entry(
+        return RegisterEntry(
             number=number,
             part="all",
             name=name,
-            other_names=other_than(name, [said.get("aliasNaam", "")]),
+            other_names=distinct_names(name, [said.get("aliasNaam", "")]),
             types=["nonprofit"],
             active=not ended,
-            websites=websites(said.get("webSite", "")),
+            websites=parse_websites(said.get("webSite", "")),
             city=said.get("vestigingsPlaats") or None,
-            registration_date=reading.day("ingangsDatum", said.get("ingangsDatum", "")),
+            registration_date=reading.read_date("ingangsDatum", said.get("ingangsDatum", "")),
             until=ends,
-            facts=present({ENDS: written_day(ends), "in_liquidatie": bool(_WINDING_UP.search(name))}),
+            facts=drop_empty_facts({END_DATE: format_date(ends), "in_liquidatie": bool(_WINDING_UP.search(name))}),
         )
-    return BadRow(line, reason, shown(number=number_shown(number), naam=name), file, known, name)
+    return RejectedRow(line, reason, quarantine_content(number=safe_number(number), naam=name), file, known, name)

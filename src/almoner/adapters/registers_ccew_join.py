@@ -69,28 +69,28 @@ having min(t.taker) = max(t.taker) and coalesce(g.number, max(t.taker_number)) !
 """
 
 
-class Charity(NamedTuple):
+class JoinedCharity(NamedTuple):
     """What the table charity says of one body, and what every other table says of it, by kind."""
 
     organisation: int
     line: int
     told: list[str]
     has_linked: bool
-    said: dict[str, list[list[str]]]
+    rows_by_table: dict[str, list[list[str]]]
 
 
-class Successor(NamedTuple):
+class CharitySuccessor(NamedTuple):
     """A removed body whose assets went to another on the day of its removal; both by number and linked number."""
 
     number: str
     linked: int
     to_number: str
     to_linked: int
-    day: str
+    data_date: str
     incorporated: bool
 
 
-class Join:
+class TableJoin:
     """The rows of all tables, first added, then read by body."""
 
     def __init__(self, connection: sqlite3.Connection) -> None:
@@ -102,21 +102,21 @@ class Join:
         told: Sequence[str],
     ) -> bool:  # fmt: skip
         """Keep one body. False when its organisation number was there before."""
-        row = (organisation, *key, registered, *days, line, _joined(told))
+        row = (organisation, *key, registered, *days, line, _join_values(told))
         return (
             self._connection.execute("insert or ignore into charity values (?, ?, ?, ?, ?, ?, ?, ?)", row).rowcount == 1
         )
 
-    def number_of(self, organisation: int) -> tuple[str, str] | None:
+    def find_number(self, organisation: int) -> tuple[str, str] | None:
         """The number and linked number that an organisation number was added with."""
         found = self._connection.execute(
             "select number, cast(linked as text) from charity where organisation = ?", (organisation,)
         ).fetchone()
         return found and (found[0], found[1])
 
-    def add(self, organisation: int, kind: str, told: Sequence[str]) -> None:
+    def add_row(self, organisation: int, kind: str, told: Sequence[str]) -> None:
         """Keep what another table says of a body."""
-        self._waiting.append((organisation, kind, _joined(told)))
+        self._waiting.append((organisation, kind, _join_values(told)))
         if len(self._waiting) >= _TOGETHER:
             self._write()
 
@@ -133,31 +133,31 @@ class Join:
         self._connection.executemany("insert into said values (?, ?, ?)", self._waiting)
         self._waiting.clear()
 
-    def arrange(self) -> None:
+    def finish_loading(self) -> None:
         """After the last row. Of bodies with one number the registered one stays, else the one registered last."""
         self._write()
         self._connection.executescript(_ARRANGE)
 
-    def charities(self) -> Iterator[Charity]:
+    def charities(self) -> Iterator[JoinedCharity]:
         """Every body, by organisation number."""
-        charity: Charity | None = None
+        charity: JoinedCharity | None = None
         for organisation, line, told, has_linked, kind, more in self._connection.execute(_JOINED):
             if charity is None or charity.organisation != organisation:
                 if charity is not None:
                     yield charity
-                charity = Charity(organisation, line, told.split(_BETWEEN), bool(has_linked), {})
+                charity = JoinedCharity(organisation, line, told.split(_BETWEEN), bool(has_linked), {})
             if kind is not None:
-                charity.said.setdefault(kind, []).append(more.split(_BETWEEN))
+                charity.rows_by_table.setdefault(kind, []).append(more.split(_BETWEEN))
         if charity is not None:
             yield charity
 
-    def successors(self) -> Iterator[Successor]:
+    def successors(self) -> Iterator[CharitySuccessor]:
         """Where the assets of removed bodies went."""
         for number, linked, to_number, to_linked, day, incorporated in self._connection.execute(_SUCCESSORS):
-            yield Successor(number, linked, to_number, to_linked, day, bool(incorporated))
+            yield CharitySuccessor(number, linked, to_number, to_linked, day, bool(incorporated))
 
 
-def _joined(told: Sequence[str]) -> str:
+def _join_values(told: Sequence[str]) -> str:
     text = _BETWEEN.join(told)
     if text.count(_BETWEEN) >= len(told):
         text = _BETWEEN.join(value.replace(_BETWEEN, " ") for value in told)
@@ -165,14 +165,14 @@ def _joined(told: Sequence[str]) -> str:
 
 
 @contextmanager
-def joining() -> Iterator[Join]:
+def open_join() -> Iterator[TableJoin]:
     """A join; its file is gone afterwards. Raises ImportRefused when the disk is full."""
     # Rows may be asked for from different threads, one after the other.
     connection = sqlite3.connect("", isolation_level=None, check_same_thread=False)
     try:
         connection.executescript(_CREATE)
         connection.execute("begin")
-        yield Join(connection)
+        yield TableJoin(connection)
     except sqlite3.OperationalError as error:
         raise ImportRefused(
             f"the tables could not be joined in a temporary file ({error}): give it room, TMPDIR says where it lies"

@@ -12,8 +12,8 @@ from typing import Final, NamedTuple
 from zipfile import BadZipFile
 
 from almoner.adapters import registers_json
-from almoner.adapters.registers_values import tidied
-from almoner.nonprofits.registers.domain import BadRow, ImportRefused
+from almoner.adapters.registers_values import clean_text
+from almoner.nonprofits.registers.domain import RejectedRow, ImportRefused
 from almoner.nonprofits.registers.ports import SourceFile
 from almoner.nonprofits.registries.domain import number_key
 
@@ -31,14 +31,14 @@ _CHARITY_NUMBER: Final = re.compile(r"[0-9]{6,7}", re.ASCII)
 _LINKED: Final = re.compile(r"[0-9]{1,5}", re.ASCII)
 
 
-class Row(NamedTuple):
+class ExtractRow(NamedTuple):
     """One row: the line it begins in (in JSON: which of the array it is) and the table's columns in their order."""
 
     line: int
     values: list[str]
 
 
-class Table(NamedTuple):
+class ExtractTable(NamedTuple):
     """A table that is read. ``lacking`` says what is not known without it; empty: nothing is known without it."""
 
     name: str
@@ -46,8 +46,8 @@ class Table(NamedTuple):
     lacking: str = ""
 
 
-def _table(name: str, columns: str, lacking: str = "") -> Table:
-    return Table(name, tuple(columns.split()), lacking)
+def _table(name: str, columns: str, lacking: str = "") -> ExtractTable:
+    return ExtractTable(name, tuple(columns.split()), lacking)
 
 
 CHARITY: Final = _table(
@@ -119,23 +119,23 @@ PART_B: Final = _table(
     """,
     "accounts in detail",
 )
-TABLES: Final[Mapping[str, Table]] = {
+TABLES: Final[Mapping[str, ExtractTable]] = {
     table.name: table
     for table in (
         CHARITY, NAMES, CLASSES, AREAS, DOCUMENT, EVENTS, REGULATORS, REPORTS, RETURNS, PART_A, PART_B,
     )
 }  # fmt: skip
-NEVER_READ: Final = frozenset({"charity_trustee", "charity_policy"})
+SKIPPED_TABLES: Final = frozenset({"charity_trustee", "charity_policy"})
 """Trustees are people; of policies only the names are told."""
 
 
-def found_in(files: Sequence[SourceFile]) -> dict[str, int]:
+def locate_tables(files: Sequence[SourceFile]) -> dict[str, int]:
     """Which file holds which table, by the publisher's names. Raises ImportRefused."""
     places: dict[str, int] = {}
     for place, file in enumerate(files):
         named = _NAMED.search(file.name)
         name = named[1].lower() if named else ""
-        if name in NEVER_READ:
+        if name in SKIPPED_TABLES:
             continue
         if name not in TABLES:
             raise ImportRefused(
@@ -149,7 +149,7 @@ def found_in(files: Sequence[SourceFile]) -> dict[str, int]:
     return places
 
 
-def rows(table: Table, file: SourceFile, place: int) -> Iterator[Row | BadRow]:
+def read_rows(table: ExtractTable, file: SourceFile, place: int) -> Iterator[ExtractRow | RejectedRow]:
     """The rows of one table. Raises ImportRefused when a column is missing, or the file is damaged."""
     try:
         if ".json" in file.name.lower():
@@ -160,7 +160,7 @@ def rows(table: Table, file: SourceFile, place: int) -> Iterator[Row | BadRow]:
         raise ImportRefused(f"{file.name} is cut off or damaged ({error}): fetch it again") from error
 
 
-def _text_rows(table: Table, file: SourceFile, place: int) -> Iterator[Row | BadRow]:
+def _text_rows(table: ExtractTable, file: SourceFile, place: int) -> Iterator[ExtractRow | RejectedRow]:
     found = _records(iter(file.lines("utf-8-sig")))
     _, first = next(found, (1, ""))
     if first.lstrip()[:1] in ("[", "{"):
@@ -173,9 +173,11 @@ def _text_rows(table: Table, file: SourceFile, place: int) -> Iterator[Row | Bad
         values = _fields(record, width)
         if len(values) != width:
             reason = f"the row has {len(values)} fields, the header has {width}"
-            yield BadRow(line, reason, _safe(record), place, _key(table, header, record), lists=table is CHARITY)
+            yield RejectedRow(
+                line, reason, _safe_content(record), place, _key(table, header, record), lists=table is CHARITY
+            )
         else:
-            yield Row(line, [values[column] for column in places])
+            yield ExtractRow(line, [values[column] for column in places])
 
 
 def _records(lines: Iterator[str]) -> Iterator[tuple[int, str]]:
@@ -209,7 +211,7 @@ def _fields(record: str, width: int) -> list[str]:
     return plain if len(values) != width and len(plain) == width else values
 
 
-def _check_columns(table: Table, file: SourceFile, header: Sequence[str]) -> None:
+def _check_columns(table: ExtractTable, file: SourceFile, header: Sequence[str]) -> None:
     if missing := [name for name in table.columns if name not in header]:
         raise ImportRefused(
             f"{file.name} has no column {', '.join(missing)}: it is not the table {table.name} of the Charity "
@@ -217,7 +219,7 @@ def _check_columns(table: Table, file: SourceFile, header: Sequence[str]) -> Non
         )
 
 
-def _safe(record: str) -> str:
+def _safe_content(record: str) -> str:
     """What may be kept of a row whose fields cannot be told apart: its number, when it begins like every row."""
     start = record[:80].split("\t")
     if len(start) > 2 and _DAY.match(start[0]) and _NUMBER.fullmatch(start[1]):
@@ -225,31 +227,31 @@ def _safe(record: str) -> str:
     return ""
 
 
-def _key(table: Table, header: Sequence[str], record: str) -> str | None:
+def _key(table: ExtractTable, header: Sequence[str], record: str) -> str | None:
     """The number of a charity in a row with too few fields or too many: it stands among the first ones."""
     fields = dict(zip(header, record.split("\t"), strict=False))
-    return key_of(fields.get(NUMBER, ""), fields.get(LINKED, "")) if table is CHARITY else None
+    return charity_key(fields.get(NUMBER, ""), fields.get(LINKED, "")) if table is CHARITY else None
 
 
-def key_of(number: str, linked: str) -> str | None:
+def charity_key(number: str, linked: str) -> str | None:
     """The key of a charity: linked ones share the number of the main one, and have one more of their own."""
-    number, linked = tidied(number), tidied(linked)
+    number, linked = clean_text(number), clean_text(linked)
     if not _CHARITY_NUMBER.fullmatch(number) or not _LINKED.fullmatch(linked):
         return None
     return number_key("CCEW", f"{number}-{int(linked)}" if int(linked) else number) or number
 
 
-def _json_rows(table: Table, file: SourceFile, place: int) -> Iterator[Row | BadRow]:
+def _json_rows(table: ExtractTable, file: SourceFile, place: int) -> Iterator[ExtractRow | RejectedRow]:
     seen = False
-    for number, item in enumerate(registers_json.items(file.binary()), 1):
+    for number, item in enumerate(registers_json.read_items(file.binary()), 1):
         if item is None:
-            yield BadRow(number, "the item is no object", "", place, lists=table is CHARITY)
+            yield RejectedRow(number, "the item is no object", "", place, lists=table is CHARITY)
             continue
         if not seen:
             _check_columns(table, file, list(item))
             seen = True
         values = [_text(item.get(name)) for name in table.columns]
-        yield Row(number, values)
+        yield ExtractRow(number, values)
 
 
 def _text(value: object) -> str:

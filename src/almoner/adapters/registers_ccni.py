@@ -9,15 +9,15 @@ from functools import partial
 from typing import Final
 
 from almoner.adapters import registers_uk as uk
-from almoner.adapters.registers_tables import Table
-from almoner.adapters.registers_values import Reading, websites, written_day
+from almoner.adapters.registers_tables import DelimitedTable
+from almoner.adapters.registers_values import ValueReader, parse_websites, format_date
 from almoner.adapters.title_case import to_title_case
-from almoner.nonprofits.registers.domain import BadRow, Entry, Unnumbered
-from almoner.nonprofits.registers.ports import Row, SourceFile
+from almoner.nonprofits.registers.domain import RejectedRow, RegisterEntry, UnnumberedRow
+from almoner.nonprofits.registers.ports import SourceRow, SourceFile
 from almoner.nonprofits.registries.domain import number_key
 
 REGISTRY: Final = "CCNI"
-EVERYTHING: Final = "all"
+WHOLE_PART: Final = "all"
 NEEDED: Final = (
     "Reg charity number", "Charity name", "Date registered", "Status", "Date for financial year ending", "Total income",
     "Total spending", "Public address", "Website", "Company number", "What the charity does", "Who the charity helps",
@@ -43,88 +43,88 @@ _NO_LONGER: Final = "charity no longer operates"
 _GONE: Final = ("remov", "dereg", "de-reg", "cancel", "ceas", "struck", "dissol")
 
 
-class Ccni:
+class CcniReader:
     """The reader of ``charitydetails.csv``."""
 
     code = "ccni"
     registry_code = REGISTRY
-    lists = True
+    lists_organisations = True
     unverified = False
-    repeats = False
-    joined = False
+    repeats_numbers = False
+    reads_files_together = False
     ignored_columns = frozenset({"reporting_days", "income", "expenditure", "financial_year_end", "finance"})
-    canaries = frozenset({"100002", "100004", "100012", "100016"})
+    canary_numbers = frozenset({"100002", "100004", "100012", "100016"})
     """Cancer Lifeline, Disability Action, the council for voluntary action (NICVA), and one more of the first."""
 
-    def read(self, files: Sequence[SourceFile]) -> Iterator[Row]:
+    def read(self, files: Sequence[SourceFile]) -> Iterator[SourceRow]:
         """The charities, registered and removed."""
         for place, file in enumerate(files):
-            yield from _rows(Table(file, number=_NUMBER, place=place), place)
+            yield from _read_rows(DelimitedTable(file, number=_NUMBER, place=place), place)
 
 
-def _rows(table: Table, place: int) -> Iterator[Row]:
-    columns = dict(zip(NEEDED, table.places(*NEEDED), strict=True))
-    columns |= {name: at for name in (*_FINANCE, _SUB) if (at := table.place(name)) is not None}
-    table.numbered(columns["Reg charity number"], partial(number_key, REGISTRY))
-    reading = Reading(place)
+def _read_rows(table: DelimitedTable, place: int) -> Iterator[SourceRow]:
+    columns = dict(zip(NEEDED, table.column_indexes(*NEEDED), strict=True))
+    columns |= {name: at for name in (*_FINANCE, _SUB) if (at := table.find_column(name)) is not None}
+    table.set_number_column(columns["Reg charity number"], partial(number_key, REGISTRY))
+    reading = ValueReader(place)
     for row in table:
-        if isinstance(row, BadRow):
+        if isinstance(row, RejectedRow):
             yield row
             continue
-        told = reading.texts({name: row.fields[at] for name, at in columns.items()})
-        if reading.amount(_SUB, told.get(_SUB, "")):
-            yield Unnumbered(row.line, place)
+        told = reading.read_texts({name: row.fields[at] for name, at in columns.items()})
+        if reading.read_amount(_SUB, told.get(_SUB, "")):
+            yield UnnumberedRow(row.line, place)
             continue
         key = number_key(REGISTRY, told["Reg charity number"])
         if key is None:
-            reading.forget()
-            name = uk.name_of(told["Charity name"])
-            yield BadRow(row.line, "Reg charity number has not six digits", "", place, name=name)
+            reading.discard_unreadable()
+            name = uk.clean_name(told["Charity name"])
+            yield RejectedRow(row.line, "Reg charity number has not six digits", "", place, name=name)
             continue
         try:
             yield _entry(key, told, reading)
         except ValueError as error:
-            reading.forget()
-            yield BadRow(row.line, str(error), key, place, key)
-        yield from reading.unread(row.line)
+            reading.discard_unreadable()
+            yield RejectedRow(row.line, str(error), key, place, key)
+        yield from reading.take_unreadable(row.line)
 
 
-def _entry(key: str, told: Mapping[str, str], reading: Reading) -> Entry:
-    name = uk.name_of(told["Charity name"])
+def _entry(key: str, told: Mapping[str, str], reading: ValueReader) -> RegisterEntry:
+    name = uk.clean_name(told["Charity name"])
     if not name:
         raise ValueError("Charity name is empty or damaged")
     status, days = _status(told["Status"])
-    income, spent = (reading.amount(column, told[column]) for column in ("Total income", "Total spending"))
+    income, spent = (reading.read_amount(column, told[column]) for column in ("Total income", "Total spending"))
     pieces = [] if _NO_LONGER in told["Public address"].lower() else told["Public address"].split(",")
-    place = uk.place_of(pieces)
-    return Entry(
+    place = uk.parse_address(pieces)
+    return RegisterEntry(
         number=key,
-        part=EVERYTHING,
+        part=WHOLE_PART,
         name=name,
         display_name=to_title_case(name),
-        other_names=uk.other_names(name, [told["Other name"]]),
-        description=uk.free_text(told["Charitable purposes"]),
+        other_names=uk.distinct_other_names(name, [told["Other name"]]),
+        description=uk.clean_free_text(told["Charitable purposes"]),
         types=["nonprofit"],
         active=not status.lower().startswith(_GONE),
-        websites=websites(told["Website"]),
+        websites=parse_websites(told["Website"]),
         address_line_1=place.address_line_1,
         address_line_2=place.address_line_2,
         city=place.city,
         state=place.state,
         postcode=place.postcode,
-        registration_date=reading.day("Date registered", told["Date registered"]),
+        registration_date=reading.read_date("Date registered", told["Date registered"]),
         prominence=uk.prominence_of(income),
-        facts=uk.kept(
+        facts=uk.non_empty_facts(
             status=status,
             reporting_days=days,
-            company_number=_company(told["Company number"], reading),
+            company_number=_company_number(told["Company number"], reading),
             governing_document=told["Type of governing document"],
-            purposes=_list(told["What the charity does"]),
-            beneficiaries=_list(told["Who the charity helps"]),
-            activities=_list(told["How the charity works"]),
+            purposes=_split_list(told["What the charity does"]),
+            beneficiaries=_split_list(told["Who the charity helps"]),
+            activities=_split_list(told["How the charity works"]),
             income=income,
             expenditure=spent,
-            financial_year_end=written_day(reading.day(_YEAR_END, told[_YEAR_END])),
+            financial_year_end=format_date(reading.read_date(_YEAR_END, told[_YEAR_END])),
             finance=_finance(told, reading),
         ),
     )
@@ -144,24 +144,24 @@ def _status(text: str) -> tuple[str, int | None]:
     return status.strip(), int(found[1]) if found else None
 
 
-def _list(text: str) -> list[str]:
+def _split_list(text: str) -> list[str]:
     return [tidy for item in _BETWEEN_ITEMS.split(text) if (tidy := " ".join(item.split()))]
 
 
-def _finance(told: Mapping[str, str], reading: Reading) -> dict[str, str]:
+def _finance(told: Mapping[str, str], reading: ValueReader) -> dict[str, str]:
     """What the accounts say, as it is written, where it can be read."""
     said = {column: told[column] for column in _FINANCE if told.get(column, "0") not in ("", "0")}
     for column, text in list(said.items()):
-        if (reading.day if column.startswith("Financial period") else reading.amount)(column, text) is None:
+        if (reading.read_date if column.startswith("Financial period") else reading.read_amount)(column, text) is None:
             del said[column]
     return said
 
 
-def _company(text: str, reading: Reading) -> str | None:
+def _company_number(text: str, reading: ValueReader) -> str | None:
     """The number at Companies House: six digits after NI, without its leading zeros in the file."""
     if text in _NO_COMPANY or not text.strip("0"):
         return None
     if _COMPANY.fullmatch(text):
         return f"NI{int(text):06d}"
-    reading.lose("Company number", text)
+    reading.report_unreadable("Company number", text)
     return None

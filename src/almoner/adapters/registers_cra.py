@@ -12,21 +12,21 @@ from typing import Final
 
 from stdnum import luhn
 
-from almoner.adapters.registers_rulings import latest
-from almoner.adapters.registers_tables import Row, Table
+from almoner.adapters.registers_rulings import latest_rulings
+from almoner.adapters.registers_tables import TableRow, DelimitedTable
 from almoner.adapters.registers_values import (
-    Reading,
-    number_shown,
-    other_than,
-    present,
-    shown,
-    tidied,
-    two_lines,
-    written_day,
+    ValueReader,
+    safe_number,
+    distinct_names,
+    drop_empty_facts,
+    quarantine_content,
+    clean_text,
+    two_line_address,
+    format_date,
 )
 from almoner.adapters.title_case import to_title_case
 from almoner.nonprofits.registers import ports
-from almoner.nonprofits.registers.domain import BadRow, Entry
+from almoner.nonprofits.registers.domain import RejectedRow, RegisterEntry
 from almoner.nonprofits.registers.ports import SourceFile
 
 NUMBER: Final = ("BN/Registration Number", "BN", "BN/Business Number", "Registration Number")
@@ -46,63 +46,63 @@ _CANARIES: Final = frozenset({"119219814RR0001"})
 """The Canadian Red Cross."""
 
 
-class Cra:
+class CraReader:
     """The reader of the list of charities with their status."""
 
     code = "cra"
     registry_code = "CRA"
-    lists = True
+    lists_organisations = True
     unverified = True
-    repeats = False
-    joined = False
+    repeats_numbers = False
+    reads_files_together = False
     ignored_columns: frozenset[str] = frozenset()
-    canaries = _CANARIES
+    canary_numbers = _CANARIES
 
-    def read(self, files: Sequence[SourceFile]) -> Iterator[ports.Row]:
+    def read(self, files: Sequence[SourceFile]) -> Iterator[ports.SourceRow]:
         """The rows. Raises ImportRefused when a needed column is missing: identification has no status."""
         for place, file in enumerate(files):
-            table = _table(file, place)
-            needed = table.places(NUMBER, NAME, STATUS, SINCE)
-            optional = _optional(table)
-            yield from latest(_of_list(table, needed, optional, place))
+            table = _open_table(file, place)
+            needed = table.column_indexes(NUMBER, NAME, STATUS, SINCE)
+            optional = _optional_columns(table)
+            yield from latest_rulings(_read_list(table, needed, optional, place))
 
 
-class CraIdentification:
+class CraIdentificationReader:
     """The reader of ``Ident_YYYY.csv``."""
 
     code = "cra-t3010"
     registry_code = "CRA"
-    lists = False
+    lists_organisations = False
     unverified = True
-    repeats = True  # files of several years are several tellings
-    joined = False
+    repeats_numbers = True  # files of several years are several tellings
+    reads_files_together = False
     ignored_columns: frozenset[str] = frozenset()
-    canaries = _CANARIES
+    canary_numbers = _CANARIES
 
-    def read(self, files: Sequence[SourceFile]) -> Iterator[ports.Row]:
+    def read(self, files: Sequence[SourceFile]) -> Iterator[ports.SourceRow]:
         """The rows, each year a part. Raises ImportRefused when a needed column is missing."""
         for place, file in enumerate(files):
-            table = _table(file, place)
-            needed = table.places(NUMBER, NAME, "Category", "Designation")
-            optional = _optional(table)
+            table = _open_table(file, place)
+            needed = table.column_indexes(NUMBER, NAME, "Category", "Designation")
+            optional = _optional_columns(table)
             year = found.group(1) if (found := _YEAR.search(file.name)) else ""
-            reading = Reading(place)
+            reading = ValueReader(place)
             for row in table:
-                if isinstance(row, BadRow):
+                if isinstance(row, RejectedRow):
                     yield row
                     continue
-                number, name, more = _told(row, needed, optional, reading)
+                number, name, more = _read_columns(row, needed, optional, reading)
                 made = _entry(row.line, number, name, more, {"year": year}, f"T3010 {year}".strip(), place)
-                if isinstance(made, BadRow):
-                    reading.forget()
+                if isinstance(made, RejectedRow):
+                    reading.discard_unreadable()
                 yield made
-                yield from reading.unread(row.line)
+                yield from reading.take_unreadable(row.line)
 
 
-def _table(file: SourceFile, place: int) -> Table:
+def _open_table(file: SourceFile, place: int) -> DelimitedTable:
     tabs = file.name.lower().endswith((".txt", ".tsv"))
-    table = Table(file, delimiter="\t" if tabs else ",", number=_NUMBER, place=place)
-    table.numbered(table.places(NUMBER)[0], lambda text: number_of(text)[0])
+    table = DelimitedTable(file, delimiter="\t" if tabs else ",", number=_NUMBER, place=place)
+    table.set_number_column(table.column_indexes(NUMBER)[0], lambda text: parse_number(text)[0])
     return table
 
 
@@ -121,49 +121,51 @@ _OPTIONAL: Final = {
 }
 
 
-def _optional(table: Table) -> dict[str, int]:
-    places = {name: table.place(*spellings) for name, spellings in _OPTIONAL.items()}
+def _optional_columns(table: DelimitedTable) -> dict[str, int]:
+    places = {name: table.find_column(*spellings) for name, spellings in _OPTIONAL.items()}
     return {name: place for name, place in places.items() if place is not None}
 
 
-def _told(
-    row: Row, needed: Sequence[int], optional: dict[str, int], reading: Reading
+def _read_columns(
+    row: TableRow, needed: Sequence[int], optional: dict[str, int], reading: ValueReader
 ) -> tuple[str, str, dict[str, str]]:
     """The number and the name of a row, and its further columns."""
-    number, name = (reading.text(column, row.fields[at]) for column, at in zip(("BN", "Name"), needed[:2], strict=True))
-    return number, name, reading.texts({column: row.fields[at] for column, at in optional.items()})
+    number, name = (
+        reading.read_text(column, row.fields[at]) for column, at in zip(("BN", "Name"), needed[:2], strict=True)
+    )
+    return number, name, reading.read_texts({column: row.fields[at] for column, at in optional.items()})
 
 
-def _of_list(
-    table: Table, needed: Sequence[int], optional: dict[str, int], file: int
-) -> Iterator[tuple[ports.Row, datetime | None]]:
+def _read_list(
+    table: DelimitedTable, needed: Sequence[int], optional: dict[str, int], file: int
+) -> Iterator[tuple[ports.SourceRow, datetime | None]]:
     """The rows, with the days on which they ended."""
-    reading = Reading(file)
+    reading = ValueReader(file)
     for row in table:
-        if isinstance(row, BadRow):
+        if isinstance(row, RejectedRow):
             yield row, None
             continue
-        number, name, more = _told(row, needed, optional, reading)
-        status, since = (tidied(row.fields[at]) for at in needed[2:])
+        number, name, more = _read_columns(row, needed, optional, reading)
+        status, since = (clean_text(row.fields[at]) for at in needed[2:])
         if status.casefold() not in STATUSES:
-            reading.forget()
+            reading.discard_unreadable()
             reason = "the status is none of those known"
-            yield _rejected(row.line, reason, number, name, file), None
+            yield _rejected_row(row.line, reason, number, name, file), None
             continue
-        day = reading.day(SINCE[0], since)
-        facts: dict[str, object] = {"Status": status, "Effective Date of Status": written_day(day)}
+        day = reading.read_date(SINCE[0], since)
+        facts: dict[str, object] = {"Status": status, "Effective Date of Status": format_date(day)}
         active = status.casefold() == ACTIVE
         found = _entry(row.line, number, name, more, facts, "all", file, active=active, since=day if active else None)
-        if isinstance(found, BadRow):
-            reading.forget()
-        yield (found._replace(until=day) if isinstance(found, Entry) else found), day
-        for lost in reading.unread(row.line):
+        if isinstance(found, RejectedRow):
+            reading.discard_unreadable()
+        yield (found._replace(until=day) if isinstance(found, RegisterEntry) else found), day
+        for lost in reading.take_unreadable(row.line):
             yield lost, None
 
 
-def _rejected(line: int, reason: str, written: str, name: str, file: int) -> BadRow:
-    content = shown(BN=number_shown(written), Name=name)
-    return BadRow(line, reason, content, file, number_of(written)[0], languages(name)[0])
+def _rejected_row(line: int, reason: str, written: str, name: str, file: int) -> RejectedRow:
+    content = quarantine_content(BN=safe_number(written), Name=name)
+    return RejectedRow(line, reason, content, file, parse_number(written)[0], split_languages(name)[0])
 
 
 def _entry(
@@ -177,19 +179,19 @@ def _entry(
     *,
     active: bool = True,
     since: datetime | None = None,
-) -> Entry | BadRow:
-    number, wrong = number_of(written)
+) -> RegisterEntry | RejectedRow:
+    number, wrong = parse_number(written)
     if number is None or not name:
-        return _rejected(line, wrong or "the name is empty or damaged", written, name, file)
-    english, *others = languages(name)
-    first, second = two_lines((more.get("Address Line 1", ""), more.get("Address Line 2", "")))
+        return _rejected_row(line, wrong or "the name is empty or damaged", written, name, file)
+    english, *others = split_languages(name)
+    first, second = two_line_address((more.get("Address Line 1", ""), more.get("Address Line 2", "")))
     codes = {column: more.get(column, "") for column in ("Category", "Sub Category", "Designation", "Sanction")}
-    return Entry(
+    return RegisterEntry(
         number=number,
         part=part,
         name=english,
         display_name=to_title_case(english) if english.isupper() else None,
-        other_names=other_than(english, [*others, *languages(more.get("Account Name", ""))]),
+        other_names=distinct_names(english, [*others, *split_languages(more.get("Account Name", ""))]),
         types=["nonprofit"],
         active=active,
         address_line_1=first,
@@ -198,11 +200,11 @@ def _entry(
         state=more.get("Province") or None,
         postcode=more.get("Postal Code") or None,
         registration_date=since,
-        facts=present({**codes, **facts, "Country": more.get("Country", "")}),
+        facts=drop_empty_facts({**codes, **facts, "Country": more.get("Country", "")}),
     )
 
 
-def number_of(written: str) -> tuple[str | None, str]:
+def parse_number(written: str) -> tuple[str | None, str]:
     """The number in the register's own spelling, or None and what is wrong with it.
 
     Nine digits with a check digit (Luhn), RR, and the four digits of the account (internal divisions have RR0002 and
@@ -221,6 +223,6 @@ def number_of(written: str) -> tuple[str | None, str]:
     return f"{found.group(1)}RR{found.group(2)}", ""
 
 
-def languages(name: str) -> list[str]:
+def split_languages(name: str) -> list[str]:
     """The names in a bilingual one: ``English name / Nom français``; at least one, empty for nothing."""
     return [part for each in _BETWEEN_LANGUAGES.split(name) if (part := " ".join(each.split()))] or [""]

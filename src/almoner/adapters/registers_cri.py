@@ -16,17 +16,17 @@ from typing import Any, BinaryIO, Final, cast
 from defusedxml.common import DefusedXmlException
 
 from almoner.adapters.registers_values import (
-    Reading,
-    in_one_line,
-    number_shown,
-    other_than,
-    present,
-    shown,
-    without_contacts,
+    ValueReader,
+    single_line_address,
+    safe_number,
+    distinct_names,
+    drop_empty_facts,
+    quarantine_content,
+    strip_contacts,
 )
 from almoner.adapters.title_case import to_title_case
-from almoner.nonprofits.registers.domain import BadRow, Entry, ImportRefused
-from almoner.nonprofits.registers.ports import Row, SourceFile
+from almoner.nonprofits.registers.domain import RejectedRow, RegisterEntry, ImportRefused
+from almoner.nonprofits.registers.ports import SourceRow, SourceFile
 
 SHEET: Final = "Public Register"
 NUMBER: Final = "Registered Charity Number"
@@ -54,7 +54,7 @@ _BROKEN: Final = (
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class WorkbookLimits:
     """What a workbook may come to: bytes unpacked, and of its table of texts, which is held in memory, bytes and texts.
 
     A text takes some sixty bytes beside its letters.
@@ -65,39 +65,39 @@ class Limits:
     texts: int = 1_500_000
 
 
-class Cri:
+class CriReader:
     """The reader of the register's workbook."""
 
     code = "cri"
     registry_code = "CRI"
-    lists = True
+    lists_organisations = True
     unverified = True
-    repeats = False
-    joined = False
+    repeats_numbers = False
+    reads_files_together = False
     ignored_columns: frozenset[str] = frozenset()
-    canaries: frozenset[str] = frozenset()  # none is certain without a real file: most numbers must stay (guards)
+    canary_numbers: frozenset[str] = frozenset()  # none is certain without a real file: most numbers must stay (guards)
 
-    def __init__(self, limits: Limits | None = None) -> None:
-        self._limits = limits or Limits()
+    def __init__(self, limits: WorkbookLimits | None = None) -> None:
+        self._limits = limits or WorkbookLimits()
 
-    def read(self, files: Sequence[SourceFile]) -> Iterator[Row]:
+    def read(self, files: Sequence[SourceFile]) -> Iterator[SourceRow]:
         """The rows. Raises ImportRefused when it is no such workbook, or a needed column is missing."""
         for place, file in enumerate(files):
             with _seekable(file, self._limits) as content:
-                rows = _rows(content, self._limits)
-                columns = _columns(_first(rows))
-                reading = Reading(place)
+                rows = _read_rows(content, self._limits)
+                columns = _columns(_header_row(rows))
+                reading = ValueReader(place)
                 for line, row in rows:
                     if any(value is not None for value in row):
                         found = _entry(line, row, columns, place, reading)
-                        if isinstance(found, BadRow):
-                            reading.forget()
+                        if isinstance(found, RejectedRow):
+                            reading.discard_unreadable()
                         yield found
-                        yield from reading.unread(line)
+                        yield from reading.take_unreadable(line)
 
 
 @contextmanager
-def _seekable(file: SourceFile, limits: Limits) -> Iterator[BinaryIO]:
+def _seekable(file: SourceFile, limits: WorkbookLimits) -> Iterator[BinaryIO]:
     """The bytes where one can go back in them: a workbook is a zip, read from its end."""
     with SpooledTemporaryFile(_COPIED_IN_MEMORY) as copied:
         content = file.binary()
@@ -111,7 +111,7 @@ def _seekable(file: SourceFile, limits: Limits) -> Iterator[BinaryIO]:
         yield cast("BinaryIO", copied)
 
 
-def _rows(content: BinaryIO, limits: Limits) -> Iterator[tuple[int, tuple[Any, ...]]]:
+def _read_rows(content: BinaryIO, limits: WorkbookLimits) -> Iterator[tuple[int, tuple[Any, ...]]]:
     """The rows of the register's sheet with their numbers. Raises ImportRefused for what is no workbook."""
     import openpyxl  # on first use: 20 MB
     from openpyxl.utils.exceptions import InvalidFileException
@@ -132,19 +132,19 @@ def _rows(content: BinaryIO, limits: Limits) -> Iterator[tuple[int, tuple[Any, .
         raise ImportRefused(f"the file is no Excel workbook, or is damaged ({error}): fetch it again") from error
 
 
-def _check_sizes(content: BinaryIO, limits: Limits) -> None:
+def _check_sizes(content: BinaryIO, limits: WorkbookLimits) -> None:
     with zipfile.ZipFile(content) as archive:
         members = archive.infolist()
         tables = [member for member in members if "strings" in member.filename.lower()]
         strings = sum(member.file_size for member in tables)
         unpacked = sum(member.file_size for member in members)
         small = len(members) <= _MOST_MEMBERS and unpacked <= limits.unpacked and strings <= limits.table
-        if not small or sum(_texts(archive, member) for member in tables) > limits.texts:
+        if not small or sum(_count_texts(archive, member) for member in tables) > limits.texts:
             raise ImportRefused("the workbook unpacks to more than any register has: it is not loaded")
     content.seek(0)
 
 
-def _texts(archive: zipfile.ZipFile, table: zipfile.ZipInfo) -> int:
+def _count_texts(archive: zipfile.ZipFile, table: zipfile.ZipInfo) -> int:
     """How many texts a table has."""
     ends = 0
     with archive.open(table) as content:
@@ -153,7 +153,7 @@ def _texts(archive: zipfile.ZipFile, table: zipfile.ZipInfo) -> int:
     return ends // 2
 
 
-def _first(rows: Iterator[tuple[int, tuple[Any, ...]]]) -> tuple[Any, ...]:
+def _header_row(rows: Iterator[tuple[int, tuple[Any, ...]]]) -> tuple[Any, ...]:
     """The header: the first row that is not empty."""
     return next((row for _, row in rows if any(value is not None for value in row)), ())
 
@@ -170,10 +170,12 @@ def _columns(header: tuple[Any, ...]) -> dict[str, int]:
     return taken if classified is None else {**taken, CLASSIFICATION: classified}
 
 
-def _entry(line: int, row: tuple[Any, ...], columns: dict[str, int], file: int, reading: Reading) -> Entry | BadRow:
+def _entry(
+    line: int, row: tuple[Any, ...], columns: dict[str, int], file: int, reading: ValueReader
+) -> RegisterEntry | RejectedRow:
     said = {name: _text(row[place]) if place < len(row) else "" for name, place in columns.items()}
     names = said["Also Known As"]
-    said = reading.texts(said)
+    said = reading.read_texts(said)
     number, name, status = said[NUMBER], said[NAME], said[STATUS]
     active = STATUSES.get(status.casefold())
     if not _NUMBER.fullmatch(number):
@@ -185,17 +187,17 @@ def _entry(line: int, row: tuple[Any, ...], columns: dict[str, int], file: int, 
     else:
         company = "" if _NO_COMPANY.fullmatch(said.get("CRO Number", "")) else said.get("CRO Number", "")
         classified = [part.strip() for part in re.split(r"[\[\];]", said.get(CLASSIFICATION, "")) if part.strip()]
-        return Entry(
+        return RegisterEntry(
             number=number,
             part="all",
             name=name,
             display_name=to_title_case(name) if name.isupper() else None,
-            other_names=other_than(name, re.split(r"[;|\n]", names if said["Also Known As"] else "")),
-            description=without_contacts(said.get(OBJECTS, "")),
+            other_names=distinct_names(name, re.split(r"[;|\n]", names if said["Also Known As"] else "")),
+            description=strip_contacts(said.get(OBJECTS, "")),
             types=["nonprofit"],
             active=active,
-            address_line_1=in_one_line(said["Primary Address"]),
-            facts=present(
+            address_line_1=single_line_address(said["Primary Address"]),
+            facts=drop_empty_facts(
                 {
                     **{column: said.get(column, "") for column in FACTS},
                     "CRO Number": company,
@@ -205,7 +207,7 @@ def _entry(line: int, row: tuple[Any, ...], columns: dict[str, int], file: int, 
             ),
         )
     known = number if _NUMBER.fullmatch(number) else None
-    return BadRow(line, reason, shown(RCN=number_shown(number), Name=name), file, known, name)
+    return RejectedRow(line, reason, quarantine_content(RCN=safe_number(number), Name=name), file, known, name)
 
 
 def _text(value: Any) -> str:

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 from typing import Any, Final
 
 from almoner.nonprofits.countries.domain import COUNTRIES
-from almoner.nonprofits.registries.domain import Declared, known
+from almoner.nonprofits.registries.domain import DeclaredRegistry, has_known_format
 
 _MEMBERS: Final = frozenset({"code", "name", "english_name", "country_code", "characters", "shortest", "longest"})
 _CODE: Final = re.compile(r"[A-Z][A-Z0-9-]{1,19}", re.ASCII)
@@ -14,7 +14,7 @@ _LONGEST_NAME: Final = 200
 _LONGEST_NUMBER: Final = 50
 
 
-def read(table: object, say: Callable[[str], None]) -> Declared | None:
+def parse_registry_table(table: object, say: Callable[[str], None]) -> DeclaredRegistry | None:
     """The registry that the table declares; None after telling what is wrong with it."""
     if not isinstance(table, dict):
         say("registry is not a table: write [registry] and its members below it")
@@ -26,7 +26,7 @@ def read(table: object, say: Callable[[str], None]) -> Declared | None:
         return None
     name, english_name, country = table["name"].strip(), table["english_name"].strip(), table["country_code"]
     rule = table.get("shortest", 1), table.get("longest", _LONGEST_NUMBER), table.get("characters") == _CHARACTERS[0]
-    return Declared(table["code"], name, english_name, country, *rule)
+    return DeclaredRegistry(table["code"], name, english_name, country, *rule)
 
 
 def _problems(table: dict[str, Any]) -> Iterator[str]:
@@ -35,7 +35,7 @@ def _problems(table: dict[str, Any]) -> Iterator[str]:
     code = table.get("code")
     if not isinstance(code, str) or not _CODE.fullmatch(code):
         yield "registry.code is not 2 to 20 capital letters, digits and hyphens: give the registry one"
-    elif known(code):
+    elif has_known_format(code):
         yield f"registry.code {code} is known here and cannot be declared: say source.registry instead"
     for name in ("name", "english_name"):
         if not isinstance(said := table.get(name), str) or not 1 <= len(said.strip()) <= _LONGEST_NAME:

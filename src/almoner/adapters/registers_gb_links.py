@@ -8,20 +8,20 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Final, Literal
 
-from almoner.adapters.registers_tables import Table
-from almoner.adapters.registers_values import Reading, tidied
-from almoner.nonprofits.registers.domain import BadRow, Link, Unnumbered
-from almoner.nonprofits.registers.ports import Row, SourceFile
+from almoner.adapters.registers_tables import DelimitedTable
+from almoner.adapters.registers_values import ValueReader, clean_text
+from almoner.nonprofits.registers.domain import RejectedRow, RegisterLink, UnnumberedRow
+from almoner.nonprofits.registers.ports import SourceRow, SourceFile
 from almoner.nonprofits.registries.domain import number_key
 
 CCEW, OSCR = "CCEW", "OSCR"
 _NO_CHARITY: Final = frozenset(("", "000000"))
 _COMPANY: Final = re.compile(r"[0-9]{8}", re.ASCII)
 """A number at Companies House: what a charity became is none."""
-_Rows = Iterator[Row]
+_Rows = Iterator[SourceRow]
 
 
-class _Links:
+class _LinksReader:
     """What the three have in common.
 
     Rows without the number of a charity at one end, and those within one charity, say nothing of two bodies: they are
@@ -29,15 +29,15 @@ class _Links:
     """
 
     registry_code = CCEW
-    lists = False
+    lists_organisations = False
     unverified = False
-    repeats = False
-    joined = False
+    repeats_numbers = False
+    reads_files_together = False
     ignored_columns: frozenset[str] = frozenset()
-    canaries: frozenset[str] = frozenset()
+    canary_numbers: frozenset[str] = frozenset()
 
 
-class Mergers(_Links):
+class CharityMergersReader(_LinksReader):
     """The register of mergers. Many who merged were excepted or never registered: their rows have no number."""
 
     code = "gb-mergers"
@@ -45,22 +45,22 @@ class Mergers(_Links):
     def read(self, files: Sequence[SourceFile]) -> _Rows:
         """One link for each merger between two registered charities."""
         for place, file in enumerate(files):
-            table = Table(file, place=place)
-            columns = table.places(
+            table = DelimitedTable(file, place=place)
+            columns = table.column_indexes(
                 "transferor_regno", "transferor_subno", "transferee_regno", "transferee_subno",
                 "date_property_transferred", "date_vesting_declaration", "date_merger_registered",
             )  # fmt: skip
             for row in table:
-                if isinstance(row, BadRow):
+                if isinstance(row, RejectedRow):
                     yield row
                     continue
-                giver, giver_sub, taker, taker_sub, *days = (tidied(row.fields[column]) for column in columns)
+                giver, giver_sub, taker, taker_sub, *days = (clean_text(row.fields[column]) for column in columns)
                 day = next(filter(None, days), "")
-                ends = (CCEW, _linked(giver, giver_sub)), (CCEW, _linked(taker, taker_sub))
+                ends = (CCEW, _linked_number(giver, giver_sub)), (CCEW, _linked_number(taker, taker_sub))
                 yield from _link("merged", ends, day, row.line, place)
 
 
-class Reregistrations(_Links):
+class ReregistrationsReader(_LinksReader):
     """Charities that were registered again under a new number, most of them as incorporated bodies."""
 
     code = "gb-reregistrations"
@@ -68,17 +68,17 @@ class Reregistrations(_Links):
     def read(self, files: Sequence[SourceFile]) -> _Rows:
         """One link for each row."""
         for place, file in enumerate(files):
-            table = Table(file, place=place)
-            old, new = table.places("Old charity number", "New charity number")
+            table = DelimitedTable(file, place=place)
+            old, new = table.column_indexes("Old charity number", "New charity number")
             for row in table:
-                if isinstance(row, BadRow):
+                if isinstance(row, RejectedRow):
                     yield row
                 else:
-                    ends = (CCEW, tidied(row.fields[old])), (CCEW, tidied(row.fields[new]))
+                    ends = (CCEW, clean_text(row.fields[old])), (CCEW, clean_text(row.fields[new]))
                     yield from _link("reregistered", ends, "", row.line, place)
 
 
-class DualRegistrations(_Links):
+class DualRegistrationsReader(_LinksReader):
     """Bodies that both the Scottish regulator and the Charity Commission have registered."""
 
     code = "gb-dual"
@@ -87,17 +87,17 @@ class DualRegistrations(_Links):
     def read(self, files: Sequence[SourceFile]) -> _Rows:
         """One link for each pair."""
         for place, file in enumerate(files):
-            table = Table(file, place=place)
-            scottish, english = table.places("Scottish Charity Number", "E&W Charity Number")
+            table = DelimitedTable(file, place=place)
+            scottish, english = table.column_indexes("Scottish Charity Number", "E&W Charity Number")
             for row in table:
-                if isinstance(row, BadRow):
+                if isinstance(row, RejectedRow):
                     yield row
                 else:
-                    ends = (OSCR, tidied(row.fields[scottish])), (CCEW, tidied(row.fields[english]))
+                    ends = (OSCR, clean_text(row.fields[scottish])), (CCEW, clean_text(row.fields[english]))
                     yield from _link("same", ends, "", row.line, place)
 
 
-def _linked(number: str, linked: str) -> str:
+def _linked_number(number: str, linked: str) -> str:
     """A number with that of the linked charity, written ``1``, ``01`` or ``001``; 0 is the main one."""
     own = linked.lstrip("0")
     return f"{number}-{own}" if own else number
@@ -112,15 +112,15 @@ def _link(
 ) -> _Rows:
     (registry, written), (to_registry, to_written) = ends
     if written == to_written or not _NO_CHARITY.isdisjoint((written, to_written)):
-        yield Unnumbered(line, place)
+        yield UnnumberedRow(line, place)
         return
     if _COMPANY.fullmatch(to_written):
-        yield Unnumbered(line, place)
+        yield UnnumberedRow(line, place)
         return
     number, to_number = number_key(registry, written), number_key(to_registry, to_written)
     if number is None or to_number is None:
-        yield BadRow(line, f"{registry if number is None else to_registry} has no such number", "", place)
+        yield RejectedRow(line, f"{registry if number is None else to_registry} has no such number", "", place)
         return
-    reading = Reading(place)
-    yield Link(kind, registry, number, to_registry, to_number, reading.day("date", day))
-    yield from reading.unread(line)
+    reading = ValueReader(place)
+    yield RegisterLink(kind, registry, number, to_registry, to_number, reading.read_date("date", day))
+    yield from reading.take_unreadable(line)

@@ -14,9 +14,9 @@ from functools import lru_cache
 from typing import Final
 
 from almoner.adapters import irs
-from almoner.adapters.registers_values import Reading, tidied, websites, written_day
-from almoner.nonprofits.registers.domain import Entry
-from almoner.nonprofits.registers.ports import Row, SourceFile
+from almoner.adapters.registers_values import ValueReader, clean_text, parse_websites, format_date
+from almoner.nonprofits.registers.domain import RegisterEntry
+from almoner.nonprofits.registers.ports import SourceRow, SourceFile
 
 FIELDS: Final = 26
 _NAME: Final = 2
@@ -30,61 +30,61 @@ _YEAR: Final = re.compile(r"[0-9]{4}", re.ASCII)
 _OPTIONAL: Final = ("CITY", "STATE", "ZIP", "COUNTRY", "NAME_2", "NAME_3", "NAME_4")
 
 
-class Irs990N:
+class Irs990NReader:
     """The reader of ``data-download-epostcard.txt``."""
 
     code = "irs-990n"
     registry_code = "IRS"
-    lists = False
+    lists_organisations = False
     unverified = False
-    repeats = True  # the layout does not promise one year for each number
-    joined = False
+    repeats_numbers = True  # the layout does not promise one year for each number
+    reads_files_together = False
     ignored_columns = frozenset({"TAX_YEAR", "PERIOD_BEGIN", "PERIOD_END", "GROSS_RECEIPTS_NORMALLY_SMALL"})
-    canaries: frozenset[str] = frozenset()  # no body is known to file this notice every year
+    canary_numbers: frozenset[str] = frozenset()  # no body is known to file this notice every year
 
-    def read(self, files: Sequence[SourceFile]) -> Iterator[Row]:
+    def read(self, files: Sequence[SourceFile]) -> Iterator[SourceRow]:
         """The rows of each file. Raises ImportRefused when one is another list or was cut off."""
         for place, file in enumerate(files):
-            reading = Reading(place)
-            for line, fields in irs.rows(file, irs.NOTICES):
+            reading = ValueReader(place)
+            for line, fields in irs.read_rows(file, irs.NOTICES):
                 made = _entry(fields, reading)
-                if isinstance(made, Entry):
+                if isinstance(made, RegisterEntry):
                     yield made
-                    yield from reading.unread(line)
+                    yield from reading.take_unreadable(line)
                     continue
-                reading.forget()
+                reading.discard_unreadable()
                 # Of a row that is not understood nothing but the number is certainly not an officer's.
-                name = tidied(fields[_NAME]) if len(fields) == FIELDS else ""
-                number = tidied(fields[0])
-                yield irs.aside(line, made, irs.number_alone(fields), file=place, number=number, name=name)
+                name = clean_text(fields[_NAME]) if len(fields) == FIELDS else ""
+                number = clean_text(fields[0])
+                yield irs.rejected_row(line, made, irs.leading_number(fields), file=place, number=number, name=name)
 
 
-def _entry(fields: list[str], reading: Reading) -> Entry | str:
+def _entry(fields: list[str], reading: ValueReader) -> RegisterEntry | str:
     """The entry of one row, or the sentence that says what is wrong with it."""
     if len(fields) < FIELDS:
         return f"the row has {len(fields)} fields, the list has {FIELDS}"
-    flags = _flags_at(fields)
+    flags = _find_flags(fields)
     if flags is None:
         return "no two flags T or F and two days like 04-01-2009 follow the name"
     if len(fields) - flags < _BEHIND_NAME:
         return "the row lacks fields behind the name"
-    ein, year, name = tidied(fields[0]), tidied(fields[1]), tidied("|".join(fields[_NAME:flags]))
-    if wrong := irs.wrong_with(ein, name):
+    ein, year, name = clean_text(fields[0]), clean_text(fields[1]), clean_text("|".join(fields[_NAME:flags]))
+    if wrong := irs.row_problem(ein, name):
         return wrong
     if not _YEAR.fullmatch(year):  # the newest year counts
         return "the tax year is no year"
-    small, terminated, begin, end, website = map(tidied, fields[flags : flags + 5])
+    small, terminated, begin, end, website = map(clean_text, fields[flags : flags + 5])
     if terminated not in _FLAG:
         return "whether it is terminated is neither T nor F"
     columns = dict(zip(_OPTIONAL, (*fields[-8:-7], *fields[-6:]), strict=True))
-    if not _in_place(columns, further=len(fields) - flags > _BEHIND_NAME, exact=len(fields) == FIELDS):
+    if not _has_fields_in_place(columns, further=len(fields) - flags > _BEHIND_NAME, exact=len(fields) == FIELDS):
         return "the fields of the address are not in their places"
-    city, state, zip_code, country, *further = reading.texts(columns).values()
+    city, state, zip_code, country, *further = reading.read_texts(columns).values()
     if not _COUNTRY.fullmatch(country):
-        reading.lose("COUNTRY", country)
+        reading.report_unreadable("COUNTRY", country)
         country = ""
     if small and small not in _FLAG:
-        reading.lose("GROSS_RECEIPTS_NORMALLY_SMALL", small)
+        reading.report_unreadable("GROSS_RECEIPTS_NORMALLY_SMALL", small)
         small = ""
     facts = {
         "TAX_YEAR": year,
@@ -94,46 +94,46 @@ def _entry(fields: list[str], reading: Reading) -> Entry | str:
         "PERIOD_END": _read_day("PERIOD_END", end, reading),
         "COUNTRY": country,
     }
-    return Entry(
+    return RegisterEntry(
         number=ein,
-        part=irs.ALL,
-        name=irs.body_alone(name),
-        other_names=[other for other in map(irs.without_care_of, further) if other and "@" not in other],
-        websites=() if irs.is_broken(website) else websites(website),
+        part=irs.WHOLE_PART,
+        name=irs.strip_name_care_of(name),
+        other_names=[other for other in map(irs.strip_care_of, further) if other and "@" not in other],
+        websites=() if irs.is_corrupt(website) else parse_websites(website),
         city=city or None,
         state=state or None,
-        postcode=irs.postcode(zip_code),
+        postcode=irs.format_zip_code(zip_code),
         facts={column: value for column, value in facts.items() if value},
     )
 
 
-def _in_place(columns: dict[str, str], *, further: bool, exact: bool) -> bool:
+def _has_fields_in_place(columns: dict[str, str], *, further: bool, exact: bool) -> bool:
     """Whether the country tells that the fields of the address are where they are read, or in its place the ZIP."""
-    zip_code, country = tidied(columns["ZIP"]), tidied(columns["COUNTRY"])
+    zip_code, country = clean_text(columns["ZIP"]), clean_text(columns["COUNTRY"])
     if not _COUNTRY.fullmatch(country):
         return exact and _ZIP.fullmatch(zip_code) is not None
     return bool(country) or not further
 
 
-def _flags_at(fields: list[str]) -> int | None:
+def _find_flags(fields: list[str]) -> int | None:
     """Where the flags and days behind the name begin; in a row of the right length, one of the four may be wrong."""
     if len(fields) == FIELDS:
-        told = [tidied(field) for field in fields[_FLAGS : _FLAGS + 4]]
-        right = [*(flag in _FLAG for flag in told[:2]), *(not day or _day(day) is not None for day in told[2:])]
+        told = [clean_text(field) for field in fields[_FLAGS : _FLAGS + 4]]
+        right = [*(flag in _FLAG for flag in told[:2]), *(not day or _iso_date(day) is not None for day in told[2:])]
         return _FLAGS if sum(right) >= len(right) - 1 else None
     for place in range(_FLAGS, len(fields) - 3):
         if fields[place] in _FLAG and fields[place + 1] in _FLAG:
             days = fields[place + 2], fields[place + 3]
-            if all(not written.strip() or _day(written.strip()) for written in days):
+            if all(not written.strip() or _iso_date(written.strip()) for written in days):
                 return place
     return None
 
 
-def _read_day(column: str, text: str, reading: Reading) -> str | None:
-    return _day(text) or written_day(reading.day(column, text))
+def _read_day(column: str, text: str, reading: ValueReader) -> str | None:
+    return _iso_date(text) or format_date(reading.read_date(column, text))
 
 
 @lru_cache(maxsize=8192)
-def _day(written: str) -> str | None:
+def _iso_date(written: str) -> str | None:
     found = _DAY.fullmatch(written)
-    return irs.iso_day(found[3], int(found[1]), found[2]) if found else None
+    return irs.iso_date(found[3], int(found[1]), found[2]) if found else None

@@ -14,10 +14,10 @@ from operator import itemgetter
 from typing import Any, Final, NamedTuple
 
 from almoner.adapters import irs
-from almoner.adapters.registers_values import Reading, tidied
+from almoner.adapters.registers_values import ValueReader, clean_text
 from almoner.adapters.title_case import to_title_case
-from almoner.nonprofits.registers.domain import Entry, ImportRefused
-from almoner.nonprofits.registers.ports import Row, SourceFile
+from almoner.nonprofits.registers.domain import RegisterEntry, ImportRefused
+from almoner.nonprofits.registers.ports import SourceRow, SourceFile
 from almoner.nonprofits.registries import domain as registries
 
 COLUMNS: Final = (
@@ -34,7 +34,7 @@ NEEDED: Final = tuple(column for column in COLUMNS if column not in _CAN_LACK)
 _LONGEST_AMOUNT: Final = 19
 _CODES: Final = (("DEDUCTIBILITY", 1), ("AFFILIATION", 1), ("GROUP", 4), ("INCOME_CD", 1))
 _NOTHING: Final = frozenset("- -- . ? N/A n/a NULL null None none NaN nan #N/A".split())
-_WITH_PERSONS: Final = (("STREET", irs.without_care_of), ("SORT_NAME", irs.second_name))
+_WITH_PERSONS: Final = (("STREET", irs.strip_care_of), ("SORT_NAME", irs.clean_second_name))
 _PROMINENCE: Final[Mapping[str | None, int]] = {str(code): code for code in range(10)}
 """INCOME_CD, the size of a body: it orders those whose names match equally well."""
 
@@ -48,29 +48,29 @@ SUBORDINATE: Final = "9"
 IRS: Final = "IRS"
 
 
-class IrsBmf:
+class IrsBmfReader:
     """The reader of ``eo1.csv`` .. ``eo4.csv`` and of the files of one state each."""
 
     code = "irs-bmf"
     registry_code = IRS
-    lists = True
+    lists_organisations = True
     unverified = False
-    repeats = False
-    joined = False
+    repeats_numbers = False
+    reads_files_together = False
     ignored_columns = frozenset(
         """
         TAX_PERIOD ASSET_AMT INCOME_AMT REVENUE_AMT ASSET_CD INCOME_CD FILING_REQ_CD PF_FILING_REQ_CD ACCT_PD ACTIVITY
         """.split()
     )
-    canaries = frozenset({"135562976", "200049703", "363673599", "530196605", "942278431"})
+    canary_numbers = frozenset({"135562976", "200049703", "363673599", "530196605", "942278431"})
 
-    def read(self, files: Sequence[SourceFile]) -> Iterator[Row]:
+    def read(self, files: Sequence[SourceFile]) -> Iterator[SourceRow]:
         """The rows of each file. Raises ImportRefused when a needed column is missing or a file was cut off."""
         for place, file in enumerate(files):
-            yield from _rows(file, place)
+            yield from _read_rows(file, place)
 
 
-class _Form(NamedTuple):
+class _ColumnLayout(NamedTuple):
     """Where the columns of one file are."""
 
     width: int
@@ -79,19 +79,19 @@ class _Form(NamedTuple):
     ein: int
 
 
-def _form(file: SourceFile, line: str) -> _Form:
+def _read_header(file: SourceFile, line: str) -> _ColumnLayout:
     header = [name.strip().strip('"').upper() for name in line.split(",")]
     if missing := [column for column in NEEDED if column not in header]:
-        why = f"it has no column {', '.join(missing)}" if len(missing) < len(NEEDED) else irs.what_it_is(line)
+        why = f"it has no column {', '.join(missing)}" if len(missing) < len(NEEDED) else irs.guess_file_format(line)
         raise ImportRefused(f"{file.name} is not an IRS business master file, or its form has changed: {why}")
     columns = tuple(column for column in COLUMNS if column in header)
-    return _Form(len(header), columns, itemgetter(*map(header.index, columns)), header.index("EIN"))
+    return _ColumnLayout(len(header), columns, itemgetter(*map(header.index, columns)), header.index("EIN"))
 
 
-def _rows(file: SourceFile, place: int) -> Iterator[Row]:
+def _read_rows(file: SourceFile, place: int) -> Iterator[SourceRow]:
     lines = file.lines(irs.ENCODING)
-    width, columns, pick, ein = _form(file, next(lines, ""))
-    reading = Reading(place)
+    width, columns, pick, ein = _read_header(file, next(lines, ""))
+    reading = ValueReader(place)
     nth = 1
     for nth, line in enumerate(lines, start=2):
         fields = _fields(line)
@@ -99,20 +99,20 @@ def _rows(file: SourceFile, place: int) -> Iterator[Row]:
             values = pick(fields)
             facts = dict(compress(zip(columns, values, strict=True), values))
             if not line.isascii() or "\x00" in line or not _NOTHING.isdisjoint(values):
-                facts = {column: text for column, text in reading.texts(facts).items() if text}
+                facts = {column: text for column, text in reading.read_texts(facts).items() if text}
             made = _entry(facts, reading)
-            if isinstance(made, Entry):
+            if isinstance(made, RegisterEntry):
                 yield made
-                yield from reading.unread(nth)
+                yield from reading.take_unreadable(nth)
             else:
-                reading.forget()
+                reading.discard_unreadable()
                 said = facts.get
-                yield irs.aside(nth, made, values, file=place, number=said("EIN", ""), name=said("NAME", ""))
+                yield irs.rejected_row(nth, made, values, file=place, number=said("EIN", ""), name=said("NAME", ""))
         elif line.endswith(("\n", "\r")):
             if not line.isspace():
                 reason = f"the row has {len(fields)} fields, the header has {width}"
-                number = tidied(fields[ein]) if len(fields) > ein else ""
-                yield irs.aside(nth, reason, irs.number_alone(fields), file=place, number=number)
+                number = clean_text(fields[ein]) if len(fields) > ein else ""
+                yield irs.rejected_row(nth, reason, irs.leading_number(fields), file=place, number=number)
         else:
             raise ImportRefused(f"{file.name} ends in the middle of line {nth}: it was cut off, fetch it again")
     if nth == 1:
@@ -131,34 +131,34 @@ def _fields(line: str) -> list[str]:
     return line.rstrip().split(",")
 
 
-def _entry(facts: dict[str, Any], reading: Reading) -> Entry | str:
+def _entry(facts: dict[str, Any], reading: ValueReader) -> RegisterEntry | str:
     """The entry of one row, of which ``facts`` are the columns that are not empty, or what is wrong with it."""
     said = facts.get
     number = said("EIN", "")
     if not irs.is_ein(number):
-        return irs.NO_EIN
+        return irs.EIN_PROBLEM
     if "NAME" not in facts:
         return "NAME is empty or damaged"
-    if wrong := _unsure(facts):
+    if wrong := _code_problem(facts):
         return wrong
-    _clean(facts, reading)
+    _clean_facts(facts, reading)
     name, state = facts["NAME"], said("STATE")
     group, affiliation = said("GROUP", ""), said("AFFILIATION")
     grouped = group if group.strip("0") else None
     city, second = said("CITY"), said("SORT_NAME")
-    return Entry(
+    return RegisterEntry(
         number=number,
-        part=state if state in registries.WHOLE[IRS] else registries.ABROAD,
+        part=state if state in registries.REQUIRED_PARTS[IRS] else registries.ABROAD_PART,
         name=name,
         display_name=to_title_case(name),
         other_names=(second,) if second else (),
-        types=types_of(said("SUBSECTION", ""), said("DEDUCTIBILITY", ""), said("FOUNDATION", "")),
+        types=organisation_types(said("SUBSECTION", ""), said("DEDUCTIBILITY", ""), said("FOUNDATION", "")),
         address_line_1=said("STREET"),
         address_line_2=None if state else city,  # abroad, CITY holds the country's name
         city=city if state else None,
         state=state,
-        postcode=irs.postcode(said("ZIP", "")),
-        registration_date=_ruled(facts, reading),
+        postcode=irs.format_zip_code(said("ZIP", "")),
+        registration_date=_ruling_month(facts, reading),
         group_key=grouped,
         is_branch_parent=grouped is not None and affiliation in CENTRAL,
         usa_group_exempt=grouped is not None and affiliation == SUBORDINATE,
@@ -167,7 +167,7 @@ def _entry(facts: dict[str, Any], reading: Reading) -> Entry | str:
     )
 
 
-def _unsure(facts: Mapping[str, str]) -> str | None:
+def _code_problem(facts: Mapping[str, str]) -> str | None:
     """What is wrong with a row of which it is not sure what part of the register it is in, or what type it has."""
     if (state := facts.get("STATE")) and not (len(state) == 2 and state.isalpha()):
         return "STATE is no code of two letters"
@@ -178,21 +178,21 @@ def _unsure(facts: Mapping[str, str]) -> str | None:
     return None
 
 
-def _clean(facts: dict[str, Any], reading: Reading) -> None:
+def _clean_facts(facts: dict[str, Any], reading: ValueReader) -> None:
     """Make the amounts numbers, leave out what is no code, and persons in the lines that have them."""
     for column in AMOUNTS:
         if column in facts:
             amount: str = facts[column]
             if amount.isascii() and amount.removeprefix("-").isdigit() and len(amount) < _LONGEST_AMOUNT:
                 facts[column] = int(amount)
-            elif (read := reading.amount(column, amount)) is None:
+            elif (read := reading.read_amount(column, amount)) is None:
                 del facts[column]
             else:
                 facts[column] = read
     for column, length in _CODES:
         if column in facts and not (len(facts[column]) == length and facts[column].isdigit()):
-            reading.lose(column, facts.pop(column))
-    facts["NAME"] = irs.body_alone(facts["NAME"])
+            reading.report_unreadable(column, facts.pop(column))
+    facts["NAME"] = irs.strip_name_care_of(facts["NAME"])
     for column, without_persons in _WITH_PERSONS:
         if column in facts and not (kept := without_persons(facts[column])):
             del facts[column]
@@ -200,17 +200,17 @@ def _clean(facts: dict[str, Any], reading: Reading) -> None:
             facts[column] = kept
 
 
-def _ruled(facts: dict[str, Any], reading: Reading) -> datetime | None:
+def _ruling_month(facts: dict[str, Any], reading: ValueReader) -> datetime | None:
     """The month of the ruling; zeros stand for one that is not known."""
     ruling = facts.get("RULING", "")
     found = _first_of_month(ruling)
     if found is None and ruling.strip("0"):
-        reading.lose("RULING", facts.pop("RULING"))
+        reading.report_unreadable("RULING", facts.pop("RULING"))
     return found
 
 
 @lru_cache(maxsize=4096)
-def types_of(subsection: str, deductibility: str, foundation: str) -> tuple[str, ...]:
+def organisation_types(subsection: str, deductibility: str, foundation: str) -> tuple[str, ...]:
     """The types that follow from the IRS codes.
 
     ``nonprofit`` for charities and for bodies to which gifts are deductible, ``education`` beside it for their schools,

@@ -8,55 +8,60 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from almoner.adapters import irs
-from almoner.adapters.registers_values import Reading, tidied
-from almoner.nonprofits.registers.domain import Entry
-from almoner.nonprofits.registers.ports import Row, SourceFile
+from almoner.adapters.registers_values import ValueReader, clean_text
+from almoner.nonprofits.registers.domain import RegisterEntry
+from almoner.nonprofits.registers.ports import SourceRow, SourceFile
 
 FIELDS: Final = 6
 _OPTIONAL: Final = ("CITY", "STATE", "COUNTRY", "DEDUCTIBILITY")
 
 
-class IrsPub78:
+class IrsPub78Reader:
     """The reader of ``data-download-pub78.txt``."""
 
     code = "irs-pub78"
     registry_code = "IRS"
-    lists = False
+    lists_organisations = False
     unverified = False
-    repeats = False
-    joined = False
+    repeats_numbers = False
+    reads_files_together = False
     ignored_columns: frozenset[str] = frozenset()
-    canaries = frozenset({"135562976", "200049703", "271067272", "363673599", "530196605", "942278431"})
+    canary_numbers = frozenset({"135562976", "200049703", "271067272", "363673599", "530196605", "942278431"})
 
-    def read(self, files: Sequence[SourceFile]) -> Iterator[Row]:
+    def read(self, files: Sequence[SourceFile]) -> Iterator[SourceRow]:
         """The rows of each file. Raises ImportRefused when one is another list or was cut off."""
         for place, file in enumerate(files):
-            reading = Reading(place)
-            for line, fields in irs.rows(file, irs.PUB78):
+            reading = ValueReader(place)
+            for line, fields in irs.read_rows(file, irs.PUB78):
                 made = _entry(fields, reading)
-                if isinstance(made, Entry):
+                if isinstance(made, RegisterEntry):
                     yield made
-                    yield from reading.unread(line)
+                    yield from reading.take_unreadable(line)
                     continue
-                reading.forget()
-                whole = fields if len(fields) == FIELDS else irs.number_alone(fields)
-                name = tidied(fields[1]) if len(fields) == FIELDS else ""
-                yield irs.aside(line, made, whole, file=place, number=tidied(fields[0]), name=name)
+                reading.discard_unreadable()
+                whole = fields if len(fields) == FIELDS else irs.leading_number(fields)
+                name = clean_text(fields[1]) if len(fields) == FIELDS else ""
+                yield irs.rejected_row(line, made, whole, file=place, number=clean_text(fields[0]), name=name)
 
 
-def _entry(fields: list[str], reading: Reading) -> Entry | str:
+def _entry(fields: list[str], reading: ValueReader) -> RegisterEntry | str:
     """The entry of one row, or the sentence that says what is wrong with it."""
     if len(fields) != FIELDS:
-        if not irs.PUB78.fits(fields):
+        if not irs.PUB78.matches(fields):
             return f"the row has {len(fields)} fields, the list has {FIELDS}"
         fields = [fields[0], "|".join(fields[1:-4]), *fields[-4:]]  # the name holds the sign that parts the fields
-    ein, name = map(tidied, fields[:2])
-    if wrong := irs.wrong_with(ein, name):
+    ein, name = map(clean_text, fields[:2])
+    if wrong := irs.row_problem(ein, name):
         return wrong
-    city, state, country, codes = reading.texts(dict(zip(_OPTIONAL, fields[2:], strict=True))).values()
+    city, state, country, codes = reading.read_texts(dict(zip(_OPTIONAL, fields[2:], strict=True))).values()
     facts: dict[str, object] = {"COUNTRY": country} if country else {}
     if codes:
         facts["DEDUCTIBILITY"] = [code for each in codes.split(",") if (code := each.strip())]
-    return Entry(
-        number=ein, part=irs.ALL, name=irs.body_alone(name), city=city or None, state=state or None, facts=facts
+    return RegisterEntry(
+        number=ein,
+        part=irs.WHOLE_PART,
+        name=irs.strip_name_care_of(name),
+        city=city or None,
+        state=state or None,
+        facts=facts,
     )

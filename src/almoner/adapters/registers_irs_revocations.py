@@ -10,82 +10,84 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from almoner.adapters import irs
-from almoner.adapters.registers_values import Reading, any_day, tidied, written_day
-from almoner.nonprofits.registers.domain import Entry
-from almoner.nonprofits.registers.ports import Row, SourceFile
+from almoner.adapters.registers_values import ValueReader, parse_date, clean_text, format_date
+from almoner.nonprofits.registers.domain import RegisterEntry
+from almoner.nonprofits.registers.ports import SourceRow, SourceFile
 
 FIELDS: Final = 12
 _STREET: Final = 3
 _OPTIONAL: Final = ("SECOND_NAME", "CITY", "STATE", "ZIP", "COUNTRY", "EXEMPTION_TYPE")
 _DATES: Final = ("REVOCATION_DATE", "POSTING_DATE", "REINSTATEMENT_DATE")
-WRONG: Final = ("2020-04-01", "2020-07-14")
+WRONG_DATES: Final = ("2020-04-01", "2020-07-14")
 """Revocation dates from the first to the second of these days are wrong, says the IRS, and mean the next."""
-MEANT: Final = "2020-07-15"
+CORRECTED_DATE: Final = "2020-07-15"
 
 
-class IrsRevocations:
+class IrsRevocationsReader:
     """The reader of ``data-download-revocation.txt``."""
 
     code = "irs-revocations"
     registry_code = "IRS"
-    lists = False
+    lists_organisations = False
     unverified = False
-    repeats = True
-    joined = False
+    repeats_numbers = True
+    reads_files_together = False
     ignored_columns: frozenset[str] = frozenset()
-    canaries = frozenset({"000003154", "001037180", "003754390", "010275502", "570968696", "843824530"})
+    canary_numbers = frozenset({"000003154", "001037180", "003754390", "010275502", "570968696", "843824530"})
 
-    def read(self, files: Sequence[SourceFile]) -> Iterator[Row]:
+    def read(self, files: Sequence[SourceFile]) -> Iterator[SourceRow]:
         """The rows of each file. Raises ImportRefused when one is another list or was cut off."""
         for place, file in enumerate(files):
-            reading = Reading(place)
-            for line, fields in irs.rows(file, irs.REVOCATIONS):
+            reading = ValueReader(place)
+            for line, fields in irs.read_rows(file, irs.REVOCATIONS):
                 made = _entry(fields, reading)
-                if isinstance(made, Entry):
+                if isinstance(made, RegisterEntry):
                     yield made
-                    yield from reading.unread(line)
+                    yield from reading.take_unreadable(line)
                     continue
-                reading.forget()
-                name = tidied(fields[1]) if len(fields) == FIELDS else ""
-                yield irs.aside(line, made, _kept(fields), file=place, number=tidied(fields[0]), name=name)
+                reading.discard_unreadable()
+                name = clean_text(fields[1]) if len(fields) == FIELDS else ""
+                yield irs.rejected_row(
+                    line, made, _without_street(fields), file=place, number=clean_text(fields[0]), name=name
+                )
 
 
-def _kept(fields: list[str]) -> list[str]:
-    return fields[:_STREET] + fields[_STREET + 1 :] if len(fields) == FIELDS else irs.number_alone(fields)
+def _without_street(fields: list[str]) -> list[str]:
+    return fields[:_STREET] + fields[_STREET + 1 :] if len(fields) == FIELDS else irs.leading_number(fields)
 
 
-def _entry(fields: list[str], reading: Reading) -> Entry | str:
+def _entry(fields: list[str], reading: ValueReader) -> RegisterEntry | str:
     """The entry of one row, or the sentence that says what is wrong with it."""
     if len(fields) != FIELDS:
         return f"the row has {len(fields)} fields, the list has {FIELDS}"
-    ein, name = map(tidied, fields[:2])
-    if wrong := irs.wrong_with(ein, name):
+    ein, name = map(clean_text, fields[:2])
+    if wrong := irs.row_problem(ein, name):
         return wrong
     optional = (*fields[2:_STREET], *fields[_STREET + 1 : -len(_DATES)])
-    texts = reading.texts(dict(zip(_OPTIONAL, optional, strict=True)))
+    texts = reading.read_texts(dict(zip(_OPTIONAL, optional, strict=True)))
     second, city, state, zip_code, country, subsection = texts.values()
-    dates = dict(zip(_DATES, map(tidied, fields[-len(_DATES) :]), strict=True))
+    dates = dict(zip(_DATES, map(clean_text, fields[-len(_DATES) :]), strict=True))
     facts: dict[str, object] = {"EXEMPTION_TYPE": subsection, "COUNTRY": country}
     for column, written in dates.items():
         if not written and column != "REVOCATION_DATE":
             continue
-        day = written_day(any_day(written))
+        day = format_date(parse_date(written))
         if day is None and column == "POSTING_DATE":
-            reading.lose(column, written)
+            reading.report_unreadable(column, written)
             continue
         if day is None:  # whether it is revoked rests on the other two
             return f"{column} is no day like 15-NOV-2017"
         facts[column] = day
-        if column == "REVOCATION_DATE" and WRONG[0] <= day <= WRONG[1]:
-            facts["REVOCATION_DATE_CORRECTED"] = MEANT
-    second = irs.without_care_of(second)
-    return Entry(
+        if column == "REVOCATION_DATE" and WRONG_DATES[0] <= day <= WRONG_DATES[1]:
+            facts["REVOCATION_DATE_CORRECTED"] = CORRECTED_DATE
+    second = irs.strip_care_of(second)
+    return RegisterEntry(
         number=ein,
-        part=irs.ALL,
-        name=irs.body_alone(name),
+        part=irs.WHOLE_PART,
+        name=irs.strip_name_care_of(name),
         other_names=(second,) if second else (),
         city=city or None,
         state=state or None,
-        postcode=irs.postcode(zip_code),
+        postcode=irs.format_zip_code(zip_code),
         facts={column: value for column, value in facts.items() if value},
     )

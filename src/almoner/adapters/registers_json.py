@@ -21,7 +21,7 @@ _OVERLAP: Final = 1000
 _MARK: Final = b"\xef\xbb\xbf"
 
 
-class _Watched:
+class _BoundedStream:
     """Bytes for the parser without the mark that a UTF-8 file may begin with, counted since its last token."""
 
     def __init__(self, content: BinaryIO) -> None:
@@ -45,9 +45,9 @@ class _Watched:
         return chunk
 
 
-def events(content: BinaryIO) -> Iterator[tuple[str, Any]]:
+def read_events(content: BinaryIO) -> Iterator[tuple[str, Any]]:
     """(event, value) as ijson names them; numbers are int and Decimal. Raises ImportRefused when it is no JSON."""
-    watched, depth = _Watched(content), 0
+    watched, depth = _BoundedStream(content), 0
     try:
         for event, value in ijson.basic_parse(watched, use_float=False):
             watched.since = 0
@@ -60,11 +60,11 @@ def events(content: BinaryIO) -> Iterator[tuple[str, Any]]:
         raise ImportRefused(f"the file is no JSON, or was cut off ({type(error).__name__}): fetch it again") from error
 
 
-def items(content: BinaryIO) -> Iterator[dict[str, Any] | None]:
+def read_items(content: BinaryIO) -> Iterator[dict[str, Any] | None]:
     """The objects of one array with their plain members; None for an item that is no object. Raises ImportRefused."""
     depth, name = 0, ""
     item: dict[str, Any] | None = None
-    for event, value in events(content):
+    for event, value in read_events(content):
         if depth == 0 and event != "start_array":
             raise ImportRefused("the file is no JSON array: it is not this register, or its form has changed")
         if event == "map_key":

@@ -6,21 +6,21 @@ from datetime import UTC, datetime
 from functools import lru_cache, partial
 from typing import Any, Final
 
-from almoner.adapters.registers_mapping import MEMBERS, RegisterMapping, Taking
-from almoner.adapters.registers_tables import Decode, Table, in_encoding, raw_lines, utf8_or_1252
+from almoner.adapters.registers_mapping import MEMBERS, RegisterMapping, ColumnMapping
+from almoner.adapters.registers_tables import Decode, DelimitedTable, decoder_of, read_lines, decode_utf8_or_1252
 from almoner.adapters.registers_values import (
-    Reading,
+    ValueReader,
     is_damaged,
-    number_shown,
-    other_than,
-    present,
-    shown,
-    websites,
-    without_persons,
+    safe_number,
+    distinct_names,
+    drop_empty_facts,
+    quarantine_content,
+    parse_websites,
+    strip_persons,
 )
-from almoner.nonprofits.registers.domain import BadRow, Entry, ImportRefused, Unnumbered
-from almoner.nonprofits.registers.ports import Row, SourceFile
-from almoner.nonprofits.registries.domain import check
+from almoner.nonprofits.registers.domain import RejectedRow, RegisterEntry, ImportRefused, UnnumberedRow
+from almoner.nonprofits.registers.ports import SourceRow, SourceFile
+from almoner.nonprofits.registries.domain import check_identifier
 
 _Value = str | list[str]
 _OLDEST: Final = 1000
@@ -29,56 +29,58 @@ _MOST_VALUES: Final = 1_000
 _ADDRESS: Final = ("address_line_1", "address_line_2")
 
 
-class MappedSource:
+class MappedReader:
     """The reader that a mapping makes."""
 
-    joined = False
+    reads_files_together = False
 
     def __init__(self, mapping: RegisterMapping) -> None:
         self._mapping = mapping
         self.code = mapping.code
         self.registry_code = mapping.registry
-        self.declares = mapping.declares
-        self.lists = mapping.lists
+        self.declared_registry = mapping.declared_registry
+        self.lists_organisations = mapping.lists_organisations
         self.unverified = mapping.unverified
-        self.repeats = mapping.repeats
+        self.repeats_numbers = mapping.repeats_numbers
         self.ignored_columns = mapping.ignored_columns
-        self.canaries = mapping.canaries
+        self.canary_numbers = mapping.canary_numbers
 
-    def read(self, files: Sequence[SourceFile]) -> Iterator[Row]:
+    def read(self, files: Sequence[SourceFile]) -> Iterator[SourceRow]:
         """The rows. Raises ImportRefused when a column is missing or the file is not what the mapping says."""
-        records = _of_csv if self._mapping.format == "csv" else _of_jsonl
+        records = _read_csv if self._mapping.format == "csv" else _read_jsonl
         for place, file in enumerate(files):
-            reading = Reading(place)
+            reading = ValueReader(place)
             for line, record in records(file, self._mapping, place):
-                if isinstance(record, BadRow):
+                if isinstance(record, RejectedRow):
                     yield record
                     continue
                 found = _row(line, record, self._mapping, place, reading)
-                if not isinstance(found, Entry):
-                    reading.forget()
+                if not isinstance(found, RegisterEntry):
+                    reading.discard_unreadable()
                 yield found
-                yield from reading.unread(line)
+                yield from reading.take_unreadable(line)
 
 
-def _decoding(encoding: str) -> Decode:
-    return utf8_or_1252 if encoding == "utf-8-or-windows-1252" else in_encoding(encoding)
+def _decoder_of(encoding: str) -> Decode:
+    return decode_utf8_or_1252 if encoding == "utf-8-or-windows-1252" else decoder_of(encoding)
 
 
-def _of_csv(file: SourceFile, mapping: RegisterMapping, place: int) -> Iterator[tuple[int, dict[str, _Value] | BadRow]]:
-    table = Table(
+def _read_csv(
+    file: SourceFile, mapping: RegisterMapping, place: int
+) -> Iterator[tuple[int, dict[str, _Value] | RejectedRow]]:
+    table = DelimitedTable(
         file,
         delimiter=mapping.delimiter,
         quote=mapping.quote,
-        decode=_decoding(mapping.encoding),
+        decode=_decoder_of(mapping.encoding),
         place=place,
     )
-    columns = dict(zip(mapping.columns, table.places(*mapping.columns), strict=True))
+    columns = dict(zip(mapping.columns, table.column_indexes(*mapping.columns), strict=True))
     number = mapping.members["number"]
     if len(number.columns) == 1:
-        table.numbered(columns[number.columns[0]], partial(_key, mapping))
+        table.set_number_column(columns[number.columns[0]], partial(_key, mapping))
     for row in table:
-        if isinstance(row, BadRow):
+        if isinstance(row, RejectedRow):
             yield row.line, row
         else:
             yield row.line, {name: row.fields[at] for name, at in columns.items()}
@@ -88,27 +90,27 @@ def _key(mapping: RegisterMapping, number: str) -> str | None:
     """The key of a number of the register, as it is written; None for what is none."""
     for mark in mapping.members["number"].remove:
         number = number.replace(mark, "")
-    checked = check(mapping.registry, number)
-    if mapping.declares and not mapping.declares.holds(checked.key or ""):
+    checked = check_identifier(mapping.registry, number)
+    if mapping.declared_registry and not mapping.declared_registry.accepts_key(checked.key or ""):
         return None
     return checked.key if checked.verdict == "ok" else None
 
 
-def _of_jsonl(
+def _read_jsonl(
     file: SourceFile, mapping: RegisterMapping, place: int
-) -> Iterator[tuple[int, dict[str, _Value] | BadRow]]:
-    decode, seen = _decoding(mapping.encoding), set[str]()
+) -> Iterator[tuple[int, dict[str, _Value] | RejectedRow]]:
+    decode, seen = _decoder_of(mapping.encoding), set[str]()
     paths = {column: column.split(".") for column in mapping.columns}
     lines = 0
-    for line, raw in enumerate(raw_lines(file.binary()), start=1):
+    for line, raw in enumerate(read_lines(file.binary()), start=1):
         if raw is not None and not raw.strip():
             continue
         lines += 1
         record = _record(decode, raw, first=line == 1)
         if isinstance(record, str):
-            yield line, BadRow(line, record, "", place)
+            yield line, RejectedRow(line, record, "", place)
             continue
-        taken = {column: value for column, path in paths.items() if (value := _at(record, path)) is not None}
+        taken = {column: value for column, path in paths.items() if (value := _member_at(record, path)) is not None}
         seen.update(taken)
         yield line, {column: _value(value) for column, value in taken.items()}
     number = mapping.members["number"].columns
@@ -131,7 +133,7 @@ def _record(decode: Decode, raw: bytes | None, *, first: bool) -> dict[str, Any]
     return record if isinstance(record, dict) else "the line is no JSON object"
 
 
-def _at(record: dict[str, Any], path: list[str]) -> Any:
+def _member_at(record: dict[str, Any], path: list[str]) -> Any:
     """The value of a member, by ``a.b`` inside another; a name with a dot of its own comes first."""
     whole = ".".join(path)
     if whole in record:
@@ -156,72 +158,76 @@ def _value(value: Any) -> _Value:
     return " ".join(text.split())
 
 
-def _told(record: Mapping[str, _Value], reading: Reading) -> dict[str, _Value]:
+def _clean_record(record: Mapping[str, _Value], reading: ValueReader) -> dict[str, _Value]:
     """The values, each tidied, and empty where it is damaged or says nothing."""
     return {
-        column: [text for each in value if (text := reading.text(column, each))]
+        column: [text for each in value if (text := reading.read_text(column, each))]
         if isinstance(value, list)
-        else reading.text(column, value)
+        else reading.read_text(column, value)
         for column, value in record.items()
     }
 
 
 def _row(
-    line: int, written: Mapping[str, _Value], mapping: RegisterMapping, file: int, reading: Reading
-) -> Entry | BadRow | Unnumbered:
-    record = _told(written, reading)
+    line: int, written: Mapping[str, _Value], mapping: RegisterMapping, file: int, reading: ValueReader
+) -> RegisterEntry | RejectedRow | UnnumberedRow:
+    record = _clean_record(written, reading)
     number = _text(record, mapping.members["number"])
     for mark in mapping.members["number"].remove:
         number = number.replace(mark, "")
     name = _text(record, mapping.members["name"]) if "name" in mapping.members else ""
     if not _text(written, mapping.members["number"]).strip():
-        return Unnumbered(line, file, name)
+        return UnnumberedRow(line, file, name)
     key = _key(mapping, _text(record, mapping.members["number"]))
-    checked = check(mapping.registry, number)
-    if mapping.declares and not mapping.declares.holds(checked.key or ""):
+    checked = check_identifier(mapping.registry, number)
+    if mapping.declared_registry and not mapping.declared_registry.accepts_key(checked.key or ""):
         wrong = f"the number is none of {mapping.registry} (its length or characters)"
     elif checked.verdict != "ok":
         wrong = f"the number is none of {mapping.registry} ({checked.verdict.replace('_', ' ')})"
-    elif mapping.lists and not name:
+    elif mapping.lists_organisations and not name:
         wrong = "the name is empty or damaged"
     elif "active" in mapping.members and is_damaged(_text(written, mapping.members["active"])):
         wrong = f"{' and '.join(mapping.members['active'].columns)} is damaged"
     else:
         try:
             return _entry(number, name, record, mapping, reading)
-        except _NotKnown as error:
+        except _UnknownValue as error:
             wrong = str(error)
-    return BadRow(line, wrong, shown(number=number_shown(number), name=name), file, key, name)
+    return RejectedRow(line, wrong, quarantine_content(number=safe_number(number), name=name), file, key, name)
 
 
-class _NotKnown(Exception):
+class _UnknownValue(Exception):
     """A value is none that the mapping knows."""
 
 
-def _entry(number: str, name: str, record: Mapping[str, _Value], mapping: RegisterMapping, reading: Reading) -> Entry:
+def _entry(
+    number: str, name: str, record: Mapping[str, _Value], mapping: RegisterMapping, reading: ValueReader
+) -> RegisterEntry:
     members: dict[str, Any] = {key: value for key, value in mapping.constants.items() if key != "facts"}
     for member, taking in mapping.members.items():
         if member not in ("number", "name"):
             members[member] = _member(member, record, taking, reading)
     ends = mapping.members.get("until")
     if ends and not members.get("active", True) and members.get("until") is None and _text(record, ends):
-        raise _NotKnown("the day on which it ended cannot be read")
-    members["other_names"] = other_than(name, members.get("other_names", ()))
+        raise _UnknownValue("the day on which it ended cannot be read")
+    members["other_names"] = distinct_names(name, members.get("other_names", ()))
     members |= {each: _line(members.get(each)) for each in _ADDRESS}
     facts = {fact: _fact(record, taking, reading) for fact, taking in mapping.facts.items()}
     facts |= mapping.constants.get("facts", {})
     said = {member: value for member, value in members.items() if value not in (None, "")}
-    return Entry(number=number, part=said.pop("part", "all"), name=name, facts=present(facts))._replace(**said)
+    return RegisterEntry(
+        number=number, part=said.pop("part", "all"), name=name, facts=drop_empty_facts(facts)
+    )._replace(**said)
 
 
-def _text(record: Mapping[str, _Value], taking: Taking) -> str:
+def _text(record: Mapping[str, _Value], taking: ColumnMapping) -> str:
     parts = [
         ", ".join(value) if isinstance(value := record.get(column, ""), list) else value for column in taking.columns
     ]
     return taking.join.join(part for part in parts if part)
 
 
-def _list(record: Mapping[str, _Value], taking: Taking) -> list[str]:
+def _list(record: Mapping[str, _Value], taking: ColumnMapping) -> list[str]:
     found: list[str] = []
     for column in taking.columns:
         value = record.get(column, "")
@@ -230,15 +236,15 @@ def _list(record: Mapping[str, _Value], taking: Taking) -> list[str]:
     return found
 
 
-def _sites(record: Mapping[str, _Value], taking: Taking) -> list[str]:
-    return websites(" ".join(_list(record, taking)))
+def _websites(record: Mapping[str, _Value], taking: ColumnMapping) -> list[str]:
+    return parse_websites(" ".join(_list(record, taking)))
 
 
-def _day(record: Mapping[str, _Value], taking: Taking, reading: Reading) -> datetime | None:
+def _day(record: Mapping[str, _Value], taking: ColumnMapping, reading: ValueReader) -> datetime | None:
     """A day in the form that the mapping says, or else in one that can only be a day."""
     if not (text := _text(record, taking)):
         return None
-    return _read_day(text, taking.formats) or reading.day(" and ".join(taking.columns), text)
+    return _read_day(text, taking.formats) or reading.read_date(" and ".join(taking.columns), text)
 
 
 @lru_cache(maxsize=65536)
@@ -252,7 +258,7 @@ def _read_day(text: str, formats: tuple[str, ...]) -> datetime | None:
     return None
 
 
-def _flag(record: Mapping[str, _Value], taking: Taking, reading: Reading) -> bool | None:
+def _flag(record: Mapping[str, _Value], taking: ColumnMapping, reading: ValueReader) -> bool | None:
     """Whether a value means yes; None for one that the mapping does not know, or that says nothing."""
     text = _text(record, taking).casefold()
     if text in taking.yes:
@@ -260,26 +266,26 @@ def _flag(record: Mapping[str, _Value], taking: Taking, reading: Reading) -> boo
     if text in taking.no or (text and not taking.no):
         return False
     if text:
-        reading.lose(" and ".join(taking.columns), text)
+        reading.report_unreadable(" and ".join(taking.columns), text)
     return None
 
 
-def _member(member: str, record: Mapping[str, _Value], taking: Taking, reading: Reading) -> Any:
+def _member(member: str, record: Mapping[str, _Value], taking: ColumnMapping, reading: ValueReader) -> Any:
     match MEMBERS[member]:
         case "day":
             return _day(record, taking, reading)
         case "flag":
             found = _flag(record, taking, reading)
             if found is None and member == "active":
-                raise _NotKnown(f"the value of {' and '.join(taking.columns)} is none that the mapping knows")
+                raise _UnknownValue(f"the value of {' and '.join(taking.columns)} is none that the mapping knows")
             return found
         case "list":
-            return _sites(record, taking) if member == "websites" else _list(record, taking)
+            return _websites(record, taking) if member == "websites" else _list(record, taking)
         case _:
             return _text(record, taking)
 
 
-def _fact(record: Mapping[str, _Value], taking: Taking, reading: Reading) -> object:
+def _fact(record: Mapping[str, _Value], taking: ColumnMapping, reading: ValueReader) -> object:
     if taking.formats:
         day = _day(record, taking, reading)
         return f"{day:%Y-%m-%d}" if day else None
@@ -292,4 +298,4 @@ def _fact(record: Mapping[str, _Value], taking: Taking, reading: Reading) -> obj
 
 def _line(text: str | None) -> str | None:
     """An address line, unless it names a person."""
-    return next(iter(without_persons([text or ""])), None)
+    return next(iter(strip_persons([text or ""])), None)

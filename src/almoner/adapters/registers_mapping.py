@@ -14,7 +14,7 @@ from typing import Any, Final, Literal
 
 from almoner.adapters import registers_declared as declared
 from almoner.nonprofits.registers.domain import ImportRefused
-from almoner.nonprofits.registries.domain import Declared, known, number_key
+from almoner.nonprofits.registries.domain import DeclaredRegistry, has_known_format, number_key
 
 Kind = Literal["text", "number", "list", "day", "flag", "fact"]
 
@@ -75,7 +75,7 @@ _NONE_TAKEN: Final[Mapping[str, str | None]] = {}
 
 
 @dataclass(frozen=True, slots=True)
-class Taking:
+class ColumnMapping:
     """How one member or fact is taken: from which columns, and how their text is read."""
 
     columns: tuple[str, ...]
@@ -93,18 +93,18 @@ class RegisterMapping:
 
     code: str
     registry: str
-    declares: Declared | None = None
-    lists: bool = True
+    declared_registry: DeclaredRegistry | None = None
+    lists_organisations: bool = True
     unverified: bool = True
-    repeats: bool = False
-    canaries: frozenset[str] = frozenset()
+    repeats_numbers: bool = False
+    canary_numbers: frozenset[str] = frozenset()
     ignored_columns: frozenset[str] = frozenset()
     format: Literal["csv", "jsonl"] = "csv"
     encoding: str = "utf-8"
     delimiter: str = ","
     quote: str = '"'
-    members: Mapping[str, Taking] = field(default_factory=dict)
-    facts: Mapping[str, Taking] = field(default_factory=dict)
+    members: Mapping[str, ColumnMapping] = field(default_factory=dict)
+    facts: Mapping[str, ColumnMapping] = field(default_factory=dict)
     constants: Mapping[str, Any] = field(default_factory=dict)
 
     @property
@@ -114,24 +114,24 @@ class RegisterMapping:
         return tuple(dict.fromkeys(column for taking in takings for column in taking.columns))
 
 
-def from_file(path: Path, taken: Mapping[str, str | None] = _NONE_TAKEN) -> RegisterMapping:
+def load_mapping(path: Path, taken: Mapping[str, str | None] = _NONE_TAKEN) -> RegisterMapping:
     """The mapping of a file. Raises ImportRefused that names every problem.
 
     ``taken``: the code of every other source, and the registry that it lists, None when it lists none.
     """
     try:
-        return mapping_of(path.read_text("utf-8"), str(path), taken)
+        return parse_mapping(path.read_text("utf-8"), str(path), taken)
     except (OSError, UnicodeDecodeError) as error:
         raise ImportRefused(f"the mapping {path} cannot be read: {error}") from error
 
 
-def mapping_of(text: str, name: str, taken: Mapping[str, str | None] = _NONE_TAKEN) -> RegisterMapping:
+def parse_mapping(text: str, name: str, taken: Mapping[str, str | None] = _NONE_TAKEN) -> RegisterMapping:
     """The mapping of its text. Raises ImportRefused."""
     try:
         document = tomllib.loads(text)
     except (tomllib.TOMLDecodeError, RecursionError) as error:
         raise ImportRefused(f"the mapping {name} is no TOML: {error}") from error
-    checking = _Checking(document)
+    checking = _MappingParser(document)
     mapping = checking.mapping(taken)
     if checking.problems:
         count = len(checking.problems)
@@ -141,7 +141,7 @@ def mapping_of(text: str, name: str, taken: Mapping[str, str | None] = _NONE_TAK
 
 
 @dataclass
-class _Checking:
+class _MappingParser:
     """Reads a document, and keeps every problem that it meets."""
 
     document: dict[str, Any]
@@ -169,11 +169,11 @@ class _Checking:
         return RegisterMapping(
             code=self._code(source, taken),
             registry=registry,
-            declares=declares,
-            lists=self._flag(source, "source.lists", default=True),
+            declared_registry=declares,
+            lists_organisations=self._flag(source, "source.lists", default=True),
             unverified=self._flag(source, "source.unverified", default=True),
-            repeats=self._flag(source, "source.repeats", default=False),
-            canaries=self._keys(registry, self._texts(source, "source.canaries")),
+            repeats_numbers=self._flag(source, "source.repeats", default=False),
+            canary_numbers=self._keys(registry, self._texts(source, "source.canaries")),
             ignored_columns=self._quiet(self._texts(source, "source.quiet"), facts, constants),
             members=members,
             facts=facts,
@@ -210,10 +210,12 @@ class _Checking:
             self.say(f"source.code {code} is the name of a source with a reader of its own: give yours another")
         return code
 
-    def _registry(self, source: Mapping[str, Any], taken: Mapping[str, str | None]) -> tuple[Declared | None, str]:
+    def _registry(
+        self, source: Mapping[str, Any], taken: Mapping[str, str | None]
+    ) -> tuple[DeclaredRegistry | None, str]:
         if "registry" not in self.document:
             return None, self._known_registry(source, taken)
-        declares = declared.read(self.document["registry"], self.say)
+        declares = declared.parse_registry_table(self.document["registry"], self.say)
         code = declares.code if declares else ""
         if declares and source.get("registry", code) != code:
             self.say(f"source.registry is not {code}, the code in [registry]: leave it out")
@@ -224,7 +226,7 @@ class _Checking:
         if not isinstance(code, str) or not code:
             self.say("source.registry is missing: name the registry by its code, as GET /v1/registries lists it (NPO)")
             return ""
-        if not known(code):
+        if not has_known_format(code):
             self.say(
                 f"source.registry {code} is no registry: use a code that GET /v1/registries lists, or declare it in "
                 "[registry]"
@@ -251,7 +253,7 @@ class _Checking:
             self.say(f"file.{said[0]} is for csv: leave it out")
         return {"format": kind, "encoding": encoding, "delimiter": delimiter, "quote": quote}
 
-    def _taking(self, where: str, said: object, kind: Kind) -> Taking | None:
+    def _taking(self, where: str, said: object, kind: Kind) -> ColumnMapping | None:
         before = len(self.problems)
         if isinstance(said, str):
             said = {"column": said}
@@ -265,7 +267,7 @@ class _Checking:
             columns = []
         if "column" in said and "columns" in said:
             self.say(f"{where} has column and columns: keep one of them")
-        taking = Taking(
+        taking = ColumnMapping(
             columns=tuple(columns),
             join=self._text(said, f"{where}.join", " "),
             separator=self._text(said, f"{where}.separator", None),
@@ -293,11 +295,13 @@ class _Checking:
         for each in formats:
             used = set(_DIRECTIVES.findall(each))
             whole = {"d"} < used and ("Y" in used or "y" in used) and used & set("mBb")
-            if not used <= _KNOWN_DIRECTIVES or not whole or not _can_be_read(each):
+            if not used <= _KNOWN_DIRECTIVES or not whole or not _is_readable_format(each):
                 self.say(f"{where}.format {each} does not name year, month and day: %Y %m %d, %B for names of months")
         return tuple(formats)
 
-    def _needed(self, source: Mapping[str, Any], members: Mapping[str, Taking], constants: Mapping[str, Any]) -> None:
+    def _needed(
+        self, source: Mapping[str, Any], members: Mapping[str, ColumnMapping], constants: Mapping[str, Any]
+    ) -> None:
         columns = self.document.get("columns", {})
         said = set(columns) if isinstance(columns, dict) else set(members)
         if "number" not in said:
@@ -322,7 +326,7 @@ class _Checking:
             self.say('constants.types is missing: types = ["nonprofit"], or [] when the register does not say it')
 
     def _constants(
-        self, constants: Mapping[str, Any], members: Mapping[str, Taking], facts: Mapping[str, Taking]
+        self, constants: Mapping[str, Any], members: Mapping[str, ColumnMapping], facts: Mapping[str, ColumnMapping]
     ) -> dict[str, Any]:
         for name in sorted(set(constants) & set(members)):
             self.say(f"{name} is in columns and in constants: keep one of them")
@@ -341,7 +345,7 @@ class _Checking:
             self.say(f"the fact {name} is in facts and in constants.facts: keep one of them")
         return dict(constants)
 
-    def _without_persons(self, takings: Mapping[str, Mapping[str, Taking]], personal: Mapping[str, Any]) -> None:
+    def _without_persons(self, takings: Mapping[str, Mapping[str, ColumnMapping]], personal: Mapping[str, Any]) -> None:
         never = set(self._texts(personal, "personal.never"))
         none = set(self._texts(personal, "personal.none"))
         for table, members in takings.items():
@@ -364,7 +368,9 @@ class _Checking:
                 self.say(f"source.canaries: {text} is no number of {registry}")
         return frozenset(key for key in keys.values() if key)
 
-    def _quiet(self, quiet: Sequence[str], facts: Mapping[str, Taking], constants: Mapping[str, Any]) -> frozenset[str]:
+    def _quiet(
+        self, quiet: Sequence[str], facts: Mapping[str, ColumnMapping], constants: Mapping[str, Any]
+    ) -> frozenset[str]:
         said = self.document.get("facts", {})
         for name in quiet:
             if name not in facts and name not in said and name not in constants.get("facts", {}):
@@ -392,7 +398,7 @@ class _Checking:
         return []
 
 
-def _can_be_read(form: str) -> bool:
+def _is_readable_format(form: str) -> bool:
     day = datetime(2013, 6, 17)  # noqa: DTZ001 (tries the format, tells no time)
     try:
         return datetime.strptime(day.strftime(form), form).date() == day.date()  # noqa: DTZ007

@@ -10,20 +10,20 @@ from datetime import UTC, datetime, timedelta
 from typing import Any, BinaryIO, Final
 
 from almoner.adapters import registers_json
-from almoner.adapters.registers_tables import Table
+from almoner.adapters.registers_tables import DelimitedTable
 from almoner.adapters.registers_values import (
-    Reading,
-    any_day,
-    number_shown,
-    present,
-    shown,
-    two_lines,
-    websites,
-    written_day,
+    ValueReader,
+    parse_date,
+    safe_number,
+    drop_empty_facts,
+    quarantine_content,
+    two_line_address,
+    parse_websites,
+    format_date,
 )
 from almoner.adapters.title_case import to_title_case
-from almoner.nonprofits.registers.domain import BadRow, Entry, ImportRefused
-from almoner.nonprofits.registers.ports import Row, SourceFile
+from almoner.nonprofits.registers.domain import RejectedRow, RegisterEntry, ImportRefused
+from almoner.nonprofits.registers.ports import SourceRow, SourceFile
 
 NEEDED: Final = ("CharityRegistrationNumber", "Name", "RegistrationStatus")
 ADDRESS: Final = ("Line1", "Line2", "Suburb", "City", "Postcode", "Country")
@@ -36,7 +36,7 @@ CODES: Final = (
     "MainBeneficiaryId",
     "IsIncorporated",
 )
-TAKEN: Final = frozenset(
+READ_MEMBERS: Final = frozenset(
     (
         *NEEDED,
         *CODES,
@@ -55,44 +55,44 @@ _LONGEST: Final = 20_000
 """Characters of a member that are kept."""
 
 
-class Nzcs:
+class NzcsReader:
     """The reader of ``Organisations``."""
 
     code = "nzcs"
     registry_code = "NZCS"
-    lists = True
+    lists_organisations = True
     unverified = True
-    repeats = False
-    joined = False
+    repeats_numbers = False
+    reads_files_together = False
     ignored_columns: frozenset[str] = frozenset()
-    canaries: frozenset[str] = frozenset()  # none is certain without a real file: most numbers must stay (guards)
+    canary_numbers: frozenset[str] = frozenset()  # none is certain without a real file: most numbers must stay (guards)
 
-    def read(self, files: Sequence[SourceFile]) -> Iterator[Row]:
+    def read(self, files: Sequence[SourceFile]) -> Iterator[SourceRow]:
         """The rows of each file, CSV when it is called so. Raises ImportRefused when it is neither."""
         for place, file in enumerate(files):
             if file.name.lower().endswith(".csv"):
-                yield from _of_csv(file, place)
+                yield from _read_csv(file, place)
             else:
-                yield from _of_json(file, place)
+                yield from _read_json(file, place)
 
 
-def _of_csv(file: SourceFile, place: int) -> Iterator[Row]:
-    table = Table(file, number=_NUMBER, place=place)
-    table.numbered(table.places(*NEEDED)[0], _number)
-    columns = {name: at for name in sorted(TAKEN) if (at := table.place(name)) is not None}
-    reading = Reading(place)
+def _read_csv(file: SourceFile, place: int) -> Iterator[SourceRow]:
+    table = DelimitedTable(file, number=_NUMBER, place=place)
+    table.set_number_column(table.column_indexes(*NEEDED)[0], _number)
+    columns = {name: at for name in sorted(READ_MEMBERS) if (at := table.find_column(name)) is not None}
+    reading = ValueReader(place)
     for row in table:
-        if isinstance(row, BadRow):
+        if isinstance(row, RejectedRow):
             yield row
         else:
             yield from _row(row.line, {name: row.fields[at] for name, at in columns.items()}, place, reading)
 
 
-def _of_json(file: SourceFile, place: int) -> Iterator[Row]:
+def _read_json(file: SourceFile, place: int) -> Iterator[SourceRow]:
     seen: set[str] = set()
     nth = 0
-    reading = Reading(place)
-    for nth, record in enumerate(records(file.binary(), TAKEN), start=1):
+    reading = ValueReader(place)
+    for nth, record in enumerate(read_records(file.binary(), READ_MEMBERS), start=1):
         seen.update(record)
         yield from _row(nth, {name: _text(value) for name, value in record.items()}, place, reading)
     if missing := [name for name in NEEDED if name not in seen]:
@@ -100,14 +100,14 @@ def _of_json(file: SourceFile, place: int) -> Iterator[Row]:
         raise ImportRefused(f"{file.name} is not this register: {said}. Ask for $format=json of Organisations")
 
 
-def records(content: BinaryIO, taken: frozenset[str]) -> Iterator[dict[str, Any]]:
+def read_records(content: BinaryIO, taken: frozenset[str]) -> Iterator[dict[str, Any]]:
     """The records of ``{"d": [...]}`` or ``{"d": {"results": [...]}}``, with the members ``taken`` that are no records.
 
     What lies deeper is passed over without being built. Raises ImportRefused when it is no JSON or was cut off.
     """
     path: list[str] = []  # the member that each open map is at; "*" for a list
     record: dict[str, Any] = {}
-    for event, value in registers_json.events(content):
+    for event, value in registers_json.read_events(content):
         if event == "map_key":
             path[-1] = value
         elif event == "start_map":
@@ -128,19 +128,19 @@ def _in_envelope(path: list[str]) -> bool:
     return path in (["d", "*"], ["d", "results", "*"])
 
 
-def _row(nth: int, said: dict[str, str], file: int, reading: Reading) -> Iterator[Row]:
-    found = _entry(nth, reading.texts(said), file, reading)
-    if isinstance(found, BadRow):
-        reading.forget()
+def _row(nth: int, said: dict[str, str], file: int, reading: ValueReader) -> Iterator[SourceRow]:
+    found = _entry(nth, reading.read_texts(said), file, reading)
+    if isinstance(found, RejectedRow):
+        reading.discard_unreadable()
     yield found
-    yield from reading.unread(nth)
+    yield from reading.take_unreadable(nth)
 
 
 def _number(text: str) -> str | None:
     return text.upper() if _NUMBER.fullmatch(text.upper()) else None
 
 
-def _entry(nth: int, said: Mapping[str, str], file: int, reading: Reading) -> Entry | BadRow:
+def _entry(nth: int, said: Mapping[str, str], file: int, reading: ValueReader) -> RegisterEntry | RejectedRow:
     number = said.get("CharityRegistrationNumber", "").upper()
     name, status = said.get("Name", ""), said.get("RegistrationStatus", "").casefold()
     if not _NUMBER.fullmatch(number):
@@ -152,39 +152,41 @@ def _entry(nth: int, said: Mapping[str, str], file: int, reading: Reading) -> En
     else:
         kind = "Street" if said.get("StreetAddressLine1") or said.get("StreetAddressCity") else "Postal"
         line_1, line_2, suburb, city, postcode, country = (said.get(f"{kind}Address{part}", "") for part in ADDRESS)
-        first, second = two_lines((line_1, line_2, suburb))
+        first, second = two_line_address((line_1, line_2, suburb))
         left = _day("DeregistrationDate", said, reading)
         facts: dict[str, object] = {column: said.get(column, "") for column in CODES}
-        facts |= {"RegistrationStatus": said["RegistrationStatus"], "DeregistrationDate": written_day(left)}
-        return Entry(
+        facts |= {"RegistrationStatus": said["RegistrationStatus"], "DeregistrationDate": format_date(left)}
+        return RegisterEntry(
             number=number,
             part="all",
             name=name,
             display_name=to_title_case(name) if name.isupper() else None,
             types=["nonprofit"],
             active=status == REGISTERED,
-            websites=websites(said.get("WebSiteURL", "")),
+            websites=parse_websites(said.get("WebSiteURL", "")),
             address_line_1=first,
             address_line_2=second,
             city=city or None,
             postcode=postcode or None,
             registration_date=_day("DateRegistered", said, reading),
             until=left,
-            facts=present({**facts, "Country": "" if country.casefold() == "new zealand" else country}),
+            facts=drop_empty_facts({**facts, "Country": "" if country.casefold() == "new zealand" else country}),
         )
-    return BadRow(nth, reason, shown(number=number_shown(number), Name=name), file, _number(number), name)
+    return RejectedRow(
+        nth, reason, quarantine_content(number=safe_number(number), Name=name), file, _number(number), name
+    )
 
 
-def _day(column: str, said: Mapping[str, str], reading: Reading) -> datetime | None:
+def _day(column: str, said: Mapping[str, str], reading: ValueReader) -> datetime | None:
     text = said.get(column, "")
-    return day_of(text) or reading.day(column, text)
+    return parse_odata_date(text) or reading.read_date(column, text)
 
 
-def day_of(written: str) -> datetime | None:
+def parse_odata_date(written: str) -> datetime | None:
     """``/Date(1371427200000)/``, ``2013-06-17T00:00:00`` or ``17/06/2013``."""
     found = _MOMENT.fullmatch(written)
     if found is None:
-        return any_day(written)
+        return parse_date(written)
     try:
         moment = datetime(1970, 1, 1, tzinfo=UTC) + timedelta(milliseconds=int(found.group(1)))
     except OverflowError:

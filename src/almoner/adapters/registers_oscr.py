@@ -14,11 +14,11 @@ from functools import partial
 from typing import Final
 
 from almoner.adapters import registers_uk as uk
-from almoner.adapters.registers_tables import Table
-from almoner.adapters.registers_values import Reading, websites, written_day
+from almoner.adapters.registers_tables import DelimitedTable
+from almoner.adapters.registers_values import ValueReader, parse_websites, format_date
 from almoner.adapters.title_case import to_title_case
-from almoner.nonprofits.registers.domain import BadRow, Entry, ImportRefused
-from almoner.nonprofits.registers.ports import Row, SourceFile
+from almoner.nonprofits.registers.domain import RejectedRow, RegisterEntry, ImportRefused
+from almoner.nonprofits.registers.ports import SourceRow, SourceFile
 from almoner.nonprofits.registries.domain import number_key
 
 REGISTRY: Final = "OSCR"
@@ -31,8 +31,14 @@ NEEDED: Final = (
     "Parent charity number", "Parent charity country of registration", "Designated religious body", "Regulatory Type",
 )  # fmt: skip
 _RELIGIOUS: Final = "Designated religious body"
-CEASED, REASON = "Ceased Date", "Reason for Removal"
-_FURTHER: Final = ("Previous Constitutional Form 1", "Year End", "Date annual return received", CEASED, REASON)
+CEASED_DATE, REMOVAL_REASON = "Ceased Date", "Reason for Removal"
+_FURTHER: Final = (
+    "Previous Constitutional Form 1",
+    "Year End",
+    "Date annual return received",
+    CEASED_DATE,
+    REMOVAL_REASON,
+)
 _FINANCE: Final = (
     "Donations and legacies income", "Charitable activities income", "Other trading activities income",
     "Investments income", "Other income", "Raising funds spending", "Charitable activities spending", "Other spending",
@@ -43,27 +49,27 @@ _YES_NO: Final = {"yes": True, "no": False, "true": True, "false": False}
 _GONE: Final = ("remov", "ceas", "former", "dissol")
 
 
-class Oscr:
+class OscrReader:
     """The reader of the charity register and the former charity register."""
 
     code = "oscr"
     registry_code = REGISTRY
-    lists = True
+    lists_organisations = True
     unverified = False
-    repeats = False
-    joined = True
+    repeats_numbers = False
+    reads_files_together = True
     ignored_columns = frozenset({"income", "expenditure", "finance", "annual_return_received", "year_end"})
-    canaries = frozenset({"SC005336", "SC007410", "SC009359", "SC037605", "SC037624", "SC037654"})
+    canary_numbers = frozenset({"SC005336", "SC007410", "SC009359", "SC037605", "SC037624", "SC037654"})
     """University of Edinburgh, National Trust for Scotland, Salvation Army, Barnardo's, Tearfund, RSPB."""
 
-    def read(self, files: Sequence[SourceFile]) -> Iterator[Row]:
+    def read(self, files: Sequence[SourceFile]) -> Iterator[SourceRow]:
         """The charities, then the former ones that are none today.
 
         The former register alone is refused: it does not tell which of its numbers are in use again.
         """
-        tables = [(Table(file, number=_NUMBER, place=place), place) for place, file in enumerate(files)]
-        live = [found for found in tables if found[0].place(CEASED) is None]
-        former = [found for found in tables if found[0].place(CEASED) is not None]
+        tables = [(DelimitedTable(file, number=_NUMBER, place=place), place) for place, file in enumerate(files)]
+        live = [found for found in tables if found[0].find_column(CEASED_DATE) is None]
+        former = [found for found in tables if found[0].find_column(CEASED_DATE) is not None]
         if len(live) != 1 or len(former) > 1:
             raise ImportRefused(
                 "name the charity register, and with it at most the former charity register of the same day: "
@@ -72,88 +78,89 @@ class Oscr:
         seen: set[str] = set()
         for table, place in (*live, *former):
             part = FORMER if former and table is former[0][0] else LIVE
-            for row in _rows(table, place, part):
-                if isinstance(row, Entry):
+            for row in _read_rows(table, place, part):
+                if isinstance(row, RegisterEntry):
                     if part == FORMER and row.number in seen:
                         continue
                     seen.add(row.number)
                 yield row
 
 
-def _rows(table: Table, place: int, part: str) -> Iterator[Row]:
-    columns = dict(zip(NEEDED, table.places(*NEEDED), strict=True))
-    further = {name: table.place(name) for name in (*_FURTHER, *_FINANCE)}
+def _read_rows(table: DelimitedTable, place: int, part: str) -> Iterator[SourceRow]:
+    columns = dict(zip(NEEDED, table.column_indexes(*NEEDED), strict=True))
+    further = {name: table.find_column(name) for name in (*_FURTHER, *_FINANCE)}
     columns |= {name: at for name, at in further.items() if at is not None}
-    table.numbered(columns["Charity Number"], partial(number_key, REGISTRY))
-    reading = Reading(place)
+    table.set_number_column(columns["Charity Number"], partial(number_key, REGISTRY))
+    reading = ValueReader(place)
     for row in table:
-        if isinstance(row, BadRow):
+        if isinstance(row, RejectedRow):
             yield row
             continue
-        told = reading.texts({name: row.fields[at] for name, at in columns.items()})
+        told = reading.read_texts({name: row.fields[at] for name, at in columns.items()})
         key = number_key(REGISTRY, told["Charity Number"])
         if key is None:
-            reading.forget()
-            name = uk.name_of(told["Charity Name"])
-            yield BadRow(row.line, "Charity Number is not SC and six digits", "", place, name=name)
+            reading.discard_unreadable()
+            name = uk.clean_name(told["Charity Name"])
+            yield RejectedRow(row.line, "Charity Number is not SC and six digits", "", place, name=name)
             continue
-        if not uk.name_of(told["Charity Name"]):
-            reading.forget()
-            yield BadRow(row.line, "Charity Name is empty or damaged", key, place, key)
+        if not uk.clean_name(told["Charity Name"]):
+            reading.discard_unreadable()
+            yield RejectedRow(row.line, "Charity Name is empty or damaged", key, place, key)
             continue
         yield _entry(key, part, told, reading)
-        yield from reading.unread(row.line)
+        yield from reading.take_unreadable(row.line)
 
 
-def _entry(key: str, part: str, told: Mapping[str, str], reading: Reading) -> Entry:
-    name = uk.name_of(told["Charity Name"])
-    ceased = reading.day(CEASED, told.get(CEASED, ""))
+def _entry(key: str, part: str, told: Mapping[str, str], reading: ValueReader) -> RegisterEntry:
+    name = uk.clean_name(told["Charity Name"])
+    ceased = reading.read_date(CEASED_DATE, told.get(CEASED_DATE, ""))
     income, spent = (
-        reading.amount(column, told[column]) for column in ("Most recent year income", "Most recent year expenditure")
+        reading.read_amount(column, told[column])
+        for column in ("Most recent year income", "Most recent year expenditure")
     )
-    place = _place(told)
-    return Entry(
+    place = _parse_place(told)
+    return RegisterEntry(
         number=key,
         part=part,
         name=name,
         display_name=to_title_case(name),
-        other_names=uk.other_names(name, [told["Known As"]]),
-        description=uk.free_text(told["Objectives"]),
+        other_names=uk.distinct_other_names(name, [told["Known As"]]),
+        description=uk.clean_free_text(told["Objectives"]),
         types=["nonprofit"],
         active=part == LIVE and not told["Charity Status"].lower().startswith(_GONE),
-        websites=websites(told["Website"]),
+        websites=parse_websites(told["Website"]),
         address_line_1=place.address_line_1,
         address_line_2=place.address_line_2,
         city=place.city,
         state=place.state,
         postcode=place.postcode,
-        registration_date=reading.day("Registered Date", told["Registered Date"]),
-        parent_number=_parent(key, told),
+        registration_date=reading.read_date("Registered Date", told["Registered Date"]),
+        parent_number=_parent_number(key, told),
         prominence=uk.prominence_of(income),
-        facts=_facts(told, written_day(ceased), income, spent, reading),
+        facts=_facts(told, format_date(ceased), income, spent, reading),
         until=ceased,
     )
 
 
 def _facts(
-    told: Mapping[str, str], ceased: str | None, income: int | None, spent: int | None, reading: Reading
+    told: Mapping[str, str], ceased: str | None, income: int | None, spent: int | None, reading: ValueReader
 ) -> dict[str, object]:
-    amounts = {column: reading.amount(column, told.get(column, "")) for column in _FINANCE}
+    amounts = {column: reading.read_amount(column, told.get(column, "")) for column in _FINANCE}
     finance = {column: amount for column, amount in amounts.items() if amount is not None}
-    return uk.kept(
+    return uk.non_empty_facts(
         registration_status=told["Charity Status"],
         regulatory_type=told["Regulatory Type"],
         constitutional_form=told["Constitutional Form"],
         previous_constitutional_form=told.get("Previous Constitutional Form 1"),
         removed=ceased,
-        removal_reason=told.get(REASON),
-        purposes=_list("Purposes", told, reading),
-        beneficiaries=_list("Beneficiaries", told, reading),
-        activities=_list("Activities", told, reading),
+        removal_reason=told.get(REMOVAL_REASON),
+        purposes=_split_list("Purposes", told, reading),
+        beneficiaries=_split_list("Beneficiaries", told, reading),
+        activities=_split_list("Activities", told, reading),
         geographical_spread=told["Geographical Spread"],
         main_operating_location=told["Main Operating Location"],
-        designated_religious_body=reading.one_of(_RELIGIOUS, told[_RELIGIOUS], _YES_NO),
-        parent=uk.kept(
+        designated_religious_body=reading.read_choice(_RELIGIOUS, told[_RELIGIOUS], _YES_NO),
+        parent=uk.non_empty_facts(
             name=told["Parent Charity Name"],
             number=told["Parent charity number"],
             country=told["Parent charity country of registration"],
@@ -166,26 +173,26 @@ def _facts(
     )
 
 
-def _list(column: str, told: Mapping[str, str], reading: Reading) -> list[str]:
+def _split_list(column: str, told: Mapping[str, str], reading: ValueReader) -> list[str]:
     """The items of a list whose quotes are single ones: items hold commas themselves."""
     try:
         items = next(csv.reader([told[column]], quotechar="'", skipinitialspace=True), [])
     except csv.Error:
-        reading.lose(column, told[column])
+        reading.report_unreadable(column, told[column])
         return []
     return [tidy for item in items if (tidy := " ".join(item.split()).strip("'"))]
 
 
-def _parent(key: str, told: Mapping[str, str]) -> str | None:
+def _parent_number(key: str, told: Mapping[str, str]) -> str | None:
     """The parent in this register; one in another register is a fact alone."""
     parent = number_key(REGISTRY, told["Parent charity number"])
     return parent if parent != key else None
 
 
-def _place(told: Mapping[str, str]) -> uk.Place:
+def _parse_place(told: Mapping[str, str]) -> uk.UkAddress:
     pieces = told[ADDRESS].split(",")
-    place = uk.place_of(pieces, told["Postcode"])
+    place = uk.parse_address(pieces, told["Postcode"])
     if told["Constitutional Form"].lower().startswith(_CORPORATE):
         return place
     town = place.city if place.address_line_1 else None  # a lone line may be the name of a house
-    return uk.Place(city=town, state=place.state, postcode=uk.outward(told["Postcode"]))
+    return uk.UkAddress(city=town, state=place.state, postcode=uk.outward_code(told["Postcode"]))

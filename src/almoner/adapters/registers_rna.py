@@ -11,21 +11,21 @@ from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import Final
 
-from almoner.adapters.registers_tables import Row, Table
+from almoner.adapters.registers_tables import TableRow, DelimitedTable
 from almoner.adapters.registers_values import (
-    Reading,
-    number_shown,
-    other_than,
-    present,
-    shown,
-    tidied,
-    two_lines,
-    websites,
-    without_contacts,
-    written_day,
+    ValueReader,
+    safe_number,
+    distinct_names,
+    drop_empty_facts,
+    quarantine_content,
+    clean_text,
+    two_line_address,
+    parse_websites,
+    strip_contacts,
+    format_date,
 )
 from almoner.nonprofits.registers import ports
-from almoner.nonprofits.registers.domain import BadRow, Entry, Link, Unnumbered
+from almoner.nonprofits.registers.domain import RejectedRow, RegisterEntry, RegisterLink, UnnumberedRow
 from almoner.nonprofits.registers.ports import SourceFile
 
 NEEDED: Final = (
@@ -68,36 +68,36 @@ _FILL: Final = frozenset(("", "_", "__", "-", ".", "NULL"))
 """What stands in an empty column of an address."""
 
 
-class Rna:
+class RnaReader:
     """The reader of the national files, and of those of one department each."""
 
     code = "rna"
     registry_code = "RNA"
-    lists = True
+    lists_organisations = True
     unverified = True
-    repeats = False
-    joined = False
+    repeats_numbers = False
+    reads_files_together = False
     ignored_columns = frozenset({"gestion"})
-    canaries: frozenset[str] = frozenset()  # none is certain without a real file: most numbers must stay (guards)
+    canary_numbers: frozenset[str] = frozenset()  # none is certain without a real file: most numbers must stay (guards)
 
-    def read(self, files: Sequence[SourceFile]) -> Iterator[ports.Row]:
+    def read(self, files: Sequence[SourceFile]) -> Iterator[ports.SourceRow]:
         """The rows. Raises ImportRefused when a needed column is missing."""
         for place, file in enumerate(files):
-            table = Table(file, delimiter=";", number=_WALDEC, place=place)
-            needed = table.places(*NEEDED)
-            optional = [table.place(name) for name in OPTIONAL]
-            part = part_of(file.name)
-            table.numbered(needed[0], partial(_number, old=part.startswith("import")))
-            reading = Reading(place)
+            table = DelimitedTable(file, delimiter=";", number=_WALDEC, place=place)
+            needed = table.column_indexes(*NEEDED)
+            optional = [table.find_column(name) for name in OPTIONAL]
+            part = part_of_file(file.name)
+            table.set_number_column(needed[0], partial(_number, old=part.startswith("import")))
+            reading = ValueReader(place)
             for row in table:
-                if isinstance(row, BadRow):
+                if isinstance(row, RejectedRow):
                     yield row
                 else:
                     yield from _row(row, needed, optional, part, place, reading)
-                    yield from reading.unread(row.line)
+                    yield from reading.take_unreadable(row.line)
 
 
-def part_of(name: str) -> str:
+def part_of_file(name: str) -> str:
     """What a file replaces, by its name: ``waldec``, ``import``, or ``waldec 75`` for a department's file."""
     kind = "import" if "import" in name.lower() else "waldec"
     department = _DEPARTMENT.search(name)
@@ -105,22 +105,22 @@ def part_of(name: str) -> str:
 
 
 def _row(
-    row: Row, needed: Sequence[int], optional: Sequence[int | None], part: str, file: int, reading: Reading
-) -> Iterator[ports.Row]:
-    told = _told(row, (*needed, *optional), reading)
+    row: TableRow, needed: Sequence[int], optional: Sequence[int | None], part: str, file: int, reading: ValueReader
+) -> Iterator[ports.SourceRow]:
+    told = _read_columns(row, (*needed, *optional), reading)
     number, title, old = told["id"], told["titre"], part.startswith("import")
     if not row.fields[needed[0]].strip():
-        reading.forget()
-        yield Unnumbered(row.line, file, title)
-    elif wrong := _wrong(number, title, told["position"].upper(), old=old):
-        reading.forget()
-        content, known = shown(id=number_shown(number), titre=title), _number(number, old=old)
-        yield BadRow(row.line, wrong, content, file, known, title)
+        reading.discard_unreadable()
+        yield UnnumberedRow(row.line, file, title)
+    elif wrong := _row_problem(number, title, told["position"].upper(), old=old):
+        reading.discard_unreadable()
+        content, known = quarantine_content(id=safe_number(number), titre=title), _number(number, old=old)
+        yield RejectedRow(row.line, wrong, content, file, known, title)
     else:
-        yield from _taken(told, part, reading)
+        yield from _build_entries(told, part, reading)
 
 
-def _taken(told: dict[str, str], part: str, reading: Reading) -> Iterator[Entry | Link]:
+def _build_entries(told: dict[str, str], part: str, reading: ValueReader) -> Iterator[RegisterEntry | RegisterLink]:
     (
         number, before, siret, created, nature, grouping, title, purpose, topic, house, street, postcode, city, site,
         position,
@@ -130,25 +130,25 @@ def _taken(told: dict[str, str], part: str, reading: Reading) -> Iterator[Entry 
     ) = [told[name] for name in OPTIONAL]  # fmt: skip
     position = position.upper()
     road = " ".join(filter(None, (house, repetition, kind, street)))
-    first, second = two_lines((road, complement, distribution))
-    ended = reading.day("date_disso", dissolved)
-    created_on, published_on = reading.day("date_creat", created), reading.day("date_publi", published)
-    yield Entry(
+    first, second = two_line_address((road, complement, distribution))
+    ended = reading.read_date("date_disso", dissolved)
+    created_on, published_on = reading.read_date("date_creat", created), reading.read_date("date_publi", published)
+    yield RegisterEntry(
         number=number,
         part=part,
         name=title,
-        other_names=other_than(title, [short]),
-        description=without_contacts(purpose),
+        other_names=distinct_names(title, [short]),
+        description=strip_contacts(purpose),
         types=["nonprofit"] if recognised else ["social_impact"],
         active=POSITIONS[position] and ended is None,
-        websites=websites(site),
+        websites=parse_websites(site),
         address_line_1=first,
         address_line_2=second,
         city=city or None,
         postcode=postcode or None,
         registration_date=created_on,
         until=ended,
-        facts=present(
+        facts=drop_empty_facts(
             {
                 "position": position,
                 "nature": nature,
@@ -157,32 +157,32 @@ def _taken(told: dict[str, str], part: str, reading: Reading) -> Iterator[Entry 
                 "rup_mi": recognised,
                 "siret": siret,
                 "gestion": managed_by,
-                "date_publi": written_day(published_on),
-                "date_disso": written_day(ended),
+                "date_publi": format_date(published_on),
+                "date_disso": format_date(ended),
             }
         ),
     )
     if before and before != number and _OLD.fullmatch(before) and _WALDEC.fullmatch(number):
-        yield Link("reregistered", "RNA", before, "RNA", number, part=part)
+        yield RegisterLink("reregistered", "RNA", before, "RNA", number, part=part)
 
 
-def _told(row: Row, places: Sequence[int | None], reading: Reading) -> dict[str, str]:
+def _read_columns(row: TableRow, places: Sequence[int | None], reading: ValueReader) -> dict[str, str]:
     """The columns of a row, without what stands in empty ones of an address."""
     named = zip((*NEEDED, *OPTIONAL), places, strict=True)
     told = {name: row.fields[at] if at is not None else "" for name, at in named}
     filled = {name for name, text in told.items() if name.startswith("adrs_") and _is_fill(text)}
-    return reading.texts({name: "" if name in filled else text for name, text in told.items()})
+    return reading.read_texts({name: "" if name in filled else text for name, text in told.items()})
 
 
 def _is_fill(text: str) -> bool:
-    return (text.strip() if text.isascii() else tidied(text)) in _FILL
+    return (text.strip() if text.isascii() else clean_text(text)) in _FILL
 
 
 def _number(text: str, *, old: bool) -> str | None:
     return text if _WALDEC.fullmatch(text) or (old and _OLD.fullmatch(text)) else None
 
 
-def _wrong(number: str, title: str, position: str, *, old: bool) -> str:
+def _row_problem(number: str, title: str, position: str, *, old: bool) -> str:
     """What is wrong with the row, or nothing."""
     if _number(number, old=old) is None:
         return "the id is not W and nine digits or letters"

@@ -4,24 +4,26 @@ from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
 from typing import Final
 
-from almoner.nonprofits.registers.domain import Entry, ImportRefused
-from almoner.nonprofits.registers.ports import Row
+from almoner.nonprofits.registers.domain import RegisterEntry, ImportRefused
+from almoner.nonprofits.registers.ports import SourceRow
 
-MOST_ENDED: Final = 300_000
+MAX_ENDED: Final = 300_000
 """Bodies whose rulings have all ended, held until the end of the file; about a kilobyte each."""
 _NO_DAY: Final = datetime(1, 1, 1, tzinfo=UTC)
 
 
-def latest(rows: Iterable[tuple[Row, datetime | None]], most_ended: int = MOST_ENDED) -> Iterator[Row]:
+def latest_rulings(
+    rows: Iterable[tuple[SourceRow, datetime | None]], most_ended: int = MAX_ENDED
+) -> Iterator[SourceRow]:
     """Each body once, by its number; ``rows`` come with the day on which a ruling ended.
 
     A body with a ruling that stands is given by it, whatever ended before or after it in the file. Raises ImportRefused
     when more have ended than any register has.
     """
     standing: set[str] = set()
-    ended: dict[str, tuple[datetime, Entry]] = {}
+    ended: dict[str, tuple[datetime, RegisterEntry]] = {}
     for row, day in rows:
-        if not isinstance(row, Entry):
+        if not isinstance(row, RegisterEntry):
             yield row
         elif row.active:
             standing.add(row.number)

@@ -13,11 +13,11 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import BinaryIO, Final, NamedTuple
 from zipfile import BadZipFile
 
-from almoner.adapters.registers_values import tidied
-from almoner.nonprofits.registers.domain import BadRow, ImportRefused
+from almoner.adapters.registers_values import clean_text
+from almoner.nonprofits.registers.domain import RejectedRow, ImportRefused
 from almoner.nonprofits.registers.ports import SourceFile
 
-LONGEST_LINE: Final = 1 << 20
+MAX_LINE_BYTES: Final = 1 << 20
 """Bytes of one line; what is longer is no row of a register."""
 _LINES_OF_A_ROW: Final = 50
 _CHUNK: Final = 1 << 18
@@ -26,7 +26,7 @@ _NOTHING: Final = re.compile(r"(?!)")
 Decode = Callable[[bytes], str]
 
 
-class Row(NamedTuple):
+class TableRow(NamedTuple):
     """One row: the line where it begins, and its fields, as many as the header has."""
 
     line: int
@@ -50,12 +50,12 @@ _OPEN: Final = frozenset(b"\x81\x8d\x8f\x90\x9d")
 codecs.register_error("almoner_as_1252", _as_1252)
 
 
-def utf8_or_1252(raw: bytes) -> str:
+def decode_utf8_or_1252(raw: bytes) -> str:
     """The text of one line, in the encodings that it is in."""
     return raw.decode("utf-8", "almoner_as_1252")
 
 
-def in_encoding(encoding: str) -> Decode:
+def decoder_of(encoding: str) -> Decode:
     """Decodes lines in one encoding; what is no text in it becomes U+FFFD."""
 
     def decode(raw: bytes) -> str:
@@ -64,7 +64,7 @@ def in_encoding(encoding: str) -> Decode:
     return decode
 
 
-def raw_lines(content: BinaryIO) -> Iterator[bytes | None]:
+def read_lines(content: BinaryIO) -> Iterator[bytes | None]:
     """The lines without their ends; None for one that is too long. Raises ImportRefused when it cannot be unpacked."""
     rest, skipping = b"", False
     try:
@@ -72,9 +72,9 @@ def raw_lines(content: BinaryIO) -> Iterator[bytes | None]:
             lines = (rest + chunk).split(b"\n")
             rest = lines.pop()
             for line in lines:
-                yield None if skipping or len(line) > LONGEST_LINE else line
+                yield None if skipping or len(line) > MAX_LINE_BYTES else line
                 skipping = False
-            if len(rest) > LONGEST_LINE:
+            if len(rest) > MAX_LINE_BYTES:
                 rest, skipping = b"", True
     except (EOFError, OSError, zlib.error, BadZipFile) as error:
         raise ImportRefused(f"the file cannot be unpacked ({error}): fetch it again") from error
@@ -82,7 +82,7 @@ def raw_lines(content: BinaryIO) -> Iterator[bytes | None]:
         yield None if skipping else rest
 
 
-class Table:
+class DelimitedTable:
     """The rows of one file under its header, read once.
 
     ``number`` finds the number of a body in a row that cannot be taken apart: all that is kept of it, since which of
@@ -96,7 +96,7 @@ class Table:
         *,
         delimiter: str = ",",
         quote: str = '"',
-        decode: Decode = utf8_or_1252,
+        decode: Decode = decode_utf8_or_1252,
         number: re.Pattern[str] = _NOTHING,
         place: int = 0,
     ) -> None:
@@ -113,7 +113,7 @@ class Table:
         if not self.header:
             raise ImportRefused(f"{file.name} has no header: it is empty, or not text")
 
-    def places(self, *names: str | Sequence[str]) -> list[int]:
+    def column_indexes(self, *names: str | Sequence[str]) -> list[int]:
         """Where these columns are; several names are spellings of one column. Raises ImportRefused for missing ones."""
         folded = [name.casefold() for name in self.header]
         found: list[int] = []
@@ -133,16 +133,16 @@ class Table:
             )
         return found
 
-    def numbered(self, at: int, key: Callable[[str], str | None]) -> None:
+    def set_number_column(self, at: int, key: Callable[[str], str | None]) -> None:
         """The column of the number: a row that cannot be taken apart behind it is still known by it."""
         self._key_at = at, key
 
-    def place(self, *spellings: str) -> int | None:
+    def find_column(self, *spellings: str) -> int | None:
         """Where a column is that not every file has."""
         folded = [name.casefold() for name in self.header]
         return next((folded.index(each.casefold()) for each in spellings if each.casefold() in folded), None)
 
-    def __iter__(self) -> Iterator[Row | BadRow]:
+    def __iter__(self) -> Iterator[TableRow | RejectedRow]:
         width = len(self.header)
         while (line := self._next()) is not None:
             if line.wrong is not None:
@@ -150,7 +150,7 @@ class Table:
             elif line.text.strip():
                 yield self._row(line, width)
 
-    def _row(self, line: _Line, width: int) -> Row | BadRow:
+    def _row(self, line: _Line, width: int) -> TableRow | RejectedRow:
         text = line.text
         taken: list[_Line] = []
         while (fields := self._split(text, alone=not taken)) is None:
@@ -165,7 +165,7 @@ class Table:
         if len(fields) != width:
             self._give_back(taken)
             return self._bad(line, f"the row has {len(fields)} fields, the header has {width}")
-        return Row(line.number, fields)
+        return TableRow(line.number, fields)
 
     def _split(self, text: str, *, alone: bool = True) -> list[str] | None:
         """The fields, or None while a quoted one is still open.
@@ -186,17 +186,17 @@ class Table:
         except csv.Error:
             return []
 
-    def _bad(self, line: _Line, reason: str) -> BadRow:
+    def _bad(self, line: _Line, reason: str) -> RejectedRow:
         found = self._number.search(line.text)
         content = found.group()[:40] if found else ""
-        return BadRow(line.number, reason, content, self._place, self._number_of(line.text))
+        return RejectedRow(line.number, reason, content, self._place, self._number_of(line.text))
 
     def _number_of(self, text: str) -> str | None:
         if self._key_at is None:
             return None
         at, key = self._key_at
         fields = text.split(self._delimiter, at + 1)
-        return key(tidied(fields[at].strip(self._quote or None))) if len(fields) > at else None
+        return key(clean_text(fields[at].strip(self._quote or None))) if len(fields) > at else None
 
     def _next(self) -> _Line | None:
         return self._held.popleft() if self._held else next(self._lines, None)
@@ -205,7 +205,7 @@ class Table:
         self._held.extendleft(reversed(lines))
 
     def _texts(self, file: SourceFile) -> Iterator[_Line]:
-        for number, raw in enumerate(raw_lines(file.binary()), start=1):
+        for number, raw in enumerate(read_lines(file.binary()), start=1):
             if raw is None:
                 yield _Line(number, "", "the line is longer than a mebibyte")
                 continue

@@ -44,7 +44,7 @@ _TWO_WORDED: Final = frozenset(
 )
 
 
-class Place(NamedTuple):
+class UkAddress(NamedTuple):
     """An address in the members of an entry."""
 
     address_line_1: str | None = None
@@ -54,59 +54,59 @@ class Place(NamedTuple):
     postcode: str | None = None
 
 
-def place_of(lines: Iterable[str], postcode: str = "") -> Place:
+def parse_address(lines: Iterable[str], postcode: str = "") -> UkAddress:
     """The lines of an address, the last of which is its town, or its county after the town."""
-    kept = [tidy for line in values.without_persons(lines) if (tidy := values.without_contacts(line).strip(" ,.;"))]
-    code = _code(postcode)
-    if code is None and kept and (code := _code(kept[-1])) is not None:
+    kept = [tidy for line in values.strip_persons(lines) if (tidy := values.strip_contacts(line).strip(" ,.;"))]
+    code = _parse_postcode(postcode)
+    if code is None and kept and (code := _parse_postcode(kept[-1])) is not None:
         kept.pop()
     kept = [
         line
         for place, line in enumerate(kept)
-        if line not in kept[:place] and _code(line) is None and line.casefold() not in _COUNTRIES
+        if line not in kept[:place] and _parse_postcode(line) is None and line.casefold() not in _COUNTRIES
     ]
-    state = kept.pop() if len(kept) > 1 and _county(kept[-1]) else None
-    at = next((place for place in reversed(range(len(kept))) if _town(kept[place])), None)
+    state = kept.pop() if len(kept) > 1 and _is_county(kept[-1]) else None
+    at = next((place for place in reversed(range(len(kept))) if _is_town(kept[place])), None)
     city = kept.pop(at) if at is not None else None
-    return Place(kept[0] if kept else None, ", ".join(kept[1:]) or None, city, state, code)
+    return UkAddress(kept[0] if kept else None, ", ".join(kept[1:]) or None, city, state, code)
 
 
-def outward(postcode: str) -> str | None:
+def outward_code(postcode: str) -> str | None:
     """The district of a postcode (``EH3``), shared by some thousand households."""
-    code = _code(postcode)
+    code = _parse_postcode(postcode)
     return code.split(" ")[0] if code else None
 
 
-def _code(text: str) -> str | None:
+def _parse_postcode(text: str) -> str | None:
     found = _POSTCODE.fullmatch(" ".join(text.upper().split()))
     return f"{found[1]} {found[2]}" if found else None
 
 
-def _town(line: str) -> bool:
+def _is_town(line: str) -> bool:
     """Whether a line may be a town: it has no number, or that of a district (``Dublin 1``)."""
     return _TOWN.fullmatch(line) is not None and not line.casefold().startswith(_PARTS_OF_HOUSES)
 
 
-def _county(line: str) -> bool:
+def _is_county(line: str) -> bool:
     folded = line.casefold()
     return folded in _COUNTIES or folded in _TWO_WORDED or folded.startswith(("co ", "co. ", "county "))
 
 
-def free_text(text: str) -> str:
+def clean_free_text(text: str) -> str:
     """A text that people wrote, on one line, without e-mail addresses and telephone numbers."""
-    return values.without_contacts(" ".join(text.replace("`", "'").split()))
+    return values.strip_contacts(" ".join(text.replace("`", "'").split()))
 
 
-def name_of(text: str) -> str:
+def clean_name(text: str) -> str:
     """A name on one line; a backtick stands for an apostrophe."""
     return " ".join(text.replace("`", "'").split()) if "`" in text or "  " in text or text != text.strip() else text
 
 
-def other_names(first: str, names: Iterable[str]) -> list[str]:
+def distinct_other_names(first: str, names: Iterable[str]) -> list[str]:
     """Further names, each once, without the first and without what people write for none."""
     seen = {first.casefold()}
     kept = []
-    for name in map(name_of, names):
+    for name in map(clean_name, names):
         folded = name.casefold()
         if folded not in seen and folded not in _NO_NAME and "@" not in name:
             seen.add(folded)
@@ -119,6 +119,6 @@ def prominence_of(income: int | None) -> int:
     return sum(income >= least for least in _INCOMES) if income else 0
 
 
-def kept(**facts: object) -> dict[str, object]:
+def non_empty_facts(**facts: object) -> dict[str, object]:
     """Facts without the empty ones; False and 0 are said, not empty."""
     return {name: value for name, value in facts.items() if value is not None and value not in ("", [], {}, ())}

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from functools import lru_cache
 from typing import Final, TypeVar
 
-from almoner.nonprofits.registers.domain import Unread
+from almoner.nonprofits.registers.domain import UnreadableValue
 
 _Known = TypeVar("_Known")
 
@@ -55,45 +55,45 @@ _TELEPHONE: Final = re.compile(r"(?<![\w/-])(?:\+|\(?0)[0-9 ().\-]{7,18}[0-9](?!
 
 
 @lru_cache(maxsize=65536)
-def iso_day(text: str) -> datetime | None:
+def parse_iso_date(text: str) -> datetime | None:
     """``2013-06-17``, with a time or not."""
-    return _day(_ISO.fullmatch(text.strip()), (1, 2, 3))
+    return _date_of_match(_ISO.fullmatch(text.strip()), (1, 2, 3))
 
 
 @lru_cache(maxsize=65536)
-def slashed_day(text: str) -> datetime | None:
+def parse_slashed_date(text: str) -> datetime | None:
     """``17/06/2013``: day, month, year."""
-    return _day(_SLASHED.fullmatch(text.strip()), (3, 2, 1))
+    return _date_of_match(_SLASHED.fullmatch(text.strip()), (3, 2, 1))
 
 
 @lru_cache(maxsize=65536)
-def compact_day(text: str) -> datetime | None:
+def parse_compact_date(text: str) -> datetime | None:
     """``20130617``."""
-    return _day(_COMPACT.fullmatch(text.strip()), (1, 2, 3))
+    return _date_of_match(_COMPACT.fullmatch(text.strip()), (1, 2, 3))
 
 
 @lru_cache(maxsize=65536)
-def worded_day(text: str) -> datetime | None:
+def parse_worded_date(text: str) -> datetime | None:
     """``17 June 2013``, ``17-JUN-2013``."""
     found = _WORDED.fullmatch(text.strip())
     month = _MONTHS.get(found.group(2).casefold()) if found else None
-    return _at(int(found.group(3)), month, int(found.group(1))) if found and month else None
+    return _date_of(int(found.group(3)), month, int(found.group(1))) if found and month else None
 
 
 @lru_cache(maxsize=65536)
-def any_day(text: str) -> datetime | None:
+def parse_date(text: str) -> datetime | None:
     """A day in any form that registers write; where it is all digits and strokes, the day comes before the month."""
-    return iso_day(text) or slashed_day(text) or worded_day(text) or compact_day(text)
+    return parse_iso_date(text) or parse_slashed_date(text) or parse_worded_date(text) or parse_compact_date(text)
 
 
-def _day(found: re.Match[str] | None, order: tuple[int, int, int]) -> datetime | None:
+def _date_of_match(found: re.Match[str] | None, order: tuple[int, int, int]) -> datetime | None:
     if found is None:
         return None
     year, month, day = (int(found.group(nth)) for nth in order)
-    return _at(year, month, day)
+    return _date_of(year, month, day)
 
 
-def _at(year: int, month: int, day: int) -> datetime | None:
+def _date_of(year: int, month: int, day: int) -> datetime | None:
     if not _OLDEST <= year <= _LATEST:
         return None
     try:
@@ -102,13 +102,13 @@ def _at(year: int, month: int, day: int) -> datetime | None:
         return None
 
 
-def written_day(day: datetime | None) -> str | None:
+def format_date(day: datetime | None) -> str | None:
     """A day as facts hold it: ``2013-06-17``."""
     return day.date().isoformat() if day else None
 
 
 @lru_cache(maxsize=65536)
-def amount_of(text: str) -> int | None:
+def parse_amount(text: str) -> int | None:
     """A whole amount, its fraction cut: ``1234``, ``1,234``, ``£1 234.50``; None for what is none."""
     found = _AMOUNT.fullmatch(text.strip())
     if found is None or (found.group(1) and found.group(2)):
@@ -117,7 +117,7 @@ def amount_of(text: str) -> int | None:
     return -number if found.group(1) or found.group(2) else number
 
 
-def tidied(text: str) -> str:
+def clean_text(text: str) -> str:
     """A text on one line, without blanks around it and doubled ones, nor what nobody sees."""
     if not text.isascii():
         text = text.translate(_UNSEEN)
@@ -129,77 +129,77 @@ def is_damaged(text: str) -> bool:
     return "\x00" in text or (not text.isascii() and "\ufffd" in text)
 
 
-def is_nothing(text: str) -> bool:
+def is_placeholder(text: str) -> bool:
     """Whether it is what people and programs write for nothing."""
     return text.casefold() in _NOTHING
 
 
-class Reading:
+class ValueReader:
     """The optional values of the rows of one file: what cannot be read is None, and reported with its row."""
 
     def __init__(self, place: int = 0) -> None:
         self._place = place
         self._lost: list[tuple[str, str]] = []
 
-    def lose(self, column: str, text: str) -> None:
+    def report_unreadable(self, column: str, text: str) -> None:
         """The value of a column cannot be read."""
         self._lost.append((column, text))
 
-    def day(self, column: str, text: str) -> datetime | None:
+    def read_date(self, column: str, text: str) -> datetime | None:
         """A day in any form."""
-        if not text or (found := any_day(text)) is not None:
+        if not text or (found := parse_date(text)) is not None:
             return found if text else None
         if not _NO_DAY.fullmatch(text):
-            self.lose(column, text)
+            self.report_unreadable(column, text)
         return None
 
-    def amount(self, column: str, text: str) -> int | None:
+    def read_amount(self, column: str, text: str) -> int | None:
         """A whole amount."""
         if not text:
             return None
-        if (found := amount_of(text)) is None:
-            self.lose(column, text)
+        if (found := parse_amount(text)) is None:
+            self.report_unreadable(column, text)
         return found
 
-    def one_of(self, column: str, text: str, known: Mapping[str, _Known]) -> _Known | None:
+    def read_choice(self, column: str, text: str, known: Mapping[str, _Known]) -> _Known | None:
         """What a word means, in any case."""
         if not text:
             return None
         if (found := known.get(text.casefold())) is None:
-            self.lose(column, text)
+            self.report_unreadable(column, text)
         return found
 
-    def texts(self, values: dict[str, str]) -> dict[str, str]:
+    def read_texts(self, values: dict[str, str]) -> dict[str, str]:
         """The values by column, tidied, and empty where they are damaged or say nothing."""
         for column, text in values.items():
             if text:
-                values[column] = self.text(column, text)
+                values[column] = self.read_text(column, text)
         return values
 
-    def text(self, column: str, text: str) -> str:
+    def read_text(self, column: str, text: str) -> str:
         """One value, as ``texts``."""
         if not text.isascii() or " " in text or not text.isprintable():
-            text = tidied(text)
-        if text and (is_damaged(text) or is_nothing(text)):
-            self.lose(column, text)
+            text = clean_text(text)
+        if text and (is_damaged(text) or is_placeholder(text)):
+            self.report_unreadable(column, text)
             return ""
         return text
 
-    def unread(self, line: int) -> Iterator[Unread]:
+    def take_unreadable(self, line: int) -> Iterator[UnreadableValue]:
         """What could not be read of the row in this line."""
         if self._lost:
             lost, self._lost = self._lost, []
             for column, text in lost:
-                yield Unread(line, column, example_of(text), self._place)
+                yield UnreadableValue(line, column, safe_example(text), self._place)
 
-    def forget(self) -> None:
+    def discard_unreadable(self) -> None:
         """The row is rejected as a whole."""
         self._lost.clear()
 
 
-def example_of(text: str) -> str:
+def safe_example(text: str) -> str:
     """What may be shown of a value that could not be read: nothing that may be a person or a contact."""
-    if is_nothing(text):
+    if is_placeholder(text):
         return text
     if _DAY_LIKE.fullmatch(text) or (
         _SHOWN.fullmatch(text) and any(map(str.isdecimal, text)) and not _TELEPHONE.fullmatch(text)
@@ -208,7 +208,7 @@ def example_of(text: str) -> str:
     return f"(a text of {len(text)} characters)"
 
 
-def websites(text: str) -> list[str]:
+def parse_websites(text: str) -> list[str]:
     """The web addresses of a column, each once, with a scheme; e-mail addresses and remarks are left out."""
     found: list[str] = []
     if "." not in text:
@@ -225,58 +225,58 @@ def websites(text: str) -> list[str]:
     return found
 
 
-def without_persons(lines: Iterable[str]) -> list[str]:
+def strip_persons(lines: Iterable[str]) -> list[str]:
     """Address lines without empty ones, those that name a person ("care of"), and what does so at the end of others."""
     tidy = [_CARE_OF_BEHIND.sub("", " ".join(each.split())) for each in lines if each]
     return [line for line in tidy if line and "@" not in line and not _CARE_OF.match(line)]
 
 
-def without_contacts(text: str) -> str:
+def strip_contacts(text: str) -> str:
     """Free text without e-mail addresses and telephone numbers."""
     return _TELEPHONE.sub("", _MAIL.sub("", text)).strip() if "@" in text or "0" in text else text
 
 
-def in_one_line(address: str) -> str | None:
+def single_line_address(address: str) -> str | None:
     """An address that lies in one column: its pieces between commas, without persons."""
-    return ", ".join(without_persons(address.split(","))) or None
+    return ", ".join(strip_persons(address.split(","))) or None
 
 
-def two_lines(lines: Iterable[str]) -> tuple[str | None, str | None]:
+def two_line_address(lines: Iterable[str]) -> tuple[str | None, str | None]:
     """The address lines of a record: the first, and the rest together."""
-    kept = without_persons(lines)
+    kept = strip_persons(lines)
     return (kept[0] if kept else None), (", ".join(kept[1:]) or None)
 
 
-def folded(name: str) -> str:
+def fold_name(name: str) -> str:
     """What equal names have in common: letters and digits in one case."""
     return _NO_LETTER.sub("", name.casefold())
 
 
-def other_than(name: str, others: Iterable[str]) -> list[str]:
+def distinct_names(name: str, others: Iterable[str]) -> list[str]:
     """The names, each once, that do not repeat ``name``."""
     written = [tidy for each in others if (tidy := " ".join(each.split()))]
     if not written:
         return []
-    seen = {folded(name), ""}
+    seen = {fold_name(name), ""}
     kept = []
     for each in written:
-        if (compared := folded(each)) not in seen:
+        if (compared := fold_name(each)) not in seen:
             seen.add(compared)
             kept.append(each)
     return kept
 
 
-def present(facts: dict[str, object]) -> dict[str, object]:
+def drop_empty_facts(facts: dict[str, object]) -> dict[str, object]:
     """The facts that say something."""
     return {name: value for name, value in facts.items() if value}
 
 
-def shown(**columns: str) -> str:
+def quarantine_content(**columns: str) -> str:
     """The content of a row for quarantine: only columns that hold no personal data."""
     return "; ".join(f"{name}={value[:200]}" for name, value in columns.items() if value)
 
 
-def number_shown(text: str) -> str:
+def safe_number(text: str) -> str:
     """What stands in the place of a number, unless it may be anything else."""
     digits = sum(letter.isdecimal() for letter in text)
     return text[:40] if 2 * digits >= len(text) else "(no number)"

@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator
 from typing import Final
 from urllib.parse import urlsplit
 
-from almoner.validation.applications.documents.ports import ScannerDown
+from almoner.validation.applications.documents.ports import ScannerUnavailable
 
 PORT: Final = 3310
 
@@ -14,7 +14,7 @@ _MOST_ANSWER: Final = 4096
 _FOUND: Final = " FOUND"
 
 
-class Clamd:
+class ClamdScanner:
     """A scanner at ``clamd://host:3310`` or ``clamd:///path/of/the/socket``."""
 
     def __init__(self, url: str) -> None:
@@ -27,13 +27,13 @@ class Clamd:
             async with asyncio.timeout(_PATIENCE_SECONDS):
                 answer = await self._ask(content)
         except (OSError, EOFError, TimeoutError, asyncio.LimitOverrunError) as error:
-            raise ScannerDown(f"the scanner gave no answer: {type(error).__name__}") from error
+            raise ScannerUnavailable(f"the scanner gave no answer: {type(error).__name__}") from error
         verdict = answer.removeprefix("stream: ")
         if verdict == "OK":
             return None
         if verdict.endswith(_FOUND):
             return verdict.removesuffix(_FOUND) or "unnamed"
-        raise ScannerDown(f"the scanner answered: {verdict[:200]}")
+        raise ScannerUnavailable(f"the scanner answered: {verdict[:200]}")
 
     async def _ask(self, content: AsyncIterator[bytes]) -> str:
         if self._host:

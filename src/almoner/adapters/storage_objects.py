@@ -13,12 +13,12 @@ import obstore
 from obstore.exceptions import BaseError
 from obstore.store import LocalStore, ObjectStore, from_url
 
-from almoner.platform.files.storage import BlobMissing, Listed, StorageAway, Trashed
-from almoner.platform.jobs.sidecar import beside
+from almoner.platform.files.storage import BlobMissing, ListedBlob, StorageUnavailable, TrashedBlob
+from almoner.platform.jobs.sidecar import run_detached
 
 _PART: Final = 5 * 1024 * 1024  # the least that S3 takes as a part of several
 _PIECE: Final = 64 * 1024
-MARKS: Final = "marks"
+MARKS_PREFIX: Final = "marks"
 _TRASH: Final = "trash"
 _BLOB: Final = re.compile(r"(?:.*/)?([0-9a-z]{2})/(\1[0-9a-z]+)")
 _TRASHED: Final = re.compile(rf"(?:.*/)?{_TRASH}/(\d{{4}}-\d\d-\d\d)/([0-9a-z]+)")
@@ -34,15 +34,15 @@ class ObjectStorage:
 
     async def put(self, key: str, content: AsyncIterator[bytes]) -> None:
         """Store a new blob, whole or not at all."""
-        with _away():
+        with _translate_errors():
             await obstore.put_async(self._store, _path(key), content, chunk_size=_PART, max_concurrency=1)
             if self._folder is not None:
                 file = self._folder / _path(key)
-                await beside(lambda: _to_disk(file))
+                await run_detached(lambda: _flush_to_disk(file))
 
     async def get(self, key: str) -> AsyncIterator[bytes]:
         """Its bytes, piece by piece."""
-        with _away(key):
+        with _translate_errors(key):
             found = await obstore.get_async(self._store, _path(key))
             async for piece in found.stream(min_chunk_size=_PIECE):
                 yield bytes(piece)
@@ -50,64 +50,64 @@ class ObjectStorage:
     async def remove(self, key: str) -> None:
         """Remove it; one that is not there is removed."""
         try:
-            with _away(key):
+            with _translate_errors(key):
                 await obstore.delete_async(self._store, _path(key))
         except BlobMissing:
             return
 
-    async def all(self) -> AsyncIterator[Listed]:
+    async def list_blobs(self) -> AsyncIterator[ListedBlob]:
         """Every blob, in no order."""
-        with _away():
+        with _translate_errors():
             async for batch in obstore.list(self._store):
                 for found in batch:
                     if blob := _BLOB.fullmatch(found["path"]):
-                        yield Listed(blob[2], found["last_modified"])
+                        yield ListedBlob(blob[2], found["last_modified"])
 
-    async def trash(self, key: str, day: date) -> None:
+    async def move_to_trash(self, key: str, day: date) -> None:
         """Put a blob into the trash; one that is not there stays away."""
         with suppress(BlobMissing):
-            await self._move(key, _path(key), _trash_path(Trashed(key, day)))
+            await self._move(key, _path(key), _trash_path(TrashedBlob(key, day)))
 
-    async def trashed(self) -> AsyncIterator[Trashed]:
+    async def list_trashed(self) -> AsyncIterator[TrashedBlob]:
         """What lies in the trash, in no order."""
-        with _away():
+        with _translate_errors():
             async for batch in obstore.list(self._store, prefix=_TRASH):
                 for found in batch:
                     if blob := _TRASHED.fullmatch(found["path"]):
-                        yield Trashed(blob[2], date.fromisoformat(blob[1]))
+                        yield TrashedBlob(blob[2], date.fromisoformat(blob[1]))
 
-    async def restore(self, found: Trashed) -> None:
+    async def restore(self, found: TrashedBlob) -> None:
         """Take a blob out of the trash. Raises BlobMissing."""
         await self._move(found.key, _trash_path(found), _path(found.key))
 
-    async def empty(self, found: Trashed) -> None:
+    async def purge_trashed(self, found: TrashedBlob) -> None:
         """Remove a blob that lies in the trash; one that is not there is removed."""
-        with suppress(BlobMissing), _away(found.key):
+        with suppress(BlobMissing), _translate_errors(found.key):
             await obstore.delete_async(self._store, _trash_path(found))
 
     async def read_mark(self, name: str) -> bytes | None:
         """What a deployment says under its name; None: nothing."""
         try:
-            with _away(name):
-                found = await obstore.get_async(self._store, f"{MARKS}/{name}")
+            with _translate_errors(name):
+                found = await obstore.get_async(self._store, f"{MARKS_PREFIX}/{name}")
                 return bytes(await found.bytes_async())
         except BlobMissing:
             return None
 
     async def write_mark(self, name: str, content: bytes) -> None:
         """Say it, in place of what was said before."""
-        with _away():
-            await obstore.put_async(self._store, f"{MARKS}/{name}", content)
+        with _translate_errors():
+            await obstore.put_async(self._store, f"{MARKS_PREFIX}/{name}", content)
 
-    async def mark_names(self) -> list[str]:
+    async def list_marks(self) -> list[str]:
         """Under which names something is said."""
-        with _away():
-            batches = [batch async for batch in obstore.list(self._store, prefix=MARKS)]
+        with _translate_errors():
+            batches = [batch async for batch in obstore.list(self._store, prefix=MARKS_PREFIX)]
             return [found["path"].rpartition("/")[2] for batch in batches for found in batch]
 
     async def _move(self, key: str, source: str, target: str) -> None:
         """Copied before it is removed: nothing is lost between the two."""
-        with _away(key):
+        with _translate_errors(key):
             await obstore.copy_async(self._store, source, target)
             await obstore.delete_async(self._store, source)
 
@@ -129,7 +129,7 @@ def open_storage(url: str | None, folder: Path) -> ObjectStorage:
         raise ValueError(str(error)) from error
 
 
-def _to_disk(file: Path) -> None:
+def _flush_to_disk(file: Path) -> None:
     """What the database says of a blob outlives a power cut: so must the blob."""
     for path in (file, file.parent, file.parent.parent):
         number = os.open(path, os.O_RDONLY)
@@ -143,15 +143,15 @@ def _path(key: str) -> str:
     return f"{key[:2]}/{key}"
 
 
-def _trash_path(found: Trashed) -> str:
-    return f"{_TRASH}/{found.day.isoformat()}/{found.key}"
+def _trash_path(found: TrashedBlob) -> str:
+    return f"{_TRASH}/{found.data_date.isoformat()}/{found.key}"
 
 
 @contextmanager
-def _away(key: str = "") -> Iterator[None]:
+def _translate_errors(key: str = "") -> Iterator[None]:
     try:
         yield
     except FileNotFoundError as error:
         raise BlobMissing(key) from error
     except (BaseError, OSError) as error:
-        raise StorageAway from error
+        raise StorageUnavailable from error

@@ -20,7 +20,7 @@ _DECIMALS: Final = {
     ),
     3: "BHD JOD KWD OMR TND",
 }
-IN_TENS: Final = frozenset(_DECIMALS[3].split())
+THREE_DECIMAL_CURRENCIES: Final = frozenset(_DECIMALS[3].split())
 """The last of their three decimals must be 0."""
 
 
@@ -28,14 +28,14 @@ _OTHERWISE: Final = {"MGA": (0, 2), "ISK": (2, 0), "UGX": (2, 0)}
 """Decimals at Stripe and by ISO 4217, where we know that they differ."""
 _GONE: Final = frozenset({"ANG", "BGN", "STD"})
 """Listed by Stripe, and no currencies any more."""
-THEIRS: Final = {code: decimals for decimals, codes in _DECIMALS.items() for code in codes.split()}
+STRIPE_DECIMALS: Final = {code: decimals for decimals, codes in _DECIMALS.items() for code in codes.split()}
 
 
-class CurrenciesDiffer(RuntimeError):
+class CurrencyTableMismatch(RuntimeError):
     """Stripe's table and ours differ where nobody has looked: amounts could be off by a hundred times."""
 
 
-def ensure_agreed(theirs: Mapping[str, int] = THEIRS, ours: Mapping[str, int] = EXPONENTS) -> None:
+def check_currency_table(theirs: Mapping[str, int] = STRIPE_DECIMALS, ours: Mapping[str, int] = EXPONENTS) -> None:
     """At start: each difference between the tables is one that is known. Raises CurrenciesDiffer, naming all others."""
     wrong = [
         f"{code} has {decimals} decimals at Stripe and {ours.get(code, 'none')} here"
@@ -44,7 +44,7 @@ def ensure_agreed(theirs: Mapping[str, int] = THEIRS, ours: Mapping[str, int] = 
         if code in ours or code not in _GONE
     ]
     if wrong:
-        raise CurrenciesDiffer(f"Stripe's table of currencies is not ours: {'; '.join(wrong)}")
+        raise CurrencyTableMismatch(f"Stripe's table of currencies is not ours: {'; '.join(wrong)}")
 
 
 def _factors(ours: Mapping[str, int]) -> Mapping[str, int]:
@@ -55,28 +55,28 @@ def _factors(ours: Mapping[str, int]) -> Mapping[str, int]:
     """
     return {
         code: 10 ** (decimals - ours[code])
-        for code, decimals in THEIRS.items()
-        if code in ours and code not in IN_TENS and decimals >= ours[code]
+        for code, decimals in STRIPE_DECIMALS.items()
+        if code in ours and code not in THREE_DECIMAL_CURRENCIES and decimals >= ours[code]
     }
 
 
-FACTORS: Final = _factors(EXPONENTS)
+UNIT_FACTORS: Final = _factors(EXPONENTS)
 
 
-class NoSuchAmount(ValueError):
+class UnsupportedAmount(ValueError):
     """An amount that cannot be told exactly; the message says why."""
 
 
-def written(money: Money) -> int:
+def to_stripe_amount(money: Money) -> int:
     """The amount as Stripe takes it. Raises NoSuchAmount."""
-    if money.currency not in FACTORS:
-        raise NoSuchAmount(f"Stripe does not take every amount of {money.currency}")
-    return money.minor * FACTORS[money.currency]
+    if money.currency not in UNIT_FACTORS:
+        raise UnsupportedAmount(f"Stripe does not take every amount of {money.currency}")
+    return money.minor * UNIT_FACTORS[money.currency]
 
 
-def read(amount: int, currency: str) -> Money:
+def from_stripe_amount(amount: int, currency: str) -> Money:
     """The money that Stripe shows; ``currency`` in its small letters. Raises NoSuchAmount."""
     code = currency.upper()
-    if code not in FACTORS or amount % FACTORS[code] or not 0 <= amount // FACTORS[code] <= MAX_MINOR:
-        raise NoSuchAmount(f"{amount} {currency} is no amount of money here")
-    return Money(amount // FACTORS[code], code)
+    if code not in UNIT_FACTORS or amount % UNIT_FACTORS[code] or not 0 <= amount // UNIT_FACTORS[code] <= MAX_MINOR:
+        raise UnsupportedAmount(f"{amount} {currency} is no amount of money here")
+    return Money(amount // UNIT_FACTORS[code], code)

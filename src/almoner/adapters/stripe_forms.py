@@ -7,7 +7,7 @@ import msgspec
 Amount = Annotated[int, msgspec.Meta(ge=0)]
 
 
-class Intent(msgspec.Struct, frozen=True):
+class PaymentIntent(msgspec.Struct, frozen=True):
     """A PaymentIntent. ``on_behalf_of``, ``transfer_data``, ``application``: set when others have a hand in it."""
 
     id: Annotated[str, msgspec.Meta(pattern=r"^pi_[0-9A-Za-z_]+\Z")]
@@ -20,18 +20,18 @@ class Intent(msgspec.Struct, frozen=True):
     last_payment_error: Any = None
 
 
-class Mark(msgspec.Struct, frozen=True):
+class SessionOwner(msgspec.Struct, frozen=True):
     """Of a Checkout Session that may be another product's, in whatever form: only what says whose it is."""
 
     object: Literal["checkout.session"]
     metadata: dict[str, Any] | None
 
 
-class Marks(msgspec.Struct, frozen=True):
-    data: list[Mark]
+class SessionOwnerList(msgspec.Struct, frozen=True):
+    data: list[SessionOwner]
 
 
-class Session(msgspec.Struct, frozen=True):
+class CheckoutSession(msgspec.Struct, frozen=True):
     """A Checkout Session."""
 
     id: Annotated[str, msgspec.Meta(pattern=r"^cs_[0-9A-Za-z_]+\Z", max_length=255)]
@@ -43,19 +43,19 @@ class Session(msgspec.Struct, frozen=True):
     metadata: dict[str, str]
     client_reference_id: str | None = None
     url: str | None = None
-    payment_intent: Intent | None = None
+    payment_intent: PaymentIntent | None = None
 
 
-class Sessions(msgspec.Struct, frozen=True):
-    data: list[Session]
+class CheckoutSessionList(msgspec.Struct, frozen=True):
+    data: list[CheckoutSession]
 
 
-class Named(msgspec.Struct, frozen=True):
+class ChargeReference(msgspec.Struct, frozen=True):
     id: str
 
 
-class Charges(msgspec.Struct, frozen=True):
-    data: list[Named]
+class ChargeList(msgspec.Struct, frozen=True):
+    data: list[ChargeReference]
 
 
 class Refund(msgspec.Struct, frozen=True):
@@ -70,7 +70,7 @@ class Refund(msgspec.Struct, frozen=True):
     failure_reason: str | None = None
 
 
-class Refunds(msgspec.Struct, frozen=True):
+class RefundList(msgspec.Struct, frozen=True):
     data: list[Refund]
     has_more: bool
 
@@ -86,5 +86,5 @@ class Dispute(msgspec.Struct, frozen=True):
     payment_intent: str
 
 
-class Disputes(msgspec.Struct, frozen=True):
+class DisputeList(msgspec.Struct, frozen=True):
     data: list[Dispute]

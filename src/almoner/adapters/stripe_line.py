@@ -12,7 +12,7 @@ import stripe
 
 from almoner.giving.checkout.payments.domain import NoSuchPayment, ProviderFailure
 from almoner.platform.database import transactions
-from almoner.platform.database.identity import Identity
+from almoner.platform.database.identity import DeploymentIdentity
 
 T = TypeVar("T", bound=msgspec.Struct)
 
@@ -34,7 +34,7 @@ class _Http(stripe.HTTPClient):
 
     name = "aiohttp"
 
-    def __init__(self, identity: Identity) -> None:
+    def __init__(self, identity: DeploymentIdentity) -> None:
         super().__init__()
         self._identity = identity
         self._session = aiohttp.ClientSession(timeout=_TIMEOUT, trust_env=False, cookie_jar=aiohttp.DummyCookieJar())
@@ -63,7 +63,7 @@ class _Http(stripe.HTTPClient):
                 content = b""
                 while len(content) < _MOST_BYTES and not response.content.at_eof():
                     content += await response.content.read(_MOST_BYTES - len(content))
-                _ensure_sense(content, response.status)
+                _check_response(content, response.status)
                 return content, response.status, response.headers
         except (aiohttp.ClientError, TimeoutError) as error:
             raise stripe.APIConnectionError(type(error).__name__, should_retry=True) from error  # type: ignore[no-untyped-call]
@@ -76,7 +76,7 @@ class _Http(stripe.HTTPClient):
         await self._session.close()
 
 
-def _ensure_sense(content: bytes, status: int) -> None:
+def _check_response(content: bytes, status: int) -> None:
     """The library takes for granted that an answer is an object, and that of an error has one. Raises as it does."""
     try:
         answer = msgspec.json.decode(content)
@@ -89,11 +89,13 @@ def _ensure_sense(content: bytes, status: int) -> None:
         )
 
 
-class Line:
+class StripeConnection:
     """Made and closed inside the event loop. ``client``: to be used inside ``calling``."""
 
-    def __init__(self, key: str, api_url: str, *, retries: int = RETRIES, identity: Identity | None = None) -> None:
-        self._http = _Http(identity or Identity())
+    def __init__(
+        self, key: str, api_url: str, *, retries: int = RETRIES, identity: DeploymentIdentity | None = None
+    ) -> None:
+        self._http = _Http(identity or DeploymentIdentity())
         self.client = stripe.StripeClient(
             key, base_addresses={"api": api_url}, http_client=self._http, max_network_retries=retries
         )
@@ -104,7 +106,7 @@ class Line:
 
 
 @contextmanager
-def calling(what: str) -> Iterator[None]:
+def translate_errors(what: str) -> Iterator[None]:
     """Raise what the library raises as NoSuchPayment or ProviderFailure; ``what`` is asked for."""
     try:
         yield
@@ -118,7 +120,7 @@ def calling(what: str) -> Iterator[None]:
         raise ProviderFailure(f"Stripe cannot be asked for {what}: {type(error).__name__}") from error
 
 
-def told(answer: object, form: type[T]) -> T:
+def parse_response(answer: object, form: type[T]) -> T:
     """What Stripe answered, in a form that is checked. Raises ProviderFailure."""
     if not isinstance(answer, stripe.StripeObject):
         raise ProviderFailure("Stripe's answer makes no sense")

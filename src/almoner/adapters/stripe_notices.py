@@ -9,36 +9,36 @@ from typing import Any, Final, Literal
 import msgspec
 import structlog
 
-from almoner.giving.checkout.payments.domain import NoticeRefused, ProviderEvent
+from almoner.giving.checkout.payments.domain import WebhookRefused, ProviderEvent
 
 _log: Final = structlog.get_logger("almoner.giving")
 
 MAX_AGE_SECONDS: Final = 300
-HEADER: Final = "stripe-signature"
+SIGNATURE_HEADER: Final = "stripe-signature"
 # While its secret is rolled Stripe signs with both; other schemes than v1 are none of production.
 _SIGNATURE: Final = re.compile(r"t=(\d{1,12})((?:,v\d=[0-9a-f]{64}){1,8})", re.ASCII)
 _V1: Final = re.compile(r",v1=([0-9a-f]{64})", re.ASCII)
 
 _REFUND_NAME: Final = re.compile(r"[a-z]{2,8}_[0-9A-Za-z_]{1,240}", re.ASCII)
-NAME: Final = re.compile(r"(?:cs|pi)_[0-9A-Za-z_]{1,250}", re.ASCII)
+PAYMENT_ID: Final = re.compile(r"(?:cs|pi)_[0-9A-Za-z_]{1,250}", re.ASCII)
 """How Stripe names a payment: its Checkout Session, which we keep, or its PaymentIntent."""
 
-PAYMENT: Final = (
+PAYMENT_EVENTS: Final = (
     "checkout.session.completed",
     "checkout.session.async_payment_succeeded",
     "checkout.session.async_payment_failed",
     "checkout.session.expired",
     "payment_intent.payment_failed",
 )
-DISPUTE: Final = (
+DISPUTE_EVENTS: Final = (
     "charge.dispute.created",
     "charge.dispute.updated",
     "charge.dispute.funds_withdrawn",
     "charge.dispute.funds_reinstated",
     "charge.dispute.closed",
 )
-REFUND: Final = ("refund.created", "refund.updated", "refund.failed", "charge.refund.updated")
-EVENTS: Final = (*PAYMENT, *DISPUTE, *REFUND)
+REFUND_EVENTS: Final = ("refund.created", "refund.updated", "refund.failed", "charge.refund.updated")
+EVENTS: Final = (*PAYMENT_EVENTS, *DISPUTE_EVENTS, *REFUND_EVENTS)
 """What an endpoint at Stripe must be set up for; other types are heard and mean nothing."""
 
 
@@ -64,43 +64,43 @@ class _Event(msgspec.Struct, frozen=True):
     account: str | None = None
 
 
-def read(secret: str, headers: Mapping[str, str], body: bytes, at: datetime) -> ProviderEvent | None:
+def parse_webhook(secret: str, headers: Mapping[str, str], body: bytes, at: datetime) -> ProviderEvent | None:
     """The notice, None when it is of a type that means nothing here. Raises NoticeRefused."""
-    _ensure_signed(secret, headers.get(HEADER, ""), body, at)
+    _verify_signature(secret, headers.get(SIGNATURE_HEADER, ""), body, at)
     try:
         event = msgspec.json.decode(body, type=_Event)
     except (msgspec.DecodeError, UnicodeDecodeError):
-        raise NoticeRefused("body is not a notice of this provider") from None
+        raise WebhookRefused("body is not a notice of this provider") from None
     if event.account is not None:
-        raise NoticeRefused("body.account is not the account of this service")
+        raise WebhookRefused("body.account is not the account of this service")
     if event.type not in EVENTS:
         return None
-    about = _about(event.type)
+    about = _event_subject(event.type)
     if about != "payment" and event.data.object.payment_intent is None:
         # A charge without a PaymentIntent was made by another product: refusing would only have it told for days.
         _log.info("notice_not_ours", notice=event.id, type=event.type)
         return None
     name = str(event.data.object.id if about == "payment" else event.data.object.payment_intent)
-    if not NAME.fullmatch(name) or not 1 <= len(event.id) <= 255:
-        raise NoticeRefused("body names no payment")
+    if not PAYMENT_ID.fullmatch(name) or not 1 <= len(event.id) <= 255:
+        raise WebhookRefused("body names no payment")
     refund = str(event.data.object.id) if about == "refund" else ""
     if about == "refund" and not _REFUND_NAME.fullmatch(refund):
-        raise NoticeRefused("body names no refund")
+        raise WebhookRefused("body names no refund")
     return ProviderEvent(event.id, event.type, name, event.livemode, about, refund)
 
 
-def _about(kind: str) -> Literal["payment", "dispute", "refund"]:
-    if kind in REFUND:
+def _event_subject(kind: str) -> Literal["payment", "dispute", "refund"]:
+    if kind in REFUND_EVENTS:
         return "refund"
-    return "dispute" if kind in DISPUTE else "payment"
+    return "dispute" if kind in DISPUTE_EVENTS else "payment"
 
 
-def _ensure_signed(secret: str, header: str, body: bytes, at: datetime) -> None:
+def _verify_signature(secret: str, header: str, body: bytes, at: datetime) -> None:
     match = _SIGNATURE.fullmatch(header)
     if match is None:
-        raise NoticeRefused("header.Stripe-Signature must be t=<unix seconds>,v1=<hex HMAC-SHA256>")
+        raise WebhookRefused("header.Stripe-Signature must be t=<unix seconds>,v1=<hex HMAC-SHA256>")
     expected = hmac.new(secret.encode(), f"{match[1]}.".encode() + body, "sha256").hexdigest()
     if not any(hmac.compare_digest(expected, given) for given in _V1.findall(match[2])):
-        raise NoticeRefused("header.Stripe-Signature does not fit the body")
+        raise WebhookRefused("header.Stripe-Signature does not fit the body")
     if abs(at.timestamp() - int(match[1])) > MAX_AGE_SECONDS:
-        raise NoticeRefused("header.Stripe-Signature is older than five minutes")
+        raise WebhookRefused("header.Stripe-Signature is older than five minutes")

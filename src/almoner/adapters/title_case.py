@@ -39,21 +39,21 @@ def to_title_case(name: str) -> str:
     if not name.isupper():
         return name
     words = name.split(" ")
-    shown = [_known.get(word) or _remember(word) for word in words]
+    shown = [_known.get(word) or _convert_and_cache(word) for word in words]
     for place in range(1, len(words) - 1):
         if words[place] in _SMALL:
             shown[place] = words[place].lower()
     return " ".join(shown)
 
 
-def _remember(word: str) -> str:
-    shown = _PIECE.sub(lambda piece: _piece(piece.group()), word)
+def _convert_and_cache(word: str) -> str:
+    shown = _PIECE.sub(lambda piece: _convert_piece(piece.group()), word)
     if len(_known) < _MOST_WORDS:
         _known[word] = shown
     return shown
 
 
-def _piece(word: str) -> str:
+def _convert_piece(word: str) -> str:
     lower = word.lower()
     if lower in _AS_WORDS:
         return word.capitalize()

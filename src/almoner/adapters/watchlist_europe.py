@@ -9,8 +9,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
 
-from almoner.adapters.watchlist_values import Gathered, country_of, day_of, rows, years_of
-from almoner.screening.watchlists.domain import BadEntry, Category, Kind, Listed, ListedName, NameKind
+from almoner.adapters.watchlist_values import EntityBuilder, country_of, parse_date, read_rows, years_of
+from almoner.screening.watchlists.domain import RejectedEntry, Category, Kind, ListedEntity, ListedName, NameKind
 
 _UK_NEEDED: Final = ("Unique ID", "Name 6", "Name 1", "Name type", "Designation Type")
 _UK_NAMES: Final = ("Name 1", "Name 2", "Name 3", "Name 4", "Name 5", "Name 6")
@@ -26,7 +26,7 @@ _EU_KINDS: Final[Mapping[str, Kind]] = {
 _EU_LINES: Final = ("Address_Street", "Address_PoBox", "Address_ZipCode", "Address_City", "Address_Place")
 
 
-class UnitedKingdom:
+class UkSanctionsReader:
     """The reader of ``UK-Sanctions-List.csv``."""
 
     code = "uk-sanctions"
@@ -34,9 +34,9 @@ class UnitedKingdom:
     licence = "Open Government Licence v3.0"
     category: Category = "sanction"
     unverified = True
-    least = 1_000
+    min_entries = 1_000
 
-    def published(self, files: Sequence[Path]) -> datetime | None:
+    def published_at(self, files: Sequence[Path]) -> datetime | None:
         """The day in the first line: ``Report Date: 08-Oct-2026``."""
         for file in files:
             with file.open(encoding="utf-8-sig", errors="replace") as lines:
@@ -47,21 +47,21 @@ class UnitedKingdom:
                 continue
         return None
 
-    def read(self, files: Sequence[Path]) -> Iterator[Listed | BadEntry]:
+    def read(self, files: Sequence[Path]) -> Iterator[ListedEntity | RejectedEntry]:
         """The entries. Raises WatchlistRefused."""
-        entries: dict[str, Gathered] = {}
+        entries: dict[str, EntityBuilder] = {}
         for file in files:
-            for line, row in rows(file, _UK_NEEDED, skip=1, title=self.title):
+            for line, row in read_rows(file, _UK_NEEDED, skip=1, title=self.title):
                 key, name = row["Unique ID"], " ".join(filter(None, (row[part] for part in _UK_NAMES)))
                 if not key or not name:
-                    yield BadEntry(f"{file.name}, line {line}", "the row has no number, or no name", key or None)
+                    yield RejectedEntry(f"{file.name}, line {line}", "the row has no number, or no name", key or None)
                     continue
                 kind = _UK_KINDS.get(row["Designation Type"].lower(), "unknown")
-                _uk(entries.setdefault(key, Gathered(key, kind)), name, row)
-        yield from (one.listed() for one in entries.values())
+                _add_uk_row(entries.setdefault(key, EntityBuilder(key, kind)), name, row)
+        yield from (one.build() for one in entries.values())
 
 
-def _uk(one: Gathered, name: str, row: Mapping[str, str]) -> None:
+def _add_uk_row(one: EntityBuilder, name: str, row: Mapping[str, str]) -> None:
     """One row: one name, one address."""
     kind: NameKind = "primary" if row["Name type"].lower() == "primary name" else "alias"
     if "low" in row.get("Alias strength", "").lower():
@@ -69,16 +69,16 @@ def _uk(one: Gathered, name: str, row: Mapping[str, str]) -> None:
     one.names.append(ListedName(name, kind))
     if original := row.get("Name non-latin script"):
         one.names.append(ListedName(original, "alias"))
-    one.at([row.get(line, "") for line in _UK_LINES], row.get("Address Country", ""))
+    one.add_address([row.get(line, "") for line in _UK_LINES], row.get("Address Country", ""))
     one.countries += [country_of(part) for part in row.get("Nationality(/ies)", "").split(";")]
     if one.kind != "person":
         one.identifiers += [part.strip() for part in row.get("Business registration number (s)", "").split(";")]
     one.birth_years += years_of(row.get("D.O.B", ""))
     one.programmes.append(row.get("Regime Name", ""))
-    one.listed_on = one.listed_on or day_of(row.get("Date Designated", ""))
+    one.listed_on = one.listed_on or parse_date(row.get("Date Designated", ""))
 
 
-class EuropeanUnion:
+class EuSanctionsReader:
     """The reader of ``csvFullSanctionsList_1_1``."""
 
     code = "eu-consolidated"
@@ -86,39 +86,39 @@ class EuropeanUnion:
     licence = "reuse allowed with the source named: European Commission, FSF"
     category: Category = "sanction"
     unverified = True
-    least = 1_000
+    min_entries = 1_000
 
-    def published(self, files: Sequence[Path]) -> datetime | None:
+    def published_at(self, files: Sequence[Path]) -> datetime | None:
         """The day on which the file was made, as its rows say."""
         for file in files:
-            for _, row in rows(file, _EU_NEEDED, delimiter=";", title=self.title):
-                day = day_of(row.get("fileGenerationDate", ""))
+            for _, row in read_rows(file, _EU_NEEDED, delimiter=";", title=self.title):
+                day = parse_date(row.get("fileGenerationDate", ""))
                 return datetime(day.year, day.month, day.day, tzinfo=UTC) if day else None
         return None
 
-    def read(self, files: Sequence[Path]) -> Iterator[Listed | BadEntry]:
+    def read(self, files: Sequence[Path]) -> Iterator[ListedEntity | RejectedEntry]:
         """The entries. Raises WatchlistRefused."""
-        entries: dict[str, Gathered] = {}
+        entries: dict[str, EntityBuilder] = {}
         for file in files:
-            for line, row in rows(file, _EU_NEEDED, delimiter=";", title=self.title):
+            for line, row in read_rows(file, _EU_NEEDED, delimiter=";", title=self.title):
                 if not (key := row["Entity_LogicalId"]):
-                    yield BadEntry(f"{file.name}, line {line}", "the row has no number")
+                    yield RejectedEntry(f"{file.name}, line {line}", "the row has no number")
                     continue
                 kind = _EU_KINDS.get(row["Entity_SubjectType"], "unknown")
-                _eu(entries.setdefault(key, Gathered(key, kind)), row)
+                _add_eu_row(entries.setdefault(key, EntityBuilder(key, kind)), row)
         for one in entries.values():
-            yield one.listed() if one.names else BadEntry(one.key, "the entry has no name", one.key)
+            yield one.build() if one.names else RejectedEntry(one.key, "the entry has no name", one.key)
 
 
-def _eu(one: Gathered, row: Mapping[str, str]) -> None:
+def _add_eu_row(one: EntityBuilder, row: Mapping[str, str]) -> None:
     """One row: a name, an address, a birth, a document or a citizenship."""
     if name := row["NameAlias_WholeName"]:
         one.names.append(ListedName(name, "alias" if one.names else "primary"))
     place = row.get("Address_CountryIsoCode", "") or row.get("Address_CountryDescription", "")
-    one.at([row.get(line, "") for line in _EU_LINES], place)
+    one.add_address([row.get(line, "") for line in _EU_LINES], place)
     one.countries.append(country_of(row.get("Citizenship_CountryIsoCode", "")))
     one.birth_years += years_of(f"{row.get('BirthDate_BirthDate', '')} {row.get('BirthDate_Year', '')}")
     if one.kind != "person":
         one.identifiers.append(row.get("Identification_Number", ""))
     one.programmes.append(row.get("Entity_Regulation_Programme", ""))
-    one.listed_on = one.listed_on or day_of(row.get("Entity_DesignationDate", ""))
+    one.listed_on = one.listed_on or parse_date(row.get("Entity_DesignationDate", ""))

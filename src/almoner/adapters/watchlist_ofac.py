@@ -15,10 +15,10 @@ from typing import Final
 
 from almoner.adapters.watchlist_values import country_of, years_of
 from almoner.screening.watchlists.domain import (
-    BadEntry,
+    RejectedEntry,
     Category,
     Kind,
-    Listed,
+    ListedEntity,
     ListedAddress,
     ListedName,
     NameKind,
@@ -42,45 +42,45 @@ _NO_IDENTIFIER: Final = re.compile(r"Phone|Telephone|Fax|Date|Executive Order|Pa
 
 
 @dataclass(slots=True)
-class _Set:
+class _OfacFileSet:
     """The rows of a set, by the number of their entry."""
 
     entries: list[list[str]] = field(default_factory=list)
     names: dict[str, list[list[str]]] = field(default_factory=lambda: defaultdict(list))
     addresses: dict[str, list[list[str]]] = field(default_factory=lambda: defaultdict(list))
     comments: dict[str, str] = field(default_factory=dict)
-    bad: list[BadEntry] = field(default_factory=list)
+    bad: list[RejectedEntry] = field(default_factory=list)
 
 
 @dataclass(frozen=True, slots=True)
-class Ofac:
+class OfacReader:
     """One of the lists. ``least``: as many entries are in every whole one."""
 
     code: str
     title: str
-    least: int
+    min_entries: int
     licence: str = "public domain (US government work)"
     category: Category = "sanction"
     unverified: bool = False
 
-    def read(self, files: Sequence[Path]) -> Iterator[Listed | BadEntry]:
+    def read(self, files: Sequence[Path]) -> Iterator[ListedEntity | RejectedEntry]:
         """The entries. Raises WatchlistRefused."""
-        told = _Set()
+        told = _OfacFileSet()
         for file in files:
-            _collect(file, told)
+            _sort_rows(file, told)
         if not told.entries:
             raise WatchlistRefused(f"none of the files has the entries of {self.title}: 12 columns, such as sdn.csv")
         yield from told.bad
         for row in told.entries:
-            yield _listed(row, told)
+            yield _parse_entity(row, told)
 
 
-SDN: Final = Ofac("ofac-sdn", "OFAC Specially Designated Nationals", 10_000)
-CONSOLIDATED: Final = Ofac("ofac-consolidated", "OFAC consolidated non-SDN lists", 100)
-SAMPLE: Final = Ofac("ofac-sdn-sample", "OFAC SDN, a few hundred bodies for trying out", 1)
+SDN: Final = OfacReader("ofac-sdn", "OFAC Specially Designated Nationals", 10_000)
+CONSOLIDATED: Final = OfacReader("ofac-consolidated", "OFAC consolidated non-SDN lists", 100)
+SAMPLE: Final = OfacReader("ofac-sdn-sample", "OFAC SDN, a few hundred bodies for trying out", 1)
 
 
-def _collect(file: Path, told: _Set) -> None:
+def _sort_rows(file: Path, told: _OfacFileSet) -> None:
     """Sort the rows of one file by what they are."""
     with file.open(encoding="cp1252", errors="replace", newline="") as lines:
         for number, row in enumerate(csv.reader(lines), 1):
@@ -88,7 +88,7 @@ def _collect(file: Path, told: _Set) -> None:
             if not any(cells):
                 continue
             if not cells[0].isdigit():
-                told.bad.append(BadEntry(f"{file.name}, row {number}", "the row has no number of an entry"))
+                told.bad.append(RejectedEntry(f"{file.name}, row {number}", "the row has no number of an entry"))
             elif len(cells) == _ENTRIES:
                 told.entries.append(cells)
             elif len(cells) == _NAMES:
@@ -98,7 +98,9 @@ def _collect(file: Path, told: _Set) -> None:
             elif len(cells) == _COMMENTS:
                 told.comments[cells[0]] = told.comments.get(cells[0], "") + cells[1]
             else:
-                told.bad.append(BadEntry(f"{file.name}, row {number}", f"the row has {len(cells)} columns", cells[0]))
+                told.bad.append(
+                    RejectedEntry(f"{file.name}, row {number}", f"the row has {len(cells)} columns", cells[0])
+                )
 
 
 def _cell(text: str) -> str:
@@ -106,20 +108,20 @@ def _cell(text: str) -> str:
     return "" if text == "-0-" else text
 
 
-def _listed(row: list[str], told: _Set) -> Listed:
+def _parse_entity(row: list[str], told: _OfacFileSet) -> ListedEntity:
     key, name, type_, programmes = row[0], row[1], row[2], row[3]
     kind = _KINDS.get(type_.lower(), "organisation")
     remarks = [part.removeprefix("alt. ") for part in _BETWEEN.split((row[11] + told.comments.get(key, "")).strip())]
     remarks = [part.rstrip(".") if part.endswith("'.") else part for part in remarks]
     names = [ListedName(name, "primary")]
     names += [ListedName(one[3], _NAME_KINDS.get(one[2].lower(), "alias")) for one in told.names.get(key, ()) if one[3]]
-    names += _quoted(remarks)
-    addresses = [_address(one) for one in told.addresses.get(key, ()) if _tells(one)]
+    names += _quoted_aliases(remarks)
+    addresses = [_address(one) for one in told.addresses.get(key, ()) if _has_address(one)]
     numbers = [] if kind == "person" else list(_numbers(remarks))
     stated = [country_of(found[1].rstrip(".")) for part in remarks if (found := _OF_COUNTRY.match(part))]
     flag = country_of(row[8]) if row[8] else None
     countries = [*stated, flag, *(one.country for one in addresses), *(country for _, country in numbers)]
-    return Listed(
+    return ListedEntity(
         key=key,
         kind=kind,
         names=tuple(dict.fromkeys(names)),
@@ -131,7 +133,7 @@ def _listed(row: list[str], told: _Set) -> Listed:
     )
 
 
-def _quoted(remarks: Sequence[str]) -> Iterator[ListedName]:
+def _quoted_aliases(remarks: Sequence[str]) -> Iterator[ListedName]:
     for part in remarks:
         if found := _QUOTED.fullmatch(part.strip()):
             yield ListedName(found[2].strip(), "former" if found[1] == "f.k.a." else "weak_alias")
@@ -151,7 +153,7 @@ def _numbers(remarks: Sequence[str]) -> Iterator[tuple[str, str | None]]:
             yield found["value"].strip(), country_of(found["country"]) if found["country"] else None
 
 
-def _tells(row: Sequence[str]) -> bool:
+def _has_address(row: Sequence[str]) -> bool:
     return any(row[2:4]) or row[4] not in ("", _UNDETERMINED)
 
 

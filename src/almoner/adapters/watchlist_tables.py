@@ -9,13 +9,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Final, cast, get_args
 
-from almoner.adapters.watchlist_values import country_of, day_of, rows, years_of
+from almoner.adapters.watchlist_values import country_of, parse_date, read_rows, years_of
 from almoner.screening.watchlists.domain import (
     CATEGORIES,
-    BadEntry,
+    RejectedEntry,
     Category,
     Kind,
-    Listed,
+    ListedEntity,
     ListedAddress,
     ListedName,
 )
@@ -33,7 +33,7 @@ _SCHEMATA: Final[Mapping[str, Kind]] = {
 }
 
 
-class OwnFindings:
+class OwnFindingsReader:
     """The reader of an operator's own table, comma-separated, UTF-8."""
 
     code = "own"
@@ -41,27 +41,27 @@ class OwnFindings:
     licence = "our own"
     category: Category | None = None
     unverified = False
-    least = 1
+    min_entries = 1
 
-    def read(self, files: Sequence[Path]) -> Iterator[Listed | BadEntry]:
+    def read(self, files: Sequence[Path]) -> Iterator[ListedEntity | RejectedEntry]:
         """The entries. Raises WatchlistRefused."""
         for file in files:
-            for line, row in rows(file, _OWN_NEEDED, title="an operator's own findings"):
-                problems = list(_problems(row))
+            for line, row in read_rows(file, _OWN_NEEDED, title="an operator's own findings"):
+                problems = list(_row_problems(row))
                 yield (
-                    BadEntry(f"{file.name}, line {line}", "; ".join(problems), row["key"] or None)
+                    RejectedEntry(f"{file.name}, line {line}", "; ".join(problems), row["key"] or None)
                     if problems
-                    else _own(row)
+                    else _parse_finding(row)
                 )
 
 
-def _problems(row: Mapping[str, str]) -> Iterator[str]:
-    yield from _problems_of_who(row)
+def _row_problems(row: Mapping[str, str]) -> Iterator[str]:
+    yield from _identity_problems(row)
     if row["kind"] not in get_args(Kind):
         yield f"kind {row['kind']!r} is none of {', '.join(get_args(Kind))}"
     if row["category"] not in CATEGORIES:
         yield f"category {row['category']!r} is none of {', '.join(CATEGORIES)}"
-    for name in _several(row, "countries"):
+    for name in _split_values(row, "countries"):
         if country_of(name) is None:
             yield f"countries names {name!r}, which is no country"
     for column in ("note", "source"):
@@ -69,7 +69,7 @@ def _problems(row: Mapping[str, str]) -> Iterator[str]:
             yield f"{column} has over 2000 characters"
 
 
-def _problems_of_who(row: Mapping[str, str]) -> Iterator[str]:
+def _identity_problems(row: Mapping[str, str]) -> Iterator[str]:
     for column in ("key", "name"):
         if not row[column]:
             yield f"{column} is empty"
@@ -79,23 +79,23 @@ def _problems_of_who(row: Mapping[str, str]) -> Iterator[str]:
         yield "key has over 200 characters"
 
 
-def _own(row: Mapping[str, str]) -> Listed:
-    countries = tuple(dict.fromkeys(filter(None, map(country_of, _several(row, "countries")))))
+def _parse_finding(row: Mapping[str, str]) -> ListedEntity:
+    countries = tuple(dict.fromkeys(filter(None, map(country_of, _split_values(row, "countries")))))
     only = countries[0] if len(countries) == 1 else None
-    return Listed(
+    return ListedEntity(
         key=row["key"],
         kind=cast("Kind", row["kind"]),
         names=_names(row),
         countries=countries,
-        addresses=tuple(ListedAddress(text, only) for text in _several(row, "addresses")),
-        identifiers=tuple(_several(row, "identifiers")),
+        addresses=tuple(ListedAddress(text, only) for text in _split_values(row, "addresses")),
+        identifiers=tuple(_split_values(row, "identifiers")),
         category=cast("Category", row["category"]),
         note=row.get("note") or None,
         source_url=row.get("source") or None,
     )
 
 
-class OpenSanctions:
+class OpenSanctionsReader:
     """The reader of ``targets.simple.csv``. It is never fetched: its licence is the operator's to have."""
 
     code = "opensanctions"
@@ -103,38 +103,40 @@ class OpenSanctions:
     licence = "CC BY-NC 4.0: a business needs a licence from opensanctions.org"
     category: Category | None = None
     unverified = True
-    least = 100
+    min_entries = 100
 
-    def read(self, files: Sequence[Path]) -> Iterator[Listed | BadEntry]:
+    def read(self, files: Sequence[Path]) -> Iterator[ListedEntity | RejectedEntry]:
         """The entries. Raises WatchlistRefused."""
         for file in files:
-            for line, row in rows(file, _TARGETS_NEEDED, title=self.title):
+            for line, row in read_rows(file, _TARGETS_NEEDED, title=self.title):
                 if not row["id"] or not row["name"]:
-                    yield BadEntry(f"{file.name}, line {line}", "the row has no number, or no name", row["id"] or None)
+                    yield RejectedEntry(
+                        f"{file.name}, line {line}", "the row has no number, or no name", row["id"] or None
+                    )
                 elif row["schema"] in _SCHEMATA:  # securities, wallets and the like are nobody
-                    yield _target(row)
+                    yield _parse_target(row)
 
 
-def _target(row: Mapping[str, str]) -> Listed:
+def _parse_target(row: Mapping[str, str]) -> ListedEntity:
     kind = _SCHEMATA[row["schema"]]
-    return Listed(
+    return ListedEntity(
         key=row["id"],
         kind=kind,
         names=_names(row),
-        countries=tuple(dict.fromkeys(filter(None, map(country_of, _several(row, "countries"))))),
-        addresses=tuple(ListedAddress(text, None) for text in _several(row, "addresses")),
-        identifiers=tuple(_several(row, "identifiers")) if kind != "person" else (),
+        countries=tuple(dict.fromkeys(filter(None, map(country_of, _split_values(row, "countries"))))),
+        addresses=tuple(ListedAddress(text, None) for text in _split_values(row, "addresses")),
+        identifiers=tuple(_split_values(row, "identifiers")) if kind != "person" else (),
         birth_years=years_of(row.get("birth_date", "")),
-        programmes=tuple(_several(row, "program_ids")),
-        listed_on=day_of(row.get("first_seen", "")),
+        programmes=tuple(_split_values(row, "program_ids")),
+        listed_on=parse_date(row.get("first_seen", "")),
         category="sanction" if row["sanctions"] else "warning",
     )
 
 
 def _names(row: Mapping[str, str]) -> tuple[ListedName, ...]:
-    aliases = (ListedName(name, "alias") for name in _several(row, "aliases"))
+    aliases = (ListedName(name, "alias") for name in _split_values(row, "aliases"))
     return tuple(dict.fromkeys((ListedName(row["name"], "primary"), *aliases)))
 
 
-def _several(row: Mapping[str, str], column: str) -> list[str]:
+def _split_values(row: Mapping[str, str], column: str) -> list[str]:
     return list(dict.fromkeys(part.strip() for part in row.get(column, "").split(";") if part.strip()))

@@ -15,10 +15,10 @@ from defusedxml.ElementTree import ParseError, iterparse
 
 from almoner.adapters.watchlist_values import country_of, years_of
 from almoner.screening.watchlists.domain import (
-    BadEntry,
+    RejectedEntry,
     Category,
     Kind,
-    Listed,
+    ListedEntity,
     ListedAddress,
     ListedName,
     NameKind,
@@ -32,7 +32,7 @@ _QUALITIES: Final[dict[str, NameKind]] = {"low": "weak_alias", "f.k.a.": "former
 _SENTENCE: Final = re.compile(r"\s*\((?:formerly|previously) .*\)$", re.IGNORECASE)
 
 
-class UnitedNations:
+class UnSanctionsReader:
     """The reader of ``consolidated.xml``."""
 
     code = "un-consolidated"
@@ -40,26 +40,26 @@ class UnitedNations:
     licence = "public list of the United Nations"
     category: Category = "sanction"
     unverified = False
-    least = 500
+    min_entries = 500
 
-    def published(self, files: Sequence[Path]) -> datetime | None:
+    def published_at(self, files: Sequence[Path]) -> datetime | None:
         """When the list was generated. Raises WatchlistRefused."""
         for file in files:
-            for element in _elements(file, "start"):
+            for element in _read_elements(file, "start"):
                 stated = element.get("dateGenerated")
                 return datetime.fromisoformat(stated).astimezone(UTC) if stated else None
         return None
 
-    def read(self, files: Sequence[Path]) -> Iterator[Listed | BadEntry]:
+    def read(self, files: Sequence[Path]) -> Iterator[ListedEntity | RejectedEntry]:
         """The entries. Raises WatchlistRefused."""
         for file in files:
-            for element in _elements(file, "end"):
+            for element in _read_elements(file, "end"):
                 if element.tag in _KINDS:
-                    yield _listed(element)
+                    yield _parse_entity(element)
                     element.clear()
 
 
-def _elements(file: Path, event: str) -> Iterator[Element]:
+def _read_elements(file: Path, event: str) -> Iterator[Element]:
     """The elements of a list. Raises WatchlistRefused when it is another document, or broken off."""
     known = False
     try:
@@ -73,19 +73,19 @@ def _elements(file: Path, event: str) -> Iterator[Element]:
         raise WatchlistRefused(f"{file.name} is no XML document, or was cut off: fetch it again ({error})") from error
 
 
-def _listed(element: Element) -> Listed | BadEntry:
+def _parse_entity(element: Element) -> ListedEntity | RejectedEntry:
     kind = _KINDS[element.tag]
     key = _text(element, "REFERENCE_NUMBER") or _text(element, "DATAID")
     whole = " ".join(piece for name in _PIECES if (piece := _text(element, name)))
     if not key or not whole:
-        return BadEntry(key or whole or element.tag, "the entry has no number, or no name", key or None)
+        return RejectedEntry(key or whole or element.tag, "the entry has no number, or no name", key or None)
     names = [ListedName(whole, "primary"), *_aliases(element)]
     if original := _text(element, "NAME_ORIGINAL_SCRIPT"):
         names.append(ListedName(original, "alias"))
     addresses = [found for one in element.iter(f"{element.tag}_ADDRESS") if (found := _address(one))]
     stated = [country_of(one.text or "") for part in element.iter("NATIONALITY") for one in part.iter("VALUE")]
     countries = [*stated, *(one.country for one in addresses)]
-    return Listed(
+    return ListedEntity(
         key=key,
         kind=kind,
         names=tuple(dict.fromkeys(names)),

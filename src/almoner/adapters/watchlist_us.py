@@ -10,12 +10,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
-from almoner.adapters.watchlist_values import Gathered, country_of, day_of, rows, years_of
+from almoner.adapters.watchlist_values import EntityBuilder, country_of, parse_date, read_rows, years_of
 from almoner.screening.watchlists.domain import (
-    BadEntry,
+    RejectedEntry,
     Category,
     Kind,
-    Listed,
+    ListedEntity,
     ListedAddress,
     ListedName,
 )
@@ -36,7 +36,7 @@ _OF_BODIES: Final = re.compile(
 )
 
 
-class DeniedPersons:
+class DeniedPersonsReader:
     """The reader of ``dpl.txt``."""
 
     code = "us-bis-dpl"
@@ -44,25 +44,25 @@ class DeniedPersons:
     licence = "public domain (US government work)"
     category: Category = "warning"
     unverified = False
-    least = 200
+    min_entries = 200
 
-    def read(self, files: Sequence[Path]) -> Iterator[Listed | BadEntry]:
+    def read(self, files: Sequence[Path]) -> Iterator[ListedEntity | RejectedEntry]:
         """The entries. Raises WatchlistRefused."""
-        entries: dict[str, Gathered] = {}
+        entries: dict[str, EntityBuilder] = {}
         for file in files:
-            for line, row in rows(file, _DENIED, delimiter="\t", title=self.title):
+            for line, row in read_rows(file, _DENIED, delimiter="\t", title=self.title):
                 if not row["Name"]:
-                    yield BadEntry(f"{file.name}, line {line}", "the row has no name")
+                    yield RejectedEntry(f"{file.name}, line {line}", "the row has no name")
                     continue
                 key = row["Name"].upper()[:200]
-                one = entries.setdefault(key, Gathered(key, "unknown", [ListedName(row["Name"], "primary")]))
+                one = entries.setdefault(key, EntityBuilder(key, "unknown", [ListedName(row["Name"], "primary")]))
                 country = row["Country"] or ("US" if row["State"] else "")
-                one.at([row[name] for name in ("Street_Address", "City", "State", "Postal_Code")], country)
+                one.add_address([row[name] for name in ("Street_Address", "City", "State", "Postal_Code")], country)
                 one.programmes.append("DPL")
-        yield from (one.listed() for one in entries.values())
+        yield from (one.build() for one in entries.values())
 
 
-class ConsolidatedScreening:
+class ConsolidatedScreeningReader:
     """The reader of ``consolidated.csv`` of the Consolidated Screening List."""
 
     code = "us-csl"
@@ -70,21 +70,23 @@ class ConsolidatedScreening:
     licence = "public domain (US government work)"
     category: Category | None = None
     unverified = False
-    least = 5_000
+    min_entries = 5_000
 
-    def read(self, files: Sequence[Path]) -> Iterator[Listed | BadEntry]:
+    def read(self, files: Sequence[Path]) -> Iterator[ListedEntity | RejectedEntry]:
         """The entries. Raises WatchlistRefused."""
         for file in files:
-            for line, row in rows(file, _SCREENING, title=self.title):
+            for line, row in read_rows(file, _SCREENING, title=self.title):
                 if row["_id"] and row["name"]:
-                    yield _screened(row)
+                    yield _parse_entity(row)
                 else:
-                    yield BadEntry(f"{file.name}, line {line}", "the row has no number, or no name", row["_id"] or None)
+                    yield RejectedEntry(
+                        f"{file.name}, line {line}", "the row has no number, or no name", row["_id"] or None
+                    )
 
 
-def _screened(row: Mapping[str, str]) -> Listed:
+def _parse_entity(row: Mapping[str, str]) -> ListedEntity:
     kind = _KINDS.get(row["type"].lower(), "unknown")
-    one = Gathered(row["_id"], kind, [ListedName(_SUCCESSORS.sub("", row["name"]), "primary")])
+    one = EntityBuilder(row["_id"], kind, [ListedName(_SUCCESSORS.sub("", row["name"]), "primary")])
     one.names += [ListedName(name, "alias") for name in map(_alias, row["alt_names"].split(";")) if name]
     for address in filter(None, map(str.strip, row["addresses"].split(";"))):
         *lines, country = (part.strip() for part in address.split(","))
@@ -95,18 +97,18 @@ def _screened(row: Mapping[str, str]) -> Listed:
     for column in ("nationalities", "citizenships", "vessel_flag"):
         one.countries += [country_of(code) for code in re.split(r"[;,]", row.get(column, ""))]
     if kind != "person":
-        one.identifiers += list(_numbers(row["ids"]))
+        one.identifiers += list(_organisation_numbers(row["ids"]))
     one.birth_years += years_of(row.get("dates_of_birth", ""))
     one.programmes += [part.strip() for part in row["programs"].split(";")] + [row["source"].partition(" - ")[0]]
-    one.listed_on = day_of(row.get("start_date", ""))
-    return one.listed("sanction" if _SANCTIONS.search(row["source"]) else "warning")
+    one.listed_on = parse_date(row.get("start_date", ""))
+    return one.build("sanction" if _SANCTIONS.search(row["source"]) else "warning")
 
 
 def _alias(text: str) -> str:
     return _AND.sub("", _SUCCESSORS.sub("", text).strip())
 
 
-def _numbers(text: str) -> Iterator[str]:
+def _organisation_numbers(text: str) -> Iterator[str]:
     for part in text.split(";"):
         label, _, rest = part.partition(",")
         if _OF_BODIES.search(label) and any(one.isdigit() for one in rest):

@@ -9,8 +9,15 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Final
 
-from almoner.nonprofits.countries.domain import COUNTRIES, OF_TWO_LETTERS
-from almoner.screening.watchlists.domain import Category, Kind, Listed, ListedAddress, ListedName, WatchlistRefused
+from almoner.nonprofits.countries.domain import COUNTRIES, ALPHA3_BY_ALPHA2
+from almoner.screening.watchlists.domain import (
+    Category,
+    Kind,
+    ListedEntity,
+    ListedAddress,
+    ListedName,
+    WatchlistRefused,
+)
 
 _YEAR: Final = re.compile(r"(?<!\d)(1[89]\d\d|20\d\d)(?!\d)")
 _OTHER_NAMES: Final = {
@@ -82,7 +89,7 @@ def country_of(name: str) -> str | None:
     if (code := name.strip()) in COUNTRIES:
         return code
     if len(code) == 2:
-        return OF_TWO_LETTERS.get(code.upper())
+        return ALPHA3_BY_ALPHA2.get(code.upper())
     return _NAMES.get(" ".join(name.replace("\u2019", "'").casefold().split()))
 
 
@@ -91,7 +98,7 @@ def years_of(text: str) -> tuple[int, ...]:
     return tuple(dict.fromkeys(int(year) for year in _YEAR.findall(text)))
 
 
-def day_of(text: str) -> date | None:
+def parse_date(text: str) -> date | None:
     """A day as 31/12/2020 or 2020-12-31; None for what is none."""
     for form in ("%d/%m/%Y", "%Y-%m-%d"):
         try:
@@ -101,7 +108,7 @@ def day_of(text: str) -> date | None:
     return None
 
 
-def rows(
+def read_rows(
     file: Path, needed: Sequence[str], *, delimiter: str = ",", skip: int = 0, title: str = ""
 ) -> Iterator[tuple[int, dict[str, str]]]:
     """The rows of a table with a header, stripped, each with its line. Raises WatchlistRefused without a needed column.
@@ -126,7 +133,7 @@ def rows(
 
 
 @dataclass(slots=True)
-class Gathered:
+class EntityBuilder:
     """What several rows tell of one entry."""
 
     key: str
@@ -139,17 +146,17 @@ class Gathered:
     programmes: list[str] = field(default_factory=list)
     listed_on: date | None = None
 
-    def at(self, lines: Sequence[str], country: str) -> None:
+    def add_address(self, lines: Sequence[str], country: str) -> None:
         """One address, in lines."""
         known = country_of(country)
         self.countries.append(known)
         if text := ", ".join(line for line in lines if line):
             self.addresses.append(ListedAddress(text, known))
 
-    def listed(self, category: Category | None = None) -> Listed:
+    def build(self, category: Category | None = None) -> ListedEntity:
         """The entry; the primary name first."""
         names = sorted(dict.fromkeys(self.names), key=lambda name: name.kind != "primary")
-        return Listed(
+        return ListedEntity(
             key=self.key,
             kind=self.kind,
             names=tuple(names),

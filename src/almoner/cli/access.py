@@ -19,7 +19,7 @@ from almoner.cli.officer import Officer, administer
 from almoner.giving.checkout.card_testing import service as brakes
 from almoner.giving.receipts import service as receipts
 from almoner.giving.receipts.domain import Issuer
-from almoner.kit.text import one_line
+from almoner.kit.text import to_one_line
 from almoner.kit.time import iso, iso_or_none
 from almoner.platform.database.transactions import Partner, Tx
 from almoner.platform.files import images
@@ -54,7 +54,7 @@ class KeyKind(StrEnum):
 
 def table(titles: Iterable[str], rows: Iterable[Iterable[object]]) -> None:
     """Print columns, each as wide as its widest value. What others have typed forges no rows and moves no cursor."""
-    lines = [list(titles), *([("-" if cell is None else one_line(str(cell))) for cell in row] for row in rows)]
+    lines = [list(titles), *([("-" if cell is None else to_one_line(str(cell))) for cell in row] for row in rows)]
     widths = [max(len(line[column]) for line in lines) for column in range(len(lines[0]))]
     for line in lines:
         typer.echo("  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip())
@@ -81,9 +81,9 @@ def create_partner(name: Annotated[str, typer.Argument(help="The name that donor
         account = await partner_service.create(tx, name)
         await officer.record(tx, account.id, "partner.added", tx.ids.text("partner", account.id))
         scope = Partner(account.id)
-        await configurations.start(tx, scope)
-        _, secret = await key_ring.make(tx, scope, officer.by, "secret", "first", frozenset())
-        _, publishable = await key_ring.make(tx, scope, officer.by, "publishable", "first", frozenset())
+        await configurations.create_default(tx, scope)
+        _, secret = await key_ring.create(tx, scope, officer.by, "secret", "first", frozenset())
+        _, publishable = await key_ring.create(tx, scope, officer.by, "publishable", "first", frozenset())
         return tx.ids.text("partner", account.id), secret, publishable
 
     partner_id, secret, publishable = administer(use)
@@ -102,8 +102,8 @@ def list_partners() -> None:
     """
 
     async def use(tx: Tx) -> list[list[object]]:
-        found = await partner_service.all_accounts(tx)
-        tested = await brakes.alerts(tx)
+        found = await partner_service.list_accounts(tx)
+        tested = await brakes.active_alerts(tx)
         return [
             [tx.ids.text("partner", one.id), one.name, iso(one.created_at), iso_or_none(tested.get(one.id))]
             for one in found
@@ -134,7 +134,7 @@ def brand_partner(
             return partner, await partner_service.clear_brand(tx, scope)
         try:
             image = await images.reencode(logo.read_bytes(), longest_side=LOGO_SIDE) if logo else None
-            return partner, await partner_service.brand(tx, scope, colour=colour, logo=image)
+            return partner, await partner_service.set_brand(tx, scope, colour=colour, logo=image)
         except FiletypeNotSupported:
             raise typer.BadParameter(f"{logo} is not a readable JPEG or PNG") from None
         except ValueError as error:
@@ -158,7 +158,7 @@ def name_issuer(
     async def use(tx: Tx, officer: Officer | None = None) -> tuple[str, Issuer]:
         account = await partner_service.get(tx, Partner(read_id(tx, "partner", partner)))
         try:
-            issuer = await receipts.name_issuer(tx, Partner(account.id), name, prefix)
+            issuer = await receipts.update_issuer(tx, Partner(account.id), name, prefix)
         except ValueError as error:
             raise typer.BadParameter(str(error)) from error
         if officer is not None:
@@ -207,7 +207,7 @@ def set_giving(
         if officer is None:
             return await partner_service.get(tx, scope)
         try:
-            account = await partner_service.set_giving(tx, scope, **changed)
+            account = await partner_service.update_donation_settings(tx, scope, **changed)
         except ValueError as error:
             raise typer.BadParameter(str(error)) from error
         await officer.record(tx, scope.id, "partner.giving_set", partner, changed=", ".join(sorted(changed)))
@@ -236,13 +236,13 @@ def create_key(
 
     async def use(tx: Tx, officer: Officer) -> tuple[str, str]:
         whose, scopes = await partner_of(tx, partner), frozenset(scope or ())
-        key, secret = await key_ring.make(tx, whose, officer.by, _KINDS[kind], name.strip(), scopes, by_name=True)
+        key, secret = await key_ring.create(tx, whose, officer.by, _KINDS[kind], name.strip(), scopes, by_name=True)
         return tx.ids.text("apikey", key.id), secret
 
     _show_key(*administer(use))
 
 
-def _columns(key: domain.Key) -> list[object]:
+def _columns(key: domain.ApiKey) -> list[object]:
     moments = (key.created_at, key.expires_at, key.revoked_at, key.last_used_at)
     return [key.kind, key.name, f"...{key.hint}", ",".join(sorted(key.scopes)), *map(iso_or_none, moments)]
 

@@ -9,7 +9,7 @@ from almoner.cli.database import with_database
 from almoner.cli.officer import administrator
 from almoner.cli.progress import Line
 from almoner.nonprofits.activities import flows, service
-from almoner.nonprofits.activities.domain import SUB_TAGS, TAGS, Application
+from almoner.nonprofits.activities.domain import SUB_TAGS, TAGS, RetaggingRun
 from almoner.platform.audit.log import DEPLOYMENT
 from almoner.platform.database.transactions import Database, Tx
 
@@ -25,21 +25,21 @@ def apply() -> None:
     """
     line = Line()
 
-    def report(now: Application) -> None:
+    def report(now: RetaggingRun) -> None:
         line.show(f"{now.organisations:,} organisations, {now.changed:,} changed")
 
-    async def run(database: Database) -> Application:
+    async def run(database: Database) -> RetaggingRun:
         who = await administrator(database)
         async with database.write() as tx:
             await who(tx)  # refused before the minutes that it takes, and again when all is done
 
-        async def record(tx: Tx, done: Application) -> None:
+        async def record(tx: Tx, done: RetaggingRun) -> None:
             officer = await who(tx)
             await officer.record(
                 tx, DEPLOYMENT, "activities.applied", done.version, bodies=done.organisations, changed=done.changed
             )
 
-        return await flows.apply(database, report=report, record=record)
+        return await flows.retag_organisations(database, report=report, record=record)
 
     done = with_database(run)
     line.clear()
@@ -53,7 +53,7 @@ def suggest(
     objects: Annotated[str, typer.Option(help="Its charitable objects.")] = "",
 ) -> None:
     """Suggest sub-tags for a description. Changes nothing."""
-    found = service.suggest(name, activities, objects)
+    found = service.suggest_sub_tags(name, activities, objects)
     if not found:
         typer.echo("No suggestions for this text.")
         return

@@ -11,7 +11,7 @@ from almoner.kit.errors import NotFound
 from almoner.platform.audit.log import DEPLOYMENT
 from almoner.platform.database.transactions import Tx
 from almoner.validation.agents import service
-from almoner.validation.agents.domain import Contact, ContactRefused
+from almoner.validation.agents.domain import OfficialContact, ContactRefused
 
 commands = typer.Typer(help="Contact addresses for agent verification.", no_args_is_help=True)
 
@@ -34,13 +34,13 @@ def set_contact(
     where = source.strip()
     if not 1 <= len(where) <= 500:
         raise typer.BadParameter("--source must be 1 to 500 characters")
-    if len(email) > 255 or not emails.well_formed(email):
+    if len(email) > 255 or not emails.is_email_address(email):
         raise typer.BadParameter(f"'{email}' is not an email address")
 
     async def use(tx: Tx, officer: Officer) -> str:
         organisation_id = read_id(tx, "organisation", organisation)
         try:
-            asked = await service.set_contact(tx, Contact(organisation_id, email, where), officer.id)
+            asked = await service.set_contact(tx, OfficialContact(organisation_id, email, where), officer.id)
         except NotFound:
             raise typer.BadParameter(f"there is no organisation {organisation}") from None
         except ContactRefused as error:

@@ -21,7 +21,7 @@ from almoner.platform.audit import log as audit
 from almoner.platform.audit import proof as audit_proof
 from almoner.platform.audit.chain import Chainer
 from almoner.platform.audit.log import DEPLOYMENT
-from almoner.platform.audit.proof import Proof
+from almoner.platform.audit.proof import ChainVerification
 from almoner.platform.database.transactions import Database, Tx
 from almoner.platform.observability.telemetry import Telemetry
 
@@ -56,13 +56,13 @@ def verify(
     Exits with status 1 if an entry was edited, deleted, inserted or moved. Changes nothing, so you can run it while the
     service is running.
     """
-    folder = None if without_heads else heads or settings.read().heads_folder
+    folder = None if without_heads else heads or settings.read_settings().audit_heads_folder
     gone = folder is not None and not folder.is_dir()
 
-    async def prove(db: Database) -> list[Proof]:
+    async def prove(db: Database) -> list[ChainVerification]:
         begun = await _begun(db)
         there = None if gone else folder
-        scopes = [_scope(db.deployment.ids, partner)] if partner else await audit_proof.scopes(db, there)
+        scopes = [_scope(db.deployment.ids, partner)] if partner else await audit_proof.list_scopes(db, there)
         scopes += [] if partner else sorted(begun.difference(scopes))
         return [await _proved(db, scope, there, begun=scope in begun) for scope in scopes]
 
@@ -83,17 +83,17 @@ def verify(
 async def _begun(db: Database) -> set[UUID]:
     """The partners that must have a chain: the first entry of each tells that it was added."""
     async with db.read() as tx:
-        return {one.id for one in await partners.all_accounts(tx) if one.created_at < tx.now - _TO_BEGIN}
+        return {one.id for one in await partners.list_accounts(tx) if one.created_at < tx.now - _TO_BEGIN}
 
 
-async def _proved(db: Database, scope: UUID, folder: Path | None, *, begun: bool) -> Proof:
+async def _proved(db: Database, scope: UUID, folder: Path | None, *, begun: bool) -> ChainVerification:
     line, began = Line(), time.monotonic()
-    name = audit_heads.name(db.deployment.ids, scope)
+    name = audit_heads.scope_name(db.deployment.ids, scope)
 
     def report(entries: int) -> None:
         line.show(f"{name}: {entries:,} entries, {entries / max(time.monotonic() - began, 0.001):,.0f} per second")
 
-    proof = await audit_proof.prove(db, scope, folder, report, begun=begun)
+    proof = await audit_proof.verify_chain(db, scope, folder, report, begun=begun)
     line.clear()
     seen = f"{proof.entries:,} entries, {proof.heads:,} signed heads, head {proof.head.hex()[:16]}"
     waiting = f", {proof.waiting:,} waiting" if proof.waiting else ""
@@ -135,19 +135,19 @@ def sign() -> None:
 
     A worker does so every five minutes anyway.
     """
-    folder = settings.read().heads_folder
+    folder = settings.read_settings().audit_heads_folder
 
     async def sign_all(db: Database) -> int:
         chainer = Chainer(db, Telemetry())
-        while await chainer.batch():
+        while await chainer.run_batch():
             pass
         async with db.write() as tx:
-            while await audit_heads.sign(tx):
+            while await audit_heads.sign_heads(tx):
                 pass
         exported, more = 0, 1
         while more:
             async with db.write() as tx:
-                more = await audit_heads.export(tx, folder)
+                more = await audit_heads.export_heads(tx, folder)
             exported += more
         return exported
 

@@ -14,8 +14,15 @@ from almoner.cli.database import in_transaction, with_database
 from almoner.cli.officer import Note, Officer, acting, decide
 from almoner.cli.progress import Line
 from almoner.giving.banking.bank_statements import flows, service
-from almoner.giving.banking.bank_statements.domain import BankLine, Gap, Open, Statement, StatementRefused, Unbanked
-from almoner.giving.banking.bank_statements.flows import Looked
+from almoner.giving.banking.bank_statements.domain import (
+    BankLine,
+    StatementGap,
+    OpenReason,
+    Statement,
+    StatementRefused,
+    MissingProviderPayout,
+)
+from almoner.giving.banking.bank_statements.flows import ImportProgress
 from almoner.giving.banking.payment_files import service as bank_files
 from almoner.giving.checkout.donation_requests import service as requests
 from almoner.kit.errors import NotFound
@@ -42,27 +49,27 @@ def import_statement(
     Matches all open lines to donation requests, provider payouts, disbursements and donors' transfers.
     """
     content, line = file.read_bytes(), Line()
-    ours = settings.read().bank_accounts
-    own = bank_files.own_accounts(ours) if ours else None
+    ours = settings.read_settings().bank_accounts
+    own = bank_files.load_own_accounts(ours) if ours else None
 
-    async def use(database: Database) -> tuple[Looked, int]:
+    async def use(database: Database) -> tuple[ImportProgress, int]:
         async with acting(database, "finance") as (_, officer):
             pass  # refused before anything is kept
 
-        async def record(tx: Tx, statements: Sequence[Statement], looked: Looked) -> None:
+        async def record(tx: Tx, statements: Sequence[Statement], looked: ImportProgress) -> None:
             named_so = ", ".join(one.reference for one in statements)[:200] or "empty"
             await officer.record(
                 tx, DEPLOYMENT, "bank_statement.imported", named_so, kept=looked.kept, matched=looked.matched
             )
 
-        def report(looked: Looked) -> None:
+        def report(looked: ImportProgress) -> None:
             line.show(f"{looked.lines:,} lines checked, {looked.per_second:,.0f}/s")
 
-        looked = await flows.import_file(
+        looked = await flows.import_statements(
             database, content, mapping, own=own, by=officer.id, record=record, report=report
         )
         async with database.read() as tx:
-            return looked, len(await service.gaps(tx, service.PAGE))
+            return looked, len(await service.statement_gaps(tx, service.PAGE_SIZE))
 
     looked, gaps = with_database(use)
     line.clear()
@@ -83,7 +90,7 @@ def list_lines(
     """List unmatched statement lines, oldest first."""
 
     async def use(tx: Tx) -> list[list[object]]:
-        return [_row(tx, one) for one in await service.newest(tx, limit, every=every)]
+        return [_row(tx, one) for one in await service.newest_lines(tx, limit, every=every)]
 
     titles = ("line", "account", "age", "booked", "amount", "counterparty", "text", "status", "reason")
     table(titles, in_transaction(use))
@@ -104,8 +111,8 @@ def _row(tx: Tx, line: BankLine) -> list[object]:
     ]
 
 
-def _why(reason: Open, refusal: str | None) -> str:
-    return f"{reason.sentence}: {refusal}" if reason is Open.REFUSED and refusal else reason.sentence
+def _why(reason: OpenReason, refusal: str | None) -> str:
+    return f"{reason.sentence}: {refusal}" if reason is OpenReason.REFUSED and refusal else reason.sentence
 
 
 @commands.command("gaps")
@@ -116,15 +123,15 @@ def list_gaps(limit: Annotated[int, typer.Option(min=1, help="Maximum number of 
     """
 
     async def use(tx: Tx) -> list[list[object]]:
-        return [_gap(tx, one) for one in await service.gaps(tx, limit)]
+        return [_gap(tx, one) for one in await service.statement_gaps(tx, limit)]
 
     table(("statement", "account", "reference", "ends", "opening balance", "age"), in_transaction(use))
 
 
-def _gap(tx: Tx, one: Gap) -> list[object]:
+def _gap(tx: Tx, one: StatementGap) -> list[object]:
     opens = f"{decimal(one.opening_minor, one.currency)} {one.currency}"
     named = tx.ids.text(_STATEMENT, one.id)
-    return [named, one.account, one.reference, one.day, opens, f"{(tx.now - one.since).days} d"]
+    return [named, one.account, one.reference, one.data_date, opens, f"{(tx.now - one.since).days} d"]
 
 
 @commands.command("explain")
@@ -162,13 +169,13 @@ def list_provider_payouts(limit: Annotated[int, typer.Option(min=1, help="Maximu
     """List provider payouts without a bank line."""
 
     async def use(tx: Tx) -> list[list[object]]:
-        return [_report(tx, one) for one in await service.unbanked(tx, limit)]
+        return [_report(tx, one) for one in await service.missing_provider_payouts(tx, limit)]
 
     table(("provider payout", "settled", "age", "amount", "reason"), in_transaction(use))
 
 
-def _report(tx: Tx, one: Unbanked) -> list[object]:
-    paid = one.paid_out
+def _report(tx: Tx, one: MissingProviderPayout) -> list[object]:
+    paid = one.payout
     amount = f"{decimal(paid.net_minor, paid.currency)} {paid.currency}"
     return [f"{one.provider}/{paid.reference}", one.settled_on, f"{(tx.now - one.since).days} d", amount, one.why]
 
@@ -204,17 +211,17 @@ def match(
 async def _assign(tx: Tx, line_id: UUID, kind: str, thing: str, by: str) -> None:
     match kind:
         case "donation":
-            await service.assign_gift(tx, line_id, read_id(tx, "donation", thing), by=by)
+            await service.assign_to_donation(tx, line_id, read_id(tx, "donation", thing), by=by)
         case "payout":
-            await service.assign_payout(tx, line_id, read_id(tx, "disbursement", thing), by=by)
+            await service.assign_to_disbursement(tx, line_id, read_id(tx, "disbursement", thing), by=by)
         case "report":
             provider, _, reference = thing.partition("/")
-            await service.assign_report(tx, line_id, provider, reference, by=by)
+            await service.assign_to_report(tx, line_id, provider, reference, by=by)
         case _:
-            request_id = await requests.named(tx, thing) or tx.ids.parse("donationrequest", thing)
+            request_id = await requests.find_by_reference(tx, thing) or tx.ids.parse("donationrequest", thing)
             if request_id is None:
                 raise StatementRefused(f"There is no donation request {thing}: see `almoner donation-requests list`.")
-            await service.assign(tx, line_id, request_id, by=by)
+            await service.assign_to_request(tx, line_id, request_id, by=by)
 
 
 @commands.command("dismiss")
@@ -223,7 +230,7 @@ def dismiss(line: LineId, note: Note) -> None:
 
     async def use(tx: Tx, officer: Officer) -> None:
         try:
-            await service.dismiss(tx, _id(tx, line), note=note.strip(), by=officer.id)
+            await service.dismiss_line(tx, _id(tx, line), note=note.strip(), by=officer.id)
         except NotFound:
             raise StatementRefused(f"There is no line {line}.") from None
         await officer.record(tx, DEPLOYMENT, "bank_statement_line.dismissed", line)

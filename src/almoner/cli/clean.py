@@ -30,11 +30,11 @@ def clean() -> None:
 
     Deletes the embedded database, sandbox.json, secrets and logs. Touches no other database.
     """
-    given = settings.read()
+    given = settings.read_settings()
     if not given.data_dir.exists():
         typer.echo(f"Nothing to delete: {given.data_dir.resolve()} does not exist.")
         return
-    home = postgres.retire(given.data_dir, given.pg_bin)
+    home = postgres.stop_leftover_server(given.data_dir, given.pg_bin)
     for folder in {given.data_dir.resolve(), home}:
         _empty(folder)
         with suppress(OSError):

@@ -14,7 +14,7 @@ from almoner.cli.joining import JoiningProtocol
 from almoner.kit.errors import IncorrectParams, Problem, RequestHeadersTooLarge
 from almoner.platform.http import errors
 from almoner.platform.http.edge import new_request_id
-from almoner.platform.outbound.addresses import neighbourhood
+from almoner.platform.outbound.addresses import client_network
 
 _MOST_CONNECTIONS: Final = 10_000
 _SLOW_READERS: Final = 3  # times as long as a head may take, an answer may lie unread
@@ -53,7 +53,7 @@ class Connections:
 
     def admit(self, protocol: "BoundedProtocol") -> bool:
         """Count a new connection; False when there is no room for it."""
-        near = neighbourhood(protocol.address)
+        near = client_network(protocol.address)
         peer = self._peers.get(near, {})
         if len(peer) >= self.limits.per_address and not self._trusted(protocol.address):
             room = self._make_room(peer)
@@ -68,7 +68,7 @@ class Connections:
 
     def forget(self, protocol: "BoundedProtocol") -> None:
         """It has ended, if it was admitted."""
-        near = neighbourhood(protocol.address)
+        near = client_network(protocol.address)
         peer = self._peers.get(near, {})
         if protocol in peer:
             del peer[protocol]

@@ -5,15 +5,15 @@ from collections.abc import Awaitable, Callable
 from typing import TypeVar
 
 from almoner import migrations, settings
-from almoner.backends import storage_of
+from almoner.backends import build_storage
 from almoner.cli import local
 from almoner.kit.time import SystemClock
 from almoner.platform import business_clock
 from almoner.platform.business_clock import BusinessClock
 from almoner.platform.database import copies, transactions
-from almoner.platform.database.copies import Found
+from almoner.platform.database.copies import CopyFinding
 from almoner.platform.database.transactions import Database, Tx
-from almoner.settings import Settings, deployment_of
+from almoner.settings import Settings, build_deployment
 
 Result = TypeVar("Result")
 
@@ -21,15 +21,15 @@ Result = TypeVar("Result")
 def with_database(use: Callable[[Database], Awaitable[Result]]) -> Result:
     """Run a use case that opens its own transactions. Raises MigrationRefused when the database is of another form."""
 
-    async def inside(database: Database, _: Found) -> Result:
+    async def inside(database: Database, _: CopyFinding) -> Result:
         return await use(database)
 
     return with_found(inside)
 
 
-def with_found(use: Callable[[Database, Found], Awaitable[Result]]) -> Result:
+def with_found(use: Callable[[Database, CopyFinding], Awaitable[Result]]) -> Result:
     """As ``with_database``, told what was found of the database: whether it is a copy."""
-    with local.completed(settings.read()) as complete:
+    with local.completed(settings.read_settings()) as complete:
         return asyncio.run(_use(complete, use))
 
 
@@ -43,15 +43,15 @@ def in_transaction(use: Callable[[Tx], Awaitable[Result]]) -> Result:
     return with_database(inside)
 
 
-async def _use(complete: Settings, use: Callable[[Database, Found], Awaitable[Result]]) -> Result:
+async def _use(complete: Settings, use: Callable[[Database, CopyFinding], Awaitable[Result]]) -> Result:
     (await migrations.state(complete.dsn)).refuse_unless_current()
     clock = BusinessClock(SystemClock())
-    database = await transactions.connect(complete.dsn, deployment_of(complete, clock), size=1)
+    database = await transactions.connect(complete.dsn, build_deployment(complete, clock), size=1)
     try:
-        found = await copies.peek(database, storage_of(complete), complete.dsn)
+        found = await copies.inspect_for_command(database, build_storage(complete), complete.dsn)
         # A sandbox may live ahead of real time; what a command does happens at that time, too.
         async with database.read() as tx:
-            clock.set_ahead((await business_clock.read(tx)).ahead)
+            clock.set_ahead((await business_clock.read_offset(tx)).ahead)
         return await use(database, found)
     finally:
         await database.close()

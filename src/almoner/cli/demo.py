@@ -30,7 +30,7 @@ def read_sandbox_file(file: Path) -> dict[str, Any]:
 async def sandbox_content(db: Database, known: Mapping[str, Any]) -> dict[str, Any]:
     """What sandbox.json holds: of the known keys those that still work, and new ones for the others."""
     async with db.write() as tx:
-        accounts = {account.name: account for account in reversed(await partners.all_accounts(tx))}
+        accounts = {account.name: account for account in reversed(await partners.list_accounts(tx))}
         first = accounts.get(FIRST) or await _partner(tx, FIRST)
         second = accounts.get(SECOND) or await _partner(tx, SECOND)
         first_id = tx.ids.text("partner", first.id)
@@ -54,7 +54,7 @@ async def sandbox_content(db: Database, known: Mapping[str, Any]) -> dict[str, A
 async def _partner(tx: Tx, name: str) -> PartnerAccount:
     """A new partner, as `almoner partners create` makes it."""
     account = await partners.create(tx, name)
-    await configurations.start(tx, Partner(account.id))
+    await configurations.create_default(tx, Partner(account.id))
     await MACHINE.record(tx, account.id, "partner.added", tx.ids.text("partner", account.id))
     return account
 
@@ -64,8 +64,8 @@ async def _key(
 ) -> str:
     """The known secret when it still opens this account, else a new one."""
     if known is not None:
-        key = await keys.find(tx, known)
+        key = await keys.find_by_secret(tx, known)
         if key is not None and key.partner_id == account.id and key.kind == kind:
             return known
-    _, secret = await key_ring.make(tx, Partner(account.id), MACHINE.by, kind, "demo", scopes, by_name=True)
+    _, secret = await key_ring.create(tx, Partner(account.id), MACHINE.by, kind, "demo", scopes, by_name=True)
     return secret

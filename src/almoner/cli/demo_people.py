@@ -12,9 +12,9 @@ from almoner.access.credentials import service as credentials
 from almoner.access.credentials.domain import STEP_SECONDS
 from almoner.access.credentials.service import authenticators, passwords
 from almoner.access.operators import service as operators
-from almoner.access.operators.domain import LONGEST_LIFE, TokenRefused
+from almoner.access.operators.domain import MAX_TOKEN_LIFETIME, TokenRefused
 from almoner.access.people import service as people
-from almoner.access.people.domain import OPERATORS, Person, Realm, Role, members_of, profile_of
+from almoner.access.people.domain import OPERATORS, Person, Realm, Role, member_realm, build_profile
 from almoner.access.security_emails import service as letters
 from almoner.cli.officer import MACHINE
 from almoner.platform.audit import log as audit
@@ -48,7 +48,7 @@ DEMO_MEMBERS: Final = (
 
 async def member_logins(db: Database, partner: Partner, known: Sequence[Login]) -> list[Login]:
     """The demo's members of a partner, as ``operator_logins``."""
-    return [(await login_of(db, members_of(partner), demo, known))[1] for demo in DEMO_MEMBERS]
+    return [(await login_of(db, member_realm(partner), demo, known))[1] for demo in DEMO_MEMBERS]
 
 
 async def operator_logins(db: Database, known: Sequence[Login]) -> list[Login]:
@@ -66,11 +66,11 @@ async def login_of(db: Database, realm: Realm, demo: Demo, known: Sequence[Login
     async with db.write() as tx:
         person = await people.find_by_name(tx, realm, demo.user_name)
         if person is None:
-            profile = profile_of(demo.user_name, email=demo.user_name, name=demo.name)
+            profile = build_profile(demo.user_name, email=demo.user_name, name=demo.name)
             person = await people.create(tx, realm, profile, demo.roles)
             who, action = tx.ids.text(realm.id_type, person.id), f"{realm.id_type}.invited"  # as the commands record it
             await audit.record(tx, realm.id, MACHINE.actor, action, who, details={"roles": sorted(demo.roles)})
-        url = f"{tx.links.pages}{letters.home(tx.ids, realm)}/sign-in"
+        url = f"{tx.links.pages}{letters.account_path(tx.ids, realm)}/sign-in"
     login: Login = {"userName": demo.user_name, "url": url, "roles": list(demo.roles)}
     before: Mapping[str, Any] = next((one for one in known if one["userName"] == demo.user_name), {})
     password, app = before.get("password"), before.get("totpSecret") if demo.app else None
@@ -86,27 +86,29 @@ async def login_of(db: Database, realm: Realm, demo: Demo, known: Sequence[Login
 async def _opens(db: Database, person: Person, password: str) -> bool:
     async with db.read() as tx:
         stored = await passwords.of_person(tx, person)
-    return await passwords.matches(db.deployment.vault, stored, password)
+    return await passwords.verify_password(db.deployment.vault, stored, password)
 
 
 async def _shows(db: Database, person: Person, app: str | None) -> bool:
     async with db.read() as tx:
-        return app is not None and await authenticators.has(tx, person, app)
+        return app is not None and await authenticators.has_secret(tx, person, app)
 
 
 async def _set_password(db: Database, person: Person, password: str) -> None:
-    hashed = await passwords.make(db.deployment.vault, person, password)
+    hashed = await passwords.hash_new_password(db.deployment.vault, person, password)
     async with db.write() as tx:
-        await passwords.set_new(tx, person, hashed, MACHINE.by)
+        await passwords.store_password(tx, person, hashed, MACHINE.by)
 
 
 async def _add_app(db: Database, person: Person) -> str:
     """A new authenticator app in place of one that nobody has the secret of."""
     async with db.write() as tx:
-        await credentials.take_second_factors(tx, person)
-        secret = (await authenticators.begin(tx, person, "Almoner")).secret.replace(" ", "")
-        earlier = pyotp.TOTP(secret, interval=STEP_SECONDS).at(tx.wall, counter_offset=-1)  # the code of now is left
-        await authenticators.confirm(tx, person, earlier, MACHINE.by)
+        await credentials.remove_second_factors(tx, person)
+        secret = (await authenticators.begin_setup(tx, person, "Almoner")).secret.replace(" ", "")
+        earlier = pyotp.TOTP(secret, interval=STEP_SECONDS).at(
+            tx.real_now, counter_offset=-1
+        )  # the code of now is left
+        await authenticators.confirm_setup(tx, person, earlier, MACHINE.by)
     return secret
 
 
@@ -115,7 +117,7 @@ async def _token(db: Database, person: Person, known: str | None) -> str | None:
         return None
     async with db.write() as tx:
         with suppress(TokenRefused):  # it expired, or was revoked
-            if known and (await operators.known_by(tx, known))[0].id == person.id:
+            if known and (await operators.authenticate(tx, known))[0].id == person.id:
                 return known
-        _, secret = await operators.make_token(tx, MACHINE.by, person, "demo", LONGEST_LIFE)
+        _, secret = await operators.create_token(tx, MACHINE.by, person, "demo", MAX_TOKEN_LIFETIME)
     return secret

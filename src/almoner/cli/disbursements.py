@@ -21,22 +21,22 @@ from almoner.giving.disbursing.disbursements import flows, service
 from almoner.giving.disbursing.disbursements.domain import (
     MAX_NOTE_LENGTH,
     MAX_REASON_LENGTH,
-    Confirmation,
+    PaidConfirmation,
     Disbursement,
-    PayoutRefused,
-    Rules,
-    Status,
-    Sums,
+    DisbursementRefused,
+    DisbursementRules,
+    DisbursementStatus,
+    DisbursementTotals,
 )
-from almoner.giving.disbursing.disbursements.flows import Ran
+from almoner.giving.disbursing.disbursements.flows import RunResult
 from almoner.giving.disbursing.remittances import service as remittances
 from almoner.giving.disbursing.remittances.domain import Remittance
 from almoner.kit.errors import NotFound
-from almoner.kit.language import nearest
+from almoner.kit.language import nearest_offered
 from almoner.kit.time import iso, iso_or_none
 from almoner.nonprofits.organisations import service as organisations
 from almoner.platform.audit.log import DEPLOYMENT
-from almoner.platform.database.transactions import EVERYONE, Database, Everyone, Partner, Tx
+from almoner.platform.database.transactions import ALL_PARTNERS, Database, AllPartners, Partner, Tx
 
 commands = typer.Typer(help="Pay donations out to nonprofits.", no_args_is_help=True)
 
@@ -44,9 +44,9 @@ DisbursementId = Annotated[str, typer.Argument(help="Disbursement ID, from `almo
 _SHOWN: Final = 100
 
 
-def rules() -> Rules:
+def rules() -> DisbursementRules:
     """The smallest disbursement, from the settings."""
-    return Rules(settings.read().disbursement_min_donations)
+    return DisbursementRules(settings.read_settings().disbursement_min_donations)
 
 
 @commands.command("run")
@@ -58,16 +58,16 @@ def run() -> None:
     """
     line = Line()
 
-    async def use(database: Database) -> tuple[Ran, bool, list[tuple[str, str]]]:
+    async def use(database: Database) -> tuple[RunResult, bool, list[tuple[str, str]]]:
         async with acting(database, "finance") as (_, officer):
             pass  # refused before anything is sent
 
-        async def record(tx: Tx, ran: Ran) -> None:
+        async def record(tx: Tx, ran: RunResult) -> None:
             sent = sum(sums.payouts for sums in ran.sent.values())
             await officer.record(tx, DEPLOYMENT, "payouts.run", "all", sent=sent, refused=len(ran.refused))
 
-        told = await flows.run(
-            database, rules(), lambda ran: line.show(f"{ran.looked:,} disbursements checked"), record
+        told = await flows.run_disbursements(
+            database, rules(), lambda ran: line.show(f"{ran.checked:,} disbursements checked"), record
         )
         ids = database.deployment.ids
         return told, database.deployment.sandbox, [(ids.text("disbursement", one), said) for one, said in told.refused]
@@ -86,7 +86,7 @@ def run() -> None:
         raise typer.Exit(1)
 
 
-def _in_words(sums: Sums) -> str:
+def _in_words(sums: DisbursementTotals) -> str:
     whole = f"{decimal(sums.minor, sums.currency)} {sums.currency}"
     return f"{whole} in {_many(sums.payouts, 'disbursement')} with {_many(sums.donations, 'donation')}"
 
@@ -104,13 +104,13 @@ def list_disbursements(
     wanted = _status(status)
 
     async def use(tx: Tx) -> list[list[object]]:
-        return [await _row(tx, payout) for payout in await service.newest(tx, wanted, limit)]
+        return [await _row(tx, payout) for payout in await service.newest_disbursements(tx, wanted, limit)]
 
     titles = ("disbursement", "organisation", "amount", "donations", "status", "waiting for", "created", "sent", "paid")
     table(titles, in_transaction(use))
 
 
-def _status(text: str | None) -> Status | None:
+def _status(text: str | None) -> DisbursementStatus | None:
     for known in ("PENDING", "SENT", "PAID", "RETURNED"):
         if text is not None and text.upper() == known:
             return known
@@ -141,14 +141,14 @@ def show(
     async def use(database: Database) -> None:
         async with database.read() as tx:
             with _known(disbursement):
-                found = await service.get(tx, EVERYONE, read_id(tx, "disbursement", disbursement))
+                found = await service.get(tx, ALL_PARTNERS, read_id(tx, "disbursement", disbursement))
             await _describe(tx, found)
         if csv_file is not None:
             with csv_file.open("w", encoding="utf-8-sig", newline="") as opened:
                 written = await flows.write_advice(database, found.id, opened)
             typer.echo(f"Wrote {_many(written, 'donation')} to {csv_file}.")
             return
-        table(flows.TITLES, await flows.first_of_advice(database, found.id, _SHOWN))
+        table(flows.COLUMN_TITLES, await flows.preview_advice(database, found.id, _SHOWN))
         if found.donations > _SHOWN:
             typer.echo(f"and {found.donations - _SHOWN:,} more. Use --csv FILE to write all of them.")
 
@@ -191,13 +191,13 @@ def remittance(
     outputs.ensure_new(pdf)
 
     async def use(database: Database) -> Remittance:
-        papers = remittances.Papers(database.deployment)
+        papers = remittances.RemittanceDocuments(database.deployment)
         spoken = _spoken(papers, language)
         payout_id = _id(database, disbursement)
         async with acting(database, "finance") as (tx, officer):
             with _known(disbursement):
-                made = await remittances.make(tx, payout_id, spoken)
-        document = await papers.document(made)
+                made = await remittances.build_remittance(tx, payout_id, spoken)
+        document = await papers.render(made)
         facts = {"language": made.language, "sha256": sha256(document).hexdigest()}
         async with database.write() as tx:
             await officer.record(tx, made.payout.partner_id, "payout.remittance", disbursement, **facts)
@@ -214,11 +214,11 @@ def remittance(
         )
 
 
-def _spoken(papers: remittances.Papers, language: str | None) -> str | None:
+def _spoken(papers: remittances.RemittanceDocuments, language: str | None) -> str | None:
     """The requested language. Raises BadParameter."""
-    if language is None or nearest(language, papers.offered) is not None:
+    if language is None or nearest_offered(language, papers.languages) is not None:
         return language
-    raise typer.BadParameter(f"{language!r} is none of {', '.join(papers.offered)}")
+    raise typer.BadParameter(f"{language!r} is none of {', '.join(papers.languages)}")
 
 
 @commands.command("confirm")
@@ -242,7 +242,7 @@ def confirm(
                 said = await _said(tx, officer, payout_id, told)
             if isinstance(said, str):
                 return said
-            confirmed = await service.confirm(tx, payout_id, said)
+            confirmed = await service.confirm_paid(tx, payout_id, said)
             people = 2 if said and said.second else 1
             await officer.record(tx, confirmed.partner_id, "payout.confirmed", disbursement, people=people)
         await flows.propagate_status(database, confirmed)
@@ -255,30 +255,30 @@ def confirm(
     typer.echo(f"{disbursement} is {found.status}: {amount(found.money)} with {_many(found.donations, 'donation')}.")
 
 
-async def _said(tx: Tx, officer: Officer, payout_id: UUID, note: str | None) -> Confirmation | str | None:
+async def _said(tx: Tx, officer: Officer, payout_id: UUID, note: str | None) -> PaidConfirmation | str | None:
     """Who confirms; None when its file is enough, a sentence while a second person must confirm."""
-    held, seen = await service.look_at_sent(tx, payout_id)
-    if await bank_files.is_released(tx, payout_id):
+    held, seen = await service.fingerprint_sent(tx, payout_id)
+    if await bank_files.is_in_released_file(tx, payout_id):
         return None
     alone = _alone(held.money.currency)
     if held.money.minor <= alone:
-        return Confirmation(officer.id, alone, note)
+        return PaidConfirmation(officer.id, alone, note)
     if not note:
-        raise PayoutRefused(
+        raise DisbursementRefused(
             f"{amount(held.money)} is more than one person may confirm: say with --note where you saw that the bank "
             "paid it; then another finance operator runs the same command"
         )
     shown = tx.ids.text("disbursement", payout_id)
     agreed = await look_by_two(tx, officer, "finance", "payouts.confirm", shown, seen, note, held.partner_id)
-    return Confirmation(agreed.by, alone, agreed.note, agreed.second) if isinstance(agreed, Agreed) else agreed
+    return PaidConfirmation(agreed.by, alone, agreed.note, agreed.second) if isinstance(agreed, Agreed) else agreed
 
 
 def _alone(currency: str) -> int:
     """The limit up to which one person may confirm, in minor units."""
-    if (file := settings.read().bank_accounts) is None:
+    if (file := settings.read_settings().bank_accounts) is None:
         return 0
-    own = bank_files.own_accounts(file).get(currency)
-    return own.alone.minor if own else 0
+    own = bank_files.load_own_accounts(file).get(currency)
+    return own.single_release_limit.minor if own else 0
 
 
 @commands.command("mark-returned")
@@ -320,7 +320,7 @@ def hold(organisation: OrganisationId, note: Note, partner: PartnerId = None) ->
     async def use(tx: Tx, officer: Officer) -> None:
         with _found(organisation):
             scope, organisation_id = _whose(tx, partner, organisation)
-            await service.hold(tx, scope, organisation_id, note=told, decided_by=officer.id, rules=rules())
+            await service.hold_organisation(tx, scope, organisation_id, note=told, decided_by=officer.id, rules=rules())
         await officer.record(tx, _audited(scope), "payouts.held", organisation)
 
     decide("finance", use)
@@ -340,12 +340,12 @@ def release(organisation: OrganisationId, note: Note, partner: PartnerId = None)
     async def use(tx: Tx, officer: Officer) -> str:
         with _found(organisation):
             scope, organisation_id = _whose(tx, partner, organisation)
-        seen = await service.look_at_holds(tx, scope, organisation_id)
+        seen = await service.fingerprint_holds(tx, scope, organisation_id)
         of = _audited(scope)
         agreed = await look(tx, officer, "finance", "payouts.release", f"{organisation}{whose}", seen, told, of)
         if not isinstance(agreed, Agreed):
             return agreed
-        await service.release(
+        await service.release_holds(
             tx, scope, organisation_id, note=agreed.note, decided_by=agreed.by, rules=rules(), second=agreed.second
         )
         await officer.record(tx, of, "payouts.released", organisation, people=agreed.people)
@@ -354,13 +354,13 @@ def release(organisation: OrganisationId, note: Note, partner: PartnerId = None)
     typer.echo(decide("finance", use))
 
 
-def _whose(tx: Tx, partner: str | None, organisation: str) -> tuple[Partner | Everyone, UUID]:
+def _whose(tx: Tx, partner: str | None, organisation: str) -> tuple[Partner | AllPartners, UUID]:
     """Whose gifts, and the nonprofit."""
-    scope = Partner(read_id(tx, "partner", partner)) if partner else EVERYONE
+    scope = Partner(read_id(tx, "partner", partner)) if partner else ALL_PARTNERS
     return scope, read_id(tx, "organisation", organisation)
 
 
-def _audited(scope: Partner | Everyone) -> UUID:
+def _audited(scope: Partner | AllPartners) -> UUID:
     return scope.id if isinstance(scope, Partner) else DEPLOYMENT
 
 
@@ -370,7 +370,7 @@ def _found(organisation: str) -> Iterator[None]:
     try:
         yield
     except NotFound:
-        raise PayoutRefused(
+        raise DisbursementRefused(
             f"there is no organisation {organisation}; use --partner for one that a partner added"
         ) from None
 
@@ -380,7 +380,7 @@ def list_holds() -> None:
     """List holds, oldest first."""
 
     async def use(tx: Tx) -> list[list[object]]:
-        held = await service.holds(tx)
+        held = await service.active_holds(tx)
         by = await named(tx, [one.decided_by for one in held])
         return [
             [
@@ -400,7 +400,9 @@ def _known(disbursement: str) -> Iterator[None]:
     try:
         yield
     except NotFound:
-        raise PayoutRefused(f"there is no disbursement {disbursement}: see `almoner disbursements list`") from None
+        raise DisbursementRefused(
+            f"there is no disbursement {disbursement}: see `almoner disbursements list`"
+        ) from None
 
 
 def _id(database: Database, disbursement: str) -> UUID:

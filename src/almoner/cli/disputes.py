@@ -10,7 +10,14 @@ from almoner.cli.database import in_transaction
 from almoner.cli.disbursements import rules
 from almoner.cli.officer import Note, Officer, decide, named
 from almoner.giving.accounting.disputes import service
-from almoner.giving.accounting.disputes.domain import DISPUTE, Decision, Dispute, DisputeRefused, NotNow, Outcome
+from almoner.giving.accounting.disputes.domain import (
+    DISPUTE,
+    DisputeDecision,
+    Dispute,
+    DisputeRefused,
+    RetryLater,
+    Outcome,
+)
 from almoner.kit.time import iso, iso_or_none
 from almoner.platform.audit.log import DEPLOYMENT
 from almoner.platform.database.transactions import Tx
@@ -69,7 +76,7 @@ def show(dispute: DisputeId) -> None:
             ("note", one.note),
         ]
         if one.loss:
-            facts.append(("absorbed by us", amount(one.loss.borne)))
+            facts.append(("absorbed by us", amount(one.loss.absorbed)))
             facts.append(("already disbursed", "yes" if one.loss.disbursed else "no"))
             facts.append(("recovered", amount(one.loss.recovered) if one.loss.recovered else None))
         return [(name, value) for name, value in facts if value is not None]
@@ -105,8 +112,10 @@ def _decide(dispute: str, outcome: Outcome, action: str, note: str) -> None:
         dispute_id = read_id(tx, _TYPE, dispute)
         await officer.record(tx, DEPLOYMENT, action, dispute)
         try:
-            return await service.decide(tx, dispute_id, Decision(outcome, officer.id, note.strip()), rules())
-        except NotNow:
+            return await service.record_outcome(
+                tx, dispute_id, DisputeDecision(outcome, officer.id, note.strip()), rules()
+            )
+        except RetryLater:
             raise DisputeRefused(
                 "a refund or disbursement of this donation is in progress: try again in a minute"
             ) from None
@@ -123,7 +132,7 @@ def refresh(dispute: DisputeId) -> None:
 
     async def use(tx: Tx, officer: Officer) -> None:
         found = await service.get(tx, read_id(tx, _TYPE, dispute))
-        await service.ask(tx, found.provider_payment)
+        await service.enqueue_refresh(tx, found.provider_payment)
         await officer.record(tx, DEPLOYMENT, "dispute.asked", dispute)
 
     decide("finance", use)

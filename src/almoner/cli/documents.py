@@ -5,14 +5,14 @@ from typing import Annotated
 import typer
 
 from almoner import settings
-from almoner.backends import storage_of
+from almoner.backends import build_storage
 from almoner.cli.access import table
 from almoner.cli.database import with_database
 from almoner.cli.officer import MACHINE
 from almoner.kit.errors import NotFound
 from almoner.platform.audit.log import DEPLOYMENT
 from almoner.platform.database.transactions import Database
-from almoner.platform.files.storage import Blobs, Trashed
+from almoner.platform.files.storage import Blobs, TrashedBlob
 from almoner.validation.applications.documents import service
 
 commands = typer.Typer(help="Restore files from the document storage's trash.", no_args_is_help=True)
@@ -25,11 +25,11 @@ def trash() -> None:
     These files belong to no document. Each is deleted after 30 days.
     """
 
-    async def found(database: Database) -> list[Trashed]:
-        return [lying async for lying in _blobs(database).trashed()]
+    async def found(database: Database) -> list[TrashedBlob]:
+        return [lying async for lying in _blobs(database).list_trashed()]
 
-    lying = sorted(with_database(found), key=lambda one: (one.day, one.key))
-    table(("key", "since"), ((one.key, one.day.isoformat()) for one in lying))
+    lying = sorted(with_database(found), key=lambda one: (one.data_date, one.key))
+    table(("key", "since"), ((one.key, one.data_date.isoformat()) for one in lying))
 
 
 @commands.command("restore")
@@ -41,12 +41,12 @@ def restore(key: Annotated[str, typer.Argument(help="Key, from `almoner document
 
     async def bring_back(database: Database) -> None:
         blobs = _blobs(database)
-        lying = [one async for one in blobs.trashed() if one.key == key]
+        lying = [one async for one in blobs.list_trashed() if one.key == key]
         if not lying:
             raise NotFound(f"{key} is not in the trash: see `almoner documents trash`")
         await blobs.restore(lying[0])
         async with database.write() as tx:
-            await service.left_trash(tx, key)
+            await service.record_untrashed(tx, key)
             await MACHINE.record(tx, DEPLOYMENT, "documents.restore", key)
 
     with_database(bring_back)
@@ -54,4 +54,4 @@ def restore(key: Annotated[str, typer.Argument(help="Key, from `almoner document
 
 
 def _blobs(database: Database) -> Blobs:
-    return Blobs(storage_of(settings.read()), database.deployment.vault, database.deployment.identity)
+    return Blobs(build_storage(settings.read_settings()), database.deployment.vault, database.deployment.identity)

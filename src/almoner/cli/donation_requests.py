@@ -11,12 +11,12 @@ from almoner.cli.database import in_transaction, with_database
 from almoner.cli.officer import Note, Officer, acting, decide
 from almoner.giving.checkout.donation_requests import flows, service
 from almoner.giving.checkout.donation_requests.domain import MAX_BANK_REFERENCE, RequestPayment, RequestRefused
-from almoner.giving.checkout.donation_requests.flows import Ran
+from almoner.giving.checkout.donation_requests.flows import RunResult
 from almoner.kit.errors import NotFound
 from almoner.kit.money import Money
 from almoner.kit.time import iso
 from almoner.platform.audit.log import DEPLOYMENT
-from almoner.platform.database.transactions import EVERYONE, Database, Tx
+from almoner.platform.database.transactions import ALL_PARTNERS, Database, Tx
 
 commands = typer.Typer(help="Request payment of direct donations from partners.", no_args_is_help=True)
 
@@ -30,14 +30,14 @@ def run() -> None:
     A worker does so after midnight (UTC) every day anyway.
     """
 
-    async def use(database: Database) -> tuple[Ran, list[str]]:
+    async def use(database: Database) -> tuple[RunResult, list[str]]:
         async with acting(database, "finance") as (_, officer):
             pass  # refused before anybody is asked
 
-        async def record(tx: Tx, ran: Ran) -> None:
+        async def record(tx: Tx, ran: RunResult) -> None:
             await officer.record(tx, DEPLOYMENT, "requests.run", "all", made=len(ran.made), waiting=ran.waiting)
 
-        ran = await flows.run(database, record)
+        ran = await flows.run_invoicing(database, record)
         return ran, [database.deployment.ids.text("donationrequest", one.id) for one in ran.made]
 
     ran, ids = with_database(use)
@@ -65,7 +65,7 @@ def list_requests(limit: Limit = 100) -> None:
                 f"{one.donations:,}",
                 iso(one.due_at),
             ]
-            for one in await service.newest(tx, None, limit)
+            for one in await service.newest_requests(tx, None, limit)
         ]
 
     table(("request", "reference", "partner", "status", "amount", "paid", "donations", "due"), in_transaction(use))
@@ -91,13 +91,13 @@ def record_payment(
             request_id = await _request_id(tx, request)
 
         async def record(tx: Tx, made: RequestPayment) -> None:
-            whose = (await service.get(tx, EVERYONE, made.request_id)).partner_id
+            whose = (await service.get(tx, ALL_PARTNERS, made.request_id)).partner_id
             told = {"amount": amount(made.money), "over": decimal(made.overpaid_minor, made.money.currency)}
             await officer.record(tx, whose, "request.received", tx.ids.text("donationrequest", made.request_id), **told)
 
         try:
-            return await flows.receive(
-                database, EVERYONE, request_id, paid, bank_reference.strip(), recorded_by=officer.id, record=record
+            return await flows.receive_payment(
+                database, ALL_PARTNERS, request_id, paid, bank_reference.strip(), recorded_by=officer.id, record=record
             )
         except NotFound:
             raise RequestRefused(_unknown(request)) from None
@@ -110,7 +110,7 @@ def record_payment(
 
 
 async def _request_id(tx: Tx, text: str) -> UUID:
-    if (named := await service.named(tx, text.upper())) is not None:
+    if (named := await service.find_by_reference(tx, text.upper())) is not None:
         return named
     if text.upper().startswith("ALM-"):
         raise RequestRefused(_unknown(text))
@@ -134,7 +134,7 @@ def list_overpayments(limit: Limit = 100) -> None:
                 one.bank_reference,
                 iso(one.received_at),
             ]
-            for one in await service.held_payments(tx, limit)
+            for one in await service.held_overpayments(tx, limit)
         ]
 
     table(("payment", "request", "overpaid", "bank reference", "received"), in_transaction(use))
@@ -156,12 +156,12 @@ def apply_overpayment(
             payment_id, request_id = read_id(tx, "requestpayment", payment), await _request_id(tx, request)
 
         async def record(tx: Tx, part: RequestPayment) -> None:
-            whose = (await service.get(tx, EVERYONE, part.request_id)).partner_id
+            whose = (await service.get(tx, ALL_PARTNERS, part.request_id)).partner_id
             paid = {"request": tx.ids.text("donationrequest", part.request_id), "amount": amount(_applied(part))}
             await officer.record(tx, whose, "request.over_applied", payment, **paid)
 
         try:
-            return await flows.apply_over(
+            return await flows.apply_overpayment(
                 database, payment_id, request_id, note=note.strip(), decided_by=officer.id, record=record
             )
         except NotFound:
@@ -193,14 +193,14 @@ def return_overpayment(
 
     async def use(tx: Tx, officer: Officer) -> RequestPayment:
         try:
-            returned = await service.return_over(
+            returned = await service.return_overpayment(
                 tx, read_id(tx, "requestpayment", payment), note=told, decided_by=officer.id
             )
         except NotFound:
             raise RequestRefused(
                 f"there is no payment {payment}: see `almoner donation-requests overpayments`"
             ) from None
-        whose = (await service.get(tx, EVERYONE, returned.request_id)).partner_id
+        whose = (await service.get(tx, ALL_PARTNERS, returned.request_id)).partner_id
         await officer.record(tx, whose, "request.over_returned", payment)
         return returned
 

@@ -8,11 +8,11 @@ from almoner.cli.access import read_id
 from almoner.cli.disbursements import rules
 from almoner.cli.officer import Officer, decide
 from almoner.giving.accounting.reassignments import service
-from almoner.giving.accounting.reassignments.domain import MAX_REASON_LENGTH, Ground, UnknownOrganisation
+from almoner.giving.accounting.reassignments.domain import MAX_REASON_LENGTH, ReassignmentGround, UnknownOrganisation
 from almoner.giving.checkout.donations.domain import Donation
-from almoner.giving.disbursing.disbursements.domain import PayoutRefused
+from almoner.giving.disbursing.disbursements.domain import DisbursementRefused
 from almoner.kit.errors import NotFound
-from almoner.platform.database.transactions import EVERYONE, Tx
+from almoner.platform.database.transactions import ALL_PARTNERS, Tx
 
 commands = typer.Typer(help="Reassign donations to another organisation.", no_args_is_help=True)
 
@@ -21,7 +21,7 @@ commands = typer.Typer(help="Reassign donations to another organisation.", no_ar
 def reassign(
     donation: Annotated[str, typer.Argument(help="ID of a donation in RECEIVED_PAYMENT.")],
     organisation: Annotated[str, typer.Argument(help="ID of the new organisation.")],
-    reason: Annotated[Ground, typer.Option(help="The reason that the donor is given.")],
+    reason: Annotated[ReassignmentGround, typer.Option(help="The reason that the donor is given.")],
     note: Annotated[str, typer.Option(help=f"The evidence, at most {MAX_REASON_LENGTH} characters.")],
 ) -> None:
     """Reassign a donation to another organisation.
@@ -34,14 +34,14 @@ def reassign(
         why = note.strip()
         try:
             given = await service.reassign(
-                tx, EVERYONE, *ids, ground=reason, reason=why, reassigned_by=officer.id, rules=rules()
+                tx, ALL_PARTNERS, *ids, ground=reason, reason=why, reassigned_by=officer.id, rules=rules()
             )
         except NotFound:
-            raise PayoutRefused(
+            raise DisbursementRefused(
                 f"there is no donation {donation}: `almoner disbursements show` lists the donations of a disbursement"
             ) from None
         except UnknownOrganisation:
-            raise PayoutRefused(f"there is no organisation {organisation}") from None
+            raise DisbursementRefused(f"there is no organisation {organisation}") from None
         await officer.record(tx, given.partner_id, "donation.reassigned", donation, organisation=organisation)
         return given
 

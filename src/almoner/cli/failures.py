@@ -9,26 +9,26 @@ import asyncpg
 from almoner import settings
 from almoner.access.keys.service import NoSuchKey
 from almoner.access.members.domain import NoSuchGroup
-from almoner.access.operators.domain import Refused
+from almoner.access.operators.domain import OperatorRefused
 from almoner.access.operators.service import NoSuchToken
 from almoner.access.partners.service import NoSuchPartner
 from almoner.access.people.domain import NoSuchPerson
 from almoner.cli.ports import PortBusy
 from almoner.giving.accounting.disputes.domain import DisputeRefused
 from almoner.giving.accounting.refunds.domain import RefundNotPossible
-from almoner.giving.accounting.settlements.domain import ImportInterrupted, NotCleared, ReportRefused
-from almoner.giving.accounting.suspense.domain import NoSuchHeldPayment, NotDecidable
+from almoner.giving.accounting.settlements.domain import ImportInterrupted, ClearRefused, ReportRefused
+from almoner.giving.accounting.suspense.domain import NoSuchUnallocatedPayment, DecisionRefused
 from almoner.giving.banking.bank_statements.domain import StatementRefused
-from almoner.giving.banking.payment_files.domain import BankFileRefused
+from almoner.giving.banking.payment_files.domain import PaymentFileRefused
 from almoner.giving.checkout.donation_requests.domain import RequestRefused
-from almoner.giving.disbursing.disbursements.domain import PayoutRefused
-from almoner.giving.disbursing.payee_bank_accounts.domain import PayeeRefused
+from almoner.giving.disbursing.disbursements.domain import DisbursementRefused
+from almoner.giving.disbursing.payee_bank_accounts.domain import PayeeAccountRefused
 from almoner.giving.gift_aid.claims.domain import ClaimRefused
 from almoner.giving.gift_aid.declarations.domain import GiftAidRefused
 from almoner.kit.errors import Problem
 from almoner.migrations import MigrationRefused
 from almoner.nonprofits.registers.domain import ImportRefused
-from almoner.platform.audit.heads import NotExported
+from almoner.platform.audit.heads import ExportFailed
 from almoner.platform.database.programs import DatabaseUnavailable
 from almoner.platform.outbound.remote_files import FetchRefused
 from almoner.screening.watchlists.domain import WatchlistRefused
@@ -36,9 +36,9 @@ from almoner.validation.decisions.reviews.domain import ReviewRefused
 
 _PRINTED_AS_IS = (
     ClaimRefused,
-    BankFileRefused,
+    PaymentFileRefused,
     DisputeRefused,
-    NotExported,
+    ExportFailed,
     RefundNotPossible,
     DatabaseUnavailable,
     FetchRefused,
@@ -46,13 +46,13 @@ _PRINTED_AS_IS = (
     MigrationRefused,
     ImportInterrupted,
     ImportRefused,
-    NoSuchHeldPayment,
-    NotCleared,
-    NotDecidable,
-    PayeeRefused,
-    PayoutRefused,
+    NoSuchUnallocatedPayment,
+    ClearRefused,
+    DecisionRefused,
+    PayeeAccountRefused,
+    DisbursementRefused,
     PortBusy,
-    Refused,
+    OperatorRefused,
     ReportRefused,
     RequestRefused,
     ReviewRefused,
@@ -98,7 +98,7 @@ _FULL = (errno.ENOSPC, errno.EDQUOT)
 
 def _database() -> str:
     for name in ("database_url", "owner_database_url"):
-        value = getattr(settings.read(), name)
+        value = getattr(settings.read_settings(), name)
         if value is not None:
             parts = urlsplit(value.get_secret_value())
             place = f"{parts.hostname or 'this machine'}:{parts.port or 5432}"

@@ -14,7 +14,13 @@ from almoner.cli.amounts import read
 from almoner.cli.database import in_transaction
 from almoner.cli.officer import Note, Officer, decide
 from almoner.giving.gift_aid.claims import domain, service
-from almoner.giving.gift_aid.claims.domain import Claim, ClaimRefused, Drafted, YearEnd, pounds
+from almoner.giving.gift_aid.claims.domain import (
+    GiftAidClaim,
+    ClaimRefused,
+    DraftResult,
+    AccountingYearEnd,
+    format_pounds,
+)
 from almoner.giving.gift_aid.declarations.domain import CURRENCY
 from almoner.kit.errors import NotFound
 from almoner.kit.time import iso, parse_day_or_moment
@@ -25,7 +31,7 @@ claims = typer.Typer(help="Gift Aid claims to HMRC.", no_args_is_help=True)
 
 Found = TypeVar("Found")
 
-_TYPE: Final = service.ID
+_TYPE: Final = service.ID_TYPE
 _SHOWN: Final = 20
 """The most left-out donations that are printed; the rest is counted."""
 
@@ -53,11 +59,11 @@ def draft(
     """
     year = _year_end(year_end)
 
-    async def use(tx: Tx, officer: Officer) -> tuple[Drafted, str | None, list[tuple[str, str]]]:
+    async def use(tx: Tx, officer: Officer) -> tuple[DraftResult, str | None, list[tuple[str, str]]]:
         charity = read_id(tx, "organisation", organisation)
         moment = tx.now if before is None else _moment(before)
         try:
-            made = await service.draft(tx, charity, moment, year=year, together=aggregate, by=officer.id)
+            made = await service.draft_claim(tx, charity, moment, year=year, together=aggregate, by=officer.id)
         except NotFound:
             raise ClaimRefused(f"there is no organisation {organisation}") from None
         claim_id = None
@@ -84,13 +90,11 @@ def draft(
         typer.echo(f"{made.waiting:,} or more donations wait for the next claim: this one is full.")
 
 
-def _sums(claim: Claim) -> str:
-    gifts = (
-        f"Donations: {claim.donations:,}, of {pounds(claim.minor)}. Lines: {claim.lines:,}. {pounds(claim.tax_minor)}"
-    )
+def _sums(claim: GiftAidClaim) -> str:
+    gifts = f"Donations: {claim.donations:,}, of {format_pounds(claim.minor)}. Lines: {claim.lines:,}. {format_pounds(claim.tax_minor)}"
     if not claim.deducted_minor:
         return f"{gifts} is due."
-    return f"{gifts}, less an adjustment of {pounds(claim.adjustment_minor)}: {pounds(claim.due_minor)} is due."
+    return f"{gifts}, less an adjustment of {format_pounds(claim.adjustment_minor)}: {format_pounds(claim.due_minor)} is due."
 
 
 @claims.command("list")
@@ -106,13 +110,13 @@ def list_claims(organisation: Charity = None, limit: Limit = 50) -> None:
                 tx.ids.text("organisation", one.organisation_id),
                 one.status,
                 f"{one.donations:,}",
-                pounds(one.minor),
-                pounds(one.adjustment_minor),
-                pounds(one.due_minor),
-                None if one.paid_minor is None else pounds(one.paid_minor),
+                format_pounds(one.minor),
+                format_pounds(one.adjustment_minor),
+                format_pounds(one.due_minor),
+                None if one.paid_minor is None else format_pounds(one.paid_minor),
                 one.reference,
             ]
-            for one in await service.newest(tx, whose, limit)
+            for one in await service.newest_claims(tx, whose, limit)
         ]
 
     titles = (
@@ -144,11 +148,11 @@ def list_adjustments(organisation: Charity = None, limit: Limit = 50) -> None:
                 tx.ids.text("donation", one.donation_id),
                 tx.ids.text(_TYPE, one.claim_id),
                 one.reason,
-                pounds(one.minor),
-                pounds(one.left_minor),
+                format_pounds(one.minor),
+                format_pounds(one.left_minor),
                 iso(one.created_at),
             ]
-            for one in await service.adjustments(tx, whose, limit)
+            for one in await service.newest_adjustments(tx, whose, limit)
         ]
 
     table(("donation", "claim", "reason", "amount", "not yet deducted", "recorded"), in_transaction(use))
@@ -165,7 +169,7 @@ def schedule(
     """
 
     async def use(tx: Tx, officer: Officer) -> str:
-        written = await _known(claim, service.written(tx, read_id(tx, _TYPE, claim)))
+        written = await _known(claim, service.schedule_csv(tx, read_id(tx, _TYPE, claim)))
         await officer.record(tx, DEPLOYMENT, "gift_aid_claim.written", claim)
         return written
 
@@ -197,7 +201,9 @@ def mark_submitted(
 
     Donations refunded in the meantime are deducted from the next claim.
     """
-    _move(claim, "gift_aid_claim.submitted", lambda tx, one, by: service.submit(tx, one, reference.strip(), by=by))
+    _move(
+        claim, "gift_aid_claim.submitted", lambda tx, one, by: service.mark_submitted(tx, one, reference.strip(), by=by)
+    )
 
 
 @claims.command("mark-paid")
@@ -209,7 +215,7 @@ def mark_paid(
     """Record that HMRC has paid the charity."""
     minor = None if amount is None else read(amount, CURRENCY).minor
     noted = (note or "").strip() or None
-    _move(claim, "gift_aid_claim.paid", lambda tx, one, by: service.pay(tx, one, minor, note=noted, by=by))
+    _move(claim, "gift_aid_claim.paid", lambda tx, one, by: service.mark_paid(tx, one, minor, note=noted, by=by))
 
 
 @claims.command("mark-rejected")
@@ -218,17 +224,17 @@ def mark_rejected(claim: ClaimId, note: Note) -> None:
 
     Its donations can be claimed again.
     """
-    _move(claim, "gift_aid_claim.rejected", lambda tx, one, by: service.reject(tx, one, note.strip(), by=by))
+    _move(claim, "gift_aid_claim.rejected", lambda tx, one, by: service.mark_rejected(tx, one, note.strip(), by=by))
 
 
 @claims.command("withdraw")
 def withdraw(claim: ClaimId, note: Note) -> None:
     """Withdraw a draft. Its donations can be claimed again."""
-    _move(claim, "gift_aid_claim.withdrawn", lambda tx, one, by: service.withdraw(tx, one, note.strip(), by=by))
+    _move(claim, "gift_aid_claim.withdrawn", lambda tx, one, by: service.withdraw_draft(tx, one, note.strip(), by=by))
 
 
-def _move(claim: str, action: str, move: Callable[[Tx, UUID, str], Awaitable[Claim]]) -> None:
-    async def use(tx: Tx, officer: Officer) -> Claim:
+def _move(claim: str, action: str, move: Callable[[Tx, UUID, str], Awaitable[GiftAidClaim]]) -> None:
+    async def use(tx: Tx, officer: Officer) -> GiftAidClaim:
         moved = await _known(claim, move(tx, read_id(tx, _TYPE, claim), officer.id))
         await officer.record(tx, DEPLOYMENT, action, claim)
         return moved
@@ -244,9 +250,9 @@ async def _known(claim: str, asked: Awaitable[Found]) -> Found:
         raise ClaimRefused(f"there is no claim {claim}: see `almoner gift-aid claims list`") from None
 
 
-def _year_end(text: str) -> YearEnd:
+def _year_end(text: str) -> AccountingYearEnd:
     try:
-        return domain.year_end(text)
+        return domain.parse_year_end(text)
     except ValueError as error:
         raise typer.BadParameter(f"--year-end {text!r} {error}") from None
 

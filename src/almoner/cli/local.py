@@ -69,12 +69,12 @@ def completed(settings: Settings) -> Iterator[Settings]:
         yield settings
     elif settings.database_url is not None:
         settings.data_dir.mkdir(parents=True, exist_ok=True)
-        with postgres.exclusive(settings.data_dir):
+        with postgres.folder_lock(settings.data_dir):
             master_key = settings.master_key or SecretStr(Secrets.of(settings.data_dir).master_key)
         yield settings.model_copy(update={"master_key": master_key})
     else:
-        with postgres.running(settings.data_dir, settings.pg_bin) as server:
-            with postgres.exclusive(server.home):
+        with postgres.running_server(settings.data_dir, settings.pg_bin) as server:
+            with postgres.folder_lock(server.home):
                 own = Secrets.of(server.home)
                 asyncio.run(_provide(server, own))
             yield settings.model_copy(
@@ -89,10 +89,10 @@ def completed(settings: Settings) -> Iterator[Settings]:
 async def keep_database(given: Settings, stop: asyncio.Event) -> None:
     """Where ``completed`` started the embedded server: start it again when it has ended. Raises DatabaseUnavailable."""
     if given.sandbox and given.database_url is None:
-        await postgres.keep(given.data_dir, given.pg_bin, stop)
+        await postgres.keep_running(given.data_dir, given.pg_bin, stop)
 
 
-async def _provide(server: postgres.Server, own: Secrets) -> None:
+async def _provide(server: postgres.PostgresServer, own: Secrets) -> None:
     """Two roles, the owner of the tables and the service's, and the database (architecture 5)."""
     connection = await asyncpg.connect(server.superuser_url())
     try:
@@ -109,7 +109,7 @@ async def _provide(server: postgres.Server, own: Secrets) -> None:
     await _extend(server)
 
 
-async def _extend(server: postgres.Server) -> None:
+async def _extend(server: postgres.PostgresServer) -> None:
     """What only a superuser can add to the database, where the server's programs come with it: search starts warm."""
     connection = await asyncpg.connect(server.superuser_url(DATABASE))
     try:

@@ -10,8 +10,8 @@ from typing import Any, Final, Self
 
 import structlog
 
-from almoner.platform.observability.failures import failure
-from almoner.platform.observability.log_lines import LogLines, encoded
+from almoner.platform.observability.failures import failure_fields
+from almoner.platform.observability.log_lines import LogLines, encode_line
 
 _LARGEST: Final = 10_000_000  # bytes
 _OLD_FILES: Final = 3
@@ -38,7 +38,7 @@ class _Lines(logging.Handler):
             "message": message,
         }
         if record.exc_info and record.exc_info[1] is not None:
-            line |= failure(record.exc_info[1])
+            line |= failure_fields(record.exc_info[1])
         self._write(line)
 
 
@@ -107,7 +107,7 @@ def configure(write: LogLines, level: str) -> None:
         processors=[
             structlog.processors.add_log_level,
             structlog.processors.TimeStamper(fmt="iso", utc=True, key="at"),
-            structlog.processors.JSONRenderer(serializer=lambda line, **_options: encoded(line).decode()),
+            structlog.processors.JSONRenderer(serializer=lambda line, **_options: encode_line(line).decode()),
         ],
         wrapper_class=structlog.make_filtering_bound_logger(_LEVELS[level]),
         logger_factory=lambda *_names: _Structured(write),

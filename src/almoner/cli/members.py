@@ -13,7 +13,7 @@ from almoner.cli.access import partner_of, read_id, table
 from almoner.cli.database import in_transaction
 from almoner.cli.named_members import Member, member_of
 from almoner.cli.officer import Officer, administer
-from almoner.kit.text import one_line
+from almoner.kit.text import to_one_line
 from almoner.kit.time import iso, iso_or_none
 from almoner.platform.database.transactions import Partner, Tx
 
@@ -85,10 +85,10 @@ def update(
     async def use(tx: Tx, officer: Officer) -> str:
         scope = await partner_of(tx, partner)
         person_id = await member_of(tx, scope, member)
-        person = await details.change(tx, scope, officer.by, person_id, name=name, email=email)
+        person = await details.update_details(tx, scope, officer.by, person_id, name=name, email=email)
         return f"{person.user_name} is {person.shown_name}, email {person.email or 'none'}."
 
-    typer.echo(one_line(administer(use)))
+    typer.echo(to_one_line(administer(use)))
 
 
 @commands.command("set-roles")
@@ -119,7 +119,7 @@ def resend_invitation(partner: PartnerId, member: Member) -> None:
 
     async def use(tx: Tx, officer: Officer) -> tuple[str, str]:
         scope = await partner_of(tx, partner)
-        person, link = await service.invite_again(tx, scope, officer.by, await member_of(tx, scope, member))
+        person, link = await service.resend_invitation(tx, scope, officer.by, await member_of(tx, scope, member))
         return await _shown(tx, scope, officer, person), link
 
     _show_link(*administer(use))
@@ -191,7 +191,7 @@ def list_groups(partner: PartnerId) -> None:
         scope, after = await partner_of(tx, partner), None
         rows: list[list[object]] = []
         while True:
-            found = await service.groups(tx, scope, after, _MOST)
+            found = await service.list_groups(tx, scope, after, _MOST)
             for group, size in found:
                 rows.append([tx.ids.text("group", group.id), group.display_name, group.role, size])
             if len(found) < _MOST:
@@ -212,7 +212,7 @@ def map_group(
 
     async def use(tx: Tx, officer: Officer) -> str:
         scope = await partner_of(tx, partner)
-        mapped = await service.map_group(tx, scope, read_id(tx, "group", group), wanted, officer.by)
+        mapped = await service.set_group_role(tx, scope, read_id(tx, "group", group), wanted, officer.by)
         return f"{mapped.display_name} is mapped to {mapped.role or 'no role'}."
 
     typer.echo(administer(use))
@@ -234,7 +234,7 @@ async def _shown(tx: Tx, partner: Partner, officer: Officer, person: Person) -> 
 
 def _columns(one: MembershipState) -> list[object]:
     person = one.person
-    status = "deactivated" if not person.active else "active" if one.joined else "invited"
+    status = "deactivated" if not person.active else "active" if one.has_joined else "invited"
     return [
         person.user_name,
         person.shown_name,

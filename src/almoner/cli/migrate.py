@@ -12,6 +12,6 @@ def migrate() -> None:
     Safe to repeat, and to run while the service is running. Connects to ALMONER_OWNER_DATABASE_URL as the owner of the
     tables, or to ALMONER_DATABASE_URL if that is not set.
     """
-    with local.completed(settings.read()) as complete:
+    with local.completed(settings.read_settings()) as complete:
         state = migrations.migrate(complete.owner_dsn, tell=lambda step: typer.echo(f"applied {step}"))
     typer.echo(f"The database is at revision {state.revision}.")

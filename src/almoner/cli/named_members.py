@@ -6,7 +6,7 @@ from uuid import UUID
 import typer
 
 from almoner.access.people import service as people
-from almoner.access.people.domain import members_of
+from almoner.access.people.domain import member_realm
 from almoner.cli.access import read_id
 from almoner.platform.database.transactions import Partner, Tx
 
@@ -15,6 +15,6 @@ Member = Annotated[str, typer.Argument(metavar="MEMBER", help="Member ID or user
 
 async def member_of(tx: Tx, partner: Partner, text: str) -> UUID:
     """The member of an identifier or a user name. Raises BadParameter."""
-    if person := await people.find_by_name(tx, members_of(partner), text.strip()):
+    if person := await people.find_by_name(tx, member_realm(partner), text.strip()):
         return person.id
     return read_id(tx, "member", text)

@@ -17,7 +17,7 @@ from uuid import UUID
 import typer
 
 from almoner import settings
-from almoner.access.credentials.domain import By
+from almoner.access.credentials.domain import AuditContext
 from almoner.access.operators import service as operators
 from almoner.access.operators.domain import TokenRefused
 from almoner.access.people.domain import OperatorRole, Person
@@ -45,9 +45,9 @@ class Officer:
         return self.actor.id
 
     @property
-    def by(self) -> By:
+    def by(self) -> AuditContext:
         """For what records itself."""
-        return By(self.actor, socket.gethostname())
+        return AuditContext(self.actor, socket.gethostname())
 
     async def record(self, tx: Tx, scope: UUID, action: str, subject: str, **details: str | int | bool | None) -> None:
         """Write into the audit log what was done, in the transaction of it."""
@@ -107,12 +107,12 @@ async def administrator(database: Database) -> Callable[[Tx], Awaitable[Officer]
     Raises Refused.
     """
     async with database.read() as tx:
-        known = await operators.exist(tx)
+        known = await operators.any_exists(tx)
     return await _who(database, "administrator") if known else _machine
 
 
 async def _machine(tx: Tx) -> Officer:
-    if not await operators.begin(tx):
+    if not await operators.claim_first_operator(tx):
         raise TokenRefused("An operator has just been added: run the command again with a token.")
     return MACHINE
 
@@ -129,18 +129,18 @@ async def _who(database: Database, *roles: OperatorRole) -> Callable[[Tx], Await
     token = _token()
 
     async def who(tx: Tx) -> Officer:
-        person, _ = await operators.known_by(tx, token)
+        person, _ = await operators.authenticate(tx, token)
         if roles:
-            await operators.ensure_may(tx, person, *roles)
+            await operators.ensure_has_role(tx, person, *roles)
         return Officer(Actor("operator", tx.ids.text(operators.ID, person.id)), person)
 
     async with database.write() as tx:
-        await operators.known_by(tx, token)  # noted also when the command is refused afterwards
+        await operators.authenticate(tx, token)  # noted also when the command is refused afterwards
     return who
 
 
 def _token() -> str:
-    given = settings.read()
+    given = settings.read_settings()
     if given.operator_secret:
         return given.operator_secret
     if sys.stdin.isatty():
@@ -173,7 +173,7 @@ async def look_by_two(
     """
     if officer.person is None:
         return Agreed(officer.id, note)
-    approval = await operators.look(tx, officer.person, action, subject, seen, note, role)
+    approval = await operators.record_approval(tx, officer.person, action, subject, seen, note, role)
     if approval.second is None:
         await officer.record(tx, scope, action, subject, look=1)
         return (
@@ -186,10 +186,10 @@ async def look_by_two(
 async def ensure_apart(tx: Tx, officer: Officer, *others: str | None) -> None:
     """The officer is another pair of eyes than these, whom decisions bear. Raises Refused."""
     if officer.person is not None:
-        await operators.ensure_apart(tx, officer.person, [other for other in others if other])
+        await operators.ensure_independent(tx, officer.person, [other for other in others if other])
 
 
 async def named(tx: Tx, deciders: Iterable[str | None]) -> Callable[[str | None], str | None]:
     """How to show who decided: operators by name beside their identifier, others as they are kept."""
-    names = await operators.names(tx, deciders)
+    names = await operators.find_names(tx, deciders)
     return lambda by: f"{names[by]} ({by})" if by and by in names else by

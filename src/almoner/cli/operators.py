@@ -59,11 +59,11 @@ def add_operator(
     """
 
     async def use(tx: Tx, officer: Officer) -> tuple[str, str | None]:
-        first = await service.begin(tx)
+        first = await service.claim_first_operator(tx)
         if first and RoleName.ADMINISTRATOR not in role:
             raise typer.BadParameter("the first operator must have --role administrator")
-        person = await service.add(tx, officer.by, email, name, [_ROLES[one] for one in role])
-        token = (await service.make_token(tx, officer.by, person, "first"))[1] if first else None
+        person = await service.add_operator(tx, officer.by, email, name, [_ROLES[one] for one in role])
+        token = (await service.create_token(tx, officer.by, person, "first"))[1] if first else None
         return tx.ids.text(service.ID, person.id), token
 
     operator, token = administer(use)
@@ -79,7 +79,7 @@ def resend_invitation(operator: OperatorId) -> None:
     """Send a new invitation. The old link stops working."""
 
     async def use(tx: Tx, officer: Officer) -> None:
-        await service.invite_again(tx, officer.by, await _id(tx, operator))
+        await service.resend_invitation(tx, officer.by, await _id(tx, operator))
 
     administer(use)
     typer.echo(_INVITED)
@@ -96,10 +96,10 @@ def list_operators() -> None:
                 person.shown_name,
                 person.user_name,
                 ", ".join(sorted(person.roles)),
-                one.in_words,
+                one.status_text,
                 iso(person.created_at),
             ]
-            for one in await service.everyone(tx)
+            for one in await service.list_operators(tx)
             for person in [one.person]
         ]
 
@@ -111,7 +111,7 @@ def set_roles(operator: OperatorId, role: Roles) -> None:
     """Replace another operator's roles."""
 
     async def use(tx: Tx, officer: Officer) -> str:
-        person = await service.grant(tx, officer.by, await _id(tx, operator), [_ROLES[one] for one in role])
+        person = await service.set_roles(tx, officer.by, await _id(tx, operator), [_ROLES[one] for one in role])
         return _said(tx, person, f"is {', '.join(sorted(person.roles))}")
 
     typer.echo(administer(use))
@@ -158,7 +158,7 @@ def update(
         raise typer.BadParameter("give --email, --name or both")
 
     async def use(tx: Tx, officer: Officer) -> str:
-        person = await service.change(tx, officer.by, await _id(tx, operator), email=email, name=name)
+        person = await service.update_details(tx, officer.by, await _id(tx, operator), email=email, name=name)
         return _said(tx, person, f"signs in as {person.user_name}")
 
     typer.echo(administer(use))
@@ -190,7 +190,7 @@ def two_person_approval(
     """
 
     async def use(tx: Tx, officer: Officer) -> None:
-        await service.set_takes_two(tx, officer.by, required=switch == Switch.ON)
+        await service.set_dual_control(tx, officer.by, required=switch == Switch.ON)
 
     if switch is not None:
         administer(use)
@@ -206,7 +206,7 @@ def list_tokens(
 
     async def use(tx: Tx) -> list[list[object]]:
         whose = await _id(tx, operator) if operator else None
-        names = {one.person.id: one.person.shown_name for one in await service.everyone(tx)}
+        names = {one.person.id: one.person.shown_name for one in await service.list_operators(tx)}
         return [
             [
                 tx.ids.text(service.TOKEN_ID, one.id),
@@ -215,7 +215,7 @@ def list_tokens(
                 f"...{one.hint}",
                 *map(iso_or_none, (one.created_at, one.expires_at, one.revoked_at, one.last_used_at)),
             ]
-            for one in await service.tokens(tx, whose)
+            for one in await service.list_tokens(tx, whose)
         ]
 
     titles = ("token", "operator", "name", "ends in", "created", "expires", "revoked", "last used")
@@ -233,7 +233,7 @@ def revoke_token(
             assert officer.person is not None
             found = await service.get_token(tx, read_id(tx, service.TOKEN_ID, token))
             if found.person_id != officer.person.id:
-                await service.ensure_may(tx, officer.person, "administrator")
+                await service.ensure_has_role(tx, officer.person, "administrator")
             await service.revoke_token(tx, officer.by, found)
 
     with_database(use)
@@ -247,7 +247,7 @@ def list_approvals() -> None:
     async def use(tx: Tx) -> list[list[object]]:
         return [
             [one.action, one.subject, person.shown_name, iso(one.first.at), iso(one.expires_at), one.first.note]
-            for one, person in await service.waiting(tx)
+            for one, person in await service.list_pending_approvals(tx)
         ]
 
     table(("action", "subject", "confirmed by", "at", "expires", "note"), in_transaction(use))

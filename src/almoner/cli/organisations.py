@@ -11,12 +11,12 @@ from almoner.cli.progress import Line
 from almoner.kit import web
 from almoner.kit.errors import NotFound
 from almoner.nonprofits.branding import domain, service
-from almoner.nonprofits.branding.domain import Shown
-from almoner.nonprofits.branding.service import Wish
+from almoner.nonprofits.branding.domain import BrandingContent
+from almoner.nonprofits.branding.service import BrandingChange
 from almoner.nonprofits.organisations import flows
 from almoner.nonprofits.organisations import service as organisations_service
-from almoner.nonprofits.organisations.domain import NumberTaken
-from almoner.nonprofits.organisations.flows import Reindexed
+from almoner.nonprofits.organisations.domain import RegistryNumberTaken
+from almoner.nonprofits.organisations.flows import ReindexReport
 from almoner.platform.audit.log import DEPLOYMENT
 from almoner.platform.database.transactions import Database, Tx
 from almoner.platform.files import images
@@ -60,18 +60,18 @@ def brand_organisation(
     emblem = None if logo is None else _read(logo)
     pictures = None if image is None else [_read(path) for path in image]
 
-    async def use(tx: Tx, officer: Officer) -> tuple[str, Shown]:
+    async def use(tx: Tx, officer: Officer) -> tuple[str, BrandingContent]:
         organisation_id = tx.ids.parse("organisation", organisation)
         try:
             if organisation_id is None:
                 raise NotFound
             if clear:
-                principal, shown = await service.clear(tx, organisation_id)
+                principal, shown = await service.reset_branding(tx, organisation_id)
             else:
                 made = None if pictures is None else [await _image(file, domain.IMAGE_SIDE) for file in pictures]
                 sign = None if emblem is None else await _image(emblem, domain.LOGO_SIDE)
-                wish = Wish(name, description, sign, made, colour)
-                principal, shown = await service.show(tx, organisation_id, wish)
+                wish = BrandingChange(name, description, sign, made, colour)
+                principal, shown = await service.update_branding(tx, organisation_id, wish)
         except NotFound:
             raise typer.BadParameter(f"there is no organisation {organisation}") from None
         except ValueError as error:
@@ -96,25 +96,25 @@ def reindex() -> None:
     """
     line = Line()
 
-    def report(now: Reindexed) -> None:
-        line.show(f"{now.bodies:,} organisations, {now.mended:,} repaired")
+    def report(now: ReindexReport) -> None:
+        line.show(f"{now.organisations:,} organisations, {now.repaired:,} repaired")
 
-    async def run(database: Database) -> Reindexed:
+    async def run(database: Database) -> ReindexReport:
         who = await administrator(database)
         async with database.write() as tx:
             await who(tx)  # refused before the minutes that it takes, and again when all is done
 
-        async def record(tx: Tx, done: Reindexed) -> None:
+        async def record(tx: Tx, done: ReindexReport) -> None:
             officer = await who(tx)
-            mended = f"{done.mended} organisations, {done.words} words"
-            await officer.record(tx, DEPLOYMENT, "organisations.reindexed", mended, bodies=done.bodies)
+            mended = f"{done.repaired} organisations, {done.words} words"
+            await officer.record(tx, DEPLOYMENT, "organisations.reindexed", mended, bodies=done.organisations)
 
         return await flows.reindex(database, report=report, record=record)
 
     done = with_database(run)
     line.clear()
     typer.echo(
-        f"{done.bodies:,} organisations checked: {done.mended:,} organisations and {done.words:,} words repaired."
+        f"{done.organisations:,} organisations checked: {done.repaired:,} organisations and {done.words:,} words repaired."
     )
 
 
@@ -133,7 +133,7 @@ def publish_organisation(
     """
     told = note.strip()
     websites = [one.strip() for one in website or ()]
-    if wrong := [one for one in websites if not web.well_formed(one) or len(one) > MAX_WEBSITE_LENGTH]:
+    if wrong := [one for one in websites if not web.is_web_address(one) or len(one) > MAX_WEBSITE_LENGTH]:
         raise typer.BadParameter(f"--website must be a web address such as https://example.org, not {wrong[0]}")
     if not 1 <= len(told) <= MAX_NOTE_LENGTH:
         raise typer.BadParameter(f"--note must be 1 to {MAX_NOTE_LENGTH} characters")
@@ -146,7 +146,7 @@ def publish_organisation(
             await organisations_service.publish(tx, organisation_id, websites)
         except NotFound:
             raise typer.BadParameter(f"there is no unpublished organisation {organisation}") from None
-        except NumberTaken as error:
+        except RegistryNumberTaken as error:
             raise typer.BadParameter(str(error)) from None
         await officer.record(
             tx, DEPLOYMENT, "organisation.published", organisation, note=told, websites=", ".join(websites)

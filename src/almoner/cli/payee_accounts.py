@@ -11,13 +11,19 @@ from almoner.cli.database import in_transaction
 from almoner.cli.officer import Note, Officer, decide, ensure_apart, named
 from almoner.giving.account_notices import service as account_notices
 from almoner.giving.disbursing.payee_bank_accounts import service
-from almoner.giving.disbursing.payee_bank_accounts.domain import ALIKE, Address, PayeeAccount, PayeeRefused, PayeeStatus
+from almoner.giving.disbursing.payee_bank_accounts.domain import (
+    MIN_MATCHING_SCORE,
+    Address,
+    PayeeAccount,
+    PayeeAccountRefused,
+    PayeeStatus,
+)
 from almoner.kit.errors import NotFound
-from almoner.kit.text import one_line
+from almoner.kit.text import to_one_line
 from almoner.kit.time import iso
 from almoner.nonprofits.organisations import service as organisations
 from almoner.platform.audit.log import DEPLOYMENT
-from almoner.platform.database.transactions import EVERYONE, Tx
+from almoner.platform.database.transactions import ALL_PARTNERS, Tx
 
 commands = typer.Typer(help="Approve bank accounts of nonprofits.", no_args_is_help=True)
 
@@ -54,7 +60,9 @@ def list_accounts(
     """List payee accounts, newest first."""
 
     async def use(tx: Tx) -> list[list[object]]:
-        return [await _row(tx, one) for one in await service.newest(tx, _STORED[status] if status else None, limit)]
+        return [
+            await _row(tx, one) for one in await service.newest_accounts(tx, _STORED[status] if status else None, limit)
+        ]
 
     titles = (
         "account",
@@ -71,9 +79,16 @@ def list_accounts(
 
 
 async def _row(tx: Tx, one: PayeeAccount) -> list[object]:
-    organisation = await organisations.get(tx, EVERYONE, one.organisation_id)
-    agrees = f"{one.name_score} %" + ("" if one.name_score >= ALIKE else ", check")
-    facts = (one.currency, one.masked_number, one.holder, agrees, _SHOWN[one.status], f"{one.seen} of {one.looks}")
+    organisation = await organisations.get(tx, ALL_PARTNERS, one.organisation_id)
+    agrees = f"{one.name_score} %" + ("" if one.name_score >= MIN_MATCHING_SCORE else ", check")
+    facts = (
+        one.currency,
+        one.masked_number,
+        one.holder,
+        agrees,
+        _SHOWN[one.status],
+        f"{one.reviews_done} of {one.reviews_needed}",
+    )
     return [tx.ids.text(_TYPE, one.id), organisation.shown_name, *facts, iso(one.proposed.at)]
 
 
@@ -83,8 +98,8 @@ def show(account: AccountId) -> None:
 
     async def use(tx: Tx) -> tuple[list[list[object]], list[list[object]]]:
         one = await _find(tx, account)
-        organisation = await organisations.get(tx, EVERYONE, one.organisation_id)
-        others = await service.others_with(tx, one.id)
+        organisation = await organisations.get(tx, ALL_PARTNERS, one.organisation_id)
+        others = await service.organisations_sharing_account(tx, one.id)
         notice = await account_notices.find(tx, one.id)
         where = one.address
         parts = (where.street, where.building, where.postcode, where.town, where.country)
@@ -96,8 +111,8 @@ def show(account: AccountId) -> None:
             ["name match", f"{one.name_score} %"],
             ["number", f"{one.masked_number} ({one.scheme}, {one.currency})"],
             ["address", ", ".join(part for part in parts if part)],
-            ["two approvals", "yes" if one.looks == 2 else "no"],
-            ["warnings", "; ".join(await service.oddities(tx, one)) or None],
+            ["two approvals", "yes" if one.reviews_needed == 2 else "no"],
+            ["warnings", "; ".join(await service.review_warnings(tx, one)) or None],
             ["status", _SHOWN[one.status]],
             ["nonprofit notified", iso(notice.notified_at) if notice else None],
             ["denied by nonprofit", iso(one.denied_at) if one.denied_at else None],
@@ -147,7 +162,7 @@ def propose(
     told = note.strip()
 
     async def use(tx: Tx, officer: Officer) -> tuple[PayeeAccount, str, list[str]]:
-        proposal = await service.proposal(
+        proposal = await service.parse_proposal(
             tx,
             tx.ids.parse("organisation", organisation),
             currency=currency.strip().upper(),
@@ -158,7 +173,7 @@ def propose(
         )
         made = await service.propose(tx, proposal, note=told, by=officer.id)
         await _record(tx, officer, "payee.proposed", made)
-        return made, tx.ids.text(_TYPE, made.id), await service.oddities(tx, made)
+        return made, tx.ids.text(_TYPE, made.id), await service.review_warnings(tx, made)
 
     made, named_so, odd = decide("finance", use)
     typer.echo(f"{named_so} proposed: {made.masked_number}, {made.holder}.")
@@ -208,7 +223,7 @@ async def _find(tx: Tx, account: str) -> PayeeAccount:
     try:
         return await service.get(tx, read_id(tx, _TYPE, account))
     except NotFound:
-        raise PayeeRefused(f"There is no account {account}: see `almoner payee-accounts list`.") from None
+        raise PayeeAccountRefused(f"There is no account {account}: see `almoner payee-accounts list`.") from None
 
 
 async def _record(tx: Tx, officer: Officer, action: str, account: PayeeAccount) -> None:
@@ -218,4 +233,4 @@ async def _record(tx: Tx, officer: Officer, action: str, account: PayeeAccount) 
 
 
 def _line(text: str | None) -> str:
-    return one_line(text or "").strip()
+    return to_one_line(text or "").strip()

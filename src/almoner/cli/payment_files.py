@@ -13,9 +13,9 @@ from almoner.cli.amounts import amount
 from almoner.cli.database import in_transaction, with_database
 from almoner.cli.officer import Note, Officer, acting, decide, ensure_apart, named
 from almoner.giving.banking.payment_files import flows, service
-from almoner.giving.banking.payment_files.domain import BankFile, BankFileRefused, OwnAccount, Verdict
-from almoner.giving.banking.payment_files.flows import Told
-from almoner.giving.banking.payment_files.service import Made
+from almoner.giving.banking.payment_files.domain import PaymentFile, PaymentFileRefused, OwnAccount, BankOutcome
+from almoner.giving.banking.payment_files.flows import StatusReportResult
+from almoner.giving.banking.payment_files.service import CreatedFile
 from almoner.giving.disbursing.disbursements.domain import Disbursement
 from almoner.kit.errors import NotFound
 from almoner.kit.time import iso_or_none
@@ -38,7 +38,7 @@ def list_files(limit: Annotated[int, typer.Option(min=1, help="Maximum number of
     """List payment files, newest first."""
 
     async def use(tx: Tx) -> list[list[object]]:
-        found = await service.newest(tx, limit)
+        found = await service.newest_files(tx, limit)
         by = await named(tx, [who for one in found for who in (one.created_by, one.released_by, one.withdrawn_by)])
         return [
             [
@@ -82,21 +82,26 @@ def create(
     """
     own = _own(currency.strip().upper())
 
-    async def use(tx: Tx, officer: Officer) -> tuple[Made, list[str]]:
-        made = await service.make(tx, own, execution_date.date() if execution_date else tx.now.date(), by=officer.id)
+    async def use(tx: Tx, officer: Officer) -> tuple[CreatedFile, list[str]]:
+        made = await service.create_file(
+            tx, own, execution_date.date() if execution_date else tx.now.date(), by=officer.id
+        )
         if made.file is not None:
             await _record(tx, officer, "bank_file.made", made.file)
-        whys = ((made.homeless, "has no approved payee account, see `almoner payee-accounts`"), (made.held, _HELD))
+        whys = (
+            (made.without_account, "has no approved payee account, see `almoner payee-accounts`"),
+            (made.held, _HELD),
+        )
         lost = [await _left_out(tx, payout, why) for payouts, why in whys for payout in payouts[:_SHOWN]]
         return made, [tx.ids.text(_TYPE, made.file.id) if made.file else "", *lost]
 
     made, (named_so, *lost) = decide("finance", use)
     for one in lost:
         typer.echo(f"Left out: {one}")
-    if more := sum(max(0, len(payouts) - _SHOWN) for payouts in (made.homeless, made.held)):
+    if more := sum(max(0, len(payouts) - _SHOWN) for payouts in (made.without_account, made.held)):
         typer.echo(f"Left out: and {more:,} more")
     if made.file is None:
-        typer.echo(f"There are no disbursements in {own.alone.currency} to pay.")
+        typer.echo(f"There are no disbursements in {own.single_release_limit.currency} to pay.")
         return
     who = "another finance operator must release it" if made.file.requires_second_approval else "release it"
     typer.echo(
@@ -113,9 +118,9 @@ async def _left_out(tx: Tx, payout: Disbursement, why: str) -> str:
 
 
 def _own(currency: str) -> OwnAccount:
-    known = service.own_accounts(settings.read().bank_accounts)
+    known = service.load_own_accounts(settings.read_settings().bank_accounts)
     if currency not in known:
-        raise BankFileRefused(f"We have no account in {currency}: ALMONER_BANK_ACCOUNTS has {', '.join(known)}.")
+        raise PaymentFileRefused(f"We have no account in {currency}: ALMONER_BANK_ACCOUNTS has {', '.join(known)}.")
     return known[currency]
 
 
@@ -127,13 +132,13 @@ def release(file: FileId, out: Out) -> None:
     """
     outputs.ensure_new(out)
 
-    async def use(tx: Tx, officer: Officer) -> tuple[BankFile, bytes]:
+    async def use(tx: Tx, officer: Officer) -> tuple[PaymentFile, bytes]:
         made = await _find(tx, file)
         if made.requires_second_approval:
             await ensure_apart(tx, officer, made.created_by)
         released = await service.release(tx, made.id, by=officer.id)
         await _record(tx, officer, "payment_file.released", released)
-        return released, service.content(tx, released)
+        return released, service.released_content(tx, released)
 
     released, content = decide("finance", use)
     outputs.write(out, content)
@@ -149,7 +154,7 @@ def export(file: FileId, out: Out) -> None:
     async def use(tx: Tx, officer: Officer) -> bytes:
         found = await _find(tx, file)
         await _record(tx, officer, "payment_file.written", found)
-        return service.content(tx, found)
+        return service.released_content(tx, found)
 
     outputs.write(out, decide("finance", use))
     typer.echo(f"Wrote {out}.")
@@ -162,7 +167,7 @@ def withdraw(file: FileId, note: Note) -> None:
     Its disbursements can go into another file.
     """
 
-    async def use(tx: Tx, officer: Officer) -> BankFile:
+    async def use(tx: Tx, officer: Officer) -> PaymentFile:
         withdrawn = await service.withdraw(tx, (await _find(tx, file)).id, note=note.strip(), by=officer.id)
         await _record(tx, officer, "payment_file.withdrawn", withdrawn)
         return withdrawn
@@ -178,16 +183,16 @@ def import_status(file: Annotated[Path, typer.Argument(exists=True, dir_okay=Fal
     """
     content = file.read_bytes()
 
-    async def use(database: Database) -> tuple[Told, list[str]]:
+    async def use(database: Database) -> tuple[StatusReportResult, list[str]]:
         async with acting(database, "finance") as (_, officer):
             pass  # refused before anything is done
 
-        async def record(tx: Tx, sent: BankFile, counts: dict[Verdict, int]) -> None:
+        async def record(tx: Tx, sent: PaymentFile, counts: dict[BankOutcome, int]) -> None:
             told = {verdict.value: count for verdict, count in counts.items()}
             named_so = tx.ids.text(_TYPE, sent.id)
             await officer.record(tx, DEPLOYMENT, "bank_file.answered", named_so, **told)
 
-        told = await flows.import_bank_answer(database, content, by=officer.id, record=record)
+        told = await flows.import_status_report(database, content, by=officer.id, record=record)
         return told, _wrong(database, told)
 
     told, wrong = with_database(use)
@@ -202,7 +207,7 @@ def import_status(file: Annotated[Path, typer.Argument(exists=True, dir_okay=Fal
         raise typer.Exit(1)
 
 
-def _wrong(database: Database, told: Told) -> list[str]:
+def _wrong(database: Database, told: StatusReportResult) -> list[str]:
     """What needs a person."""
     ids = database.deployment.ids
     found = [
@@ -215,17 +220,17 @@ def _wrong(database: Database, told: Told) -> list[str]:
     return found
 
 
-async def _find(tx: Tx, file: str) -> BankFile:
+async def _find(tx: Tx, file: str) -> PaymentFile:
     try:
         return await service.get(tx, read_id(tx, _TYPE, file))
     except NotFound:
-        raise BankFileRefused(f"There is no file {file}: see `almoner payment-files list`.") from None
+        raise PaymentFileRefused(f"There is no file {file}: see `almoner payment-files list`.") from None
 
 
-async def _record(tx: Tx, officer: Officer, action: str, file: BankFile) -> None:
+async def _record(tx: Tx, officer: Officer, action: str, file: PaymentFile) -> None:
     facts = {"amount": amount(file.total), "payments": str(file.payments), "sha256": file.sha256}
     await officer.record(tx, DEPLOYMENT, action, tx.ids.text(_TYPE, file.id), **facts)
 
 
-def _payments(file: BankFile) -> str:
+def _payments(file: PaymentFile) -> str:
     return f"{file.payments:,} payment{'' if file.payments == 1 else 's'}"

@@ -11,17 +11,17 @@ from almoner.cli.database import in_transaction
 from almoner.cli.disbursements import rules
 from almoner.cli.officer import Officer, decide, named
 from almoner.giving.accounting.refunds import service
-from almoner.giving.accounting.refunds.domain import REFUND, Refund, RefundNotPossible, Status
+from almoner.giving.accounting.refunds.domain import REFUND, Refund, RefundNotPossible, RefundStatus
 from almoner.giving.checkout.donations import service as donations
 from almoner.kit.errors import NotFound
 from almoner.kit.time import iso
 from almoner.platform.audit.log import DEPLOYMENT
-from almoner.platform.database.transactions import EVERYONE, Tx
+from almoner.platform.database.transactions import ALL_PARTNERS, Tx
 
 commands = typer.Typer(help="Refund donations and handle failed refunds.", no_args_is_help=True)
 
 _TYPE: Final = "refund"
-_STATUS: Final[Mapping[Status, str]] = {"pending": "pending", "sent": "sent", "refused": "failed"}
+_STATUS: Final[Mapping[RefundStatus, str]] = {"pending": "pending", "sent": "sent", "refused": "failed"}
 
 RefundId = Annotated[str, typer.Argument(help="Refund ID, from `almoner refunds list`.")]
 DonationId = Annotated[str, typer.Argument(help="Donation ID.")]
@@ -59,7 +59,7 @@ def list_failed(limit: Annotated[int, typer.Option(min=1, help="Maximum number o
 
     async def use(tx: Tx) -> list[list[object]]:
         rows: list[list[object]] = []
-        for one in await service.unsent(tx, limit):
+        for one in await service.unsent_refunds(tx, limit):
             assert one.ended_at is not None, "it was refused"
             named_ = [tx.ids.text(_TYPE, one.id), f"{(tx.now - one.ended_at).days} d"]
             rows.append([*named_, tx.ids.text("donation", one.donation_id), amount(one.money), one.provider])
@@ -76,10 +76,10 @@ def show(donation: DonationId) -> None:
     async def use(tx: Tx) -> tuple[str, list[list[object]]]:
         donation_id = read_id(tx, "donation", donation)
         try:
-            gift = await donations.get(tx, EVERYONE, donation_id)
+            gift = await donations.get(tx, ALL_PARTNERS, donation_id)
         except NotFound:
             raise RefundNotPossible(f"there is no donation {donation}") from None
-        found = await service.of_donation(tx, donation_id)
+        found = await service.refunds_of_donation(tx, donation_id)
         by = await named(tx, [who for one in found for who in (one.started_by, one.ended_by) if who])
         rows: list[list[object]] = []
         for one in found:
@@ -115,10 +115,10 @@ def create(
         donation_id = read_id(tx, "donation", donation)
         told = {"begun_by": officer.id, "note": note.strip(), "called": reference.strip() if reference else reference}
         try:
-            begun = await service.begin(tx, EVERYONE, donation_id, amount_minor, rules(), **told)
+            begun = await service.begin_refund(tx, ALL_PARTNERS, donation_id, amount_minor, rules(), **told)
         except NotFound:
             raise RefundNotPossible(f"there is no donation {donation}") from None
-        gift = await donations.get(tx, EVERYONE, donation_id)
+        gift = await donations.get(tx, ALL_PARTNERS, donation_id)
         refund = tx.ids.text(_TYPE, begun.id)
         await officer.record(tx, gift.partner_id, "refund.begun", donation, refund=refund, amount=begun.money.minor)
         return begun
@@ -140,7 +140,7 @@ def mark_sent(
     async def use(tx: Tx, officer: Officer) -> Refund:
         refund_id = read_id(tx, _TYPE, refund)
         await officer.record(tx, DEPLOYMENT, "refund.sent_by_hand", refund, called=reference)
-        return await service.sent_by_hand(tx, refund_id, reference.strip(), note.strip(), officer.id)
+        return await service.record_manual_refund(tx, refund_id, reference.strip(), note.strip(), officer.id)
 
     _tell(decide("finance", use))
 
@@ -155,7 +155,7 @@ def mark_failed(refund: RefundId, note: Note) -> None:
     async def use(tx: Tx, officer: Officer) -> Refund:
         refund_id = read_id(tx, _TYPE, refund)
         await officer.record(tx, DEPLOYMENT, "refund.refused", refund)
-        return await service.refuse(tx, refund_id, note.strip(), officer.id)
+        return await service.mark_refused(tx, refund_id, note.strip(), officer.id)
 
     _tell(decide("finance", use))
 
@@ -170,7 +170,7 @@ def resolve(refund: RefundId, note: Note) -> None:
     async def use(tx: Tx, officer: Officer) -> Refund:
         refund_id = read_id(tx, _TYPE, refund)
         await officer.record(tx, DEPLOYMENT, "refund.let_rest", refund)
-        return await service.let_rest(tx, refund_id, note.strip(), officer.id)
+        return await service.resolve_unsent(tx, refund_id, note.strip(), officer.id)
 
     _tell(decide("finance", use))
 
@@ -182,7 +182,7 @@ def retry(refund: RefundId) -> None:
     async def use(tx: Tx, officer: Officer) -> Refund:
         refund_id = read_id(tx, _TYPE, refund)
         await officer.record(tx, DEPLOYMENT, "refund.asked_again", refund)
-        return await service.ask_again(tx, refund_id)
+        return await service.retry_send(tx, refund_id)
 
     _tell(decide("finance", use))
 

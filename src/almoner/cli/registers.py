@@ -19,18 +19,18 @@ from almoner.kit.ids import Ids
 from almoner.kit.time import iso, iso_or_none
 from almoner.nonprofits.registers import flows, service
 from almoner.nonprofits.registers.domain import (
-    Difference,
-    DifferentRow,
+    LoadDifference,
+    DifferentNumber,
     ImportRefused,
     Load,
     LoadQuarantined,
-    Progress,
+    ImportProgress,
     SourceStatus,
 )
 from almoner.platform.audit.log import DEPLOYMENT
 from almoner.platform.database.transactions import Database, Tx
 from almoner.platform.outbound import fetching
-from almoner.platform.outbound.fetching import Fetching
+from almoner.platform.outbound.fetching import FetchProgress
 from almoner.sources import REGISTER_SOURCES, register_source
 
 commands = typer.Typer(help="Import and roll back registers of nonprofits.", no_args_is_help=True)
@@ -67,20 +67,20 @@ def import_register(
     """
     reader = register_source(source)
     day = as_of.replace(tzinfo=UTC) if as_of else None
-    folder = settings.read().registers_folder / reader.code
+    folder = settings.read_settings().registers_folder / reader.code
     line = Line()
 
     async def load(database: Database) -> Load:
         who = await administrator(database)
         async with database.write() as tx:
             officer = await who(tx)  # refused before the minutes that it takes, and again when all is in place
-            if (entered := await flows.declare(tx, reader)) is not None:
+            if (entered := await flows.declare_registry(tx, reader)) is not None:
                 named = {"name": entered.name, "country": entered.country_code, "by": reader.code}
                 await officer.record(tx, DEPLOYMENT, "registry.declared", entered.code, **named)
-        paths, fetched = await fetching.local_files(database, folder, places, _fetching(line))
+        paths, fetched = await fetching.resolve_files(database, folder, places, _fetching(line))
 
         async def record(tx: Tx, loaded: Load) -> None:
-            await service.keep_fetched(tx, loaded.id, fetched)
+            await service.record_fetched_files(tx, loaded.id, fetched)
             officer = await who(tx)
             if loaded.status == "quarantined":
                 await officer.record(
@@ -115,7 +115,7 @@ def import_register(
 
 async def _rejected(database: Database, load: Load) -> _Rejected:
     async with database.read() as tx:
-        return await service.rejected_rows(tx, load.id, _SHOWN)
+        return await service.list_rejected_rows(tx, load.id, _SHOWN)
 
 
 @commands.command("show")
@@ -131,7 +131,7 @@ def show_load(load: Annotated[str, typer.Argument(help="Import ID, from `almoner
             found = await service.find_load(tx, named) if named else None
             if found is None:
                 raise ImportRefused(f"there is no import {load!r}: see `almoner registers list`")
-            return found, await service.rejected_rows(tx, found.id, _SHOWN)
+            return found, await service.list_rejected_rows(tx, found.id, _SHOWN)
 
     found, rejected = with_database(read)
     typer.echo(f"{found.source}, data of {found.data_as_of:%Y-%m-%d}: {found.status}, {found.rows:,} rows")
@@ -150,7 +150,7 @@ def list_registers(limit: Annotated[int, typer.Option(min=1, help="Maximum numbe
 
     async def read(database: Database) -> tuple[Ids, list[Load], frozenset[str]]:
         async with database.read() as tx:
-            return database.deployment.ids, await service.every_load(tx, limit), await service.unverified(tx)
+            return database.deployment.ids, await service.list_loads(tx, limit), await service.unverified_sources(tx)
 
     ids, loads, unverified = with_database(read)
     titles = (
@@ -199,7 +199,7 @@ def show_status() -> None:
 
     async def read(database: Database) -> tuple[Ids, datetime, list[SourceStatus]]:
         async with database.read() as tx:
-            return database.deployment.ids, tx.now, await service.every_source(tx)
+            return database.deployment.ids, tx.now, await service.list_sources(tx)
 
     ids, now, sources = with_database(read)
     titles = (
@@ -242,13 +242,13 @@ def show_difference(
     columns changed. A table counts the differences in each column.
     """
 
-    async def read(database: Database) -> tuple[Load, Load, Difference, list[DifferentRow]]:
+    async def read(database: Database) -> tuple[Load, Load, LoadDifference, list[DifferentNumber]]:
         async with database.snapshot() as tx:
-            one = await service.load_of(tx, source, _named(tx, old))
-            other = await service.load_of(tx, source, _named(tx, new))
+            one = await service.resolve_load(tx, source, _named(tx, old))
+            other = await service.resolve_load(tx, source, _named(tx, new))
             own = REGISTER_SOURCES.get(one.source)
             ignored = own.ignored_columns if own else await service.ignored_columns_of(tx, one.source)
-            return one, other, *await service.difference(tx, one, other, ignored, rows)
+            return one, other, *await service.compare_loads(tx, one, other, ignored, rows)
 
     before, after, difference, different = with_database(read)
     typer.echo(f"{before.source}: {before.data_as_of:%Y-%m-%d} to {after.data_as_of:%Y-%m-%d}")
@@ -278,7 +278,7 @@ def _named(tx: Tx, given: str) -> UUID | datetime:
         raise ImportRefused(f"{given!r} is neither an import ID, see `almoner registers list`, nor a date") from None
 
 
-def _different(row: DifferentRow) -> tuple[object, ...]:
+def _different(row: DifferentNumber) -> tuple[object, ...]:
     names = " -> ".join(dict.fromkeys(name for name in (row.old_name, row.new_name) if name))
     return (row.number, row.fate, row.old_part or "-", row.new_part or "-", names)
 
@@ -331,8 +331,8 @@ async def load_samples(database: Database, stop: asyncio.Event) -> None:
         await asyncio.wait({loading})
 
 
-def _loading(line: Line) -> Callable[[Progress], None]:
-    def report(progress: Progress) -> None:
+def _loading(line: Line) -> Callable[[ImportProgress], None]:
+    def report(progress: ImportProgress) -> None:
         left = f", {progress.seconds_left:.0f} s left" if progress.seconds_left is not None else ""
         pace = f"{progress.rows:,} rows, {progress.rows_per_second:,.0f} rows/s, {progress.share:.0%}"
         line.show(f"{progress.stage}: {pace}{left}")
@@ -340,8 +340,8 @@ def _loading(line: Line) -> Callable[[Progress], None]:
     return report
 
 
-def _fetching(line: Line) -> Callable[[Fetching], None]:
-    def report(progress: Fetching) -> None:
+def _fetching(line: Line) -> Callable[[FetchProgress], None]:
+    def report(progress: FetchProgress) -> None:
         of = f" of {progress.total / 1e6:,.0f}" if progress.total else ""
         line.show(f"fetching {progress.name}: {progress.size / 1e6:,.0f}{of} MB")
 

@@ -5,13 +5,13 @@ from typing import Annotated
 import typer
 
 from almoner import settings
-from almoner.backends import storage_of
+from almoner.backends import build_storage
 from almoner.cli.database import with_found
 from almoner.cli.officer import MACHINE
 from almoner.kit.time import iso
 from almoner.platform.audit.log import DEPLOYMENT
 from almoner.platform.database import copies
-from almoner.platform.database.copies import Found
+from almoner.platform.database.copies import CopyFinding
 from almoner.platform.database.transactions import Database
 from almoner.platform.jobs import queue
 
@@ -30,20 +30,20 @@ def release_copy(
     again.
     """
 
-    async def release(database: Database, found: Found) -> str:
-        if found.verdict in copies.GOES_ON:
+    async def release(database: Database, found: CopyFinding) -> str:
+        if found.verdict in copies.LIVE_VERDICTS:
             return "This database is not a copy: nothing to release."
         async with database.read() as tx:
-            due = (await queue.figures(tx)).outstanding
+            due = (await queue.queue_metrics(tx)).outstanding
         for line in _said(found, due):
             typer.echo(line)
         if not yes:
             prompt = "Replace the original deployment?" if takes_over else "Activate it beside the original deployment?"
             typer.confirm(prompt, abort=True)
         if takes_over and found.claim is not None:
-            await copies.end_former(storage_of(settings.read()), found.claim, found.outside)
+            await copies.supersede_former(build_storage(settings.read_settings()), found.claim, found.outside)
         async with database.write() as tx:
-            claim = await copies.release(tx, found, takes_over=takes_over)
+            claim = await copies.release_copy(tx, found, takes_over=takes_over)
             details = {"why": found.verdict, "former": str(found.claim.id) if found.claim else None}
             await MACHINE.record(
                 tx, DEPLOYMENT, "deployment.release_copy", str(claim.id), **details, takes_over=takes_over
@@ -53,7 +53,7 @@ def release_copy(
     typer.echo(with_found(release))
 
 
-def _said(found: Found, due: int) -> list[str]:
+def _said(found: CopyFinding, due: int) -> list[str]:
     claim, outside = found.claim, found.outside
     lines = [f"This database is treated as a copy: {found.verdict}."]
     if claim is not None:
@@ -64,7 +64,7 @@ def _said(found: Found, due: int) -> list[str]:
     if claim is not None and outside is not None:
         behind = (outside.at - claim.generation_at).total_seconds()
         lines.append(f"  the storage     says {iso(outside.at)}: the database is {max(behind, 0):,.0f} s behind")
-    elif found.away is not None:
+    elif found.storage_error is not None:
         lines.append("  the storage     cannot be read")
     lines.append(f"  due             {due:,} jobs, such as emails and deliveries, run once it is released")
     return lines

@@ -14,7 +14,7 @@ from almoner.cli.officer import Note, Officer, decide, named
 from almoner.kit.errors import NotFound
 from almoner.kit.time import iso, iso_or_none
 from almoner.platform.database.transactions import Tx
-from almoner.review_cases import CASES
+from almoner.review_cases import REVIEW_HANDLERS
 from almoner.validation.applications.documents import service as documents
 from almoner.validation.applications.documents.domain import Document
 from almoner.validation.decisions.reviews import service
@@ -23,14 +23,14 @@ from almoner.validation.decisions.reviews.domain import (
     MAX_NOTE_LENGTH,
     Decision,
     Filters,
-    History,
+    ReviewHistory,
     Kind,
     Review,
-    ShownStep,
+    EvidenceStep,
     Subject,
     Verdict,
 )
-from almoner.validation.decisions.reviews.service import Looked
+from almoner.validation.decisions.reviews.service import ReviewView
 
 commands = typer.Typer(help="Review cases that need a person's decision.", no_args_is_help=True)
 
@@ -51,9 +51,9 @@ def list_reviews(
 
     async def use(tx: Tx, officer: Officer | None) -> list[list[object]]:
         partner_id = read_id(tx, "partner", partner) if partner else None
-        found = await service.queue(tx, Filters(kind, partner_id, officer.id if officer else None), limit)
-        by = await named(tx, [one.holder(tx.wall) for one in found])
-        return [_row(tx, one, by(one.holder(tx.wall))) for one in found]
+        found = await service.list_open(tx, Filters(kind, partner_id, officer.id if officer else None), limit)
+        by = await named(tx, [one.claimant_at(tx.real_now) for one in found])
+        return [_row(tx, one, by(one.claimant_at(tx.real_now))) for one in found]
 
     async def anybody(tx: Tx) -> list[list[object]]:
         return await use(tx, None)
@@ -94,8 +94,8 @@ def show_review(subject: SubjectId) -> None:
     async def use(tx: Tx, officer: Officer) -> None:
         kind, subject_id = _read(tx, subject)
         with _there(subject):
-            looked = await service.claim_for_review(tx, CASES[kind], subject_id, officer.id)
-        held = looked.held_by == officer.id
+            looked = await service.claim_for_review(tx, REVIEW_HANDLERS[kind], subject_id, officer.id)
+        held = looked.claimed_by == officer.id
         await officer.record(tx, looked.subject.partner_id, "review.shown", subject, held=held)
         sections.extend(await _sections(tx, officer, looked))
 
@@ -110,7 +110,7 @@ def show_review(subject: SubjectId) -> None:
 Section = tuple[tuple[str, ...], list[list[object]]]
 
 
-async def _sections(tx: Tx, officer: Officer, looked: Looked) -> list[Section]:
+async def _sections(tx: Tx, officer: Officer, looked: ReviewView) -> list[Section]:
     """What there is to say of a case, as tables."""
     shown, history = looked.shown, looked.history
     steps = [row for step in shown.steps for row in _step(step)]
@@ -133,13 +133,13 @@ async def _sections(tx: Tx, officer: Officer, looked: Looked) -> list[Section]:
 def _link(tx: Tx, document: Document) -> str | None:
     """What was deleted or is not known to be clean is opened by nobody."""
     readable = document.deleted_at is None and document.scan_status == "clean"
-    return documents.url(tx, document) if readable else None
+    return documents.download_url(tx, document) if readable else None
 
 
-async def _facts_of(tx: Tx, officer: Officer, looked: Looked) -> list[list[object]]:
+async def _facts_of(tx: Tx, officer: Officer, looked: ReviewView) -> list[list[object]]:
     subject, shown, waits = looked.subject, looked.shown, looked.history.open
-    by = await named(tx, [looked.held_by])
-    holder = "you" if looked.held_by == officer.id else by(looked.held_by)
+    by = await named(tx, [looked.claimed_by])
+    holder = "you" if looked.claimed_by == officer.id else by(looked.claimed_by)
     rows: list[list[object]] = [
         ["subject", _text(tx, subject)],
         ["kind", subject.kind],
@@ -151,13 +151,13 @@ async def _facts_of(tx: Tx, officer: Officer, looked: Looked) -> list[list[objec
         rows += [
             ["open since", f"{iso(waits.asked_at)} ({_age(tx.now - waits.asked_at)})"],
             ["reasons", ", ".join(waits.reasons)],
-            ["claimed by", f"{holder} until {_clock(looked.held_until)}"],
-            ["rejection reasons", ", ".join(CASES[subject.kind].reason_codes)],
+            ["claimed by", f"{holder} until {_clock(looked.claimed_until)}"],
+            ["rejection reasons", ", ".join(REVIEW_HANDLERS[subject.kind].reason_codes)],
         ]
     return rows
 
 
-def _step(step: ShownStep) -> Iterator[list[object]]:
+def _step(step: EvidenceStep) -> Iterator[list[object]]:
     """One step, and a line more for each further fact that it saw."""
     told: list[object] = [step.name, step.verdict, step.code, step.source, iso_or_none(step.data_as_of)]
     for name, value in step.facts or (("", ""),):
@@ -165,7 +165,7 @@ def _step(step: ShownStep) -> Iterator[list[object]]:
         told = ["" for _ in told]
 
 
-async def _decisions(tx: Tx, history: History) -> list[list[object]]:
+async def _decisions(tx: Tx, history: ReviewHistory) -> list[list[object]]:
     by = await named(tx, [one.decision.by for one in history.decisions])
     return [
         [iso(one.at), one.decision.verdict, one.decision.reason_code, by(one.decision.by), one.decision.note]
@@ -192,7 +192,7 @@ def _decide(text: str, verdict: Verdict, reason: str | None, note: str) -> None:
         kind, subject_id = _read(tx, text)
         decision = Decision(verdict, reason, officer.id, told)
         with _there(text):
-            subject = await service.decide(tx, CASES[kind], subject_id, decision)
+            subject = await service.decide(tx, REVIEW_HANDLERS[kind], subject_id, decision)
         if verdict == "accepted":
             await officer.record(tx, subject.partner_id, "review.accepted", text)
         else:
@@ -210,7 +210,7 @@ def reopen_review(subject: SubjectId, note: Note) -> None:
     async def use(tx: Tx, officer: Officer) -> None:
         kind, subject_id = _read(tx, subject)
         with _there(subject):
-            reopened = await service.reopen(tx, CASES[kind], subject_id, officer.id, told)
+            reopened = await service.reopen(tx, REVIEW_HANDLERS[kind], subject_id, officer.id, told)
         await officer.record(tx, reopened.partner_id, "review.reopened", subject)
 
     decide(_ROLE, use)
@@ -224,7 +224,7 @@ def release_review(subject: SubjectId) -> None:
     async def use(tx: Tx, officer: Officer) -> None:
         kind, subject_id = _read(tx, subject)
         with _there(subject):
-            released = await service.release(tx, CASES[kind], subject_id, officer.id)
+            released = await service.release(tx, REVIEW_HANDLERS[kind], subject_id, officer.id)
         await officer.record(tx, released.partner_id, "review.released", subject)
 
     decide(_ROLE, use)
@@ -240,10 +240,10 @@ def _told(note: str) -> str:
 
 def _read(tx: Tx, text: str) -> tuple[Kind, UUID]:
     """The kind and id of a subject."""
-    for kind in CASES:
+    for kind in REVIEW_HANDLERS:
         if (found := tx.ids.parse(ID_TYPES[kind], text)) is not None:
             return kind, found
-    such = " or ".join(tx.ids.example(ID_TYPES[kind]) for kind in CASES)
+    such = " or ".join(tx.ids.example(ID_TYPES[kind]) for kind in REVIEW_HANDLERS)
     raise typer.BadParameter(f"{text!r} is not the ID of a reviewable case, such as {such}")
 
 

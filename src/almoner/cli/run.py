@@ -14,7 +14,7 @@ import uvloop
 from almoner import migrations, settings
 from almoner.cli import demo, local, logs, outputs, registers, watchlists
 from almoner.cli.serve import listen_for, live, stop_on_signals
-from almoner.platform.database.transactions import exclusive
+from almoner.platform.database.transactions import advisory_lock
 from almoner.platform.observability.log_lines import LogLines
 from almoner.platform.observability.telemetry import Telemetry
 from almoner.settings import Settings, UnsafeSettings
@@ -49,7 +49,7 @@ def run() -> None:
     """
     began = time.monotonic()
     outputs.never_fail()
-    given = settings.read()
+    given = settings.read_settings()
     if not given.sandbox:
         raise UnsafeSettings(["ALMONER_ENVIRONMENT is production: run `almoner serve` and `almoner worker` instead."])
     sockets, provider_sockets = listen_for(given)
@@ -93,7 +93,7 @@ async def _live(
     services = await build_services(complete, telemetry=telemetry)
     try:
         file = complete.data_dir.resolve() / "sandbox.json"
-        async with exclusive(complete.dsn, "almoner run"):
+        async with advisory_lock(complete.dsn, "almoner run"):
             await registers.load_samples(services.db, stop)
             if stop.is_set():
                 return

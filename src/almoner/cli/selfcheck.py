@@ -18,7 +18,7 @@ def selfcheck() -> None:
     Exits with status 1 if a check fails. Reads one snapshot of the database and changes nothing, so you can run it
     while the service is running.
     """
-    outcome = with_database(lambda database: platform.run(database, CHECKS, _report))
+    outcome = with_database(lambda database: platform.run_selfcheck(database, CHECKS, _report))
     if sys.stdout.isatty():
         typer.echo("\r" + " " * (_WIDTH + 2) + "\r", nl=False)
     for finding in outcome.findings:

@@ -20,7 +20,7 @@ from almoner.cli.connection_limits import BoundedProtocol, Connections
 from almoner.cli.ports import listen
 from almoner.nonprofits.organisations import flows as organisations
 from almoner.platform.jobs.processes import Role
-from almoner.platform.observability.log_lines import to_stderr
+from almoner.platform.observability.log_lines import stderr_lines
 from almoner.platform.observability.telemetry import Telemetry
 from almoner.settings import Settings
 from almoner.wiring import Services, build_services
@@ -116,7 +116,7 @@ def serve() -> None:
     for background work. SIGTERM stops it once requests in flight have finished.
     """
     outputs.never_fail()
-    given = settings.read()
+    given = settings.read_settings()
     sockets, provider_sockets = listen_for(given)
     with local.completed(given) as complete:
         uvloop.run(_serve(given, complete, sockets, provider_sockets))
@@ -126,7 +126,7 @@ async def _serve(
     given: Settings, complete: Settings, sockets: list[socket.socket], provider_sockets: list[socket.socket]
 ) -> None:
     (await migrations.state(complete.dsn)).refuse_unless_current()
-    lines = to_stderr()
+    lines = stderr_lines()
     logs.configure(lines, complete.log_level)
     stop = stop_on_signals()
     services = await build_services(complete, telemetry=Telemetry(lines))
@@ -148,7 +148,7 @@ async def live(
     """All that one process does until ``stop``; in the sandbox the test payment provider is part of a server."""
     app = create_app(services)
     if role != "worker":
-        await organisations.warm(services.db)
+        await organisations.warm_search_cache(services.db)
     collect_seldom()
     connections = Connections(trusted_proxies=services.settings.trusted_proxies)
     async with asyncio.TaskGroup() as group:
@@ -165,14 +165,14 @@ def work() -> None:
     Also runs schedules. Start any number of these. SIGTERM stops a worker once its current jobs have finished.
     """
     outputs.never_fail()
-    given = settings.read()
+    given = settings.read_settings()
     with local.completed(given) as complete:
         uvloop.run(_work(given, complete))
 
 
 async def _work(given: Settings, complete: Settings) -> None:
     (await migrations.state(complete.dsn)).refuse_unless_current()
-    lines = to_stderr()
+    lines = stderr_lines()
     logs.configure(lines, complete.log_level)
     stop = stop_on_signals()
     services = await build_services(complete, telemetry=Telemetry(lines))

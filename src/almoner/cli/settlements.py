@@ -14,10 +14,10 @@ from almoner.cli.database import in_transaction, with_database
 from almoner.cli.officer import Note, Officer, acting, decide
 from almoner.cli.progress import Line
 from almoner.giving.accounting.settlements import flows, service
-from almoner.giving.accounting.settlements.domain import LineKind, Settlement, Sum, Unbooked
-from almoner.giving.accounting.settlements.flows import COLUMNS, Progress
+from almoner.giving.accounting.settlements.domain import LineKind, Settlement, CurrencyTotal, UnbookedLine
+from almoner.giving.accounting.settlements.flows import COLUMNS, ImportProgress
 from almoner.giving.banking.bank_statements import service as bank_lines
-from almoner.giving.banking.bank_statements.domain import Waiting
+from almoner.giving.banking.bank_statements.domain import UnreconciledItem
 from almoner.kit.time import iso
 from almoner.platform.audit.log import DEPLOYMENT
 from almoner.platform.database.transactions import Database, Tx
@@ -49,7 +49,7 @@ def import_settlement(
     content = file.read_bytes()
     line = Line()
 
-    def report(progress: Progress) -> None:
+    def report(progress: ImportProgress) -> None:
         line.show(f"{progress.done:,} of {progress.lines:,} lines, {progress.per_second:,.0f} rows/s")
 
     async def use(database: Database) -> Settlement:
@@ -80,8 +80,8 @@ def import_settlement(
 def list_settlements(limit: Limit = 50) -> None:
     """List settlement reports, newest first."""
 
-    async def use(tx: Tx) -> tuple[list[Settlement], list[Sum]]:
-        return await service.newest(tx, limit), await service.unbooked_sums(tx)
+    async def use(tx: Tx) -> tuple[list[Settlement], list[CurrencyTotal]]:
+        return await service.newest_settlements(tx, limit), await service.unbooked_sums(tx)
 
     reports, unbooked = in_transaction(use)
     titles = ("provider", "reference", "settled on", "imported", "lines", "booked", "unmatched", "fees", "net")
@@ -105,7 +105,7 @@ def list_unmatched(limit: Limit = 200) -> None:
     """List report lines that match no payment."""
 
     async def use(tx: Tx) -> list[list[object]]:
-        return [_unmatched(tx, unbooked) for unbooked in await service.exceptions(tx, limit)]
+        return [_unmatched(tx, unbooked) for unbooked in await service.unbooked_lines(tx, limit)]
 
     titles = ("age", "provider", "reference", "kind", "payment", "gross", "fee", "reason", "meaning", "booked in")
     table(titles, in_transaction(use))
@@ -119,7 +119,7 @@ def list_unreconciled(limit: Limit = 200) -> None:
     """
 
     async def use(tx: Tx) -> list[list[object]]:
-        return [_unreconciled(tx, one) for one in await bank_lines.waiting(tx, limit)]
+        return [_unreconciled(tx, one) for one in await bank_lines.unreconciled_items(tx, limit)]
 
     table(("age", "kind", "source", "reference", "amount", "reason", "see"), in_transaction(use))
 
@@ -139,7 +139,9 @@ def dismiss(
     """
 
     async def use(tx: Tx, officer: Officer) -> None:
-        await service.clear(tx, provider, reference, (payment, kind, refund), cleared_by=officer.id, note=note)
+        await service.clear_exception(
+            tx, provider, reference, (payment, kind, refund), cleared_by=officer.id, note=note
+        )
         line = {"reference": reference, "payment": payment, "kind": str(kind)}
         await officer.record(tx, DEPLOYMENT, "settlement_line.cleared", provider, **line)
 
@@ -147,7 +149,7 @@ def dismiss(
     typer.echo(f"Dismissed: {kind} {payment} of {provider}'s report {reference}. No money has moved.")
 
 
-def _unreconciled(tx: Tx, one: Waiting) -> list[object]:
+def _unreconciled(tx: Tx, one: UnreconciledItem) -> list[object]:
     money = f"{decimal(one.minor, one.currency)} {one.currency}"
     what, see = _UNRECONCILED[one.what]
     return [_age(tx, one.since), what, one.whose, one.name, money, one.why, f"almoner {see}"]
@@ -158,7 +160,7 @@ def _age(tx: Tx, since: datetime) -> str:
     return f"{age.days} d" if age.days else f"{age.seconds // 3600} h"
 
 
-def _unmatched(tx: Tx, unbooked: Unbooked) -> list[object]:
+def _unmatched(tx: Tx, unbooked: UnbookedLine) -> list[object]:
     stored = unbooked.stored
     line, old = stored.line, _age(tx, stored.since)
     sums = (amount(line.gross), amount(line.fee))

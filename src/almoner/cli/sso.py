@@ -6,19 +6,19 @@ from typing import Annotated
 import typer
 
 from almoner.access.people import service as people
-from almoner.access.people.domain import members_of
+from almoner.access.people.domain import member_realm
 from almoner.access.sign_on import service
-from almoner.access.sign_on.domain import ASKED, Metadata, Provider, Refused, Wanted
+from almoner.access.sign_on.domain import DEFAULT_SCOPES, Metadata, Provider, SsoRefused, ProviderSettings
 from almoner.access.sign_on.service import identities
-from almoner.access.sign_on.service.oidc_flow import SignOn
+from almoner.access.sign_on.service.oidc_flow import OidcFlow
 from almoner.cli.access import partner_of
 from almoner.cli.database import in_transaction, with_database
 from almoner.cli.named_members import Member, member_of
 from almoner.cli.officer import Officer, administer
-from almoner.kit.text import one_line
+from almoner.kit.text import to_one_line
 from almoner.kit.time import iso
 from almoner.platform.database.transactions import Database, Tx
-from almoner.platform.outbound.client import Outbound
+from almoner.platform.outbound.client import OutboundClient
 
 commands = typer.Typer(help="Single sign-on at the partner's identity provider.", no_args_is_help=True)
 
@@ -36,7 +36,7 @@ def set_provider(
     subject_claim: Annotated[str, typer.Option(help="Claim that identifies a person: sub, or oid for Entra.")] = "sub",
     groups_claim: Annotated[str | None, typer.Option(help="Claim that holds their groups.")] = None,
     role: Annotated[list[str] | None, typer.Option(help="Map a group to a role, as GROUP=ROLE. Repeatable.")] = None,
-    scopes: Annotated[str, typer.Option(help="Scopes to request, separated by spaces.")] = " ".join(ASKED),
+    scopes: Annotated[str, typer.Option(help="Scopes to request, separated by spaces.")] = " ".join(DEFAULT_SCOPES),
     creates_members: Annotated[
         bool, typer.Option("--create-members", help="Create members on first sign-in if a group gives them a role.")
     ] = False,
@@ -49,7 +49,7 @@ def set_provider(
     if public and keep_secret:
         raise typer.BadParameter("a public client has no secret to keep")
     secret = "" if public else None if keep_secret else _secret()
-    wanted = Wanted(
+    wanted = ProviderSettings(
         name,
         issuer,
         client_id,
@@ -64,7 +64,7 @@ def set_provider(
 
     async def use(tx: Tx, officer: Officer) -> tuple[Provider, str]:
         scope = await partner_of(tx, partner)
-        return await service.set_up(tx, officer.by, scope, wanted), service.redirect_address(tx, scope)
+        return await service.save_provider(tx, officer.by, scope, wanted), service.redirect_uri(tx, scope)
 
     _show(*administer(use))
 
@@ -75,7 +75,7 @@ def show_provider(partner: PartnerId) -> None:
 
     async def use(tx: Tx) -> tuple[Provider | None, str]:
         scope = await partner_of(tx, partner)
-        return await service.find(tx, scope), service.redirect_address(tx, scope)
+        return await service.find(tx, scope), service.redirect_uri(tx, scope)
 
     _show(*in_transaction(use))
 
@@ -84,25 +84,25 @@ def show_provider(partner: PartnerId) -> None:
 def test_provider(partner: PartnerId) -> None:
     """Fetch and check the provider's metadata."""
 
-    async def use(database: Database) -> Metadata | Refused:
+    async def use(database: Database) -> Metadata | SsoRefused:
         async with database.read() as tx:
             scope = await partner_of(tx, partner)
-        outbound = Outbound(database.deployment.receivers, identity=database.deployment.identity)
+        outbound = OutboundClient(database.deployment.receivers, identity=database.deployment.identity)
         try:
-            return await SignOn(database, outbound).look(scope)
-        except Refused as refused:
+            return await OidcFlow(database, outbound).fetch_metadata(scope)
+        except SsoRefused as refused:
             return refused
         finally:
             await outbound.close()
 
     found = with_database(use)
-    if isinstance(found, Refused):
-        typer.echo(one_line(f"{found.text} {found.told or ''}".strip()), err=True)
+    if isinstance(found, SsoRefused):
+        typer.echo(to_one_line(f"{found.text} {found.told or ''}".strip()), err=True)
         raise typer.Exit(1)
-    typer.echo(one_line(f"issuer          {found.issuer}"))
-    typer.echo(one_line(f"sign-in         {found.authorization_endpoint}"))
-    typer.echo(one_line(f"codes           {found.token_endpoint}"))
-    typer.echo(one_line(f"keys            {found.jwks_uri}"))
+    typer.echo(to_one_line(f"issuer          {found.issuer}"))
+    typer.echo(to_one_line(f"sign-in         {found.authorization_endpoint}"))
+    typer.echo(to_one_line(f"codes           {found.token_endpoint}"))
+    typer.echo(to_one_line(f"keys            {found.jwks_uri}"))
     typer.echo("The provider's metadata is valid.")
 
 
@@ -129,13 +129,13 @@ def unlink_member(partner: PartnerId, member: Member) -> None:
 
     async def use(tx: Tx, officer: Officer) -> str:
         scope = await partner_of(tx, partner)
-        person = await people.get(tx, members_of(scope), await member_of(tx, scope, member))
+        person = await people.get(tx, member_realm(scope), await member_of(tx, scope, member))
         issuers = [one.issuer for one in await identities.of_person(tx, person)]
-        await identities.unbind(tx, person, officer.by)
+        await identities.unlink_accounts(tx, person, officer.by)
         gone = f"can no longer sign in with {', '.join(issuers)}" if issuers else "is not linked to a provider"
         return f"{person.user_name} {gone}."
 
-    typer.echo(one_line(administer(use)))
+    typer.echo(to_one_line(administer(use)))
 
 
 def _secret() -> str:
@@ -170,4 +170,4 @@ def _show(provider: Provider | None, redirect: str) -> None:
             ("changed", iso(provider.updated_at)),
         ]
     for title, value in rows:
-        typer.echo(one_line(f"{title:<12}  {value}"))
+        typer.echo(to_one_line(f"{title:<12}  {value}"))

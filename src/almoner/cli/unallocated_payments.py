@@ -9,7 +9,12 @@ from almoner.cli.amounts import amount
 from almoner.cli.database import in_transaction
 from almoner.cli.officer import Officer, decide, named
 from almoner.giving.accounting.suspense import service
-from almoner.giving.accounting.suspense.domain import HELD, NOTE_LENGTH, Decided, Held
+from almoner.giving.accounting.suspense.domain import (
+    UNALLOCATED_PAYMENT,
+    NOTE_LENGTH,
+    OfficerDecision,
+    UnallocatedPayment,
+)
 from almoner.giving.checkout.bank_transfers import service as transfers
 from almoner.kit.time import iso
 from almoner.platform.audit.log import DEPLOYMENT
@@ -39,7 +44,7 @@ def list_held(
     """
 
     async def use(tx: Tx) -> tuple[list[list[object]], list[list[object]]]:
-        found = await service.newest(tx, sorted(HELD.states()) if every else _OPEN, limit)
+        found = await service.newest(tx, sorted(UNALLOCATED_PAYMENT.states()) if every else _OPEN, limit)
         decided = await service.decisions(tx, [held.id for held in found])
         by = await named(tx, [one.by for one in decided])
         return [_row(tx, held) for held in found], [[*_decision(tx, one), by(one.by), one.note] for one in decided]
@@ -51,18 +56,23 @@ def list_held(
         table(("payment", "decided at", "decision", "refund", "by", "note"), decisions)
 
 
-def _row(tx: Tx, held: Held) -> list[object]:
+def _row(tx: Tx, held: UnallocatedPayment) -> list[object]:
     decides = held.auto_decide_at.date() if held.status == "held" else None
     facts = [held.reason, amount(held.money), _status(held), decides, held.provider_payment]
     return [tx.ids.text(_TYPE, held.id), held.received_at.date(), *facts]
 
 
-def _status(held: Held) -> str:
+def _status(held: UnallocatedPayment) -> str:
     return _STATUS.get(held.status, held.status)
 
 
-def _decision(tx: Tx, one: Decided) -> list[object]:
-    return [tx.ids.text(_TYPE, one.held_id), iso(one.at), _DECISION.get(one.choice, one.choice), one.provider_refund]
+def _decision(tx: Tx, one: OfficerDecision) -> list[object]:
+    return [
+        tx.ids.text(_TYPE, one.unallocated_id),
+        iso(one.at),
+        _DECISION.get(one.choice, one.choice),
+        one.provider_refund,
+    ]
 
 
 @commands.command("refund")
@@ -79,12 +89,12 @@ def refund(
     if provider_refund is not None and not 1 <= len(provider_refund) <= _LONGEST_NAME:
         raise typer.BadParameter(f"--provider-refund must be 1 to {_LONGEST_NAME} characters")
 
-    async def use(tx: Tx, officer: Officer) -> Held:
+    async def use(tx: Tx, officer: Officer) -> UnallocatedPayment:
         held_id = read_id(tx, _TYPE, held)
         await officer.record(tx, DEPLOYMENT, "held_payment.refunded", held, done_as=provider_refund)
         if provider_refund is not None:
-            return await service.refunded_by_hand(tx, held_id, provider_refund, noted, officer.id)
-        return await service.refund(tx, held_id, noted, officer.id)
+            return await service.record_manual_refund(tx, held_id, provider_refund, noted, officer.id)
+        return await service.begin_refund(tx, held_id, noted, officer.id)
 
     typer.echo(f"{held} is {_status(decide('finance', use))}.")
 
@@ -100,7 +110,7 @@ def apply(held: HeldId, note: Note) -> None:
     async def use(tx: Tx, officer: Officer) -> str:
         held_id = read_id(tx, _TYPE, held)
         await officer.record(tx, DEPLOYMENT, "held_payment.accepted", held)
-        return tx.ids.text("donation", (await transfers.accept(tx, held_id, noted, officer.id)).id)
+        return tx.ids.text("donation", (await transfers.apply_to_donation(tx, held_id, noted, officer.id)).id)
 
     typer.echo(f"{held} has been applied to {decide('finance', use)}.")
 
@@ -110,7 +120,7 @@ def write_off(held: HeldId, note: Note) -> None:
     """Write off a payment that is not ours. Refunds nothing."""
     noted = _checked(note)
 
-    async def use(tx: Tx, officer: Officer) -> Held:
+    async def use(tx: Tx, officer: Officer) -> UnallocatedPayment:
         held_id = read_id(tx, _TYPE, held)
         await officer.record(tx, DEPLOYMENT, "held_payment.dismissed", held)
         return await service.write_off(tx, held_id, noted, officer.id)

@@ -15,9 +15,9 @@ from almoner.giving.disbursing.verifications.domain import (
     CHECKS,
     MAX_NOTE_LENGTH,
     CheckType,
-    Decided,
+    RecordedDecision,
     Evidence,
-    Filters,
+    VerificationFilters,
     InvalidState,
     RejectionReason,
     Verification,
@@ -27,8 +27,8 @@ from almoner.giving.disbursing.verifications.service import Flag
 from almoner.kit.errors import NotFound
 from almoner.kit.time import iso, iso_or_none
 from almoner.nonprofits.organisations import service as organisations
-from almoner.platform.database.transactions import EVERYONE, Partner, Tx
-from almoner.platform.pages.translations import Catalogues
+from almoner.platform.database.transactions import ALL_PARTNERS, Partner, Tx
+from almoner.platform.pages.translations import TranslationCatalogues
 from almoner.validation.agents import service as agents
 
 commands = typer.Typer(help="Approve nonprofits to receive disbursements.", no_args_is_help=True)
@@ -66,8 +66,8 @@ def list_verifications(
     """List verifications by status, newest first."""
 
     async def use(tx: Tx) -> list[list[object]]:
-        scope = Partner(read_id(tx, "partner", partner)) if partner else EVERYONE
-        found = await service.newest(tx, scope, Filters(status=status), limit)
+        scope = Partner(read_id(tx, "partner", partner)) if partner else ALL_PARTNERS
+        found = await service.newest_verifications(tx, scope, VerificationFilters(status=status), limit)
         return [await _row(tx, one) for one in found]
 
     table(("verification", "organisation", "status", "registration", "expires"), in_transaction(use))
@@ -125,7 +125,7 @@ async def _waits(tx: Tx, one: Verification) -> str | None:
 
 async def _seen(tx: Tx, one: Verification) -> Rows:
     """What was seen of the checks, with the facts in one line."""
-    noted = await service.evidence(tx, one.id)
+    noted = await service.list_findings(tx, one.id)
     by = await named(tx, [row.finding.source for row in noted])
     return [
         [
@@ -178,7 +178,7 @@ def request_confirmation(
             raise InvalidState(
                 f"no contact address is set: almoner agents set-contact {organisation} EMAIL --source ..."
             )
-        asked = await confirmations.ask(
+        asked = await confirmations.request_confirmation(
             tx, one.id, Contact(known.email, known.source), by=officer.id, language=_language(language)
         )
         await officer.record(tx, one.partner_id, "verification.asked", tx.ids.text(ID, one.id))
@@ -188,7 +188,7 @@ def request_confirmation(
 
 
 def _language(given: str | None) -> str | None:
-    offered = Catalogues().offered
+    offered = TranslationCatalogues().offered
     if given is not None and given not in offered:
         raise typer.BadParameter(f"--language is one of {', '.join(offered)}")
     return given
@@ -196,7 +196,7 @@ def _language(given: str | None) -> str | None:
 
 async def _asked(tx: Tx, one: Verification) -> Rows:
     """What the nonprofit was asked and by whom, and what it answered."""
-    known = await confirmations.of(tx, one.id)
+    known = await confirmations.list_confirmations(tx, one.id)
     by = await named(tx, [row.asked_by for row in known])
     return [
         [
@@ -222,7 +222,7 @@ def list_flags(limit: Annotated[int, typer.Option(min=1, help="Maximum number of
     async def use(tx: Tx) -> Rows:
         rows: Rows = []
         for flag in await service.open_flags(tx, limit):
-            one = await service.get(tx, EVERYONE, flag.verification_id)
+            one = await service.get(tx, ALL_PARTNERS, flag.verification_id)
             organisation = await organisations.get(tx, Partner(one.partner_id), one.organisation_id)
             facts = (organisation.shown_name, flag.sentence, "1 of 2" if flag.first else "0 of 2", iso(flag.raised_at))
             rows.append([tx.ids.text(FLAG, flag.id), tx.ids.text(ID, one.id), *facts])
@@ -238,12 +238,12 @@ def clear_flag(flag: FlagId, note: Note) -> None:
 
     async def use(tx: Tx, officer: Officer) -> Flag:
         try:
-            known = await service.flag(tx, read_id(tx, FLAG, flag))
+            known = await service.get_flag(tx, read_id(tx, FLAG, flag))
             await ensure_apart(tx, officer, known.first.by if known.first else None)
-            looked = await service.lift(tx, known.id, note=told, by=officer.id)
+            looked = await service.review_flag(tx, known.id, note=told, by=officer.id)
         except NotFound:
             raise typer.BadParameter(f"there is no flag {flag}") from None
-        one = await service.get(tx, EVERYONE, looked.verification_id)
+        one = await service.get(tx, ALL_PARTNERS, looked.verification_id)
         named_so = tx.ids.text(ID, one.id)
         await officer.record(tx, one.partner_id, "verification.flag_looked_at", named_so, flag=flag, now=looked.status)
         return looked
@@ -253,7 +253,7 @@ def clear_flag(flag: FlagId, note: Note) -> None:
     typer.echo(f"{flag} {said}.")
 
 
-async def _told_of(tx: Tx, history: list[Decided]) -> list[list[object]]:
+async def _told_of(tx: Tx, history: list[RecordedDecision]) -> list[list[object]]:
     """Each decision, and a line more for whoever looked as well."""
     by = await named(tx, [who for one in history for who in (one.evidence.decided_by, one.evidence.second_by)])
     rows: list[list[object]] = []
@@ -275,12 +275,12 @@ def approve_verification(verification: VerificationId, note: Note) -> None:
     async def use(tx: Tx, officer: Officer) -> str:
         one = await _find(tx, verification)
         named_so = tx.ids.text(ID, one.id)
-        seen = await service.look(tx, EVERYONE, one.id)
+        seen = await service.fingerprint_for_approval(tx, ALL_PARTNERS, one.id)
         agreed = await look(tx, officer, "reviewer", "verification.approve", named_so, seen, told, one.partner_id)
         if not isinstance(agreed, Agreed):
             return agreed
         evidence = Evidence(agreed.by, agreed.note, *(agreed.second or ()))
-        approved = await service.approve(tx, EVERYONE, one.id, evidence)
+        approved = await service.approve(tx, ALL_PARTNERS, one.id, evidence)
         return await _decided(tx, officer, approved, "verification.approved", people=agreed.people)
 
     typer.echo(decide("reviewer", use))
@@ -293,7 +293,7 @@ def reject_verification(verification: VerificationId, reason: Reason, note: Note
 
     async def use(tx: Tx, officer: Officer) -> str:
         one = await _find(tx, verification)
-        rejected = await service.reject(tx, EVERYONE, one.id, reason, Evidence(officer.id, told))
+        rejected = await service.reject(tx, ALL_PARTNERS, one.id, reason, Evidence(officer.id, told))
         return await _decided(tx, officer, rejected, "verification.rejected")
 
     typer.echo(decide("reviewer", use))
@@ -309,7 +309,7 @@ def reopen_verification(verification: VerificationId, note: Note) -> None:
 
     async def use(tx: Tx, officer: Officer) -> str:
         one = await _find(tx, verification)
-        reopened = await service.reopen(tx, EVERYONE, one.id, Evidence(officer.id, told))
+        reopened = await service.reopen(tx, ALL_PARTNERS, one.id, Evidence(officer.id, told))
         return await _decided(tx, officer, reopened, "verification.reopened")
 
     typer.echo(decide("reviewer", use))
@@ -317,7 +317,7 @@ def reopen_verification(verification: VerificationId, note: Note) -> None:
 
 async def _find(tx: Tx, verification: str) -> Verification:
     try:
-        return await service.get(tx, EVERYONE, read_id(tx, ID, verification))
+        return await service.get(tx, ALL_PARTNERS, read_id(tx, ID, verification))
     except NotFound:
         raise typer.BadParameter(f"there is no verification {verification}") from None
 

@@ -15,7 +15,7 @@ from almoner.kit.time import iso
 from almoner.platform.audit.log import DEPLOYMENT
 from almoner.platform.database.transactions import Database, Tx
 from almoner.screening.watchlists import flows, service
-from almoner.screening.watchlists.domain import Load, Version
+from almoner.screening.watchlists.domain import Load, WatchlistVersion
 from almoner.sources import WATCHLIST_SOURCES, watchlist_source
 
 commands = typer.Typer(
@@ -107,7 +107,7 @@ def retire_list(source: Source) -> None:
         who = await administrator(database)
         async with database.write() as tx:
             officer = await who(tx)
-            retired = await flows.retire(tx, reader.code)
+            retired = await flows.retire_list(tx, reader.code)
             await officer.record(tx, DEPLOYMENT, "watchlist.retired", reader.code, entries=retired.removed)
             return retired
 
@@ -122,9 +122,9 @@ def show_status() -> None:
     A category without a loaded list is never clear. An unverified reader was never tried on a real file.
     """
 
-    async def read(database: Database) -> tuple[list[Version], list[Load]]:
+    async def read(database: Database) -> tuple[list[WatchlistVersion], list[Load]]:
         async with database.snapshot() as tx:
-            return await service.loaded(tx), await service.refused(tx)
+            return await service.list_versions(tx), await service.list_refused_loads(tx)
 
     versions, refused = with_database(read)
     titles = (
@@ -143,14 +143,14 @@ def show_status() -> None:
 async def load_sample(database: Database) -> None:
     """Load the shipped sample into a sandbox that has no list."""
     async with database.read() as tx:
-        if await service.loads(tx, None, 1):
+        if await service.list_loads(tx, None, 1):
             return
     typer.echo("Loading the watch list sample (OFAC SDN, organisations only, 2024-05-03)")
     began = time.monotonic()
     _tell(await flows.import_files(database, watchlist_source(_SAMPLE_SOURCE), [_SAMPLE]), time.monotonic() - began)
 
 
-def _standing(one: Version) -> tuple[object, ...]:
+def _standing(one: WatchlistVersion) -> tuple[object, ...]:
     load = one.load
     moments = (f"{load.published_at:%Y-%m-%d}" if load.published_at else "-", f"{load.retrieved_at:%Y-%m-%d}")
     counts = (load.entries, load.added, load.removed, load.changed, load.rejected)

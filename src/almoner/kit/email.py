@@ -5,6 +5,6 @@ import re
 _ADDRESS = re.compile(r"[^\s@<>(),;:\\\"\[\]]{1,64}@[^\s@<>(),;:\\\"\[\].]+(\.[^\s@<>(),;:\\\"\[\].]+)+")
 
 
-def well_formed(text: str) -> bool:
+def is_email_address(text: str) -> bool:
     """Whether the text is one address with a dot in its domain; quoted names and addresses of machines are not."""
     return _ADDRESS.fullmatch(text) is not None

@@ -17,7 +17,7 @@ from enum import Enum, auto
 from typing import ClassVar
 
 
-class Kind(Enum):
+class ProblemKind(Enum):
     """What sort of failure this is; ``platform.http.errors`` alone maps it to a status."""
 
     BAD_REQUEST = auto()
@@ -42,7 +42,7 @@ _CATALOGUE: dict[str, "type[Problem]"] = {}
 class Problem(Exception):
     """An expected failure, told to the caller with its code, a message and all reasons at once."""
 
-    kind: ClassVar[Kind]
+    kind: ClassVar[ProblemKind]
     code: ClassVar[str]
     title: ClassVar[str]
     message: ClassVar[str]
@@ -59,7 +59,7 @@ class Problem(Exception):
             raise TypeError(f"error code {cls.code} is declared by {known.__qualname__} and by {cls.__qualname__}")
 
 
-def catalogue() -> dict[str, type[Problem]]:
+def problem_catalogue() -> dict[str, type[Problem]]:
     """Every declared code with its class, sorted by code."""
     return dict(sorted(_CATALOGUE.items()))
 
@@ -67,7 +67,7 @@ def catalogue() -> dict[str, type[Problem]]:
 class IncorrectParams(Problem):
     """Something in path, query, headers or body was wrong; the reasons name every field."""
 
-    kind = Kind.BAD_REQUEST
+    kind = ProblemKind.BAD_REQUEST
     code = "bad_request"
     title = "Bad request"
     message = "One or more of the inputs were invalid"
@@ -76,7 +76,7 @@ class IncorrectParams(Problem):
 class BadRequest(Problem):
     """Base of the domain codes: the input was well formed but cannot be acted on."""
 
-    kind = Kind.BAD_REQUEST
+    kind = ProblemKind.BAD_REQUEST
     code = "bad_request/abstract"
     title = "Bad request"
     message = ""
@@ -106,14 +106,14 @@ class KeyInUse(BadRequest):
 
 
 class Unauthorised(Problem):
-    kind = Kind.UNAUTHORISED
+    kind = ProblemKind.UNAUTHORISED
     code = "unauthorized"
     title = "Unauthorised"
     message = "The Authorization header does not hold a valid key of this environment"
 
 
 class Forbidden(Problem):
-    kind = Kind.FORBIDDEN
+    kind = ProblemKind.FORBIDDEN
     code = "forbidden"
     title = "Forbidden"
     message = "This key may not do that"
@@ -122,7 +122,7 @@ class Forbidden(Problem):
 class NotFound(Problem):
     """``data_as_of``: the day (00:00 UTC) of the data that do not hold it, where such data say so."""
 
-    kind = Kind.NOT_FOUND
+    kind = ProblemKind.NOT_FOUND
     code = "not_found"
     title = "Not Found"
     message = "There is no such resource"
@@ -135,7 +135,7 @@ class NotFound(Problem):
 class MethodNotAllowed(Problem):
     """``allow``: the methods that the address answers, as the Allow header says them."""
 
-    kind = Kind.METHOD_NOT_ALLOWED
+    kind = ProblemKind.METHOD_NOT_ALLOWED
     code = "method_not_allowed"
     title = "Method Not Allowed"
     message = "This address does not answer that method; the Allow header lists those it answers"
@@ -146,35 +146,35 @@ class MethodNotAllowed(Problem):
 
 
 class NotAcceptable(Problem):
-    kind = Kind.NOT_ACCEPTABLE
+    kind = ProblemKind.NOT_ACCEPTABLE
     code = "not_acceptable"
     title = "Not Acceptable"
     message = "The answer cannot be given in a media type that the Accept header allows"
 
 
 class Conflict(Problem):
-    kind = Kind.CONFLICT
+    kind = ProblemKind.CONFLICT
     code = "conflict"
     title = "Conflict"
     message = "The resource was changed by another call at the same time; read it again and retry"
 
 
 class PreconditionFailed(Problem):
-    kind = Kind.PRECONDITION_FAILED
+    kind = ProblemKind.PRECONDITION_FAILED
     code = "precondition_failed"
     title = "Precondition Failed"
     message = "The resource is not in the version that the request names"
 
 
 class ContentTooLarge(Problem):
-    kind = Kind.CONTENT_TOO_LARGE
+    kind = ProblemKind.CONTENT_TOO_LARGE
     code = "content_too_large"
     title = "Content Too Large"
     message = "The request body is larger than this address accepts"
 
 
 class UnsupportedContentType(Problem):
-    kind = Kind.UNSUPPORTED_CONTENT_TYPE
+    kind = ProblemKind.UNSUPPORTED_CONTENT_TYPE
     code = "unsupported_content_type"
     title = "Unsupported Content Type"
     message = "The Content-Type of the request body is not one that this address reads"
@@ -183,7 +183,7 @@ class UnsupportedContentType(Problem):
 class RateExceeded(Problem):
     """``retry_after``: whole seconds, at least 1."""
 
-    kind = Kind.RATE_EXCEEDED
+    kind = ProblemKind.RATE_EXCEEDED
     code = "rate_exceeded"
     title = "Too Many Requests"
     message = "Too many requests; wait as long as the Retry-After header says"
@@ -194,21 +194,21 @@ class RateExceeded(Problem):
 
 
 class RequestHeadersTooLarge(Problem):
-    kind = Kind.HEADERS_TOO_LARGE
+    kind = ProblemKind.HEADERS_TOO_LARGE
     code = "request_headers_too_large"
     title = "Request Header Fields Too Large"
     message = "The request line and the headers hold more than 32 kB together"
 
 
 class InternalError(Problem):
-    kind = Kind.INTERNAL
+    kind = ProblemKind.INTERNAL
     code = "internal_server_error"
     title = "Internal Server Error"
     message = "Something went wrong on our side; nothing was changed, and trying again is safe"
 
 
 class ServiceUnavailable(Problem):
-    kind = Kind.UNAVAILABLE
+    kind = ProblemKind.UNAVAILABLE
     code = "service_unavailable"
     title = "Service Unavailable"
     message = "The service cannot answer just now; try again in a moment"

@@ -31,12 +31,12 @@ _NEIGHBOURS = {
 }
 
 
-def well_formed(tag: str) -> bool:
+def is_language_tag(tag: str) -> bool:
     """Whether the text is a well-formed language tag of at most 35 characters."""
     return len(tag) <= 35 and _TAG.fullmatch(tag) is not None
 
 
-def nearest(tag: str, offered: Collection[str]) -> str | None:
+def nearest_offered(tag: str, offered: Collection[str]) -> str | None:
     """The offered language that a tag falls back to, or None.
 
     Itself, then with subtags cut off its end (RFC 4647 3.4), then another region's form of the same language
@@ -58,7 +58,7 @@ def nearest(tag: str, offered: Collection[str]) -> str | None:
     return None
 
 
-def region(tag: str) -> str | None:
+def region_of(tag: str) -> str | None:
     """The two-letter region of a tag, upper case: ``en-GB`` gives ``GB``."""
     for part in tag.split("-")[1:]:
         if len(part) == 1:
@@ -68,24 +68,24 @@ def region(tag: str) -> str | None:
     return None
 
 
-def preferences(accept_language: str | None) -> list[str]:
+def preferred_tags(accept_language: str | None) -> list[str]:
     """The well-formed tags of an Accept-Language header, most wanted first; refused (q=0) and ``*`` are left out."""
-    weighted = list(_weighted(accept_language or ""))
+    weighted = list(_weighted_tags(accept_language or ""))
     return [tag for _, tag in sorted(weighted, key=lambda pair: -pair[0])]
 
 
-def _weighted(header: str) -> Iterator[tuple[float, str]]:
+def _weighted_tags(header: str) -> Iterator[tuple[float, str]]:
     for item in header[:2000].split(",")[:_MOST_TAGS]:
         tag, _, rest = item.partition(";")
         weight = _WEIGHT.fullmatch(";" + rest) if rest else None
         quality = 1.0 if not rest else float(weight[1]) if weight else 0.0
-        if quality > 0 and well_formed(tag.strip()):
+        if quality > 0 and is_language_tag(tag.strip()):
             yield quality, tag.strip()
 
 
-def negotiate(accept_language: str | None, offered: Collection[str]) -> str | None:
+def negotiate_language(accept_language: str | None, offered: Collection[str]) -> str | None:
     """The offered language that the header likes best, or None when it likes none."""
-    for tag in preferences(accept_language):
-        if found := nearest(tag, offered):
+    for tag in preferred_tags(accept_language):
+        if found := nearest_offered(tag, offered):
             return found
     return None

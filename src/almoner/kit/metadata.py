@@ -7,7 +7,9 @@ MAX_KEY_LENGTH = 40
 MAX_VALUE_LENGTH = 250
 
 
-def problems(metadata: Mapping[str, object], field: str = "body.metadata", *, merged: bool = False) -> list[str]:
+def metadata_problems(
+    metadata: Mapping[str, object], field: str = "body.metadata", *, merged: bool = False
+) -> list[str]:
     """One sentence for every rule the metadata break; empty when they are fine.
 
     ``merged``: they are to be merged into others, where a null value stands for removal.
@@ -29,7 +31,7 @@ def problems(metadata: Mapping[str, object], field: str = "body.metadata", *, me
     return found
 
 
-def merge(current: Mapping[str, str], patch: Mapping[str, str | None]) -> dict[str, str]:
+def merge_metadata(current: Mapping[str, str], patch: Mapping[str, str | None]) -> dict[str, str]:
     """Key by key: a named key is overwritten, a key set to null is removed (settled 1)."""
     merged = {key: value for key, value in current.items() if key not in patch}
     merged.update({key: value for key, value in patch.items() if value is not None})

@@ -85,7 +85,7 @@ class Money:
         return other
 
 
-def written(money: Money) -> str:
+def format_amount(money: Money) -> str:
     """``1,234.50 GBP``, for mails in English."""
     return f"{Decimal(money.minor).scaleb(-exponent(money.currency)):,f} {money.currency}"
 

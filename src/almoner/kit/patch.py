@@ -16,6 +16,6 @@ UNSET: Final = Unset.UNSET
 UnsetType = Literal[Unset.UNSET]
 
 
-def given(value: T | UnsetType, current: T) -> T:
+def value_or_current(value: T | UnsetType, current: T) -> T:
     """The new value if the caller named the field, else the current one."""
     return current if value is UNSET else value

@@ -13,24 +13,24 @@ _MISREAD: Final = str.maketrans("OIL", "011")
 """Bodies are Crockford's base32, which has none of these: whoever typed one has misread a digit."""
 
 
-def reference(body: str) -> str:
+def creditor_reference(body: str) -> str:
     """The reference with this body: ten characters of Crockford's base32 in capitals."""
     return f"{_MARK}{98 - _remainder(body + _MARK + '00'):02d}{body}"
 
 
-def shown(reference_: str) -> str:
+def format_reference(reference_: str) -> str:
     """In groups of four, as the standard prints it."""
     return " ".join(reference_[at : at + 4] for at in range(0, len(reference_), 4))
 
 
-def found_in(text: str) -> list[str]:
+def find_references(text: str) -> list[str]:
     """The references in a text, each once, however they are spaced and in whichever case: those that check out."""
     dense = _SPACED.sub("", text.upper())
     found = (one[1].translate(_MISREAD) for one in _LIKE.finditer(dense))
-    return list(dict.fromkeys(f"{_MARK}{one}" for one in found if is_valid(f"{_MARK}{one}")))
+    return list(dict.fromkeys(f"{_MARK}{one}" for one in found if is_valid_reference(f"{_MARK}{one}")))
 
 
-def is_valid(reference_: str) -> bool:
+def is_valid_reference(reference_: str) -> bool:
     """Whether the check digits are right."""
     return _remainder(reference_[4:] + reference_[:4]) == 1
 

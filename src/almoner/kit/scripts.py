@@ -9,7 +9,7 @@ _WRITTEN_TOGETHER: Final = dict.fromkeys(
 )
 
 
-def scripts(text: str) -> AbstractSet[str]:
+def scripts_of(text: str) -> AbstractSet[str]:
     """The scripts of a text's letters; those that are written together, as in Japanese, count as one.
 
     Japanese, Korean and Chinese names may have Latin words in them.

@@ -23,6 +23,6 @@ class Lifecycle:
         """Every state named in the table."""
         return frozenset(self.moves) | frozenset(target for targets in self.moves.values() for target in targets)
 
-    def arrows(self) -> Iterator[tuple[str, str]]:
+    def transitions(self) -> Iterator[tuple[str, str]]:
         """All (from, to) pairs, sorted, as the database's ``lifecycle_transition`` rows must show them."""
         return iter(sorted((source, target) for source, targets in self.moves.items() for target in targets))

@@ -21,7 +21,7 @@ _JOINED: Final = frozenset(
 """Scripts in which a joiner between letters is spelling, as in Persian and Hindi (Unicode Standard Annex 31)."""
 
 
-def typed(text: str, *, lines: bool = False) -> str:
+def clean_text(text: str, *, lines: bool = False) -> str:
     """Trimmed, without control characters; ``lines`` keeps line breaks, else they are blanks, as tabs always are.
 
     Joiners stay: some names need them.
@@ -31,7 +31,7 @@ def typed(text: str, *, lines: bool = False) -> str:
     return "".join(c for c in text if unicodedata.category(c) not in _UNTYPED or (lines and c == "\n")).strip()
 
 
-def hidden(text: str) -> list[str]:
+def hidden_characters(text: str) -> list[str]:
     """What a reader does not see of it, or what turns its writing around, by name and in order, each once.
 
     A joiner between two letters of a script that is spelled with joiners hides nothing.
@@ -39,19 +39,19 @@ def hidden(text: str) -> list[str]:
     found: dict[str, None] = {}
     for at, sign in enumerate(text):
         unseen = unicodedata.category(sign) in _STEERING or sign in _UNSEEN_MARKS
-        if unseen and not (sign in _JOINERS and _joins(text[at - 1 : at], text[at + 1 : at + 2])):
+        if unseen and not (sign in _JOINERS and _is_spelling_joiner(text[at - 1 : at], text[at + 1 : at + 2])):
             found[f"U+{ord(sign):04X} {unicodedata.name(sign, '')}".strip()] = None
     return list(found)
 
 
-def _joins(before: str, after: str) -> bool:
+def _is_spelling_joiner(before: str, after: str) -> bool:
     return all(
         bool(side) and unicodedata.category(side)[0] in "LM" and unicodedata.name(side, "").split(" ")[0] in _JOINED
         for side in (before, after)
     )
 
 
-def unlinked(text: str) -> str:
+def defuse_links(text: str) -> str:
     """For a mail, of what somebody else has typed: nothing turns the writing around, nothing becomes a link.
 
     A word joiner, which is not seen, parts what programs that show mails would take for an address.
@@ -60,6 +60,6 @@ def unlinked(text: str) -> str:
     return _LINKING.sub("\\g<0>\u2060", seen)
 
 
-def one_line(text: str) -> str:
+def to_one_line(text: str) -> str:
     """For a terminal: what breaks a line, moves the cursor or turns the writing around is a space."""
     return "".join(" " if unicodedata.category(c) in _STEERING else c for c in text)

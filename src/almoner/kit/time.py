@@ -17,7 +17,7 @@ class Clock(Protocol):
         """Business time, aware UTC: expiries, due times, createdAt, retention."""
         ...
 
-    def wall(self) -> datetime:
+    def real_now(self) -> datetime:
         """Real time, aware UTC: signatures, leases, rate limits, one-time passwords, time-outs."""
         ...
 
@@ -68,6 +68,6 @@ class SystemClock:
         """Real time."""
         return datetime.now(UTC)
 
-    def wall(self) -> datetime:
+    def real_now(self) -> datetime:
         """Real time."""
         return datetime.now(UTC)

@@ -5,6 +5,6 @@ import re
 _ADDRESS = re.compile(r"(?:https?://)?[^\s/?#@:.]+(?:\.[^\s/?#@:.]+)+\.?(?::[0-9]{1,5})?(?:[/?#]\S*)?", re.IGNORECASE)
 
 
-def well_formed(text: str) -> bool:
+def is_web_address(text: str) -> bool:
     """Whether the text is an address of the web, with or without ``https://``: a host with a dot in it, at least."""
     return _ADDRESS.fullmatch(text) is not None

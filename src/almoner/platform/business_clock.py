@@ -11,12 +11,12 @@ from typing import Final, Protocol
 
 from almoner.kit.time import Clock
 from almoner.platform.database.transactions import Database, Tx
-from almoner.platform.jobs.processes import Pulse
-from almoner.platform.jobs.wakeup import Pace, Wakeup
-from almoner.platform.observability.failures import TROUBLE, failure
+from almoner.platform.jobs.processes import Heartbeat
+from almoner.platform.jobs.wakeup import PollBackoff, Wakeup
+from almoner.platform.observability.failures import DATABASE_ERRORS, failure_fields
 from almoner.platform.observability.telemetry import Telemetry
 
-BELL: Final = Wakeup()
+WAKEUP: Final = Wakeup()
 """Rung after this process moved the clock."""
 
 
@@ -51,34 +51,34 @@ class BusinessClock:
 
     def now(self) -> datetime:
         """Business time."""
-        return self._real.wall() + self._ahead
+        return self._real.real_now() + self._ahead
 
-    def wall(self) -> datetime:
+    def real_now(self) -> datetime:
         """Real time."""
-        return self._real.wall()
+        return self._real.real_now()
 
 
 @dataclass(frozen=True, slots=True)
-class Offset:
+class ClockOffset:
     """The row: how far ahead, and how often it was moved."""
 
     ahead: timedelta
     version: int
 
 
-async def read(tx: Tx) -> Offset:
+async def read_offset(tx: Tx) -> ClockOffset:
     """The deployment's offset."""
     row = await tx.fetchrow("select clock_offset, version from business_clock")
     assert row is not None
-    return Offset(row["clock_offset"], row["version"])
+    return ClockOffset(row["clock_offset"], row["version"])
 
 
-async def hold(tx: Tx) -> bool:
+async def try_lock(tx: Tx) -> bool:
     """Keep others from moving the clock until the transaction ends; False while somebody moves it."""
     return bool(await tx.fetchval("select pg_try_advisory_xact_lock(hashtext('business clock'))"))
 
 
-async def move(tx: Tx, ahead: timedelta) -> Offset:
+async def set_offset(tx: Tx, ahead: timedelta) -> ClockOffset:
     """Set the offset; never back."""
     row = await tx.fetchrow(
         "update business_clock set clock_offset = greatest(clock_offset, $1), version = version + 1 returning "
@@ -86,26 +86,26 @@ async def move(tx: Tx, ahead: timedelta) -> Offset:
         ahead,
     )
     assert row is not None
-    tx.after_commit(BELL.ring)
-    return Offset(row["clock_offset"], row["version"])
+    tx.after_commit(WAKEUP.notify)
+    return ClockOffset(row["clock_offset"], row["version"])
 
 
 class ClockWatch:
     """Keeps one process's clock in step with the row, and says so with its pulse."""
 
-    def __init__(self, db: Database, clock: MovableClock, pulse: Pulse, telemetry: Telemetry) -> None:
+    def __init__(self, db: Database, clock: MovableClock, pulse: Heartbeat, telemetry: Telemetry) -> None:
         self._db = db
         self._clock = clock
         self._pulse = pulse
         self._telemetry = telemetry
 
-    async def look(self) -> bool:
+    async def check(self) -> bool:
         """Take over a move, if there was one; whether there was."""
         async with self._db.read() as tx:
-            offset = await read(tx)
-        return await self.take_over(offset)
+            offset = await read_offset(tx)
+        return await self.apply_offset(offset)
 
-    async def take_over(self, offset: Offset) -> bool:
+    async def apply_offset(self, offset: ClockOffset) -> bool:
         """Live in the moved time from now on; whether it is another one."""
         self._clock.set_ahead(offset.ahead)
         if offset.version <= self._pulse.clock_version:
@@ -116,12 +116,12 @@ class ClockWatch:
 
     async def run(self, stop: asyncio.Event) -> None:
         """Look until ``stop`` is set: at once after a move by this process, within half a second after others'."""
-        pace = Pace()
-        with BELL.listener() as ear:
+        pace = PollBackoff()
+        with WAKEUP.listener() as ear:
             while not stop.is_set():
                 try:
-                    if await self.look():
-                        pace.quicken()
-                except TROUBLE as error:
-                    self._telemetry.log("clock_waits", self._clock.wall(), **failure(error))
-                await pace.rest(ear)
+                    if await self.check():
+                        pace.reset()
+                except DATABASE_ERRORS as error:
+                    self._telemetry.log("clock_waits", self._clock.real_now(), **failure_fields(error))
+                await pace.wait_for_work(ear)

@@ -26,7 +26,7 @@ _END_BYTES = 6
 _TAG_BYTES = 24
 
 
-class SealBroken(Exception):
+class DecryptionFailed(Exception):
     """A sealed value was altered, belongs to another place, or was sealed under another master key."""
 
 
@@ -60,20 +60,22 @@ class Vault:
         """The key that signs what others check; always the same for a purpose."""
         return Ed25519PrivateKey.from_private_bytes(self.keyed_hash(purpose, b"ed25519"))
 
-    def seal(self, plain: bytes, *, context: str, binding: bytes = b"") -> bytes:
+    def encrypt(self, plain: bytes, *, context: str, binding: bytes = b"") -> bytes:
         """AES-256-GCM under the context's key; ``binding`` (such as a row id) must be given again to open."""
         nonce = os.urandom(_NONCE_BYTES)
         return _FORMAT + nonce + self._cipher(context).encrypt(nonce, plain, binding)
 
-    def open(self, sealed: bytes, *, context: str, binding: bytes = b"") -> bytes:
+    def decrypt(self, sealed: bytes, *, context: str, binding: bytes = b"") -> bytes:
         """The plain bytes. Raises SealBroken when value, context or binding differ."""
         nonce, body = sealed[1 : 1 + _NONCE_BYTES], sealed[1 + _NONCE_BYTES :]
         try:
             if sealed[:1] != _FORMAT:
-                raise SealBroken("unknown format of a sealed value")
+                raise DecryptionFailed("unknown format of a sealed value")
             return self._cipher(context).decrypt(nonce, body, binding)
         except (InvalidTag, ValueError) as error:
-            raise SealBroken(f"a sealed {context} cannot be opened: altered, moved, or another master key") from error
+            raise DecryptionFailed(
+                f"a sealed {context} cannot be opened: altered, moved, or another master key"
+            ) from error
 
     def page_token(self, purpose: str, record: UUID) -> str:
         """The token of a hosted page: the record's id and its HMAC (192 bits). Nothing stored, always the same."""
@@ -84,11 +86,11 @@ class Vault:
         known = self._known(purpose, token)
         return UUID(bytes=known) if known is not None and len(known) == _ID_BYTES else None
 
-    def ending_token(self, purpose: str, record: UUID, until: datetime) -> str:
+    def expiring_token(self, purpose: str, record: UUID, until: datetime) -> str:
         """As ``page_token``, with the second at which it ends in it. Nothing stored, the same for the same end."""
         return self._token(purpose, record.bytes + int(until.timestamp()).to_bytes(_END_BYTES))
 
-    def read_ending_token(self, purpose: str, token: str) -> tuple[UUID, datetime] | None:
+    def read_expiring_token(self, purpose: str, token: str) -> tuple[UUID, datetime] | None:
         """The record that the token opens and when it ends, which may be over; None when it was not made here."""
         known = self._known(purpose, token)
         if known is None or len(known) != _ID_BYTES + _END_BYTES:
@@ -108,6 +110,6 @@ class Vault:
         return named if hmac.compare_digest(self._token(purpose, named).encode(), token.encode()) else None
 
 
-def digest(data: bytes) -> bytes:
+def sha256_digest(data: bytes) -> bytes:
     """SHA-256, for fingerprints of data that is not secret."""
     return sha256(data).digest()

@@ -7,14 +7,14 @@ from typing import Literal
 from almoner.kit.ids import Ids
 from almoner.kit.time import Clock
 from almoner.platform.crypto import Vault
-from almoner.platform.database.identity import Identity
-from almoner.platform.outbound.addresses import PUBLIC_ONLY, Policy
+from almoner.platform.database.identity import DeploymentIdentity
+from almoner.platform.outbound.addresses import PUBLIC_ONLY, AddressPolicy
 
 Environment = Literal["sandbox", "production"]
 
 
 @dataclass(frozen=True, slots=True)
-class Links:
+class BaseUrls:
     """Absolute base addresses without a trailing slash; links never come from the Host header."""
 
     api: str
@@ -33,12 +33,12 @@ class Deployment:
     environment: Environment
     clock: Clock
     ids: Ids
-    links: Links
+    links: BaseUrls
     vault: Vault
-    receivers: Policy = PUBLIC_ONLY
+    receivers: AddressPolicy = PUBLIC_ONLY
     source_addresses: tuple[str, ...] = ()
     max_age: timedelta | None = None
-    identity: Identity = field(default_factory=Identity, compare=False)
+    identity: DeploymentIdentity = field(default_factory=DeploymentIdentity, compare=False)
 
     @property
     def sandbox(self) -> bool:

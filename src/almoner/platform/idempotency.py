@@ -18,7 +18,7 @@ from asyncpg import Record
 
 from almoner.kit.errors import IncorrectParams, KeyInUse, OriginalCallInProgress, SameKeyDifferentData
 from almoner.platform.audit import log as audit
-from almoner.platform.crypto import Vault, digest
+from almoner.platform.crypto import Vault, sha256_digest
 from almoner.platform.database.transactions import Partner, Tx
 
 LIFETIME: Final = timedelta(days=21)  # spec 8
@@ -37,14 +37,14 @@ free as materialized (select from claim where claim.got and not exists (select f
 """CTEs for a hot write. Its parameters begin with ``Claim.parameters``: $1 partner, $2 key hash, $3 lock number,
 $4 route, $5 fingerprint, $6 sealed answer, $7 business time, $8 expiry; the effect selects ``from free``."""
 
-KEEP: Final = """
+COMPLETE: Final = """
 kept as (
     insert into idempotency_response (partner_id, key_hash, route, fingerprint, response, created_at, expires_at)
     select $1, $2, $4::text, $5::bytea, $6::bytea, $7, $8::timestamptz from made where $2 is not null
 )"""
 """CTE that stores the answer; the statement's effect must be a CTE named ``made``."""
 
-AUDIT: Final = f"audited as ({audit.insert(9, 'from made')})"
+AUDIT: Final = f"audited as ({audit.insert_sql(9, 'from made')})"
 """CTE that writes the audit entry of the call: $9 to $20 are its ``Trace.values``."""
 
 OUTCOME: Final = """
@@ -62,7 +62,7 @@ class Replayed(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Claim:
+class IdempotencyClaim:
     """One call's hold on its key; ``key_hash`` is None for a call without a key."""
 
     partner: Partner
@@ -85,30 +85,32 @@ class Claim:
             tx.now + LIFETIME,
         )
 
-    def settle(self, tx: Tx, outcome: Record) -> None:
+    def resolve_outcome(self, tx: Tx, outcome: Record) -> None:
         """Return when the effect was free to happen. Raises Replayed or one of the idempotency problems."""
         if self.key_hash is None:
             return
         if not outcome["claim_got"]:
             raise OriginalCallInProgress
         if outcome["stored_route"] is not None:
-            self.compare(tx.vault, outcome["stored_route"], outcome["stored_fingerprint"], outcome["stored_response"])
+            self.raise_stored_answer(
+                tx.vault, outcome["stored_route"], outcome["stored_fingerprint"], outcome["stored_response"]
+            )
 
-    def compare(self, vault: Vault, route: str, fingerprint: bytes, answer: bytes) -> None:
+    def raise_stored_answer(self, vault: Vault, route: str, fingerprint: bytes, answer: bytes) -> None:
         """Raises Replayed with the stored answer, KeyInUse or SameKeyDifferentData."""
         if route != self.route:
             raise KeyInUse
         if fingerprint != self.fingerprint:
             raise SameKeyDifferentData
         assert self.key_hash is not None
-        raise Replayed(vault.open(answer, context="idempotency", binding=self.key_hash))
+        raise Replayed(vault.decrypt(answer, context="idempotency", binding=self.key_hash))
 
 
 def _seal(vault: Vault, key_hash: bytes, body: bytes) -> bytes:
-    return vault.seal(body, context="idempotency", binding=key_hash)
+    return vault.encrypt(body, context="idempotency", binding=key_hash)
 
 
-def checked_key(headers: Mapping[str, str]) -> str | None:
+def read_key(headers: Mapping[str, str]) -> str | None:
     """The caller's key: 1 to 255 visible ASCII characters (I8), or None. Raises IncorrectParams."""
     key = headers.get(HEADER)
     if key is None:
@@ -120,20 +122,22 @@ def checked_key(headers: Mapping[str, str]) -> str | None:
 
 def make_claim(
     vault: Vault, partner: Partner, key: str | None, route: str, payload: object, *, publicly: bool = False
-) -> Claim:
+) -> IdempotencyClaim:
     """The claim of a call. ``payload``: the decoded JSON body, or what stands for it (hashes of a multipart body).
 
     ``publicly``: with a publishable key, which is never told what a secret one was answered (settled 2).
     """
     if key is None:
-        return Claim(partner, route, b"", None, None)
+        return IdempotencyClaim(partner, route, b"", None, None)
     key_hash = vault.keyed_hash("idempotency-key", partner.id.bytes + key.encode())
     lock = int.from_bytes(key_hash[:8], signed=True)
     whose = b"publishable\n" if publicly else b""  # no route begins so
-    return Claim(partner, route, digest(whose + route.encode() + b"\n" + _canonical.encode(payload)), key_hash, lock)
+    return IdempotencyClaim(
+        partner, route, sha256_digest(whose + route.encode() + b"\n" + _canonical.encode(payload)), key_hash, lock
+    )
 
 
-async def claim(tx: Tx, held: Claim, *, leased: bool = False) -> None:
+async def acquire_claim(tx: Tx, held: IdempotencyClaim, *, leased: bool = False) -> None:
     """First statements of an ordinary write: take the lock, then look for a stored answer.
 
     Does not wait for the lock, unless the call already ``leased`` its key: then an equal call holds it for a moment,
@@ -156,21 +160,21 @@ async def claim(tx: Tx, held: Claim, *, leased: bool = False) -> None:
         tx.now,
     )
     if row is not None:
-        held.compare(tx.vault, row["route"], row["fingerprint"], row["response"])
+        held.raise_stored_answer(tx.vault, row["route"], row["fingerprint"], row["response"])
 
 
 _KEEP: Final = f"""
 with kept as (
     insert into idempotency_response (partner_id, key_hash, route, fingerprint, response, created_at, expires_at)
     values ($1, $2, $3, $4, $5, $6, $7) returning 1
-) {audit.insert(8, "from kept")}
+) {audit.insert_sql(8, "from kept")}
 """
 
 
-async def keep(tx: Tx, held: Claim, body: bytes, entry: tuple[object, ...]) -> None:
+async def complete_claim(tx: Tx, held: IdempotencyClaim, body: bytes, entry: tuple[object, ...]) -> None:
     """Last statement of an ordinary write: store the answer and the audit entry (``Trace.values``) with its effect."""
     if held.key_hash is None:
-        await audit.append(tx, entry)
+        await audit.append_entry(tx, entry)
         return
     await tx.execute(
         _KEEP,
@@ -185,12 +189,12 @@ async def keep(tx: Tx, held: Claim, body: bytes, entry: tuple[object, ...]) -> N
     )
 
 
-def lost_race(error: BaseException) -> bool:
+def is_lost_race(error: BaseException) -> bool:
     """Whether a statement failed because an equal call had stored its answer first (or an expired one still stands)."""
     return isinstance(error, asyncpg.UniqueViolationError) and error.constraint_name == CONSTRAINT
 
 
-async def forget_expired(tx: Tx, partner: UUID, key_hash: bytes) -> None:
+async def delete_expired(tx: Tx, partner: UUID, key_hash: bytes) -> None:
     """Remove an answer that outlived its 21 days, so that its key counts as new (spec 8)."""
     await tx.execute(
         "delete from idempotency_response where partner_id = $1 and key_hash = $2 and expires_at <= $3",

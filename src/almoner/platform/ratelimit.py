@@ -7,14 +7,14 @@ import math
 from collections import OrderedDict
 from dataclasses import dataclass
 
-from almoner.platform.http.caller import RateState
+from almoner.platform.http.caller import RateLimitState
 
 _MOST_KEYS = 100_000
 _ROUNDING = 1e-6  # seconds since 1970 keep about 200 ns in a float
 
 
 @dataclass(frozen=True, slots=True)
-class Limit:
+class RateLimit:
     """``rate`` calls a second for ever, ``burst`` at once."""
 
     policy: str
@@ -29,18 +29,18 @@ class RateLimiter:
         self._arrivals: OrderedDict[tuple[str, object], float] = OrderedDict()
         self._servers = 1
 
-    def set_servers(self, live: int) -> None:
+    def set_server_count(self, live: int) -> None:
         """How many servers share the limits now."""
         self._servers = max(1, live)
 
-    def wait(self, limit: Limit, key: object, now: float) -> int | None:
+    def wait_seconds(self, limit: RateLimit, key: object, now: float) -> int | None:
         """Whole seconds until a call would be let through, None when it would be now; counts nothing."""
         interval = self._servers / limit.rate
         tolerance = interval * max(1, limit.burst // self._servers)
         over = max(self._arrivals.get((limit.policy, key), now), now) + interval - now - tolerance
         return max(1, math.ceil(over)) if over > _ROUNDING else None
 
-    def admit(self, limit: Limit, key: object, now: float) -> RateState:
+    def count_call(self, limit: RateLimit, key: object, now: float) -> RateLimitState:
         """Count one call at ``now`` (seconds of a monotonic or wall clock). A refused call costs nothing."""
         interval = self._servers / limit.rate
         burst = max(1, limit.burst // self._servers)
@@ -50,7 +50,7 @@ class RateLimiter:
         window = max(1, math.ceil(tolerance))
         if arrival - now > tolerance + _ROUNDING:
             wait = arrival - now - tolerance
-            return RateState(
+            return RateLimitState(
                 limit.policy, burst, window, 0, max(1, math.ceil(arrival - interval - now)), max(1, math.ceil(wait))
             )
         self._arrivals[slot] = arrival
@@ -58,4 +58,4 @@ class RateLimiter:
         if len(self._arrivals) > _MOST_KEYS:
             self._arrivals.popitem(last=False)
         remaining = int((tolerance - (arrival - now)) / interval + _ROUNDING)
-        return RateState(limit.policy, burst, window, remaining, math.ceil(arrival - now), None)
+        return RateLimitState(limit.policy, burst, window, remaining, math.ceil(arrival - now), None)

@@ -13,7 +13,7 @@ from starlette.routing import Route
 
 from almoner.platform.database.transactions import Database
 from almoner.provider_test import service, store
-from almoner.provider_test.domain import MAX_ATTEMPTS, NoRefund, Payment, Refund
+from almoner.provider_test.domain import MAX_ATTEMPTS, RefundRefusal, Payment, Refund
 
 T = TypeVar("T", bound=msgspec.Struct)
 
@@ -115,64 +115,80 @@ class MerchantApi:
     async def create(self, request: Request) -> Response:
         """A new open payment; the same key with the same data gives the same payment, with other data 409."""
         if not self._knows(request):
-            return _refusal(401, "unauthorized", "The Authorization header must be Bearer and the provider's secret.")
-        asked = await _asked(request, PaymentIn)
+            return _error_response(
+                401, "unauthorized", "The Authorization header must be Bearer and the provider's secret."
+            )
+        asked = await _read_call(request, PaymentIn)
         if isinstance(asked, Response):
             return asked
         key = request.headers["idempotency-key"]
         fingerprint = sha256(msgspec.json.encode(asked, order="deterministic")).digest()
         async with self.database.write() as tx:
-            payment = await store.create(tx, _new(asked, tx.now), key, fingerprint)
+            payment = await store.create(tx, _new_payment(asked, tx.now), key, fingerprint)
         if payment is None:
-            return _refusal(409, "idempotency_key_reused", "This Idempotency-Key was used with other data.")
+            return _error_response(409, "idempotency_key_reused", "This Idempotency-Key was used with other data.")
         return self._answer(payment)
 
     async def read(self, request: Request) -> Response:
         """The payment as it stands."""
         if not self._knows(request):
-            return _refusal(401, "unauthorized", "The Authorization header must be Bearer and the provider's secret.")
+            return _error_response(
+                401, "unauthorized", "The Authorization header must be Bearer and the provider's secret."
+            )
         async with self.database.read() as tx:
             payment = await store.find(tx, request.path_params["id"])
-        return _refusal(404, "not_found", "There is no such payment.") if payment is None else self._answer(payment)
+        return (
+            _error_response(404, "not_found", "There is no such payment.") if payment is None else self._answer(payment)
+        )
 
     async def cancel(self, request: Request) -> Response:
         """Cancel a payment that is not paid yet. One that has ended answers with how it ended."""
         if not self._knows(request):
-            return _refusal(401, "unauthorized", "The Authorization header must be Bearer and the provider's secret.")
+            return _error_response(
+                401, "unauthorized", "The Authorization header must be Bearer and the provider's secret."
+            )
         async with self.database.write() as tx:
             payment = await service.cancel(tx, request.path_params["id"])
-        return _refusal(404, "not_found", "There is no such payment.") if payment is None else self._answer(payment)
+        return (
+            _error_response(404, "not_found", "There is no such payment.") if payment is None else self._answer(payment)
+        )
 
     async def refund(self, request: Request) -> Response:
         """Send money of a paid payment back, never more than was paid; the same key gives the same refund."""
         if not self._knows(request):
-            return _refusal(401, "unauthorized", "The Authorization header must be Bearer and the provider's secret.")
-        asked = await _asked(request, RefundIn)
+            return _error_response(
+                401, "unauthorized", "The Authorization header must be Bearer and the provider's secret."
+            )
+        asked = await _read_call(request, RefundIn)
         if isinstance(asked, Response):
             return asked
         key, new = request.headers["idempotency-key"], service.new_refund_id()
         async with self.database.write() as tx:
-            made = await service.refund(tx, request.path_params["id"], asked.amount, asked.currency, key, new)
+            made = await service.refund_payment(tx, request.path_params["id"], asked.amount, asked.currency, key, new)
         match made:
             case Refund():
-                return _shown(RefundOut(made.id, made.payment_id, made.amount, made.currency))
-            case NoRefund.NO_SUCH_PAYMENT:
-                return _refusal(404, "not_found", "There is no such payment.")
-            case NoRefund.KEY_REUSED:
-                return _refusal(409, "idempotency_key_reused", "This Idempotency-Key was used with other data.")
-            case NoRefund.TOO_MUCH:
-                return _refusal(422, "not_refundable", "Only what was paid and is not refunded yet can be sent back.")
+                return _json_response(RefundOut(made.id, made.payment_id, made.amount, made.currency))
+            case RefundRefusal.NO_SUCH_PAYMENT:
+                return _error_response(404, "not_found", "There is no such payment.")
+            case RefundRefusal.KEY_REUSED:
+                return _error_response(409, "idempotency_key_reused", "This Idempotency-Key was used with other data.")
+            case RefundRefusal.TOO_MUCH:
+                return _error_response(
+                    422, "not_refundable", "Only what was paid and is not refunded yet can be sent back."
+                )
 
     async def disputes(self, request: Request) -> Response:
         """What the donor's bank wants back of a payment, or wanted."""
         if not self._knows(request):
-            return _refusal(401, "unauthorized", "The Authorization header must be Bearer and the provider's secret.")
+            return _error_response(
+                401, "unauthorized", "The Authorization header must be Bearer and the provider's secret."
+            )
         async with self.database.read() as tx:
             payment = await store.find(tx, request.path_params["id"])
-            found = await store.disputes(tx, request.path_params["id"])
+            found = await store.list_disputes(tx, request.path_params["id"])
         if payment is None:
-            return _refusal(404, "not_found", "There is no such payment.")
-        return _shown(
+            return _error_response(404, "not_found", "There is no such payment.")
+        return _json_response(
             DisputesOut(
                 [
                     DisputeOut(one.id, one.payment_id, one.amount, one.currency, one.status, one.reason, one.opened_at)
@@ -197,14 +213,14 @@ class MerchantApi:
             last_decline=payment.last_decline,
             card=CardOut(payment.brand, payment.last_four) if payment.brand and payment.last_four else None,
         )
-        return _shown(out)
+        return _json_response(out)
 
 
-def _shown(out: msgspec.Struct) -> Response:
+def _json_response(out: msgspec.Struct) -> Response:
     return Response(msgspec.json.encode(out), media_type="application/json", headers={"Cache-Control": "no-store"})
 
 
-def _new(asked: PaymentIn, now: datetime) -> Payment:
+def _new_payment(asked: PaymentIn, now: datetime) -> Payment:
     return Payment(
         id=service.new_payment_id(),
         amount=asked.amount,
@@ -226,22 +242,22 @@ def _new(asked: PaymentIn, now: datetime) -> Payment:
     )
 
 
-async def _asked(request: Request, form: type[T]) -> T | Response:
+async def _read_call(request: Request, form: type[T]) -> T | Response:
     """The body of a call that makes something, with its key there; else what is wrong with it."""
     if not 1 <= len(request.headers.get("idempotency-key", "")) <= 255:
-        return _refusal(400, "idempotency_key_missing", "Send an Idempotency-Key of 1 to 255 characters.")
-    body = await _body(request)
+        return _error_response(400, "idempotency_key_missing", "Send an Idempotency-Key of 1 to 255 characters.")
+    body = await _read_body(request)
     if body is None:
-        return _refusal(413, "too_large", "The body is larger than 64 kB.")
+        return _error_response(413, "too_large", "The body is larger than 64 kB.")
     try:
         return msgspec.json.decode(body, type=form)
     except msgspec.ValidationError as error:
-        return _refusal(400, "invalid_request", f"{error}.")
+        return _error_response(400, "invalid_request", f"{error}.")
     except (msgspec.DecodeError, UnicodeDecodeError):
-        return _refusal(400, "invalid_json", "The body is not valid JSON.")
+        return _error_response(400, "invalid_json", "The body is not valid JSON.")
 
 
-async def _body(request: Request) -> bytes | None:
+async def _read_body(request: Request) -> bytes | None:
     body = bytearray()
     async for chunk in request.stream():
         body += chunk
@@ -250,7 +266,7 @@ async def _body(request: Request) -> bytes | None:
     return bytes(body)
 
 
-def _refusal(status: int, code: str, message: str) -> Response:
+def _error_response(status: int, code: str, message: str) -> Response:
     return Response(
         msgspec.json.encode({"error": {"code": code, "message": message}}), status, media_type="application/json"
     )

@@ -7,13 +7,13 @@ from starlette.types import Receive, Scope, Send
 
 from almoner.platform.database.transactions import Database
 from almoner.platform.observability.telemetry import Telemetry
-from almoner.platform.outbound.client import Outbound
+from almoner.platform.outbound.client import OutboundClient
 from almoner.platform.pages import assets, reports
-from almoner.platform.pages.rendering import Pages
-from almoner.platform.pages.translations import Catalogues
+from almoner.platform.pages.rendering import PageRenderer
+from almoner.platform.pages.translations import TranslationCatalogues
 from almoner.provider_test.api import MerchantApi
-from almoner.provider_test.callbacks import Callbacks
-from almoner.provider_test.pages import TEMPLATES, PayPages
+from almoner.provider_test.callbacks import CallbackSender
+from almoner.provider_test.pages import TEMPLATES, PaymentPages
 
 
 class ProviderTest:
@@ -22,22 +22,22 @@ class ProviderTest:
     def __init__(
         self,
         database: Database,
-        outbound: Outbound,
+        outbound: OutboundClient,
         telemetry: Telemetry,
         *,
         url: str,
         secret: str,
-        catalogues: Catalogues | None = None,
+        catalogues: TranslationCatalogues | None = None,
     ) -> None:
         self._app = Starlette(
             routes=[
                 *MerchantApi(database, secret, url).routes(),
-                *PayPages(database, Pages(database.deployment, TEMPLATES, catalogues), url).routes(),
+                *PaymentPages(database, PageRenderer(database.deployment, TEMPLATES, catalogues), url).routes(),
                 *assets.ROUTES,
                 *reports.routes(telemetry, database.deployment.clock),
             ]
         )
-        self._callbacks = Callbacks(database, outbound, telemetry, secret)
+        self._callbacks = CallbackSender(database, outbound, telemetry, secret)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request."""

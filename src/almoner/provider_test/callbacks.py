@@ -6,12 +6,12 @@ from datetime import timedelta
 from typing import Final
 
 from almoner.platform.database.transactions import Database
-from almoner.platform.jobs.wakeup import Pace, wait_for_work
-from almoner.platform.observability.failures import TROUBLE
+from almoner.platform.jobs.wakeup import PollBackoff, wait_for_work
+from almoner.platform.observability.failures import DATABASE_ERRORS
 from almoner.platform.observability.telemetry import Telemetry
-from almoner.platform.outbound.client import Outbound, OutboundFailure
+from almoner.platform.outbound.client import OutboundClient, OutboundFailure
 from almoner.provider_test import store
-from almoner.provider_test.domain import GIVE_UP_AFTER, Callback, next_attempt
+from almoner.provider_test.domain import GIVE_UP_AFTER, Callback, retry_delay
 
 SIGNATURE_HEADER: Final = "Provider-Signature"
 
@@ -20,16 +20,16 @@ _BATCH: Final = 20
 _OWNER: Final = "provider_test"
 
 
-def signature(secret: str, timestamp: int, body: bytes) -> str:
+def callback_signature(secret: str, timestamp: int, body: bytes) -> str:
     """``t=<unix seconds>,v1=<hex HMAC-SHA256 of "t.body">``."""
     signed = hmac.new(secret.encode(), f"{timestamp}.".encode() + body, "sha256").hexdigest()
     return f"t={timestamp},v1={signed}"
 
 
-class Callbacks:
+class CallbackSender:
     """Sends what is due. Safe in any number of processes that share the database."""
 
-    def __init__(self, database: Database, outbound: Outbound, telemetry: Telemetry, secret: str) -> None:
+    def __init__(self, database: Database, outbound: OutboundClient, telemetry: Telemetry, secret: str) -> None:
         self._database = database
         self._outbound = outbound
         self._telemetry = telemetry
@@ -47,34 +47,34 @@ class Callbacks:
 
     async def run(self, stop: asyncio.Event) -> None:
         """Deliver until told to stop; a database that is away for a moment is waited for."""
-        pace = Pace()
+        pace = PollBackoff()
         while not stop.is_set():
             try:
                 tried = await self.deliver_due()
-            except TROUBLE as error:
+            except DATABASE_ERRORS as error:
                 self._log("provider_test_callbacks_paused", reason=type(error).__name__)
                 tried = 0
             if tried:
-                pace.quicken()
+                pace.reset()
             else:
                 await wait_for_work(stop, pace.seconds)
-                pace.slow_down()
+                pace.increase()
 
     async def _deliver(self, callback: Callback) -> None:
         delivered = await self._send(callback)
         async with self._database.write() as tx:
             if delivered:
-                await store.callback_delivered(tx, callback)
+                await store.mark_callback_delivered(tx, callback)
             else:
-                gap = next_attempt(callback.attempts)
+                gap = retry_delay(callback.attempts)
                 keep_on = tx.now + gap < callback.created_at + GIVE_UP_AFTER
-                await store.callback_failed(tx, callback, tx.now + gap if keep_on else None)
+                await store.mark_callback_failed(tx, callback, tx.now + gap if keep_on else None)
 
     async def _send(self, callback: Callback) -> bool:
-        timestamp = int(self._database.deployment.clock.wall().timestamp())
+        timestamp = int(self._database.deployment.clock.real_now().timestamp())
         headers = {
             "Content-Type": "application/json",
-            SIGNATURE_HEADER: signature(self._secret, timestamp, callback.body),
+            SIGNATURE_HEADER: callback_signature(self._secret, timestamp, callback.body),
         }
         try:
             answer = await self._outbound.post(callback.url, callback.body, headers, owner=_OWNER)
@@ -84,4 +84,4 @@ class Callbacks:
         return 200 <= answer.status < 300
 
     def _log(self, event: str, **fields: object) -> None:
-        self._telemetry.log(event, self._database.deployment.clock.wall(), **fields)
+        self._telemetry.log(event, self._database.deployment.clock.real_now(), **fields)

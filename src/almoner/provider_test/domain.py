@@ -30,7 +30,7 @@ RETRY_GAPS: Final = tuple(timedelta(seconds=seconds) for seconds in (2, 10, 60, 
 GIVE_UP_AFTER: Final = timedelta(days=3)
 
 
-class Decline(StrEnum):
+class DeclineReason(StrEnum):
     """Why the card's bank said no: for the merchant alone. The donor sees one kind sentence for all (H6)."""
 
     DECLINED = "card_declined"
@@ -39,7 +39,7 @@ class Decline(StrEnum):
     NOT_A_TEST_CARD = "not_a_test_card"
 
 
-class Outcome(StrEnum):
+class CardOutcome(StrEnum):
     """What a test card does (settled 9)."""
 
     SUCCEEDS = "succeeds"
@@ -50,11 +50,11 @@ class Outcome(StrEnum):
 
 
 TEST_CARDS: Final = {
-    "4242424242424242": Outcome.SUCCEEDS,
-    "4000000000000002": Outcome.DECLINED,
-    "4000000000009995": Outcome.INSUFFICIENT_FUNDS,
-    "4000000000003220": Outcome.CHALLENGED,
-    "4000000000000259": Outcome.DISPUTED_LATER,
+    "4242424242424242": CardOutcome.SUCCEEDS,
+    "4000000000000002": CardOutcome.DECLINED,
+    "4000000000009995": CardOutcome.INSUFFICIENT_FUNDS,
+    "4000000000003220": CardOutcome.CHALLENGED,
+    "4000000000000259": CardOutcome.DISPUTED_LATER,
 }
 
 
@@ -107,7 +107,7 @@ class Dispute:
     opened_at: datetime
 
 
-class NoRefund(Enum):
+class RefundRefusal(Enum):
     """Why nothing was sent back."""
 
     NO_SUCH_PAYMENT = "no_such_payment"
@@ -143,13 +143,13 @@ class Card:
         return {"4": "visa", "5": "mastercard", "2": "mastercard", "3": "amex"}.get(self.number[0], "other")
 
     @property
-    def outcome(self) -> Outcome | None:
+    def outcome(self) -> CardOutcome | None:
         """What this test card does, None for a number that is none of them."""
         return TEST_CARDS.get(self.number)
 
 
 @dataclass(frozen=True, slots=True)
-class TypedCard:
+class CardForm:
     """The four fields of the form as posted."""
 
     number: str = field(repr=False)
@@ -157,28 +157,28 @@ class TypedCard:
     cvc: str = field(repr=False)
     name: str
 
-    def read(self, now: datetime) -> Card | dict[str, str]:
+    def parse(self, now: datetime) -> Card | dict[str, str]:
         """The card, or the message key of each wrong field, all at once."""
-        digits = re.sub(r"[\s-]", "", _western(self.number))
+        digits = re.sub(r"[\s-]", "", _ascii_digits(self.number))
         problems = {}
         if not digits:
             problems["number"] = "till.number.missing"
-        elif not re.fullmatch(r"\d{12,19}", digits, re.ASCII) or not luhn(digits):
+        elif not re.fullmatch(r"\d{12,19}", digits, re.ASCII) or not is_luhn_valid(digits):
             problems["number"] = "till.number.wrong"
         if not self.expiry.strip():
             problems["expiry"] = "till.expiry.missing"
-        elif (expiry := _month(_western(self.expiry))) is None:
+        elif (expiry := _parse_expiry(_ascii_digits(self.expiry))) is None:
             problems["expiry"] = "till.expiry.wrong"
         elif expiry < (now.year, now.month):
             problems["expiry"] = "till.expiry.past"
-        if not re.fullmatch(r"\d{3,4}", _western(self.cvc).strip(), re.ASCII):
+        if not re.fullmatch(r"\d{3,4}", _ascii_digits(self.cvc).strip(), re.ASCII):
             problems["cvc"] = "till.cvc.wrong"
         if not self.name.strip():
             problems["name"] = "till.name.missing"
         return problems or Card(digits)
 
 
-def luhn(digits: str) -> bool:
+def is_luhn_valid(digits: str) -> bool:
     """Whether the check digit of a card number is right (ISO/IEC 7812-1 annex B)."""
     total = 0
     for place, digit in enumerate(reversed(digits)):
@@ -187,13 +187,13 @@ def luhn(digits: str) -> bool:
     return total % 10 == 0
 
 
-def _western(text: str) -> str:
+def _ascii_digits(text: str) -> str:
     """Any script's digits as their ASCII twins: keyboards write their own."""
     values = ((character, unicodedata.decimal(character, None)) for character in text)
     return "".join(character if value is None else str(value) for character, value in values)
 
 
-def _month(text: str) -> tuple[int, int] | None:
+def _parse_expiry(text: str) -> tuple[int, int] | None:
     """(year, month) of ``MM/YY`` or ``MM/YYYY`` with any usual separator."""
     match = re.fullmatch(r"(0?[1-9]|1[0-2])\s*[/.\- ]?\s*(\d{2}|20\d{2})", text.strip(), re.ASCII)
     if match is None:
@@ -202,6 +202,6 @@ def _month(text: str) -> tuple[int, int] | None:
     return (year if year > 99 else 2000 + year, int(match[1]))
 
 
-def next_attempt(attempts: int) -> timedelta:
+def retry_delay(attempts: int) -> timedelta:
     """The wait after ``attempts`` failed attempts."""
     return RETRY_GAPS[min(attempts, len(RETRY_GAPS)) - 1]

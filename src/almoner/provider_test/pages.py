@@ -13,10 +13,10 @@ from starlette.routing import Route
 
 from almoner.platform.database.transactions import Database
 from almoner.platform.pages.headers import origin_of
-from almoner.platform.pages.link_sessions import CSRF_FIELD, from_own_page
-from almoner.platform.pages.rendering import Pages
+from almoner.platform.pages.link_sessions import CSRF_FIELD, is_same_origin
+from almoner.platform.pages.rendering import PageRenderer
 from almoner.provider_test import service, store
-from almoner.provider_test.domain import TEST_CARDS, Payment, TypedCard
+from almoner.provider_test.domain import TEST_CARDS, Payment, CardForm
 
 TEMPLATES: Final = Path(__file__).parent / "templates"
 
@@ -27,11 +27,11 @@ _MAX_FORM: Final = {"max_files": 0, "max_fields": 12, "max_part_size": 4096}
 
 
 @dataclass(frozen=True, slots=True)
-class PayPages:
+class PaymentPages:
     """The pages of one provider. ``url`` is its own address: posts must come from there."""
 
     database: Database
-    pages: Pages
+    pages: PageRenderer
     url: str
 
     def routes(self) -> list[Route]:
@@ -39,7 +39,7 @@ class PayPages:
         return [
             Route("/pay/{id}", self.payment, methods=["GET", "POST"]),
             Route("/pay/{id}/challenge", self.bank, methods=["GET", "POST"]),
-            Route("/pay/{id}/back", self.back, methods=["GET"]),
+            Route("/pay/{id}/back", self.return_to_merchant, methods=["GET"]),
         ]
 
     async def payment(self, request: Request) -> Response:
@@ -56,7 +56,7 @@ class PayPages:
         if payment is None:
             return self._unknown(request)
         if payment.status == "processing":
-            return _to(f"/pay/{payment.id}/challenge")
+            return _redirect_to(f"/pay/{payment.id}/challenge")
         return self._card_form(payment) if payment.status == "open" else self._ended(payment)
 
     async def pay(self, request: Request) -> Response:
@@ -69,17 +69,17 @@ class PayPages:
         posted = await request.form(**_MAX_FORM)
         if not self._trusted(request, payment, posted):
             return self._card_form(payment, status=403, notice="till.again")
-        typed = TypedCard(
-            number=_text(posted, "number"),
-            expiry=_text(posted, "expiry"),
-            cvc=_text(posted, "cvc"),
-            name=_text(posted, "name"),
+        typed = CardForm(
+            number=_form_text(posted, "number"),
+            expiry=_form_text(posted, "expiry"),
+            cvc=_form_text(posted, "cvc"),
+            name=_form_text(posted, "name"),
         )
-        card = typed.read(self.database.deployment.clock.now())
+        card = typed.parse(self.database.deployment.clock.now())
         if isinstance(card, dict):
             return self._card_form(payment, status=422, typed=typed, problems=card)
         async with self.database.write() as tx:
-            tried = await service.pay(tx, payment.id, card)
+            tried = await service.pay_with_card(tx, payment.id, card)
         if tried is None:
             return self._unknown(request)
         if tried.status == "open":
@@ -102,17 +102,19 @@ class PayPages:
         if not self._trusted(request, payment, posted):
             return self._bank(payment, status=403) if payment.status == "processing" else self._onwards(payment)
         async with self.database.write() as tx:
-            answered = await service.answer_challenge(tx, payment.id, confirmed=_text(posted, "answer") == "confirm")
+            answered = await service.answer_challenge(
+                tx, payment.id, confirmed=_form_text(posted, "answer") == "confirm"
+            )
         if answered is None:
             return self._unknown(request)
         if answered.status == "open":
             return self._card_form(answered, status=402, notice="till.declined")
         return self._onwards(answered)
 
-    async def back(self, request: Request) -> Response:
+    async def return_to_merchant(self, request: Request) -> Response:
         """Back to the merchant without paying. The payment stays open: the donor may come again."""
         payment = await self._payment(request)
-        return self._unknown(request) if payment is None else _to(payment.cancel_url)
+        return self._unknown(request) if payment is None else _redirect_to(payment.cancel_url)
 
     async def _payment(self, request: Request) -> Payment | None:
         async with self.database.read() as tx:
@@ -121,20 +123,20 @@ class PayPages:
     def _onwards(self, payment: Payment) -> Response:
         match payment.status:
             case "open":
-                return _to(f"/pay/{payment.id}")
+                return _redirect_to(f"/pay/{payment.id}")
             case "processing":
-                return _to(f"/pay/{payment.id}/challenge")
+                return _redirect_to(f"/pay/{payment.id}/challenge")
             case "cancelled":
-                return _to(payment.cancel_url)
+                return _redirect_to(payment.cancel_url)
             case _:
-                return _to(payment.return_url)
+                return _redirect_to(payment.return_url)
 
     def _card_form(
         self,
         payment: Payment,
         *,
         status: int = 200,
-        typed: TypedCard | None = None,
+        typed: CardForm | None = None,
         problems: dict[str, str] | None = None,
         notice: str | None = None,
     ) -> Response:
@@ -145,7 +147,7 @@ class PayPages:
             form_targets=_FORM_TARGETS,
             payment=payment,
             csrf=self._csrf(payment),
-            typed=typed or TypedCard("", "", "", ""),
+            typed=typed or CardForm("", "", "", ""),
             problems=problems or {},
             notice=notice,
             test_cards=TEST_CARDS,
@@ -165,21 +167,21 @@ class PayPages:
         return self.pages.page("ended.html", self.pages.language(payment.language), payment=payment)
 
     def _unknown(self, request: Request) -> Response:
-        return self.pages.message("till.unknown", self.pages.preferred(request), status=404, icon="link")
+        return self.pages.message("till.unknown", self.pages.preferred_language(request), status=404, icon="link")
 
     def _csrf(self, payment: Payment) -> str:
         signature = self.database.deployment.vault.sign("provider_test:csrf", payment.id.encode())
         return urlsafe_b64encode(signature).decode()
 
     def _trusted(self, request: Request, payment: Payment, posted: FormData) -> bool:
-        token = _text(posted, CSRF_FIELD).encode()
-        return from_own_page(request, origin_of(self.url)) and hmac.compare_digest(token, self._csrf(payment).encode())
+        token = _form_text(posted, CSRF_FIELD).encode()
+        return is_same_origin(request, origin_of(self.url)) and hmac.compare_digest(token, self._csrf(payment).encode())
 
 
-def _text(posted: FormData, name: str) -> str:
+def _form_text(posted: FormData, name: str) -> str:
     value = posted.get(name, "")
     return value if isinstance(value, str) else ""
 
 
-def _to(url: str) -> Response:
+def _redirect_to(url: str) -> Response:
     return RedirectResponse(url, 303, {"Cache-Control": "no-store", "Referrer-Policy": "same-origin"})

@@ -14,10 +14,10 @@ from almoner.provider_test.domain import (
     DISPUTE_OPENED,
     DISPUTED_AFTER,
     Card,
-    Decline,
+    DeclineReason,
     Dispute,
-    NoRefund,
-    Outcome,
+    RefundRefusal,
+    CardOutcome,
     Payment,
     Refund,
 )
@@ -30,7 +30,7 @@ def new_payment_id() -> str:
     return f"tp_{token_hex(16)}"
 
 
-async def pay(tx: Tx, payment_id: str, card: Card) -> Payment | None:
+async def pay_with_card(tx: Tx, payment_id: str, card: Card) -> Payment | None:
     """Try a card on an open payment; the payment afterwards, None when there is none. An ended one stays as it is."""
     payment = await store.lock(tx, payment_id)
     if payment is None or payment.status != "open":
@@ -39,18 +39,18 @@ async def pay(tx: Tx, payment_id: str, card: Card) -> Payment | None:
         payment, attempts=payment.attempts + 1, last_decline=None, brand=card.brand, last_four=card.last_four
     )
     match card.outcome:
-        case Outcome.SUCCEEDS:
+        case CardOutcome.SUCCEEDS:
             return await _succeed(tx, tried)
-        case Outcome.DISPUTED_LATER:
+        case CardOutcome.DISPUTED_LATER:
             return await _succeed(tx, replace(tried, disputes_later=True))
-        case Outcome.CHALLENGED:
-            return await store.advance(tx, tried, "processing")
-        case Outcome.INSUFFICIENT_FUNDS:
-            return await _decline(tx, tried, Decline.INSUFFICIENT_FUNDS)
-        case Outcome.DECLINED:
-            return await _decline(tx, tried, Decline.DECLINED)
+        case CardOutcome.CHALLENGED:
+            return await store.update_status(tx, tried, "processing")
+        case CardOutcome.INSUFFICIENT_FUNDS:
+            return await _decline(tx, tried, DeclineReason.INSUFFICIENT_FUNDS)
+        case CardOutcome.DECLINED:
+            return await _decline(tx, tried, DeclineReason.DECLINED)
         case None:
-            return await _decline(tx, replace(tried, brand=None, last_four=None), Decline.NOT_A_TEST_CARD)
+            return await _decline(tx, replace(tried, brand=None, last_four=None), DeclineReason.NOT_A_TEST_CARD)
 
 
 async def answer_challenge(tx: Tx, payment_id: str, *, confirmed: bool) -> Payment | None:
@@ -58,7 +58,7 @@ async def answer_challenge(tx: Tx, payment_id: str, *, confirmed: bool) -> Payme
     payment = await store.lock(tx, payment_id)
     if payment is None or payment.status != "processing":
         return payment
-    return await _succeed(tx, payment) if confirmed else await _decline(tx, payment, Decline.NOT_CONFIRMED)
+    return await _succeed(tx, payment) if confirmed else await _decline(tx, payment, DeclineReason.NOT_CONFIRMED)
 
 
 async def cancel(tx: Tx, payment_id: str) -> Payment | None:
@@ -66,7 +66,7 @@ async def cancel(tx: Tx, payment_id: str) -> Payment | None:
     payment = await store.lock(tx, payment_id)
     if payment is None or payment.status not in ("open", "processing"):
         return payment
-    return await _end(tx, payment, "cancelled")
+    return await _end_payment(tx, payment, "cancelled")
 
 
 def new_refund_id() -> str:
@@ -74,25 +74,29 @@ def new_refund_id() -> str:
     return f"tpr_{token_hex(16)}"
 
 
-async def refund(tx: Tx, payment_id: str, amount: int, currency: str, key: str, new_id: str) -> Refund | NoRefund:
+async def refund_payment(
+    tx: Tx, payment_id: str, amount: int, currency: str, key: str, new_id: str
+) -> Refund | RefundRefusal:
     """Send money back, once for each key; no more than was paid, which the payment's row keeps count of."""
     payment = await store.lock(tx, payment_id)
     if payment is None:
-        return NoRefund.NO_SUCH_PAYMENT
+        return RefundRefusal.NO_SUCH_PAYMENT
     asked = Refund(new_id, payment_id, amount, currency)
     earlier = await store.find_refund(tx, key)
     if earlier is not None:
-        return earlier if replace(earlier, id=new_id) == asked else NoRefund.KEY_REUSED
+        return earlier if replace(earlier, id=new_id) == asked else RefundRefusal.KEY_REUSED
     if payment.status != "succeeded" or payment.currency != currency:
-        return NoRefund.TOO_MUCH
-    if amount > payment.amount - await store.refunded(tx, payment_id) - await store.disputed(tx, payment_id):
-        return NoRefund.TOO_MUCH
+        return RefundRefusal.TOO_MUCH
+    if amount > payment.amount - await store.refunded_amount(tx, payment_id) - await store.disputed_amount(
+        tx, payment_id
+    ):
+        return RefundRefusal.TOO_MUCH
     await store.insert_refund(tx, asked, key)
-    await store.lessen_dispute(tx, payment_id, amount)
+    await store.reduce_dispute(tx, payment_id, amount)
     return asked
 
 
-async def dispute(tx: Tx, payment_id: str) -> Dispute | None:
+async def open_dispute(tx: Tx, payment_id: str) -> Dispute | None:
     """The card's bank wants back what is left of a paid payment, now; its dispute, None when nothing is left of it.
 
     A payment is disputed once: asking again shows how that one stands.
@@ -106,7 +110,7 @@ async def dispute(tx: Tx, payment_id: str) -> Dispute | None:
 async def decide_dispute(tx: Tx, payment_id: str, *, won: bool) -> Dispute | None:
     """The card's bank decides for the merchant or for the donor; a dispute that was decided stays as it is."""
     payment = await store.lock(tx, payment_id)
-    found = await store.disputes(tx, payment_id) if payment else []
+    found = await store.list_disputes(tx, payment_id) if payment else []
     if payment is None or not found or found[0].status != "open":
         return found[0] if found else None
     outcome = "won" if won else "lost"
@@ -116,34 +120,34 @@ async def decide_dispute(tx: Tx, payment_id: str, *, won: bool) -> Dispute | Non
 
 
 async def _succeed(tx: Tx, payment: Payment) -> Payment | None:
-    ended = await _end(tx, payment, "succeeded")
+    ended = await _end_payment(tx, payment, "succeeded")
     if ended is not None and ended.disputes_later:
         await _open_dispute(tx, ended, DISPUTED_AFTER)
     return ended
 
 
 async def _open_dispute(tx: Tx, payment: Payment, after: timedelta) -> Dispute | None:
-    left = payment.amount - await store.refunded(tx, payment.id)
+    left = payment.amount - await store.refunded_amount(tx, payment.id)
     opened_at = tx.now + after
     asked = Dispute(f"tpd_{token_hex(16)}", payment.id, left, payment.currency, "open", "fraudulent", opened_at)
-    kept = await store.keep_dispute(tx, asked) if left else None
+    kept = await store.upsert_dispute(tx, asked) if left else None
     if kept is not None and kept.opened_at == opened_at:
         await _notify(tx, payment, DISPUTE_OPENED, after=after)
     return kept
 
 
-async def _decline(tx: Tx, payment: Payment, reason: Decline) -> Payment | None:
+async def _decline(tx: Tx, payment: Payment, reason: DeclineReason) -> Payment | None:
     declined = replace(payment, last_decline=reason.value)
     if declined.attempts >= payment.max_attempts:
-        return await _end(tx, declined, "failed")
-    again = await store.advance(tx, declined, "open")
+        return await _end_payment(tx, declined, "failed")
+    again = await store.update_status(tx, declined, "open")
     if again is not None:
         await _notify(tx, again, ATTEMPT_FAILED, after=_NOW)
     return again
 
 
-async def _end(tx: Tx, payment: Payment, status: str) -> Payment | None:
-    ended = await store.advance(tx, payment, status)
+async def _end_payment(tx: Tx, payment: Payment, status: str) -> Payment | None:
+    ended = await store.update_status(tx, payment, status)
     if ended is not None:
         await _notify(tx, ended, f"payment.{status}", after=_NOW)
     return ended
@@ -152,4 +156,4 @@ async def _end(tx: Tx, payment: Payment, status: str) -> Payment | None:
 async def _notify(tx: Tx, payment: Payment, kind: str, *, after: timedelta) -> None:
     callback_id = f"tpe_{token_hex(16)}"
     body = msgspec.json.encode({"id": callback_id, "type": kind, "payment": payment.id, "livemode": False})
-    await store.add_callback(tx, callback_id, payment, kind, body, tx.now + after)
+    await store.enqueue_callback(tx, callback_id, payment, kind, body, tx.now + after)

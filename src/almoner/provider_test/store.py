@@ -60,7 +60,7 @@ async def lock(tx: Tx, payment_id: str) -> Payment | None:
     return None if row is None else _payment(row)
 
 
-async def advance(tx: Tx, payment: Payment, status: str) -> Payment | None:
+async def update_status(tx: Tx, payment: Payment, status: str) -> Payment | None:
     """Move a payment to a status and keep what the attempt left behind; None when the lifecycle forbids the move."""
     row = await tx.fetchrow(
         """update provider_test.payment
@@ -88,7 +88,7 @@ async def find_refund(tx: Tx, idempotency_key: str) -> Refund | None:
     return None if row is None else Refund(**row)
 
 
-async def refunded(tx: Tx, payment_id: str) -> int:
+async def refunded_amount(tx: Tx, payment_id: str) -> int:
     """How much of a payment went back."""
     return int(await tx.fetchval("select refunded from provider_test.payment where id = $1", payment_id))
 
@@ -107,7 +107,7 @@ async def insert_refund(tx: Tx, refund: Refund, idempotency_key: str) -> None:
     )
 
 
-async def keep_dispute(tx: Tx, dispute: Dispute) -> Dispute:
+async def upsert_dispute(tx: Tx, dispute: Dispute) -> Dispute:
     """Keep the one dispute of a payment; one that is still to open opens when the earlier of the two does."""
     rows = await tx.fetch(
         f"""insert into provider_test.dispute as d ({_DISPUTE}) values ($1, $2, $3, $4, $5, $6, $7)
@@ -124,7 +124,7 @@ async def keep_dispute(tx: Tx, dispute: Dispute) -> Dispute:
     return Dispute(**rows[0])
 
 
-async def disputes(tx: Tx, payment_id: str) -> list[Dispute]:
+async def list_disputes(tx: Tx, payment_id: str) -> list[Dispute]:
     """The dispute of a payment, if it has opened."""
     rows = await tx.fetch(
         f"select {_DISPUTE} from provider_test.dispute where payment_id = $1 and opened_at <= $2 and amount > 0",
@@ -134,13 +134,13 @@ async def disputes(tx: Tx, payment_id: str) -> list[Dispute]:
     return [Dispute(**row) for row in rows]
 
 
-async def disputed(tx: Tx, payment_id: str) -> int:
+async def disputed_amount(tx: Tx, payment_id: str) -> int:
     """How much of a payment its card's bank has drawn and not given back."""
-    found = await disputes(tx, payment_id)
+    found = await list_disputes(tx, payment_id)
     return sum(one.amount for one in found if one.status != "won")
 
 
-async def lessen_dispute(tx: Tx, payment_id: str, amount: int) -> None:
+async def reduce_dispute(tx: Tx, payment_id: str, amount: int) -> None:
     """What has gone back is not disputed any more, in a dispute that is still to open."""
     await tx.execute(
         "update provider_test.dispute set amount = amount - $2 where payment_id = $1 and opened_at > $3",
@@ -163,7 +163,9 @@ async def decide_dispute(tx: Tx, payment_id: str, outcome: str) -> Dispute | Non
     return None if row is None else Dispute(**row)
 
 
-async def add_callback(tx: Tx, callback_id: str, payment: Payment, kind: str, body: bytes, due_at: datetime) -> None:
+async def enqueue_callback(
+    tx: Tx, callback_id: str, payment: Payment, kind: str, body: bytes, due_at: datetime
+) -> None:
     """Owe the merchant a notice, of each kind one for a payment, at the earlier moment; one for each declined card."""
     await tx.execute(
         """insert into provider_test.callback (id, payment_id, type, attempt, body, due_at, attempts, created_at)
@@ -192,14 +194,14 @@ async def lease_callbacks(tx: Tx, *, limit: int, lease: timedelta) -> list[Callb
            from due, provider_test.payment p where c.id = due.id and p.id = c.payment_id
            returning c.id, p.callback_url as url, c.body, c.attempts, c.created_at""",
         tx.now,
-        tx.wall,
+        tx.real_now,
         limit,
-        tx.wall + lease,
+        tx.real_now + lease,
     )
     return [Callback(**row) for row in rows]
 
 
-async def callback_delivered(tx: Tx, callback: Callback) -> None:
+async def mark_callback_delivered(tx: Tx, callback: Callback) -> None:
     """The merchant answered 2xx."""
     await tx.execute(
         """update provider_test.callback set delivered_at = $2, leased_until = null
@@ -209,7 +211,7 @@ async def callback_delivered(tx: Tx, callback: Callback) -> None:
     )
 
 
-async def callback_failed(tx: Tx, callback: Callback, due_at: datetime | None) -> None:
+async def mark_callback_failed(tx: Tx, callback: Callback, due_at: datetime | None) -> None:
     """Try again at ``due_at``, or never when it is None. A stale finish of an older attempt touches nothing."""
     await tx.execute(
         """update provider_test.callback

@@ -10,20 +10,20 @@ from almoner.platform import business_clock
 from almoner.platform.business_clock import MovableClock
 from almoner.platform.database.transactions import Tx
 from almoner.platform.jobs import processes
-from almoner.platform.jobs.background import Background
+from almoner.platform.jobs.background import BackgroundWorker
 
-FURTHEST: Final = timedelta(days=60)
+MAX_ADVANCE: Final = timedelta(days=60)
 PATIENCE_SECONDS: Final = 30.0
 _LOOK_SECONDS: Final = 0.02
 _FOLLOW_SECONDS: Final = 5.0
 
 
-class AlreadyMoving(Conflict):
+class ClockInUse(Conflict):
     message = "The clock is being moved by another call; wait until that has answered"
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class ClockReading:
     """The clock as it stands. ``remaining``: how much is due by now and not done yet."""
 
     now: datetime
@@ -35,41 +35,41 @@ class SandboxClock:
     """The clock of the deployment, as the sandbox's tools see it."""
 
     def __init__(
-        self, background: Background, clock: MovableClock, *, patience_seconds: float = PATIENCE_SECONDS
+        self, background: BackgroundWorker, clock: MovableClock, *, patience_seconds: float = PATIENCE_SECONDS
     ) -> None:
         self._background = background
         self._clock = clock
         self._patience_seconds = patience_seconds
         self._draining: asyncio.Task[None] | None = None
 
-    async def read(self) -> Reading:
+    async def read(self) -> ClockReading:
         """The clock as it stands."""
         async with self._background.db.read() as tx:
-            remaining = await self._background.outstanding(tx)
-        return Reading(self._clock.now(), self._clock.ahead, remaining)
+            remaining = await self._background.count_outstanding(tx)
+        return ClockReading(self._clock.now(), self._clock.ahead, remaining)
 
-    async def advance_to(self, tx: Tx, moment: datetime) -> Reading:
+    async def advance_to(self, tx: Tx, moment: datetime) -> ClockReading:
         """Move to a moment to come. Raises as ``advance``."""
         return await self.advance(tx, moment - self._clock.now())
 
-    async def advance(self, tx: Tx, by: timedelta) -> Reading:
+    async def advance(self, tx: Tx, by: timedelta) -> ClockReading:
         """Move forwards while ``tx`` (``Database.around``) keeps others out.
 
         Each expiry, sweep, job and delivery that falls due on the way is done at its own moment, as long as that takes
         no more than 30 s in all; after that the clock goes straight to the end, and ``remaining`` says what is left.
         Raises AlreadyMoving, IncorrectParams, UnreleasedCopy.
         """
-        if not timedelta() <= by <= FURTHEST:
-            raise IncorrectParams(f"body must move the clock forwards, by at most {FURTHEST.days} days a call")
+        if not timedelta() <= by <= MAX_ADVANCE:
+            raise IncorrectParams(f"body must move the clock forwards, by at most {MAX_ADVANCE.days} days a call")
         self._background.db.deployment.identity.ensure_active()  # else what falls due on the way would wait
-        if not await business_clock.hold(tx):
-            raise AlreadyMoving
+        if not await business_clock.try_lock(tx):
+            raise ClockInUse
         reading = await self._advance(self._clock.ahead + by)
         # The answer is kept, and its 21 days begin, in the time that it was given in.
         tx.now = max(tx.now, reading.now)
         return reading
 
-    async def _advance(self, ahead: timedelta) -> Reading:
+    async def _advance(self, ahead: timedelta) -> ClockReading:
         loop = asyncio.get_running_loop()
         deadline = loop.time() + self._patience_seconds
         await self._settle(deadline)
@@ -92,7 +92,7 @@ class SandboxClock:
         if ahead <= self._clock.ahead:
             return
         async with self._background.db.write() as tx:
-            offset = await business_clock.move(tx, ahead)
+            offset = await business_clock.set_offset(tx, ahead)
         self._clock.set_ahead(offset.ahead)
         patience = asyncio.get_running_loop().time() + _FOLLOW_SECONDS
         while await self._behind(offset.version):
@@ -102,7 +102,7 @@ class SandboxClock:
 
     async def _behind(self, version: int) -> int:
         async with self._background.db.read() as tx:
-            return await processes.behind(tx, version)
+            return await processes.count_behind(tx, version)
 
     async def _settle(self, deadline: float) -> None:
         """Do what is due, and wait for what others have in hand."""
@@ -114,6 +114,6 @@ class SandboxClock:
             if done:
                 self._draining.result()
             async with self._background.db.read() as tx:
-                if await self._background.outstanding(tx) == 0:
+                if await self._background.count_outstanding(tx) == 0:
                     return
             await asyncio.sleep(_LOOK_SECONDS)

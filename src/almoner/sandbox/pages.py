@@ -13,9 +13,9 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
-from almoner.platform.database.transactions import EVERYONE, Database, Everyone, Partner
+from almoner.platform.database.transactions import ALL_PARTNERS, Database, AllPartners, Partner
 from almoner.platform.pages import link_sessions
-from almoner.platform.pages.rendering import Pages
+from almoner.platform.pages.rendering import PageRenderer
 from almoner.sandbox import store
 from almoner.sandbox.mailbox import ATTACHMENT, MAILBOX, PURPOSE, attachment_url
 
@@ -28,7 +28,7 @@ _COOKIE_SECONDS: Final = 8 * 3600
 class MailboxPages:
     """The pages of the mailbox."""
 
-    def __init__(self, db: Database, pages: Pages) -> None:
+    def __init__(self, db: Database, pages: PageRenderer) -> None:
         self._db = db
         self._pages = pages
 
@@ -44,20 +44,22 @@ class MailboxPages:
         """All mails on a machine of one's own; elsewhere the partner whose token the link holds."""
         deployment = self._db.deployment
         if deployment.receivers.loopback:
-            return await self._list(EVERYONE)
+            return await self._list(ALL_PARTNERS)
         partner = deployment.vault.read_page_token(PURPOSE, request.query_params.get("token", ""))
         if partner is None:
             return self._unknown()
         name = deployment.ids.text("partner", partner)
         response = RedirectResponse(f"{MAILBOX}/{name}", 303, {"Cache-Control": "no-store"})
-        link_sessions.begin(deployment.vault, PURPOSE, partner, name).keep(response, seconds=_COOKIE_SECONDS)
+        link_sessions.begin_session(deployment.vault, PURPOSE, partner, name).set_cookie(
+            response, seconds=_COOKIE_SECONDS
+        )
         return response
 
     async def show(self, request: Request) -> Response:
         """The mails of the partner whose link was opened in this browser."""
         deployment, name = self._db.deployment, request.path_params["id"]
         partner = deployment.ids.parse("partner", name)
-        if partner is None or link_sessions.find(request, deployment.vault, PURPOSE, partner, name) is None:
+        if partner is None or link_sessions.find_session(request, deployment.vault, PURPOSE, partner, name) is None:
             return self._unknown()
         return await self._list(Partner(partner))
 
@@ -68,7 +70,7 @@ class MailboxPages:
             return self._unknown()
         name = request.path_params["name"]
         async with self._db.read() as tx:
-            found = await store.find_attachment(tx, EVERYONE, mail_id, name)
+            found = await store.find_attachment(tx, ALL_PARTNERS, mail_id, name)
         if found is None:
             return self._unknown()
         headers = {
@@ -78,9 +80,9 @@ class MailboxPages:
         }
         return Response(found[1], media_type=found[0], headers=headers)
 
-    async def _list(self, scope: Partner | Everyone) -> Response:
+    async def _list(self, scope: Partner | AllPartners) -> Response:
         async with self._db.read() as tx:
-            mails = await store.newest(tx, scope, _SHOWN)
+            mails = await store.list_newest(tx, scope, _SHOWN)
         return self._pages.page(
             "mailbox.html",
             self._pages.language(None),

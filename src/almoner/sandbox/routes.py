@@ -5,10 +5,10 @@ from functools import partial
 from typing import Final
 
 from almoner.platform.http.caller import SECRET
-from almoner.platform.http.calls import Call
-from almoner.platform.http.endpoints import Raw, Routes
-from almoner.platform.http.paging import Listing
-from almoner.platform.http.wire import envelope
+from almoner.platform.http.calls import ApiCall
+from almoner.platform.http.endpoints import RawResponse, Routes
+from almoner.platform.http.paging import ListResponse
+from almoner.platform.http.wire import encode_envelope
 from almoner.sandbox import (
     simulate_agents,
     simulate_appeals,
@@ -22,7 +22,7 @@ from almoner.sandbox import (
     simulate_verifications,
     store,
 )
-from almoner.sandbox.clock import AlreadyMoving, SandboxClock
+from almoner.sandbox.clock import ClockInUse, SandboxClock
 from almoner.sandbox.schemas import (
     ClockIn,
     ClockOut,
@@ -58,12 +58,12 @@ def sandbox_routes(clock: SandboxClock, simulation: Simulation) -> Routes:
     routes = Routes("Sandbox")
 
     @routes.get("/v1/sandbox/clock", key=SECRET, scope="sandbox", tx=None)
-    async def get_sandbox_clock(call: Call) -> ClockOut:  # noqa: ARG001 (every handler takes its call)
+    async def get_sandbox_clock(call: ApiCall) -> ClockOut:  # noqa: ARG001 (every handler takes its call)
         """Read the sandbox's clock."""
         return clock_out(await clock.read())
 
-    @routes.post("/v1/sandbox/clock", key=SECRET, scope="sandbox_clock", tx="around", errors=(AlreadyMoving,))
-    async def advance_sandbox_clock(call: Call, body: ClockIn) -> ClockOut:
+    @routes.post("/v1/sandbox/clock", key=SECRET, scope="sandbox_clock", tx="around", errors=(ClockInUse,))
+    async def advance_sandbox_clock(call: ApiCall, body: ClockIn) -> ClockOut:
         """Move the sandbox's clock forwards, by at most 60 days a call.
 
         What falls due on the way (expiries, cancellations, webhook attempts) is done at its own moment and awaited for
@@ -81,7 +81,7 @@ def sandbox_routes(clock: SandboxClock, simulation: Simulation) -> Routes:
         tx="around",
         errors=(UnknownRecord, *_REFUSALS),
     )
-    async def simulate(call: Call, body: SimulateIn) -> Raw:
+    async def simulate(call: ApiCall, body: SimulateIn) -> RawResponse:
         """Do to one of your records what somebody else would do, and answer the record.
 
         `donate` on a donation session: a donor gives on its page (amount, firstName, lastName and email are required).
@@ -105,10 +105,10 @@ def sandbox_routes(clock: SandboxClock, simulation: Simulation) -> Routes:
         `uphold` and `reverse` on an appeal: another operator finds that the refusal stands, or that it was wrong.
         """
         # The donor acts as in life, in transactions of their own; ours only keeps the answer for the Idempotency-Key.
-        return Raw(envelope(await simulation.act(call.partner, body)))
+        return RawResponse(encode_envelope(await simulation.run_action(call.partner, body)))
 
     @routes.get("/v1/sandbox/mailbox", key=SECRET, scope="sandbox")
-    async def list_sandbox_mails(call: Call, query: MailboxQuery) -> Listing[SandboxMailOut]:
+    async def list_sandbox_mails(call: ApiCall, query: MailboxQuery) -> ListResponse[SandboxMailOut]:
         """List the e-mails that the sandbox would have sent, newest first."""
         page = call.page(query)
         rows, total = await store.page(call.tx, call.partner, page, query.to, query.subject)

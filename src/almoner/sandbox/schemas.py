@@ -7,18 +7,18 @@ import msgspec
 from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field, ValidationInfo, model_validator
 from pydantic.config import JsonDict
 
-from almoner.giving.accounting.reassignments.domain import Ground
+from almoner.giving.accounting.reassignments.domain import ReassignmentGround
 from almoner.giving.disbursing.verifications.domain import REJECTION_REASONS as VERIFICATION_REASONS
 from almoner.giving.disbursing.verifications.domain import CheckType
 from almoner.giving.disbursing.verifications.domain import RejectionReason as VerificationReason
 from almoner.kit import email, money
 from almoner.kit.ids import Ids
-from almoner.kit.text import typed
+from almoner.kit.text import clean_text
 from almoner.kit.time import iso
 from almoner.platform.deployment import Deployment
 from almoner.platform.http.ids import SUCH_AS_KEYWORD, IdText
-from almoner.platform.http.wire import CurrencyCode, In, Moment, Out, PageQuery, Text255, YesNo
-from almoner.sandbox.clock import FURTHEST, Reading
+from almoner.platform.http.wire import CurrencyCode, RequestBody, Moment, ResponseRecord, PageQuery, Text255, YesNo
+from almoner.sandbox.clock import MAX_ADVANCE, ClockReading
 from almoner.sandbox.mailbox import attachment_url
 from almoner.sandbox.store import SandboxMail
 from almoner.validation.agents.domain import REJECTIONS as AGENT_REASONS
@@ -26,10 +26,10 @@ from almoner.validation.agents.domain import AgentRejection
 from almoner.validation.requests.domain import REJECTION_REASONS as REQUEST_REASONS
 from almoner.validation.requests.domain import RejectionReason as RequestReason
 
-_FURTHEST_SECONDS: Final = int(FURTHEST.total_seconds())
+_FURTHEST_SECONDS: Final = int(MAX_ADVANCE.total_seconds())
 
 
-class ClockOut(Out, object_name="sandbox_clock"):
+class ClockOut(ResponseRecord, object_name="sandbox_clock"):
     """The sandbox's clock. ``remaining``: work that is due by now and not done yet."""
 
     now: str
@@ -37,14 +37,14 @@ class ClockOut(Out, object_name="sandbox_clock"):
     remaining: int
 
 
-def clock_out(reading: Reading) -> ClockOut:
+def clock_out(reading: ClockReading) -> ClockOut:
     """The answer for a reading."""
     return ClockOut(
         now=iso(reading.now), offset_seconds=round(reading.ahead.total_seconds()), remaining=reading.remaining
     )
 
 
-class ClockIn(In):
+class ClockIn(RequestBody):
     """Where to move the clock: one of the two."""
 
     advance_to: Moment | None = Field(None, description="A moment to come.")
@@ -71,16 +71,16 @@ _GIFT: Final[JsonDict] = {
 
 
 def _email(text: str) -> str:
-    if not email.well_formed(text):
+    if not email.is_email_address(text):
         raise ValueError("must be an email address such as ada@example.org")
     return text
 
 
-def _typed(value: object) -> object:
-    return typed(value) if isinstance(value, str) else value
+def _clean_text(value: object) -> object:
+    return clean_text(value) if isinstance(value, str) else value
 
 
-_Name = Annotated[Text255, BeforeValidator(_typed)]
+_Name = Annotated[Text255, BeforeValidator(_clean_text)]
 """As the hosted page takes it: trimmed, without control characters."""
 
 
@@ -91,7 +91,7 @@ _REASONS: Final[Mapping[str, Sequence[str]]] = {
 }
 
 
-def _reason_of_its_kind(value: object, info: ValidationInfo) -> object:
+def _check_reason(value: object, info: ValidationInfo) -> object:
     """Of all codes, those of the record that is named are told."""
     record = str(info.data.get("id", ""))
     codes = next((codes for kind, codes in _REASONS.items() if f"{kind}_" in record), None)
@@ -100,7 +100,7 @@ def _reason_of_its_kind(value: object, info: ValidationInfo) -> object:
     return value
 
 
-class SimulateIn(In):
+class SimulateIn(RequestBody):
     """What somebody else does to a record.
 
     Donation sessions take ``donate`` with the gift; donations take ``pay``. Both take the number of a test card.
@@ -155,7 +155,7 @@ class SimulateIn(In):
     organisation_id: Annotated[str, IdText("organisation")] | None = Field(
         None, description="The organisation that a donation is reassigned to."
     )
-    ground: Ground = Field("payment_impossible", description="Why it is reassigned, as its donor is told.")
+    ground: ReassignmentGround = Field("payment_impossible", description="Why it is reassigned, as its donor is told.")
     type: CheckType | None = Field(None, description="The check to end.")
     rejection_reason_code: (
         Annotated[Literal[VerificationReason, RequestReason, AgentRejection], BeforeValidator(_reason_of_its_kind)]
@@ -187,7 +187,7 @@ class SandboxAttachmentOut(msgspec.Struct, frozen=True, rename="camel"):
     url: str
 
 
-class SandboxMailOut(Out, object_name="sandbox_mail"):
+class SandboxMailOut(ResponseRecord, object_name="sandbox_mail"):
     """An e-mail that the sandbox would have sent."""
 
     sender: str = msgspec.field(name="from")

@@ -11,15 +11,15 @@ from uuid import UUID
 from almoner.kit.errors import BadRequest, IncorrectParams, NotFound
 from almoner.kit.ids import Ids
 from almoner.platform.database.transactions import Partner
-from almoner.platform.http.wire import Out
+from almoner.platform.http.wire import ResponseRecord
 from almoner.sandbox.schemas import SimulateIn
 
 C = TypeVar("C", bound=str)
 
-Move = Callable[[Partner, UUID, SimulateIn], Awaitable[Out]]
+SimulatedAction = Callable[[Partner, UUID, SimulateIn], Awaitable[ResponseRecord]]
 """Does one action to a record of the partner, in transactions of its own, and answers the record. Raises NotFound."""
 
-Moves = Mapping[tuple[str, str], Move]
+SimulatedActions = Mapping[tuple[str, str], SimulatedAction]
 """What can be done, by the type of the identifier and the action."""
 
 
@@ -31,11 +31,11 @@ class UnknownRecord(BadRequest):
 class Simulation:
     """All that can be done to a partner's records."""
 
-    def __init__(self, ids: Ids, *moves: Moves) -> None:
+    def __init__(self, ids: Ids, *moves: SimulatedActions) -> None:
         self._ids = ids
         self._moves = {named: move for some in moves for named, move in some.items()}
 
-    async def act(self, partner: Partner, body: SimulateIn) -> Out:
+    async def run_action(self, partner: Partner, body: SimulateIn) -> ResponseRecord:
         """Do what the body says; the record afterwards. Raises UnknownRecord, and what the move raises."""
         for (type_, action), move in self._moves.items():
             if action == body.action and (record_id := self._ids.parse(type_, body.id)):
@@ -44,14 +44,14 @@ class Simulation:
         raise UnknownRecord(f"body.id '{body.id}' names nothing that {body.action} can be done to")
 
 
-def needed(**given: object) -> None:
+def require_fields(**given: object) -> None:
     """Raises IncorrectParams naming everything that the action needs and the body lacks."""
     missing = [f"body.{name} is required for this action" for name, value in given.items() if value is None]
     if missing:
         raise IncorrectParams(*missing)
 
 
-def reason_among(codes: Sequence[C], given: str | None, default: C) -> C:
+def read_reason(codes: Sequence[C], given: str | None, default: C) -> C:
     """The code that is given among those of a record, else the default. Raises IncorrectParams for any other."""
     if given is None:
         return default

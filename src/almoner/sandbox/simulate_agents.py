@@ -5,9 +5,9 @@ from typing import Final
 from uuid import UUID
 
 from almoner.platform.database.transactions import Database, Partner, Tx
-from almoner.platform.http.wire import Out
+from almoner.platform.http.wire import ResponseRecord
 from almoner.sandbox.schemas import SimulateIn
-from almoner.sandbox.simulate import Move, Moves, reason_among
+from almoner.sandbox.simulate import SimulatedAction, SimulatedActions, read_reason
 from almoner.validation.agents import service as agents
 from almoner.validation.agents.domain import REJECTIONS, AgentVerification, InvalidState
 from almoner.validation.decisions.reviews.domain import Decision
@@ -18,14 +18,14 @@ _NOTE: Final = "Simulated by the partner."
 _Step = Callable[[Tx, Partner, UUID, SimulateIn], Awaitable[AgentVerification]]
 
 
-def actions(db: Database) -> Moves:
+def actions(db: Database) -> SimulatedActions:
     """What is done to an agent verification; each raises NotFound, InvalidState."""
     steps: dict[str, _Step] = {"confirm_email": _confirm, "approve": _approve, "reject": _reject}
-    return {("agentverification", action): _move(db, step) for action, step in steps.items()}
+    return {("agentverification", action): _action_of(db, step) for action, step in steps.items()}
 
 
-def _move(db: Database, step: _Step) -> Move:
-    async def move(partner: Partner, verification_id: UUID, body: SimulateIn) -> Out:
+def _action_of(db: Database, step: _Step) -> SimulatedAction:
+    async def move(partner: Partner, verification_id: UUID, body: SimulateIn) -> ResponseRecord:
         async with db.write() as tx:
             return agents.record(tx, await step(tx, partner, verification_id, body))
 
@@ -41,5 +41,5 @@ async def _approve(tx: Tx, partner: Partner, verification_id: UUID, _body: Simul
 
 
 async def _reject(tx: Tx, partner: Partner, verification_id: UUID, body: SimulateIn) -> AgentVerification:
-    code = reason_among(REJECTIONS, body.rejection_reason_code, "other")
+    code = read_reason(REJECTIONS, body.rejection_reason_code, "other")
     return await agents.reject(tx, partner, verification_id, Decision("rejected", code, "sandbox", _NOTE))

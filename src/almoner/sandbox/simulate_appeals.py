@@ -5,9 +5,9 @@ from typing import Final
 from uuid import UUID
 
 from almoner.platform.database.transactions import Database, Partner, Tx
-from almoner.platform.http.wire import Out
+from almoner.platform.http.wire import ResponseRecord
 from almoner.sandbox.schemas import SimulateIn
-from almoner.sandbox.simulate import Moves
+from almoner.sandbox.simulate import SimulatedActions
 from almoner.validation.applications.submissions.domain import InvalidState
 from almoner.validation.decisions.appeals import service as appeals
 from almoner.validation.decisions.appeals.domain import Appeal
@@ -18,22 +18,22 @@ _NOTE: Final = "Simulated by the partner."
 _Decide = Callable[[Tx, Partner, UUID, Decision], Awaitable[Appeal]]
 
 
-def actions(db: Database) -> Moves:
+def actions(db: Database) -> SimulatedActions:
     """What is decided about an appeal; each raises NotFound, InvalidState."""
 
-    async def decided(partner: Partner, appeal_id: UUID, decide: _Decide, decision: Decision) -> Out:
+    async def decided(partner: Partner, appeal_id: UUID, decide: _Decide, decision: Decision) -> ResponseRecord:
         try:
             async with db.write() as tx:
                 return appeals.record(tx, await decide(tx, partner, appeal_id, decision))
         except ReviewRefused as refused:
             raise InvalidState(str(refused)) from None
 
-    async def uphold(partner: Partner, appeal_id: UUID, _body: SimulateIn) -> Out:
+    async def uphold(partner: Partner, appeal_id: UUID, _body: SimulateIn) -> ResponseRecord:
         return await decided(
             partner, appeal_id, appeals.uphold, Decision("rejected", "decision_stands", "sandbox", _NOTE)
         )
 
-    async def reverse(partner: Partner, appeal_id: UUID, _body: SimulateIn) -> Out:
+    async def reverse(partner: Partner, appeal_id: UUID, _body: SimulateIn) -> ResponseRecord:
         return await decided(partner, appeal_id, appeals.reverse, Decision("accepted", None, "sandbox", _NOTE))
 
     return {("appeal", "uphold"): uphold, ("appeal", "reverse"): reverse}

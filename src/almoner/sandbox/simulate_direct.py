@@ -5,22 +5,22 @@ from uuid import UUID
 
 from almoner.giving.checkout.donation_requests import flows
 from almoner.giving.checkout.donation_requests import service as requests
-from almoner.giving.checkout.donation_requests.domain import InvalidState, Unasked
+from almoner.giving.checkout.donation_requests.domain import InvalidState, UninvoicedGroup
 from almoner.giving.checkout.donations import service as donations
 from almoner.giving.checkout.donations.domain import Donation
 from almoner.giving.checkout.donations.domain import InvalidState as DonationInvalidState
 from almoner.kit.ids import encode
 from almoner.kit.money import Money
 from almoner.platform.database.transactions import Database, Partner
-from almoner.platform.http.wire import Out
+from almoner.platform.http.wire import ResponseRecord
 from almoner.sandbox.schemas import SimulateIn
-from almoner.sandbox.simulate import Moves
+from almoner.sandbox.simulate import SimulatedActions
 
 ERRORS: Final = (InvalidState, DonationInvalidState)
 _BY: Final = "sandbox"
 
 
-def actions(db: Database) -> Moves:
+def actions(db: Database) -> SimulatedActions:
     """What happens to direct donations and their requests."""
     direct = _Direct(db)
     return {("donation", "request"): direct.request, ("donationrequest", "pay"): direct.pay}
@@ -30,7 +30,7 @@ class _Direct:
     def __init__(self, db: Database) -> None:
         self._db = db
 
-    async def request(self, partner: Partner, donation_id: UUID, _body: SimulateIn) -> Out:
+    async def request(self, partner: Partner, donation_id: UUID, _body: SimulateIn) -> ResponseRecord:
         """The period ends now: the partner is asked for all its donations of the currency; the donation afterwards.
 
         Raises NotFound, donation InvalidState.
@@ -39,11 +39,11 @@ class _Direct:
             donation = await donations.get(tx, partner, donation_id)
         if donation.status != "ACTIVE":
             raise DonationInvalidState(f"the donation is {donation.status}: only one that is ACTIVE is asked for")
-        await flows.invoice_partner(self._db, Unasked(partner.id, donation.money.currency), now_asked=True)
+        await flows.invoice_partner(self._db, UninvoicedGroup(partner.id, donation.money.currency), now_asked=True)
         async with self._db.read() as tx:
-            return donations.record(tx, await donations.get(tx, partner, donation_id))
+            return donations.api_record(tx, await donations.get(tx, partner, donation_id))
 
-    async def pay(self, partner: Partner, request_id: UUID, body: SimulateIn) -> Out:
+    async def pay(self, partner: Partner, request_id: UUID, body: SimulateIn) -> ResponseRecord:
         """The partner pays an amount on a request, in its currency or another; the request afterwards.
 
         Raises NotFound; InvalidState when no amount is given and nothing is open.
@@ -55,10 +55,10 @@ class _Direct:
             raise InvalidState("the request is PAID: name an amount to pay more")
         await _pay(self._db, partner, request_id, money)
         async with self._db.read() as tx:
-            return requests.record(tx, await requests.get(tx, partner, request_id))
+            return requests.api_record(tx, await requests.get(tx, partner, request_id))
 
 
-async def pay_donation(db: Database, partner: Partner, donation: Donation) -> Out:
+async def pay_donation(db: Database, partner: Partner, donation: Donation) -> ResponseRecord:
     """The partner pays all of the request that a direct donation is in; the donation afterwards.
 
     Raises donation InvalidState when it was not asked for.
@@ -70,10 +70,10 @@ async def pay_donation(db: Database, partner: Partner, donation: Donation) -> Ou
     if request.open_minor:
         await _pay(db, partner, request.id, Money(request.open_minor, request.money.currency))
     async with db.read() as tx:
-        return donations.record(tx, await donations.get(tx, partner, donation.id))
+        return donations.api_record(tx, await donations.get(tx, partner, donation.id))
 
 
 async def _pay(db: Database, partner: Partner, request_id: UUID, money: Money) -> None:
     async with db.read() as tx:
         reference = f"simulated-{encode(tx.new_id())}"
-    await flows.receive(db, partner, request_id, money, reference, recorded_by=_BY)
+    await flows.receive_payment(db, partner, request_id, money, reference, recorded_by=_BY)

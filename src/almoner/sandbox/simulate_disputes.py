@@ -4,32 +4,32 @@ from typing import Final
 from uuid import UUID
 
 from almoner.giving.accounting.disputes import flows
-from almoner.giving.accounting.disputes.domain import NotNow
-from almoner.giving.accounting.disputes.flows import DisputeWork
+from almoner.giving.accounting.disputes.domain import RetryLater
+from almoner.giving.accounting.disputes.flows import DisputeContext
 from almoner.giving.checkout.donations import service as donations
 from almoner.giving.checkout.donations.domain import Donation, InvalidState
 from almoner.giving.checkout.payments import service as payments
 from almoner.platform.database.transactions import Partner
-from almoner.platform.http.wire import Out
+from almoner.platform.http.wire import ResponseRecord
 from almoner.sandbox.ports import PaymentSimulator
 from almoner.sandbox.schemas import SimulateIn
-from almoner.sandbox.simulate import Moves
+from almoner.sandbox.simulate import SimulatedActions
 
 ERRORS: Final = (InvalidState,)
 
 
-def actions(work: DisputeWork, simulator: PaymentSimulator) -> Moves:
+def actions(work: DisputeContext, simulator: PaymentSimulator) -> SimulatedActions:
     """What donors' banks do."""
     return {("donation", "dispute"): _Banks(work, simulator).dispute}
 
 
 class _Banks:
-    def __init__(self, work: DisputeWork, simulator: PaymentSimulator) -> None:
+    def __init__(self, work: DisputeContext, simulator: PaymentSimulator) -> None:
         self._db = work.db
         self._work = work
         self._till = simulator
 
-    async def dispute(self, partner: Partner, donation_id: UUID, body: SimulateIn) -> Out:
+    async def dispute(self, partner: Partner, donation_id: UUID, body: SimulateIn) -> ResponseRecord:
         """The donor's bank wants a gift back; with an ``outcome`` it also decides, over this dispute or an open one.
 
         The donation afterwards. Raises NotFound, InvalidState.
@@ -43,16 +43,16 @@ class _Banks:
             raise InvalidState("the donation is disputed: name an outcome, won or lost")
         await self._disputed(payment.provider_payment, donation, body)
         try:
-            await flows.look(self._work, payment.provider_payment)
-        except NotNow as busy:
+            await flows.refresh_disputes(self._work, payment.provider_payment)
+        except RetryLater as busy:
             raise InvalidState("something else is under way with the donation; try again in a moment") from busy
         async with self._db.read() as tx:
-            return donations.record(tx, await donations.get(tx, partner, donation_id))
+            return donations.api_record(tx, await donations.get(tx, partner, donation_id))
 
     async def _disputed(self, payment: str, donation: Donation, body: SimulateIn) -> None:
         # The provider may have opened one that we have not heard of yet: then this one is that one.
-        status = await self._till.dispute(payment)
+        status = await self._till.open_dispute(payment)
         if status is None or (status != "open" and donation.disputed_at is None):
             raise InvalidState("nothing of the donation is left to dispute, or it was disputed and decided before")
         if body.outcome is not None:
-            await self._till.decide(payment, won=body.outcome == "won")
+            await self._till.decide_dispute(payment, won=body.outcome == "won")

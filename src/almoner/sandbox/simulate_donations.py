@@ -10,37 +10,37 @@ from almoner.giving.checkout.donations import flows
 from almoner.giving.checkout.donations import service as donations
 from almoner.giving.checkout.donations.domain import (
     Donation,
-    Gift,
+    DonationDetails,
     InvalidState,
     SessionDonation,
-    Standing,
+    CheckoutState,
     TooManyTries,
     WrongTargetCurrency,
 )
-from almoner.giving.checkout.donations.flows import PaymentWork
+from almoner.giving.checkout.donations.flows import PaymentContext
 from almoner.giving.checkout.payments.domain import ProviderUnavailable
 from almoner.giving.checkout.sessions import service as sessions
 from almoner.giving.checkout.sessions.domain import SessionCompleted, SessionExpired
 from almoner.kit.errors import BadRequest
 from almoner.kit.money import Money
 from almoner.platform.database.transactions import Partner
-from almoner.platform.http.wire import Out
+from almoner.platform.http.wire import ResponseRecord
 from almoner.sandbox import simulate_direct
 from almoner.sandbox.ports import PaymentSimulator
 from almoner.sandbox.schemas import SimulateIn
-from almoner.sandbox.simulate import Moves, needed
+from almoner.sandbox.simulate import SimulatedActions, require_fields
 
 FALLBACK_CURRENCY: Final = "USD"
 _BY: Final = "sandbox"
 
 
-class Declined(BadRequest):
+class PaymentDeclined(BadRequest):
     code = "sandbox/payment_declined"
     message = "The test provider declined the card, or the payment could not be made"
 
 
 ERRORS: Final = (
-    Declined,
+    PaymentDeclined,
     InvalidState,
     WrongTargetCurrency,
     TooManyTries,
@@ -50,48 +50,48 @@ ERRORS: Final = (
 )
 
 
-def actions(work: PaymentWork, simulator: PaymentSimulator) -> Moves:
+def actions(work: PaymentContext, simulator: PaymentSimulator) -> SimulatedActions:
     """What donors do."""
     donors = _Donors(work, simulator)
     return {("donationsession", "donate"): donors.donate, ("donation", "pay"): donors.pay}
 
 
 class _Donors:
-    def __init__(self, work: PaymentWork, simulator: PaymentSimulator) -> None:
+    def __init__(self, work: PaymentContext, simulator: PaymentSimulator) -> None:
         self._db = work.db
         self._work = work
         self._till = simulator
 
-    async def donate(self, partner: Partner, session_id: UUID, body: SimulateIn) -> Out:
+    async def donate(self, partner: Partner, session_id: UUID, body: SimulateIn) -> ResponseRecord:
         """A donor opens the session's page, gives, and pays; the session afterwards.
 
         Raises NotFound, SessionCompleted, Declined, and what ``flows.begin_payment`` raises.
         """
-        needed(amount=body.amount, firstName=body.first_name, lastName=body.last_name, email=body.email)
+        require_fields(amount=body.amount, firstName=body.first_name, lastName=body.last_name, email=body.email)
         async with self._db.read() as tx:
             session = await sessions.get(tx, partner, session_id)
-        gift = _gift(body, body.currency_code or session.currency or FALLBACK_CURRENCY)
+        gift = _gift_of(body, body.currency_code or session.currency or FALLBACK_CURRENCY)
         if body.way == "transfer":
             return await self._transfer(partner, session_id, gift)
-        begun = await flows.begin_payment(self._work, session_id, gift)
+        begun = await flows.start_payment(self._work, session_id, gift)
         if begun.url is None or begun.donation is None:
             raise SessionCompleted
         async with self._db.read() as tx:
-            payment = await donations.provider_payment(tx, partner, begun.donation.id)
+            payment = await donations.unpaid_provider_payment(tx, partner, begun.donation.id)
         await self._pay(payment, body.card, lambda: flows.return_from_provider(self._work, session_id))
         async with self._db.read() as tx:
-            return sessions.record(tx, await sessions.get(tx, partner, session_id))
+            return sessions.api_record(tx, await sessions.get(tx, partner, session_id))
 
-    async def _transfer(self, partner: Partner, session_id: UUID, gift: Gift) -> Out:
+    async def _transfer(self, partner: Partner, session_id: UUID, gift: DonationDetails) -> ResponseRecord:
         """The donor asks for the details of a bank transfer, and says that it was sent."""
-        begun = await flows.begin_transfer(self._work, session_id, gift)
-        if begun.standing is not Standing.UNDER_WAY:
+        begun = await flows.start_transfer(self._work, session_id, gift)
+        if begun.standing is not CheckoutState.UNDER_WAY:
             raise SessionCompleted
         async with self._db.write() as tx:
-            await transfers.confirm(tx, session_id)
-            return sessions.record(tx, await sessions.get(tx, partner, session_id))
+            await transfers.confirm_sent(tx, session_id)
+            return sessions.api_record(tx, await sessions.get(tx, partner, session_id))
 
-    async def pay(self, partner: Partner, donation_id: UUID, body: SimulateIn) -> Out:
+    async def pay(self, partner: Partner, donation_id: UUID, body: SimulateIn) -> ResponseRecord:
         """Whoever is to pay a donation that waits for it does; the donation afterwards.
 
         The partner pays all that it is asked for together with a direct one. Raises NotFound, Declined; donation
@@ -104,31 +104,31 @@ class _Donors:
         if (told := await self._hear_bank(donation, body)) is not None:
             return told
         async with self._db.read() as tx:
-            payment = await donations.provider_payment(tx, partner, donation_id)
-            session_id = await donations.session_of(tx, donation_id)
+            payment = await donations.unpaid_provider_payment(tx, partner, donation_id)
+            session_id = await donations.session_id_of(tx, donation_id)
         await self._pay(payment, body.card, lambda: flows.return_from_provider(self._work, session_id))
         async with self._db.read() as tx:
-            return donations.record(tx, await donations.get(tx, partner, donation_id))
+            return donations.api_record(tx, await donations.get(tx, partner, donation_id))
 
-    async def _hear_bank(self, donation: Donation, body: SimulateIn) -> Out | None:
+    async def _hear_bank(self, donation: Donation, body: SimulateIn) -> ResponseRecord | None:
         """Our bank tells of a transfer under the reference of a donation; None when it is paid otherwise."""
         async with self._db.write() as tx:
-            payment = await transfers.named(tx, donation)
+            payment = await transfers.find_newest_payment(tx, donation)
             if payment is None or payment.provider_payment is None:
                 return None
             money = Money(body.amount or payment.money.minor, body.currency_code or payment.money.currency)
-            await bank_lines.hear_simulated(tx, money, payment.provider_payment, by=_BY)
-            return donations.record(tx, await donations.get(tx, Partner(donation.partner_id), donation.id))
+            await bank_lines.book_sandbox_transfer(tx, money, payment.provider_payment, by=_BY)
+            return donations.api_record(tx, await donations.get(tx, Partner(donation.partner_id), donation.id))
 
     async def _pay(self, payment: str, card: str, come_back: Callable[[], Awaitable[SessionDonation]]) -> None:
-        status = await self._till.pay(payment, card)
+        status = await self._till.pay_with_card(payment, card)
         await come_back()
         if status != "succeeded":
-            raise Declined(f"the payment is {status} after card {card[-4:]} was tried")
+            raise PaymentDeclined(f"the payment is {status} after card {card[-4:]} was tried")
 
 
-def _gift(body: SimulateIn, currency: str) -> Gift:
-    return Gift(
+def _gift_of(body: SimulateIn, currency: str) -> DonationDetails:
+    return DonationDetails(
         Money(body.amount or 0, currency),
         body.first_name or "",
         body.last_name or "",

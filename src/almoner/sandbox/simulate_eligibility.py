@@ -8,24 +8,24 @@ from pydantic import BeforeValidator, Field, ValidationError
 
 from almoner.kit.errors import IncorrectParams
 from almoner.platform.database.transactions import Database, Partner
-from almoner.platform.http.wire import In, Out
+from almoner.platform.http.wire import RequestBody, ResponseRecord
 from almoner.sandbox.schemas import SimulateIn
-from almoner.sandbox.simulate import Moves, needed
+from almoner.sandbox.simulate import SimulatedActions, require_fields
 from almoner.validation.ongoing.eligibility import service as eligibility
 from almoner.validation.ongoing.eligibility.domain import EligibilityStatus, InvalidState, InvalidSubTags
 
 ERRORS: Final = (InvalidState, InvalidSubTags)
 
 
-def _id(value: object) -> object:
+def _sub_tag_id(value: object) -> object:
     """The id of a sub-tag, also of one as the record shows it."""
     return value.get("id") if isinstance(value, dict) else value
 
 
-_SubTags = Annotated[list[Annotated[str, BeforeValidator(_id)]], Field(max_length=100)]
+_SubTags = Annotated[list[Annotated[str, BeforeValidator(_sub_tag_id)]], Field(max_length=100)]
 
 
-class EligibilityResultsIn(In):
+class EligibilityResultsIn(RequestBody):
     """The results to set: sub-tags by their ids, or as the record shows them."""
 
     eligibility_status: EligibilityStatus | None
@@ -33,7 +33,7 @@ class EligibilityResultsIn(In):
     rejected_activity_sub_tags: _SubTags = Field(default_factory=list)
 
 
-def _read(results: dict[str, Any]) -> EligibilityResultsIn:
+def _read_results(results: dict[str, Any]) -> EligibilityResultsIn:
     """Raises IncorrectParams naming everything that is wrong with them."""
     try:
         return EligibilityResultsIn.model_validate(results)
@@ -45,16 +45,16 @@ def _read(results: dict[str, Any]) -> EligibilityResultsIn:
         raise IncorrectParams(*reasons) from None
 
 
-def actions(db: Database) -> Moves:
+def actions(db: Database) -> SimulatedActions:
     """What is done to an eligibility subscription; raises NotFound, InvalidState, InvalidSubTags."""
 
-    async def set_results(partner: Partner, subscription_id: UUID, body: SimulateIn) -> Out:
-        needed(results=body.results)
-        results = _read(body.results or {})
+    async def set_results(partner: Partner, subscription_id: UUID, body: SimulateIn) -> ResponseRecord:
+        require_fields(results=body.results)
+        results = _read_results(body.results or {})
         async with db.write() as tx:
 
             def codes(texts: Sequence[str]) -> tuple[str, ...]:
-                return eligibility.codes_of(tx, texts, "results")
+                return eligibility.sub_tag_codes_of(tx, texts, "results")
 
             changed = await eligibility.set_results(
                 tx,

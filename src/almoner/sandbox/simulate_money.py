@@ -13,18 +13,18 @@ from almoner.giving.checkout.donations.domain import CannotAcceptDonations, Dona
 from almoner.giving.checkout.payments.ports import PaymentProvider
 from almoner.giving.disbursing.disbursements import flows as payouts
 from almoner.giving.disbursing.disbursements import service as holding
-from almoner.giving.disbursing.disbursements.domain import PayoutRefused, Rules
+from almoner.giving.disbursing.disbursements.domain import DisbursementRefused, DisbursementRules
 from almoner.kit.ids import encode
 from almoner.platform.database.transactions import Database, Partner, Tx
-from almoner.platform.http.wire import Out
+from almoner.platform.http.wire import ResponseRecord
 from almoner.sandbox.schemas import SimulateIn
-from almoner.sandbox.simulate import Moves, needed
+from almoner.sandbox.simulate import SimulatedActions, require_fields
 
 ERRORS: Final = (InvalidState, CannotAcceptDonations, WrongTargetCurrency)
 _WHY: Final = "Simulated by the partner."
 
 
-def actions(db: Database, provider: PaymentProvider, rules: Rules) -> Moves:
+def actions(db: Database, provider: PaymentProvider, rules: DisbursementRules) -> SimulatedActions:
     """What happens to the money of a donation, of which the provider keeps what its tariff says."""
     money = _Money(db, provider, rules)
     return {
@@ -38,25 +38,25 @@ def actions(db: Database, provider: PaymentProvider, rules: Rules) -> Moves:
 
 
 class _Money:
-    def __init__(self, db: Database, provider: PaymentProvider, rules: Rules) -> None:
+    def __init__(self, db: Database, provider: PaymentProvider, rules: DisbursementRules) -> None:
         self._db = db
         self._provider = provider
         self._rules = rules
 
-    async def settle(self, partner: Partner, donation_id: UUID, _body: SimulateIn) -> Out:
+    async def settle(self, partner: Partner, donation_id: UUID, _body: SimulateIn) -> ResponseRecord:
         """The provider pays the donation out to us, less its fee. Raises NotFound, InvalidState."""
         async with self._db.write() as tx:
             donation = await donations.get(tx, partner, donation_id)
-            await settlements.settle_simulated(tx, partner, donation_id, self._provider.tariff.fee(donation.money))
+            await settlements.settle_in_sandbox(tx, partner, donation_id, self._provider.tariff.fee(donation.money))
             return await self._record(tx, partner, donation_id)
 
-    async def disburse(self, partner: Partner, donation_id: UUID, _body: SimulateIn) -> Out:
+    async def disburse(self, partner: Partner, donation_id: UUID, _body: SimulateIn) -> ResponseRecord:
         """The payout that the donation goes into is sent and paid. Raises NotFound; InvalidState when it waits."""
         async with self._db.read() as tx:
             donation = await donations.get(tx, partner, donation_id)
         if donation.status != "RECEIVED_PAYMENT" or donation.settlement is None:
-            raise InvalidState(f"the donation is {_told(donation)}: only one that is settled can be paid out")
-        if (why := _stays(donation)) is not None:
+            raise InvalidState(f"the donation is {_status_text(donation)}: only one that is settled can be paid out")
+        if (why := _undisbursed_reason(donation)) is not None:
             raise InvalidState(why)
         paid = await payouts.pay_donation(self._db, partner, donation, self._rules)
         if paid is None:
@@ -66,7 +66,7 @@ class _Money:
         async with self._db.read() as tx:
             return await self._record(tx, partner, donation_id)
 
-    async def give_back(self, partner: Partner, donation_id: UUID, _body: SimulateIn) -> Out:
+    async def give_back(self, partner: Partner, donation_id: UUID, _body: SimulateIn) -> ResponseRecord:
         """The bank returns the payout that the donation was paid with. Raises NotFound, InvalidState."""
         async with self._db.read() as tx:
             donation = await donations.get(tx, partner, donation_id)
@@ -74,12 +74,12 @@ class _Money:
             raise InvalidState(f"the donation is {donation.status}: only one that is DISBURSED can come back")
         try:
             await payouts.mark_returned(self._db, donation.disbursement_id, _WHY, recorded_by="sandbox")
-        except PayoutRefused as refused:
+        except DisbursementRefused as refused:
             raise InvalidState(str(refused)) from refused
         async with self._db.read() as tx:
             return await self._record(tx, partner, donation_id)
 
-    async def release(self, partner: Partner, donation_id: UUID, _body: SimulateIn) -> Out:
+    async def release(self, partner: Partner, donation_id: UUID, _body: SimulateIn) -> ResponseRecord:
         """People let the partner's gifts to the donation's organisation be paid out again.
 
         Raises NotFound; InvalidState when they are not held.
@@ -87,19 +87,19 @@ class _Money:
         async with self._db.write() as tx:
             donation = await donations.get(tx, partner, donation_id)
             try:
-                await holding.release(
+                await holding.release_holds(
                     tx, partner, donation.organisation_id, note=_WHY, decided_by="sandbox", rules=self._rules
                 )
-            except PayoutRefused as refused:
+            except DisbursementRefused as refused:
                 raise InvalidState(str(refused)) from refused
             return await self._record(tx, partner, donation_id)
 
-    async def reassign(self, partner: Partner, donation_id: UUID, body: SimulateIn) -> Out:
+    async def reassign(self, partner: Partner, donation_id: UUID, body: SimulateIn) -> ResponseRecord:
         """The donation is given to another organisation.
 
         Raises NotFound, InvalidState, CannotAcceptDonations, WrongTargetCurrency.
         """
-        needed(organisationId=body.organisation_id)
+        require_fields(organisationId=body.organisation_id)
         async with self._db.write() as tx:
             target = tx.ids.parse("organisation", body.organisation_id or "")
             if target is None:
@@ -116,23 +116,23 @@ class _Money:
             )
             return await self._record(tx, partner, donation_id)
 
-    async def refund(self, partner: Partner, donation_id: UUID, body: SimulateIn) -> Out:
+    async def refund(self, partner: Partner, donation_id: UUID, body: SimulateIn) -> ResponseRecord:
         """The donation goes back, whole or in part, and is sent. Raises NotFound, InvalidState, IncorrectParams."""
         async with self._db.write() as tx:
             donation = await donations.get(tx, partner, donation_id)
             called = f"simulated-{encode(tx.new_id())}" if donation.type == "direct" else None
-            refund = await refunding.begin(
+            refund = await refunding.begin_refund(
                 tx, partner, donation_id, body.amount, self._rules, started_by="sandbox", note=_WHY, called=called
             )
-        await refunds.send(self._db, self._provider, refund.id)
+        await refunds.send_refund(self._db, self._provider, refund.id)
         async with self._db.read() as tx:
             return await self._record(tx, partner, donation_id)
 
-    async def _record(self, tx: Tx, partner: Partner, donation_id: UUID) -> Out:
-        return donations.record(tx, await donations.get(tx, partner, donation_id))
+    async def _record(self, tx: Tx, partner: Partner, donation_id: UUID) -> ResponseRecord:
+        return donations.api_record(tx, await donations.get(tx, partner, donation_id))
 
 
-def _stays(donation: Donation) -> str | None:
+def _undisbursed_reason(donation: Donation) -> str | None:
     """Why a settled donation goes into no payout."""
     gone = donation.refunded.money.minor if donation.refunded else 0
     if donation.disputed_at is not None:
@@ -142,5 +142,5 @@ def _stays(donation: Donation) -> str | None:
     return None if donation.owed else "nothing of the donation is left to be paid out"
 
 
-def _told(donation: Donation) -> str:
+def _status_text(donation: Donation) -> str:
     return f"{donation.status} and not settled" if donation.status == "RECEIVED_PAYMENT" else donation.status

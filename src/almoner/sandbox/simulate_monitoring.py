@@ -7,29 +7,35 @@ from pydantic import ValidationError
 
 from almoner.kit.errors import IncorrectParams
 from almoner.platform.database.transactions import Database, Partner
-from almoner.platform.http.wire import In, Out
+from almoner.platform.http.wire import RequestBody, ResponseRecord
 from almoner.sandbox.schemas import SimulateIn
-from almoner.sandbox.simulate import Moves, needed
+from almoner.sandbox.simulate import SimulatedActions, require_fields
 from almoner.screening.watchlists.domain import CATEGORIES, Category
 from almoner.validation.ongoing.monitoring import service as monitoring
-from almoner.validation.ongoing.monitoring.domain import Active, CategoryStatus, Compliance, InvalidState, Results
+from almoner.validation.ongoing.monitoring.domain import (
+    RegistrationActive,
+    CategoryStatus,
+    Compliance,
+    InvalidState,
+    MonitoringResults,
+)
 
 ERRORS: Final = (InvalidState,)
 
 
-class MonitoringCategoryIn(In):
+class MonitoringCategoryIn(RequestBody):
     """What the lists of a category are to say."""
 
     status: CategoryStatus | None = None
 
 
-class MonitoringRegistrationIn(In):
+class MonitoringRegistrationIn(RequestBody):
     """What the register is to say."""
 
-    active: Active | None = None
+    active: RegistrationActive | None = None
 
 
-class MonitoringResultsIn(In):
+class MonitoringResultsIn(RequestBody):
     """The results to set, as the record shows them; what is left out or null stays as it is."""
 
     compliance_status: Compliance | None = None
@@ -41,7 +47,7 @@ class MonitoringResultsIn(In):
     controversial: MonitoringCategoryIn | None = None
     registration: MonitoringRegistrationIn | None = None
 
-    def chosen(self) -> Results:
+    def to_results(self) -> MonitoringResults:
         """What is to be said."""
         given: dict[Category, MonitoringCategoryIn | None] = {
             "warning": self.warning,
@@ -52,35 +58,35 @@ class MonitoringResultsIn(In):
             "controversial": self.controversial,
         }
         said = {category: one.status for category in CATEGORIES if (one := given[category]) is not None}
-        return Results(
+        return MonitoringResults(
             self.compliance_status,
             {category: status for category, status in said.items() if status is not None},
             self.registration.active if self.registration else None,
         )
 
 
-def _read(results: dict[str, Any]) -> Results:
+def _read_results(results: dict[str, Any]) -> MonitoringResults:
     """Raises IncorrectParams naming everything that is wrong with them."""
     try:
-        chosen = MonitoringResultsIn.model_validate(results).chosen()
+        chosen = MonitoringResultsIn.model_validate(results).to_results()
     except ValidationError as wrong:
         reasons = [
             f"body.results.{'.'.join(map(str, problem['loc']))}: {problem['msg']}"
             for problem in wrong.errors(include_url=False, include_context=False, include_input=False)
         ]
         raise IncorrectParams(*reasons) from None
-    if chosen == Results():
+    if chosen == MonitoringResults():
         raise IncorrectParams("body.results must have a complianceStatus, a category with a status, or a registration")
     return chosen
 
 
-def actions(db: Database) -> Moves:
+def actions(db: Database) -> SimulatedActions:
     """What is done to a monitoring subscription; raises NotFound, InvalidState."""
 
-    async def set_results(partner: Partner, subscription_id: UUID, body: SimulateIn) -> Out:
-        needed(results=body.results)
-        chosen = _read(body.results or {})
+    async def set_results(partner: Partner, subscription_id: UUID, body: SimulateIn) -> ResponseRecord:
+        require_fields(results=body.results)
+        chosen = _read_results(body.results or {})
         async with db.write() as tx:
-            return monitoring.record(tx, await monitoring.choose(tx, partner, subscription_id, chosen))
+            return monitoring.record(tx, await monitoring.simulate_results(tx, partner, subscription_id, chosen))
 
     return {("monitoringsubscription", "set_results"): set_results}

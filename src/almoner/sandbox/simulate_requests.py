@@ -4,9 +4,9 @@ from typing import Final
 from uuid import UUID
 
 from almoner.platform.database.transactions import Database, Partner
-from almoner.platform.http.wire import Out
+from almoner.platform.http.wire import ResponseRecord
 from almoner.sandbox.schemas import SimulateIn
-from almoner.sandbox.simulate import Moves, reason_among
+from almoner.sandbox.simulate import SimulatedActions, read_reason
 from almoner.validation.decisions.reviews.domain import Decision
 from almoner.validation.requests import service as requests
 from almoner.validation.requests.domain import REJECTION_REASONS, InvalidState
@@ -15,16 +15,16 @@ ERRORS: Final = (InvalidState,)
 _NOTE: Final = "Simulated by the partner."
 
 
-def actions(db: Database) -> Moves:
+def actions(db: Database) -> SimulatedActions:
     """What is decided about a request; each raises NotFound, InvalidState."""
 
-    async def accept(partner: Partner, request_id: UUID, _body: SimulateIn) -> Out:
+    async def accept(partner: Partner, request_id: UUID, _body: SimulateIn) -> ResponseRecord:
         async with db.write() as tx:
             decision = Decision("accepted", None, "sandbox", _NOTE)
             return requests.record(tx, await requests.accept(tx, partner, request_id, decision))
 
-    async def reject(partner: Partner, request_id: UUID, body: SimulateIn) -> Out:
-        reason = reason_among(REJECTION_REASONS, body.rejection_reason_code, "other")
+    async def reject(partner: Partner, request_id: UUID, body: SimulateIn) -> ResponseRecord:
+        reason = read_reason(REJECTION_REASONS, body.rejection_reason_code, "other")
         async with db.write() as tx:
             decision = Decision("rejected", reason, "sandbox", _NOTE)
             return requests.record(tx, await requests.reject(tx, partner, request_id, decision))

@@ -14,9 +14,9 @@ from almoner.giving.disbursing.verifications.domain import (
     Verification,
 )
 from almoner.platform.database.transactions import Database, Partner, Tx
-from almoner.platform.http.wire import Out
+from almoner.platform.http.wire import ResponseRecord
 from almoner.sandbox.schemas import SimulateIn
-from almoner.sandbox.simulate import Move, Moves, needed, reason_among
+from almoner.sandbox.simulate import SimulatedAction, SimulatedActions, require_fields, read_reason
 
 ERRORS: Final = (InvalidState,)
 EVIDENCE: Final = Evidence("sandbox", "Simulated by the partner.")
@@ -24,7 +24,7 @@ EVIDENCE: Final = Evidence("sandbox", "Simulated by the partner.")
 _Decide = Callable[[Tx, Partner, UUID, SimulateIn], Awaitable[Verification]]
 
 
-def actions(db: Database) -> Moves:
+def actions(db: Database) -> SimulatedActions:
     """What is decided about a verification; each raises NotFound, InvalidState."""
     decisions: dict[str, _Decide] = {
         "approve": _approve,
@@ -34,13 +34,13 @@ def actions(db: Database) -> Moves:
         "succeed_check": partial(_end_check, "succeeded"),
         "fail_check": partial(_end_check, "failed"),
     }
-    return {("monetarydonationverification", action): _move(db, decide) for action, decide in decisions.items()}
+    return {("monetarydonationverification", action): _action_of(db, decide) for action, decide in decisions.items()}
 
 
-def _move(db: Database, decide: _Decide) -> Move:
-    async def move(partner: Partner, verification_id: UUID, body: SimulateIn) -> Out:
+def _action_of(db: Database, decide: _Decide) -> SimulatedAction:
+    async def move(partner: Partner, verification_id: UUID, body: SimulateIn) -> ResponseRecord:
         async with db.write() as tx:
-            return verifications.record(tx, await decide(tx, partner, verification_id, body))
+            return verifications.api_record(tx, await decide(tx, partner, verification_id, body))
 
     return move
 
@@ -50,7 +50,7 @@ async def _approve(tx: Tx, partner: Partner, verification_id: UUID, _body: Simul
 
 
 async def _reject(tx: Tx, partner: Partner, verification_id: UUID, body: SimulateIn) -> Verification:
-    reason = reason_among(REJECTION_REASONS, body.rejection_reason_code, "other")
+    reason = read_reason(REJECTION_REASONS, body.rejection_reason_code, "other")
     return await verifications.reject(tx, partner, verification_id, reason, EVIDENCE)
 
 
@@ -65,6 +65,6 @@ async def _reopen(tx: Tx, partner: Partner, verification_id: UUID, _body: Simula
 async def _end_check(
     outcome: Outcome, tx: Tx, partner: Partner, verification_id: UUID, body: SimulateIn
 ) -> Verification:
-    needed(type=body.type)
+    require_fields(type=body.type)
     assert body.type is not None, "needed says so"
     return await verifications.end_check(tx, partner, verification_id, body.type, outcome, by=EVIDENCE.decided_by)

@@ -7,7 +7,7 @@ from uuid import UUID
 
 from asyncpg import Record
 
-from almoner.platform.database.transactions import Everyone, Partner, Tx
+from almoner.platform.database.transactions import AllPartners, Partner, Tx
 from almoner.platform.http.paging import Page
 
 _COLUMNS: Final = "id, sender, recipient, subject, text, html, links, created_at"
@@ -37,7 +37,7 @@ class SandboxMail:
     attachments: tuple[SandboxAttachment, ...]
 
 
-async def _mails(tx: Tx, _scope: Partner | Everyone, rows: list[Record]) -> list[SandboxMail]:
+async def _mails(tx: Tx, _scope: Partner | AllPartners, rows: list[Record]) -> list[SandboxMail]:
     """Mails of rows that the scope was asked for, with what they bring."""
     files: dict[UUID, list[SandboxAttachment]] = {row["id"]: [] for row in rows}
     for mail_id, *about in await tx.fetch(
@@ -80,7 +80,7 @@ async def page(
     return await _mails(tx, partner, [row for row in rows if row["id"] is not None]), rows[0]["total"]
 
 
-async def newest(tx: Tx, scope: Partner | Everyone, limit: int) -> list[SandboxMail]:
+async def list_newest(tx: Tx, scope: Partner | AllPartners, limit: int) -> list[SandboxMail]:
     """The newest mails of one partner, or of all."""
     partner = scope.id if isinstance(scope, Partner) else None
     rows = await tx.fetch(
@@ -91,7 +91,7 @@ async def newest(tx: Tx, scope: Partner | Everyone, limit: int) -> list[SandboxM
     return await _mails(tx, scope, rows)
 
 
-async def find_attachment(tx: Tx, _scope: Everyone, mail_id: UUID, name: str) -> tuple[str, bytes] | None:
+async def find_attachment(tx: Tx, _scope: AllPartners, mail_id: UUID, name: str) -> tuple[str, bytes] | None:
     """Media type and content of what a mail brings."""
     row = await tx.fetchrow(
         "select media_type, content from sandbox_attachment where mail_id = $1 and name = $2", mail_id, name

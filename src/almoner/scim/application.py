@@ -26,13 +26,13 @@ from almoner.kit.errors import Forbidden, Problem, RateExceeded, ServiceUnavaila
 from almoner.platform.audit.log import Actor
 from almoner.platform.database.transactions import Database, Tx
 from almoner.platform.http import errors
-from almoner.platform.http.caller import Caller, Guard, KeyKind, RateState
-from almoner.platform.http.replies import RawHeaders, Reply, allowed, options, rate_headers, send_reply
+from almoner.platform.http.caller import Caller, AccessGuard, KeyKind, RateLimitState
+from almoner.platform.http.replies import RawHeaders, Reply, allow_header, options_reply, rate_headers, send_reply
 from almoner.platform.http.requests import read_up_to
-from almoner.platform.observability.failures import AWAY
+from almoner.platform.observability.failures import CONNECTION_ERRORS
 from almoner.scim import PREFIX
-from almoner.scim.handler import Handler
-from almoner.scim.protocol import Protocol
+from almoner.scim.handler import ScimHandler
+from almoner.scim.protocol import ScimProtocol
 from almoner.scim.provider import make_provider
 from almoner.scim.storage import PostgresStorage
 
@@ -62,7 +62,7 @@ class _Call:
     headers: dict[str, str]
     address: str
     caller: Caller | None = None
-    rate: RateState | None = None
+    rate: RateLimitState | None = None
 
     @property
     def method(self) -> str:
@@ -79,7 +79,7 @@ class _Call:
 class ScimApplication:
     """/scim/v2."""
 
-    def __init__(self, db: Database, guard: Guard) -> None:
+    def __init__(self, db: Database, guard: AccessGuard) -> None:
         self._db = db
         self._guard = guard
         self._provider = make_provider()
@@ -87,9 +87,9 @@ class ScimApplication:
         self._turns: WeakValueDictionary[UUID, asyncio.Lock] = WeakValueDictionary()
         self._protocol = self._protocol_for(b"")  # for what is answered before it is known who asks
 
-    def _protocol_for(self, partner: bytes) -> Protocol:
+    def _protocol_for(self, partner: bytes) -> ScimProtocol:
         """The protocol for one partner: a cursor is worth nothing to another (settled 1.1)."""
-        return Protocol(self._provider, secret=self._db.deployment.vault.keyed_hash("scim-cursor", partner))
+        return ScimProtocol(self._provider, secret=self._db.deployment.vault.keyed_hash("scim-cursor", partner))
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one HTTP request; every answer carries the RateLimit headers."""
@@ -106,23 +106,25 @@ class ScimApplication:
             reply = self._refusal(refused)
         except Exception as error:  # noqa: BLE001 (its line in the log says what it was)
             scope["almoner.failure"] = error
-            reply = self._refusal(ServiceUnavailable() if isinstance(error, AWAY) else error)
-        rate = call.rate or self._guard.admit(call.caller, call.address)
+            reply = self._refusal(ServiceUnavailable() if isinstance(error, CONNECTION_ERRORS) else error)
+        rate = call.rate or self._guard.check_rate_limit(call.caller, call.address)
         reply.headers.extend(rate_headers(rate))
         await send_reply(reply, scope, send)
 
     async def _answer(self, call: _Call) -> Reply:
         found, methods = self._routes(call)
         if call.method == "OPTIONS":
-            return options(allowed(methods), (), preflight=False)
+            return options_reply(allow_header(methods), (), preflight=False)
         if found is None:
-            raise MethodNotAllowedException(allowed=allowed(methods).split(", "))
+            raise MethodNotAllowedException(allowed=allow_header(methods).split(", "))
         await self._admit(call)
-        request = ScimRequest(call.method, self._base, call.path, _query(call.scope), call.headers, subject=call.caller)
+        request = ScimRequest(
+            call.method, self._base, call.path, _read_query(call.scope), call.headers, subject=call.caller
+        )
         limit = self._protocol.max_body_size(request)
         assert limit is not None
         request.body = await read_up_to(call.receive, call.headers, limit)
-        return _reply(await self._serve(request, call, found))
+        return _build_reply(await self._serve(request, call, found))
 
     def _routes(self, call: _Call) -> tuple[Route | None, list[str]]:
         """The route of the method, and the methods of the path. Raises NotFoundException for a path without any."""
@@ -147,12 +149,12 @@ class ScimApplication:
         call.scope["almoner.caller"] = caller
         if caller.kind is not KeyKind.SCIM:
             raise Forbidden("this is not a SCIM key; create one with: almoner keys create")
-        if not caller.has(SCOPE):
+        if not caller.has_scope(SCOPE):
             raise Forbidden(f"this key lacks the scope {SCOPE}")
-        call.rate = self._guard.admit(caller, call.address)
+        call.rate = self._guard.check_rate_limit(caller, call.address)
         if call.rate.retry_after is not None:
             raise RateExceeded(call.rate.retry_after)
-        self._guard.used(caller, call.address, call.scope["almoner.route"])
+        self._guard.record_use(caller, call.address, call.scope["almoner.route"])
 
     async def _serve(self, request: ScimRequest, call: _Call, route: Route) -> ScimResponse:
         assert call.caller is not None
@@ -161,20 +163,20 @@ class ScimApplication:
         protocol = self._protocol_for(call.caller.partner.id.bytes)
         with self._provider:
             if route.operation in _DISCOVERY:
-                return _discovered(protocol, request, route.operation)
+                return _discovery_response(protocol, request, route.operation)
             for _ in range(_TRIES):
                 with contextlib.suppress(asyncpg.DeadlockDetectedError):
                     return await self._work(protocol, request, call, route)
         raise ServiceUnavailable
 
-    async def _work(self, protocol: Protocol, request: ScimRequest, call: _Call, route: Route) -> ScimResponse:
+    async def _work(self, protocol: ScimProtocol, request: ScimRequest, call: _Call, route: Route) -> ScimResponse:
         """What a request asks for, in a transaction. Bulk requests that meet in opposite order may stop each other."""
         if route.operation is Operation.bulk:
             return await self._bulk(protocol, request, call)
         async with self._db.read() if route.operation in _READS else self._db.write() as tx:
-            return await Handler(protocol, self._storage(tx, call)).handle(request)
+            return await ScimHandler(protocol, self._storage(tx, call)).handle(request)
 
-    async def _bulk(self, protocol: Protocol, request: ScimRequest, call: _Call) -> ScimResponse:
+    async def _bulk(self, protocol: ScimProtocol, request: ScimRequest, call: _Call) -> ScimResponse:
         """All operations in one transaction, each in a savepoint of its own (RFC 7644 3.7)."""
         assert call.caller is not None
         # One at a time for each partner in this process: many would hold the threads and connections that others wait
@@ -185,9 +187,9 @@ class ScimApplication:
             plan = await asyncio.to_thread(protocol.read_bulk, request.body, request.header("Content-Type"))
             return await self._run(protocol, request, call, plan)
 
-    async def _run(self, protocol: Protocol, request: ScimRequest, call: _Call, plan: BulkPlan) -> ScimResponse:
+    async def _run(self, protocol: ScimProtocol, request: ScimRequest, call: _Call, plan: BulkPlan) -> ScimResponse:
         async with self._db.write() as tx:
-            handler = Handler(protocol, self._storage(tx, call))
+            handler = ScimHandler(protocol, self._storage(tx, call))
             for step in plan:
                 result, resource = await handler.run_bulk_step(request, plan, step)
                 plan.record(step, result, resource)
@@ -201,13 +203,13 @@ class ScimApplication:
         return PostgresStorage(tx, partner, self._provider, actor, address, request_id=request_id, plain=True)
 
     def _refusal(self, error: Exception) -> Reply:
-        reply = _reply(self._protocol.error_response(error))
+        reply = _build_reply(self._protocol.error_response(error))
         if isinstance(error, Problem):
             reply.headers.extend(errors.headers_of(error))
         return reply
 
 
-def _discovered(protocol: Protocol, request: ScimRequest, operation: Operation) -> ScimResponse:
+def _discovery_response(protocol: ScimProtocol, request: ScimRequest, operation: Operation) -> ScimResponse:
     """What the service says about itself (RFC 7644 4)."""
     name = request.path.strip("/").rpartition("/")[2]
     match operation:
@@ -223,7 +225,7 @@ def _discovered(protocol: Protocol, request: ScimRequest, operation: Operation) 
             return protocol.schema(request.url, name, request.query)
 
 
-def _query(scope: Scope) -> dict[str, str]:
+def _read_query(scope: Scope) -> dict[str, str]:
     """The parameters; those that nobody reads are harmless. Raises InvalidSyntaxException."""
     try:
         text = scope["query_string"].decode("ascii")
@@ -236,7 +238,7 @@ def _query(scope: Scope) -> dict[str, str]:
     return dict(pairs)
 
 
-def _reply(response: ScimResponse) -> Reply:
+def _build_reply(response: ScimResponse) -> Reply:
     """The answer's bytes; one that carries a resource says where it is (RFC 7643 3.1)."""
     headers: RawHeaders = [
         (name.lower().encode(), value.encode("latin-1", "replace"))

@@ -27,7 +27,7 @@ _ALIAS: Final = {"User": "p", "Group": "g"}
 
 
 @dataclass(frozen=True, slots=True)
-class Scalar:
+class ScalarSql:
     """One value. ``sql``: in the form in which it is compared, null when there is none; ``exact``: case counts.
 
     ``column``: it stands in a column with an index in this form. ``required``: it is never null. ``ids``: of a uuid,
@@ -53,27 +53,27 @@ class Scalar:
 
 
 @dataclass(frozen=True, slots=True)
-class Complex:
+class ComplexSql:
     """Named parts in one value. ``sql``: its JSON, null when there is none."""
 
     sql: str
 
 
 @dataclass(frozen=True, slots=True)
-class Many:
+class MultiValuedSql:
     """Values. ``rows``: what stands after FROM; ``item``: a part of one row, by its name, or the value itself.
 
     ``order``: the place of a row. ``primary``: whether a row is the primary one, null when it does not say.
     """
 
     rows: str
-    item: Callable[[AttributeBinding | None], "Scalar | Complex"]
+    item: Callable[[AttributeBinding | None], "ScalarSql | ComplexSql"]
     order: str
     primary: str = "null::boolean"
 
 
-Place = Scalar | Complex | Many
-NOWHERE: Final = Scalar("null::text")
+AttributeSql = ScalarSql | ComplexSql | MultiValuedSql
+NULL_SCALAR: Final = ScalarSql("null::text")
 """What is never stored with a resource: its location, a password."""
 _SOME: Final = UUID(int=0)
 
@@ -83,19 +83,19 @@ def _quoted(text: str) -> str:
     return text
 
 
-def _holder(binding: AttributeBinding) -> type[BaseModel]:
+def _model_of(binding: AttributeBinding) -> type[BaseModel]:
     """The model of the attribute itself."""
     model = binding.target_model
     assert model is not None
     return model
 
 
-def name_of(model: type[BaseModel], field: str) -> str:
+def json_name(model: type[BaseModel], field: str) -> str:
     """The name of a field in JSON, fit for an SQL literal."""
     return _quoted(str(model.model_fields[field].serialization_alias or field))
 
 
-def _type(of: type | None) -> Type:
+def _sql_type(of: type | None) -> Type:
     """The type of a value in SQL. Raises InvalidFilterException for one that nothing here compares."""
     if isclass(of):
         for known, type_ in ((bool, "boolean"), (str, "text"), (datetime, "timestamptz"), (bytes, "bytea")):
@@ -108,18 +108,18 @@ def _is_complex(of: type | None) -> bool:
     return isclass(of) and issubclass(of, BaseModel)
 
 
-def _value(text: str, binding: AttributeBinding) -> Scalar:
+def _json_value_sql(text: str, binding: AttributeBinding) -> ScalarSql:
     """A value of JSON, given as text."""
-    match type_ := _type(binding.target_type):
+    match type_ := _sql_type(binding.target_type):
         case "text":
             sql = f"normalize({text})" if binding.case_exact else f"folded({text})"
-            return Scalar(sql, "text", binding.case_exact)
+            return ScalarSql(sql, "text", binding.case_exact)
         case "bytea":
-            return Scalar(f"decode({text}, 'base64')", type_)
-    return Scalar(f"({text})::{type_}", type_)
+            return ScalarSql(f"decode({text}, 'base64')", type_)
+    return ScalarSql(f"({text})::{type_}", type_)
 
 
-class Places:
+class AttributeMap:
     """Where the attributes of one kind of resource stand."""
 
     def __init__(self, ids: Ids, kind: Kind, model: type[Resource[Any]]) -> None:
@@ -129,11 +129,11 @@ class Places:
         self._model = model
 
     @property
-    def id(self) -> Scalar:
+    def id(self) -> ScalarSql:
         """The identifier."""
-        return Scalar(f"{self.alias}.id", "uuid", column=True, required=True, ids=self._prefixes[id_type(self.kind)])
+        return ScalarSql(f"{self.alias}.id", "uuid", column=True, required=True, ids=self._prefixes[id_type(self.kind)])
 
-    def of(self, binding: AttributeBinding) -> Place:
+    def resolve(self, binding: AttributeBinding) -> AttributeSql:
         """Where the attribute of a path stands; of a part of many values the values themselves."""
         field, part = binding.field_name, binding.sub_field_name
         if issubclass(binding.model, Extension):
@@ -142,65 +142,67 @@ class Places:
         if own is not None:
             return own
         if field == "meta":
-            return Complex(f"{self.alias}.profile") if part is None else NOWHERE
+            return ComplexSql(f"{self.alias}.profile") if part is None else NULL_SCALAR
         if field == "schemas":
             return self._schemas()
         if field in {"groups", "members"}:
             return self._links()
         return self._stored(f"{self.alias}.profile", binding)
 
-    def _columns(self) -> dict[str, Scalar]:
+    def _columns(self) -> dict[str, ScalarSql]:
         row = self.alias
         found = {
             "id": self.id,
-            "external_id": Scalar(f"{row}.external_id", column=True),
-            "meta.resource_type": Scalar(f"'{self.kind}'::text"),
-            "meta.created": Scalar(f"{row}.created_at", "timestamptz", column=True, required=True),
-            "meta.last_modified": Scalar(f"{row}.updated_at", "timestamptz", column=True, required=True),
-            "meta.version": Scalar(f"('W/\"' || {row}.version || '\"')"),
+            "external_id": ScalarSql(f"{row}.external_id", column=True),
+            "meta.resource_type": ScalarSql(f"'{self.kind}'::text"),
+            "meta.created": ScalarSql(f"{row}.created_at", "timestamptz", column=True, required=True),
+            "meta.last_modified": ScalarSql(f"{row}.updated_at", "timestamptz", column=True, required=True),
+            "meta.version": ScalarSql(f"('W/\"' || {row}.version || '\"')"),
         }
         if self.kind == "Group":
-            return found | {"display_name": Scalar("g.display_name", exact=False, column=True, required=True)}
+            return found | {"display_name": ScalarSql("g.display_name", exact=False, column=True, required=True)}
         return found | {
-            "user_name": Scalar("p.user_name", exact=False, column=True, required=True),
-            "active": Scalar("(p.profile ->> 'active')::boolean", "boolean", no="not p.active"),
+            "user_name": ScalarSql("p.user_name", exact=False, column=True, required=True),
+            "active": ScalarSql("(p.profile ->> 'active')::boolean", "boolean", no="not p.active"),
         }
 
-    def _stored(self, holder: str, binding: AttributeBinding) -> Place:
+    def _stored(self, holder: str, binding: AttributeBinding) -> AttributeSql:
         """What is kept in the profile."""
-        name = name_of(binding.model, binding.field_name)
+        name = json_name(binding.model, binding.field_name)
         if binding.is_multivalued:
             return self._values(f"{holder} -> '{name}'", binding)
         if binding.sub_field_name is not None:
-            part = name_of(_holder(binding), binding.sub_field_name)
-            return _value(f"({holder} -> '{name}' ->> '{part}')", binding)
+            part = json_name(_model_of(binding), binding.sub_field_name)
+            return _json_value_sql(f"({holder} -> '{name}' ->> '{part}')", binding)
         if _is_complex(binding.field_type):
-            return Complex(f"({holder} -> '{name}')")
-        return _value(f"({holder} ->> '{name}')", binding)
+            return ComplexSql(f"({holder} -> '{name}')")
+        return _json_value_sql(f"({holder} ->> '{name}')", binding)
 
     @staticmethod
-    def _values(values: str, many: AttributeBinding) -> Many:
+    def _values(values: str, many: AttributeBinding) -> MultiValuedSql:
         """The entries of a list in JSON."""
 
-        def item(binding: AttributeBinding | None) -> Scalar | Complex:
+        def item(binding: AttributeBinding | None) -> ScalarSql | ComplexSql:
             if binding is not None:
                 field = binding.sub_field_name or binding.field_name
-                return _value(f"(e.v ->> '{name_of(_holder(binding), field)}')", binding)
-            return Complex("e.v") if _is_complex(many.field_type) else _value("(e.v #>> '{}')", many)
+                return _json_value_sql(f"(e.v ->> '{json_name(_model_of(binding), field)}')", binding)
+            return ComplexSql("e.v") if _is_complex(many.field_type) else _json_value_sql("(e.v #>> '{}')", many)
 
         primary = "(e.v ->> 'primary')::boolean" if _is_complex(many.field_type) else "null::boolean"
-        return Many(f"jsonb_array_elements({values}) with ordinality e (v, n) where true", item, "e.n", primary)
+        return MultiValuedSql(
+            f"jsonb_array_elements({values}) with ordinality e (v, n) where true", item, "e.n", primary
+        )
 
-    def _schemas(self) -> Many:
+    def _schemas(self) -> MultiValuedSql:
         """The schema of the resource and those of its extensions."""
         own = _quoted(str(self._model.__schema__))
         rows = f"""(
             select '{own}' as v, 0 as n
             union all select k, 1 from jsonb_object_keys({self.alias}.profile) k where k like 'urn:%'
         ) e where true"""
-        return Many(rows, lambda _: Scalar("folded(e.v)", exact=False), "e.n, e.v")
+        return MultiValuedSql(rows, lambda _: ScalarSql("folded(e.v)", exact=False), "e.n, e.v")
 
-    def _links(self) -> Many:
+    def _links(self) -> MultiValuedSql:
         """The groups of a user, or who is in a group."""
         if self.kind == "User":
             rows = "member_group_member m left join member_group l on l.id = m.group_id where m.person_id = p.id"
@@ -208,17 +210,17 @@ class Places:
         else:
             rows = "member_group_member m where m.group_id = g.id"
             linked, type_, path, of, name = "m.person_id", "member", "Users", "User", "null::text"
-        link = Scalar(linked, "uuid", ids=self._prefixes[type_])
+        link = ScalarSql(linked, "uuid", ids=self._prefixes[type_])
         parts = {
             "value": link,
-            "ref": Scalar(f"('{path}/' || {link.text})"),
-            "display": Scalar(f"folded({name})", exact=False),
-            "type": Scalar(f"folded('{of}')", exact=False),
+            "ref": ScalarSql(f"('{path}/' || {link.text})"),
+            "display": ScalarSql(f"folded({name})", exact=False),
+            "type": ScalarSql(f"folded('{of}')", exact=False),
         }
 
-        def item(binding: AttributeBinding | None) -> Scalar | Complex:
+        def item(binding: AttributeBinding | None) -> ScalarSql | ComplexSql:
             if binding is None:
-                return Complex("'[true]'::jsonb")
+                return ComplexSql("'[true]'::jsonb")
             return parts[binding.sub_field_name or binding.field_name]
 
-        return Many(rows, item, linked)
+        return MultiValuedSql(rows, item, linked)

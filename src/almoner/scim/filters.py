@@ -26,8 +26,8 @@ from scim2_models.path import (
 from scim2_server.utils import parametrize
 
 from almoner.kit import ids
-from almoner.scim.attributes import Complex, Many, Place, Places, Scalar
-from almoner.scim.resources import storable
+from almoner.scim.attributes import ComplexSql, MultiValuedSql, AttributeSql, AttributeMap, ScalarSql
+from almoner.scim.resources import is_storable
 
 MOST_CONDITIONS: Final = 50
 """Comparisons in one filter: each may have to look at everybody."""
@@ -44,7 +44,7 @@ _LAST: Final = "chr(1114111)"
 _FULL: Final = """'$.** ? ((@.type() == "string" && @ != "") || @.type() == "boolean" || @.type() == "number")'"""
 
 
-class Parameters:
+class SqlParameters:
     """Values bound to one statement. ``conditions``: how many comparisons it makes."""
 
     def __init__(self, *values: object) -> None:
@@ -56,19 +56,19 @@ class Parameters:
         self.values.append(value)
         return f"${len(self.values)}::{type_}"
 
-    def count(self) -> None:
+    def count_comparison(self) -> None:
         """One more comparison. Raises InvalidFilterException."""
         self.conditions += 1
         if self.conditions > MOST_CONDITIONS:
             raise InvalidFilterException(detail=f"A filter may make at most {MOST_CONDITIONS} comparisons")
 
 
-def translate(scim_filter: ScimFilter[Any], places: Places, parameters: Parameters) -> str:
+def filter_to_sql(scim_filter: ScimFilter[Any], places: AttributeMap, parameters: SqlParameters) -> str:
     """A condition on one row, for a filter that is bound to the model of ``places``. Raises InvalidFilterException."""
-    return _Conditions(scim_filter, places.of, parameters).visit(scim_filter.ast)
+    return _ResourceVisitor(scim_filter, places.resolve, parameters).visit(scim_filter.ast)
 
 
-class _Sentences(FilterVisitor[str]):
+class _LogicalVisitor(FilterVisitor[str]):
     """What conditions are put together with."""
 
     def visit_not(self, node: Not) -> str:
@@ -79,135 +79,141 @@ class _Sentences(FilterVisitor[str]):
         return f"({sign.join(self.visit(term) for term in node.terms)})"
 
 
-class _Conditions(_Sentences):
+class _ResourceVisitor(_LogicalVisitor):
     """Of a resource, or of one entry of a list: ``place`` says where its attributes stand."""
 
     def __init__(
-        self, scim_filter: ScimFilter[Any], place: Callable[[AttributeBinding], Place], parameters: Parameters
+        self, scim_filter: ScimFilter[Any], place: Callable[[AttributeBinding], AttributeSql], parameters: SqlParameters
     ) -> None:
         self._filter = scim_filter
         self._place = place
         self._parameters = parameters
 
     def visit_comparison(self, node: Comparison) -> str:
-        self._parameters.count()
+        self._parameters.count_comparison()
         binding = self._filter.resolve_comparison(node.attr_path, strict=False)
         if binding is None:
             return "false"
         value = coerce_value(binding, node.value, node.op)
         place = self._place(binding)
-        if not isinstance(place, Many):
-            return compare(place, node.op, value, self._parameters)
+        if not isinstance(place, MultiValuedSql):
+            return comparison_sql(place, node.op, value, self._parameters)
         item = place.item(binding if binding.sub_field_name else None)
         if value is None:
-            return _without_value(place, item, node.op)
+            return _missing_value_sql(place, item, node.op)
         if node.op == CompareOperator.ne:
-            return f"not {_some(place, compare(item, CompareOperator.eq, value, self._parameters))}"
-        return _some(place, compare(item, node.op, value, self._parameters))
+            return f"not {_exists_sql(place, comparison_sql(item, CompareOperator.eq, value, self._parameters))}"
+        return _exists_sql(place, comparison_sql(item, node.op, value, self._parameters))
 
     def visit_present(self, node: Present) -> str:
-        self._parameters.count()
+        self._parameters.count_comparison()
         binding = self._filter.resolve(node.attr_path, strict=False)
         if binding is None:
             return "false"
         place = self._place(binding)
-        if isinstance(place, Many):
-            return _some(place, _present(place.item(binding if binding.sub_field_name else None)))
-        return _present(place)
+        if isinstance(place, MultiValuedSql):
+            return _exists_sql(place, _presence_sql(place.item(binding if binding.sub_field_name else None)))
+        return _presence_sql(place)
 
     def visit_value_path(self, node: ValuePath) -> str:
         binding = self._filter.resolve(node.attr_path, strict=False)
         if binding is None:
             return "false"
         place = self._place(binding)
-        if not isinstance(place, Many):
+        if not isinstance(place, MultiValuedSql):
             raise InvalidFilterException(detail=f"'{node.attr_path}' has no values to choose from")
-        return _some(place, self._of_item(binding, place, node.val_filter))
+        return _exists_sql(place, self._of_item(binding, place, node.val_filter))
 
-    def _of_item(self, binding: AttributeBinding, place: Many, node: FilterNode) -> str:
+    def _of_item(self, binding: AttributeBinding, place: MultiValuedSql, node: FilterNode) -> str:
         model = binding.field_type
         if isclass(model) and issubclass(model, BaseModel):
             inner = parametrize(ScimFilter, model)(node)
-            return _Conditions(inner, place.item, self._parameters).visit(node)
+            return _ResourceVisitor(inner, place.item, self._parameters).visit(node)
         value = place.item(None)
-        assert isinstance(value, Scalar)
-        return _OfValue(value, self._parameters).visit(node)
+        assert isinstance(value, ScalarSql)
+        return _ValueVisitor(value, self._parameters).visit(node)
 
 
-class _OfValue(_Sentences):
+class _ValueVisitor(_LogicalVisitor):
     """Of one value of a list without parts: ``value`` stands for itself, there is nothing else in it."""
 
-    def __init__(self, value: Scalar, parameters: Parameters) -> None:
+    def __init__(self, value: ScalarSql, parameters: SqlParameters) -> None:
         self._value = value
         self._parameters = parameters
 
     def visit_comparison(self, node: Comparison) -> str:
-        self._parameters.count()
-        return compare(self._value, node.op, node.value, self._parameters) if _itself(node.attr_path) else "false"
+        self._parameters.count_comparison()
+        return (
+            comparison_sql(self._value, node.op, node.value, self._parameters)
+            if _is_value_path(node.attr_path)
+            else "false"
+        )
 
     def visit_present(self, node: Present) -> str:
-        self._parameters.count()
-        return _present(self._value) if _itself(node.attr_path) else "false"
+        self._parameters.count_comparison()
+        return _presence_sql(self._value) if _is_value_path(node.attr_path) else "false"
 
 
-def _itself(path: AttrPath) -> bool:
+def _is_value_path(path: AttrPath) -> bool:
     return path.attr.lower() == "value" and not path.sub_attr
 
 
-def _some(place: Many, condition: str) -> str:
+def _exists_sql(place: MultiValuedSql, condition: str) -> str:
     return f"exists (select from {place.rows} and {condition})"
 
 
-def _without_value(place: Many, item: Scalar | Complex, op: CompareOperator) -> str:
+def _missing_value_sql(place: MultiValuedSql, item: ScalarSql | ComplexSql, op: CompareOperator) -> str:
     """Comparing many values with null."""
-    missing = f"(not exists (select from {place.rows}) or {_some(place, f'{item.sql} is null')})"
+    missing = f"(not exists (select from {place.rows}) or {_exists_sql(place, f'{item.sql} is null')})"
     if op == CompareOperator.eq:
         return missing
     return f"not {missing}" if op == CompareOperator.ne else "false"
 
 
-def _present(place: Scalar | Complex) -> str:
+def _presence_sql(place: ScalarSql | ComplexSql) -> str:
     """``pr``: text that is not empty, any other value, or a part that is present."""
-    if isinstance(place, Complex):
+    if isinstance(place, ComplexSql):
         return f"jsonb_path_exists({place.sql}, {_FULL})"
     return f"{place.sql} <> ''" if place.type == "text" else f"{place.sql} is not null"
 
 
-def compare(place: Scalar | Complex, op: CompareOperator, value: Any, parameters: Parameters) -> str:
+def comparison_sql(place: ScalarSql | ComplexSql, op: CompareOperator, value: Any, parameters: SqlParameters) -> str:
     """One value against another, which is of the attribute's type or None. Raises InvalidFilterException."""
     if value is None:
         return {"eq": f"{place.sql} is null", "ne": f"{place.sql} is not null"}.get(op.value, "false")
-    if isinstance(place, Complex):
-        return _never(op)
+    if isinstance(place, ComplexSql):
+        return _type_mismatch_sql(op)
     match place.type:
         case "uuid":
-            return _compare_id(place, op, value, parameters)
+            return _id_comparison_sql(place, op, value, parameters)
         case "text":
-            return _compare_text(place, op, value, parameters) if isinstance(value, str) else _never(op)
+            return (
+                _text_comparison_sql(place, op, value, parameters) if isinstance(value, str) else _type_mismatch_sql(op)
+            )
         case "timestamptz":
-            return _compare_time(place, op, value, parameters)
+            return _time_comparison_sql(place, op, value, parameters)
     if place.no and op == CompareOperator.eq and value is False:
         return place.no
-    return f"{place.sql} {_SIGNS[op]} {parameters.add(value, place.type)}" if op in _SIGNS else _never(op)
+    return f"{place.sql} {_SIGNS[op]} {parameters.add(value, place.type)}" if op in _SIGNS else _type_mismatch_sql(op)
 
 
-def _never(op: CompareOperator) -> str:
+def _type_mismatch_sql(op: CompareOperator) -> str:
     """Against a value of another type, which is different from every other."""
     return "true" if op == CompareOperator.ne else "false"
 
 
-def _compare_id(place: Scalar, op: CompareOperator, value: Any, parameters: Parameters) -> str:
+def _id_comparison_sql(place: ScalarSql, op: CompareOperator, value: Any, parameters: SqlParameters) -> str:
     if not isinstance(value, str):
-        return _never(op)
+        return _type_mismatch_sql(op)
     if op not in {CompareOperator.eq, CompareOperator.ne}:
-        return _compare_text(Scalar(place.text), op, value, parameters)
+        return _text_comparison_sql(ScalarSql(place.text), op, value, parameters)
     known = ids.decode(value.removeprefix(place.ids)) if value.startswith(place.ids) else None
-    return _never(op) if known is None else f"{place.sql} {_SIGNS[op]} {parameters.add(known, 'uuid')}"
+    return _type_mismatch_sql(op) if known is None else f"{place.sql} {_SIGNS[op]} {parameters.add(known, 'uuid')}"
 
 
-def _compare_text(place: Scalar, op: CompareOperator, value: str, parameters: Parameters) -> str:
+def _text_comparison_sql(place: ScalarSql, op: CompareOperator, value: str, parameters: SqlParameters) -> str:
     """Letters are ordered by their code points, whatever the order of the database."""
-    if not storable(value):
+    if not is_storable(value):
         raise InvalidFilterException(detail="Text must not hold NUL characters or halves of surrogate pairs")
     given = parameters.add(value, "text")
     given = f"normalize({given})" if place.exact else f"folded({given})"
@@ -225,10 +231,10 @@ def _compare_text(place: Scalar, op: CompareOperator, value: str, parameters: Pa
     return f'{place.sql} collate "C" {_SIGNS[op]} {given}'
 
 
-def _compare_time(place: Scalar, op: CompareOperator, value: Any, parameters: Parameters) -> str:
+def _time_comparison_sql(place: ScalarSql, op: CompareOperator, value: Any, parameters: SqlParameters) -> str:
     """A time without a zone is no moment (RFC 7643 2.3.5), and equal to none."""
     if not isinstance(value, datetime) or value.tzinfo is None or op not in _SIGNS:
-        return _never(op)
+        return _type_mismatch_sql(op)
     try:
         moment = value.astimezone(UTC)
     except OverflowError:

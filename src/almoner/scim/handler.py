@@ -10,20 +10,20 @@ from scim2_server.responses import ScimResponse
 from scim2_server.routing import Operation
 
 from almoner.scim import membership, offload, resources
-from almoner.scim.protocol import Protocol
+from almoner.scim.protocol import ScimProtocol
 from almoner.scim.storage import PostgresStorage
 
 if TYPE_CHECKING:
     from scim2_models import PatchOp
 
 
-class Handler(AsyncScimHandler):
+class ScimHandler(AsyncScimHandler):
     """Serves the operations of one request over its storage."""
 
-    service: Protocol
+    service: ScimProtocol
     storage: PostgresStorage
 
-    def __init__(self, protocol: Protocol, storage: PostgresStorage) -> None:
+    def __init__(self, protocol: ScimProtocol, storage: PostgresStorage) -> None:
         super().__init__(protocol, storage)
 
     async def create(self, request: ScimRequest) -> ScimResponse:
@@ -83,7 +83,7 @@ class Handler(AsyncScimHandler):
         async with self.storage.operation():
             page = await self.storage.search(types, search_request, position=position)
         # Whole resources are documents already; of parts models are dumped, each attribute by all names.
-        long = resources.is_part(search_request) and len(page.resources) > offload.FEW
+        long = resources.is_partial(search_request) and len(page.resources) > offload.FEW
         return await offload.run(long, self.service.search_response, request.base_url, types, page, search_request)
 
     async def replace_resource(
@@ -102,11 +102,11 @@ class Handler(AsyncScimHandler):
         self, resource_type: ResourceType, resource_id: str, patch_op: "PatchOp[Any]", conditions: Conditions
     ) -> Resource[Any]:
         """As the parent's; of a group whose members alone change, the answer is without them."""
-        changes = membership.read(patch_op) if resource_type.name == "Group" else None
+        changes = membership.read_changes(patch_op) if resource_type.name == "Group" else None
         if changes is None:
             current = await self.storage.get(resource_type, resource_id)
             # The time of many operations, and of many values in one, goes up by more than their square.
-            long = _is_long(current) or len(patch_op.operations or ()) > offload.FEW or _is_wide(patch_op)
+            long = _is_long(current) or len(patch_op.operations or ()) > offload.FEW or _has_many_values(patch_op)
             patched = await offload.run(long, self.service.apply_patch, current, patch_op, conditions)
             return await self._stored(resource_type, current, patched)
 
@@ -126,6 +126,6 @@ def _is_long(resource: Resource[Any]) -> bool:
     return offload.is_many(getattr(resource, "members", None))
 
 
-def _is_wide(patch_op: "PatchOp[Any]") -> bool:
+def _has_many_values(patch_op: "PatchOp[Any]") -> bool:
     values = (operation.value for operation in patch_op.operations or ())
     return any(offload.is_many(value) for value in values if isinstance(value, list | dict))

@@ -12,7 +12,7 @@ _BOOLEANS: Final = frozenset({"active", "primary"})
 _SAID: Final = {"true": True, "false": False}
 
 
-class Tolerance:
+class QuirkNormaliser:
     """Puts JSON values right. ``known``: the schemas that are served.
 
     What the validator would tolerate beyond that is refused (RFC 7643 2.3): ``"yes"`` is no boolean.
@@ -21,13 +21,13 @@ class Tolerance:
     def __init__(self, known: Iterable[str]) -> None:
         self._known = frozenset(urn.casefold() for urn in known)
 
-    def apply(self, value: Any) -> Any:
+    def normalise(self, value: Any) -> Any:
         """The value as the RFC has it. Raises InvalidValueException.
 
         The parser has refused deeper nesting than 200 already.
         """
         if isinstance(value, list):
-            return [self.apply(one) for one in value]
+            return [self.normalise(one) for one in value]
         if not isinstance(value, dict):
             return value
         right = {}
@@ -45,7 +45,7 @@ class Tolerance:
             return [right for one in value for right in self._operations(one)]
         if name.startswith("urn:") and not any(name.startswith(urn) for urn in self._known):
             return None  # ignored, whatever is in it
-        return _attribute(name, self.apply(value))
+        return _normalise_attribute(name, self.normalise(value))
 
     def _operations(self, given: Any) -> list[Any]:
         """One operation of a PATCH; of a value without a path, members that choose entries are operations.
@@ -57,14 +57,14 @@ class Tolerance:
         operation = {key.casefold(): one for key, one in given.items()}
         path, value = operation.get("path"), operation.get("value")
         if isinstance(path, str) and path and "value" in operation:
-            operation["value"] = _attribute(path.casefold(), self.apply(value))
+            operation["value"] = _normalise_attribute(path.casefold(), self.normalise(value))
             if value == "" and operation["value"] is None:  # no manager, whether Entra adds it or sets it
                 return [{"op": "remove", "path": path}]
         elif isinstance(value, dict):
             choosing = [key for key in value if "[" in key]
             rest = {key: one for key, one in value.items() if key not in choosing}
             steps = [{**operation, "path": key, "value": value[key]} for key in choosing]
-            whole = [{**operation, "value": self.apply(rest)}] if rest or not steps else []
+            whole = [{**operation, "value": self.normalise(rest)}] if rest or not steps else []
             return whole + [right for step in steps for right in self._operations(step)]
         return [operation]
 
@@ -73,22 +73,22 @@ class Tolerance:
         return urn.casefold() in self._known or urn.casefold().startswith(_MESSAGES)
 
 
-def _attribute(name: str, value: Any) -> Any:
+def _normalise_attribute(name: str, value: Any) -> Any:
     """The value of an attribute, which is named in small letters: alone, or by a path."""
     head, chooses, rest = name.partition("[")
     attribute, _, part = head.rpartition(":")[2].partition(".")
     if chooses:
         part = rest.rpartition("]")[2].lstrip(".")
     if (part or attribute) in _BOOLEANS:
-        return _boolean(part or attribute, value)
+        return _normalise_boolean(part or attribute, value)
     if attribute == "manager" and not part:
-        return _manager(value)
+        return _normalise_manager(value)
     if attribute == "x509certificates":
         _check_certificates(value)
     return value
 
 
-def _boolean(name: str, value: Any) -> Any:
+def _normalise_boolean(name: str, value: Any) -> Any:
     """Entra gives booleans as texts."""
     right = _SAID.get(value.casefold()) if isinstance(value, str) else value
     if value is not None and not isinstance(right, bool):
@@ -96,7 +96,7 @@ def _boolean(name: str, value: Any) -> Any:
     return right
 
 
-def _manager(value: Any) -> Any:
+def _normalise_manager(value: Any) -> Any:
     """Entra gives the manager's id as a plain text, and an empty one for none."""
     if not isinstance(value, str):
         return value

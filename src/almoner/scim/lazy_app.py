@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 from starlette.types import Receive, Scope, Send
 
 from almoner.platform.database.transactions import Database
-from almoner.platform.http.caller import Guard
+from almoner.platform.http.caller import AccessGuard
 
 if TYPE_CHECKING:
     from almoner.scim.application import ScimApplication
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 class LazyScimApplication:
     """/scim/v2 as an ASGI application."""
 
-    def __init__(self, db: Database, guard: Guard) -> None:
+    def __init__(self, db: Database, guard: AccessGuard) -> None:
         self._db = db
         self._guard = guard
         self._opening = asyncio.Lock()

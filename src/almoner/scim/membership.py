@@ -19,41 +19,41 @@ _KNOWN: Final = frozenset({"value", "$ref", "type", "display"})
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class MembershipChange:
     """People who come, or who go. ``entries``: with ``value`` and ``type``, as ``resources.members_of`` takes them."""
 
     joins: bool
     entries: Sequence[Any]
 
 
-def read(patch_op: "PatchOp[Any]") -> list[Change] | None:
+def read_changes(patch_op: "PatchOp[Any]") -> list[MembershipChange] | None:
     """The changes in their order, neighbours of one kind as one; None for a PATCH that asks for something else, too."""
-    changes: list[Change] = []
+    changes: list[MembershipChange] = []
     for operation in patch_op.operations or ():
-        change = _change(operation.op.value, str(operation.path or ""), operation.value)
+        change = _read_change(operation.op.value, str(operation.path or ""), operation.value)
         if change is None:
             return None
         if changes and changes[-1].joins == change.joins:
-            change = Change(change.joins, [*changes.pop().entries, *change.entries])
+            change = MembershipChange(change.joins, [*changes.pop().entries, *change.entries])
         changes.append(change)
     return changes or None
 
 
-def is_move(operation: Mapping[str, Any]) -> bool:
+def is_membership_change(operation: Mapping[str, Any]) -> bool:
     """Whether an operation that is not validated yet is one that ``read`` takes."""
     path = operation.get("path")
-    return isinstance(path, str) and bool(_change(str(operation.get("op")).lower(), path, operation.get("value")))
+    return isinstance(path, str) and bool(_read_change(str(operation.get("op")).lower(), path, operation.get("value")))
 
 
-def _change(op: str, path: str, value: Any) -> Change | None:
+def _read_change(op: str, path: str, value: Any) -> MembershipChange | None:
     if op == "remove" and value is None:
         one = _ONE.fullmatch(path)
-        return Change(joins=False, entries=[_entry({"value": one[1]})]) if one else None
+        return MembershipChange(joins=False, entries=[_member_entry({"value": one[1]})]) if one else None
     if path.casefold() not in _MEMBERS or op not in {"add", "remove"}:
         return None
     given = value if isinstance(value, list) else [value]
     plain = [one for one in given if isinstance(one, Mapping) and _is_plain(one)]
-    return Change(op == "add", [_entry(one) for one in plain]) if len(plain) == len(given) else None
+    return MembershipChange(op == "add", [_member_entry(one) for one in plain]) if len(plain) == len(given) else None
 
 
 def _is_plain(value: Mapping[str, Any]) -> bool:
@@ -62,5 +62,5 @@ def _is_plain(value: Mapping[str, Any]) -> bool:
     return value.keys() <= _KNOWN and typed
 
 
-def _entry(value: Mapping[str, Any]) -> Any:
+def _member_entry(value: Mapping[str, Any]) -> Any:
     return SimpleNamespace(value=value["value"], type=value.get("type"))

@@ -35,7 +35,7 @@ from almoner.kit.errors import Problem
 from almoner.platform.http.endpoints import MAX_JSON_BODY
 from almoner.platform.http.errors import status_of
 from almoner.scim import scim_limits
-from almoner.scim.idp_quirks import Tolerance
+from almoner.scim.idp_quirks import QuirkNormaliser
 from almoner.scim.provider import MOST_OPERATIONS
 
 LONGEST_FILTER: Final = 4_000
@@ -54,7 +54,7 @@ def _members(value: Any) -> Iterable[tuple[str, Any]]:
     return value.items() if isinstance(value, dict) else ()
 
 
-def _check(payload: Any) -> int:
+def _check_size(payload: Any) -> int:
     """How many changes a PATCH asks for, after what bounds a body of any kind. Raises SCIMException."""
     if any(name.casefold() == "operations" for name, _ in _members(payload)):
         return scim_limits.check_patch(payload)
@@ -62,12 +62,12 @@ def _check(payload: Any) -> int:
     return 0
 
 
-class Protocol(ScimService):
+class ScimProtocol(ScimService):
     """Validates requests and builds answers; reads and writes nothing."""
 
     def __init__(self, provider: ScimProvider, *, secret: bytes) -> None:
         super().__init__(provider, secret=secret)
-        self._tolerance = Tolerance(str(schema.id) for schema in provider.schemas)
+        self._tolerance = QuirkNormaliser(str(schema.id) for schema in provider.schemas)
 
     def max_body_size(self, request: ScimRequest) -> int | None:
         """Bytes of a body: 1 MiB (settled 1), of a bulk request what its discovery document says."""
@@ -83,8 +83,8 @@ class Protocol(ScimService):
         if scim_ctx is Context.BULK_REQUEST:
             wrong = self._put_right(payload)
         else:
-            payload = self._tolerance.apply(payload)
-            _check(payload)
+            payload = self._tolerance.normalise(payload)
+            _check_size(payload)
         try:
             read = model.model_validate(payload, scim_ctx=scim_ctx)
         except ValidationError as found:
@@ -103,8 +103,8 @@ class Protocol(ScimService):
         operations, changes = scim_limits.operations_of(payload, MOST_OPERATIONS), 0
         for index, operation in enumerate(operations):
             try:
-                operations[index] = right = self._tolerance.apply(operation)
-                changes += sum(_check(one) for _, one in _members(right))
+                operations[index] = right = self._tolerance.normalise(operation)
+                changes += sum(_check_size(one) for _, one in _members(right))
             except SCIMException as refused:
                 wrong[index] = refused
                 operations[index] = {name: one for name, one in _members(operation) if name.casefold() != "data"}

@@ -46,7 +46,7 @@ def make_provider() -> ScimProvider:
     """Users with the enterprise extension, and groups of them: classes made anew, a quarter of a second's work."""
     schemas = load_default_schemas()
     return ScimProvider.from_discovery(
-        [_pruned(schema) for schema in schemas.values()],
+        [_prune_schema(schema) for schema in schemas.values()],
         _resource_types(),
         _capabilities(),
         TOLERANT,
@@ -57,7 +57,7 @@ def _resource_types() -> list[ResourceType]:
     return list(load_default_resource_types().values())
 
 
-def _pruned(schema: Schema) -> Schema:
+def _prune_schema(schema: Schema) -> Schema:
     """The schema of the RFC without what is not offered.
 
     Passwords are set by their owners alone, so that ``password`` is an unknown member, which is ignored. Groups hold

@@ -31,7 +31,7 @@ _KEPT: Final = ScimPolicy(unknown=ScimPolicy.Unknown.ignore)
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class StoredResource:
     """A user or a group as stored. ``links``: their groups, by id and name, or who is in it, by id; None: not read."""
 
     kind: Kind
@@ -48,17 +48,17 @@ def id_type(kind: Kind) -> str:
     return "member" if kind == "User" else "group"
 
 
-def version_text(version: int) -> str:
+def entity_tag(version: int) -> str:
     """``meta.version``: a weak entity tag, as the text of a resource is not the same byte for byte."""
     return f'W/"{version}"'
 
 
-def links_name(kind: Kind) -> str:
+def links_attribute(kind: Kind) -> str:
     """The attribute that is kept in rows of their own."""
     return "groups" if kind == "User" else "members"
 
 
-def wants_links(kind: Kind, model: type[Resource[Any]], parameters: ResponseParameters[Any] | None) -> bool:
+def includes_links(kind: Kind, model: type[Resource[Any]], parameters: ResponseParameters[Any] | None) -> bool:
     """Whether an answer has the groups of a user, or who is in a group (RFC 7644 3.9)."""
     if parameters is None:
         return True
@@ -68,20 +68,20 @@ def wants_links(kind: Kind, model: type[Resource[Any]], parameters: ResponsePara
         attributes=list(parameters.attributes or ()),
         excluded_attributes=list(parameters.excluded_attributes or ()),
     )
-    return any(path.parts[0] == links_name(kind) for path in kept)
+    return any(path.parts[0] == links_attribute(kind) for path in kept)
 
 
-def is_part(parameters: ResponseParameters[Any]) -> bool:
+def is_partial(parameters: ResponseParameters[Any]) -> bool:
     """Whether some attributes are asked for, or left out."""
     return bool(parameters.attributes or parameters.excluded_attributes)
 
 
-def build(ids: Ids, model: type[Resource[Any]], row: Row) -> Resource[Any]:
+def build_resource(ids: Ids, model: type[Resource[Any]], row: StoredResource) -> Resource[Any]:
     """The resource of a row, without its location."""
-    return model.model_validate(document(ids, model, row), scim_policy=_KEPT)
+    return model.model_validate(resource_json(ids, model, row), scim_policy=_KEPT)
 
 
-def document(ids: Ids, model: type[Resource[Any]], row: Row) -> dict[str, Any]:
+def resource_json(ids: Ids, model: type[Resource[Any]], row: StoredResource) -> dict[str, Any]:
     """The resource of a row as JSON has it, without its location: what is stored was dumped from a model."""
     value: dict[str, Any] = {
         **row.profile,
@@ -91,15 +91,15 @@ def document(ids: Ids, model: type[Resource[Any]], row: Row) -> dict[str, Any]:
             "resourceType": row.kind,
             "created": row.created_at,
             "lastModified": row.updated_at,
-            "version": version_text(row.version),
+            "version": entity_tag(row.version),
         },
     }
     if row.links:
-        value[links_name(row.kind)] = _links(ids, row)
+        value[links_attribute(row.kind)] = _links(ids, row)
     return value
 
 
-def _links(ids: Ids, row: Row) -> list[dict[str, str | None]]:
+def _links(ids: Ids, row: StoredResource) -> list[dict[str, str | None]]:
     assert row.links is not None
     if row.kind == "User":
         texts = ((ids.text("group", id_), name) for id_, name in row.links)
@@ -112,13 +112,13 @@ def _schemas(model: type[Resource[Any]], profile: Mapping[str, Any]) -> list[str
     return [str(model.__schema__), *(name for name in profile if name.startswith("urn:"))]
 
 
-def profile_of(resource: Resource[Any]) -> dict[str, Any]:
+def profile_from_resource(resource: Resource[Any]) -> dict[str, Any]:
     """What we keep of a resource, by the names of RFC 7643; nothing empty is kept (RFC 7643 2.5).
 
     Raises InvalidValueException for what PostgreSQL's text cannot hold, and for what is too much.
     """
     dumped = resource.model_dump()
-    profile: dict[str, Any] = _kept({name: value for name, value in dumped.items() if name not in _OURS}) or {}
+    profile: dict[str, Any] = _without_empty({name: value for name, value in dumped.items() if name not in _OURS}) or {}
     called = profile.get("name") or {}
     named = {name: profile.get(name) for name in ("externalId", "displayName")}
     named |= {f"name.{part}": called.get(part) for part in ("familyName", "formatted")}
@@ -126,7 +126,7 @@ def profile_of(resource: Resource[Any]) -> dict[str, Any]:
     _refuse_long(named, LONGEST)
     for name, value in profile.items():
         check_values(value, name)
-        _refuse_long(dict(_texts(value, name)), _WIDE.get(name, LONGEST_TEXT))
+        _refuse_long(dict(_iter_texts(value, name)), _WIDE.get(name, LONGEST_TEXT))
     if len(msgspec.json.encode(profile)) > MOST_BYTES:
         raise InvalidValueException(detail=f"A profile may hold at most {MOST_BYTES // 1024} KiB")
     return profile
@@ -137,49 +137,49 @@ def _refuse_long(texts: Mapping[str, str | None], longest: int) -> None:
         raise InvalidValueException(detail=f"{wrong[0]} may hold at most {longest} characters")
 
 
-def _texts(value: Any, name: str) -> Iterator[tuple[str, str]]:
+def _iter_texts(value: Any, name: str) -> Iterator[tuple[str, str]]:
     """All texts of a value, by where they are."""
     if isinstance(value, str):
         yield name, value
     if isinstance(value, Mapping):
         for part, one in value.items():
-            yield from _texts(one, f"{name}.{part}")
+            yield from _iter_texts(one, f"{name}.{part}")
     if isinstance(value, list):
         for number, one in enumerate(value):
-            yield from _texts(one, f"{name}.{number}")
+            yield from _iter_texts(one, f"{name}.{number}")
 
 
-def _kept(value: Any) -> Any:
+def _without_empty(value: Any) -> Any:
     """The value without what is empty; None when nothing is left."""
     if isinstance(value, str):
-        if not storable(value):
+        if not is_storable(value):
             raise InvalidValueException(detail="Text must not hold NUL characters or halves of surrogate pairs")
         return value
     if isinstance(value, Mapping):
-        members = ((name, _kept(one)) for name, one in value.items() if name != "schemas")
+        members = ((name, _without_empty(one)) for name, one in value.items() if name != "schemas")
         return {name: one for name, one in members if one is not None} or None
     if isinstance(value, list):
-        return [one for one in map(_kept, value) if one is not None] or None
+        return [one for one in map(_without_empty, value) if one is not None] or None
     return value
 
 
-def storable(text: str) -> bool:
+def is_storable(text: str) -> bool:
     """Whether PostgreSQL's text can hold it."""
     return "\x00" not in text and not any("\ud800" <= letter <= "\udfff" for letter in text)
 
 
-def members_of(ids: Ids, resource: Resource[Any]) -> list[UUID]:
+def member_ids(ids: Ids, resource: Resource[Any]) -> list[UUID]:
     """Who is to be in a group, as ``people_of``."""
-    return people_of(ids, getattr(resource, "members", None) or ())
+    return person_ids(ids, getattr(resource, "members", None) or ())
 
 
-def people_of(ids: Ids, entries: Iterable[Any]) -> list[UUID]:
+def person_ids(ids: Ids, entries: Iterable[Any]) -> list[UUID]:
     """Whom members name, each once; what is nobody's id is left out. Raises InvalidValueException for a group."""
-    asked = (_member(ids, entry) for entry in entries)
+    asked = (_member_id(ids, entry) for entry in entries)
     return list(dict.fromkeys(one for one in asked if one is not None))
 
 
-def _member(ids: Ids, entry: Any) -> UUID | None:
+def _member_id(ids: Ids, entry: Any) -> UUID | None:
     value = entry.value or ""
     if (entry.type or "User").casefold() != "user" or ids.parse("group", value) is not None:
         raise InvalidValueException(detail="A group holds users, no groups", attribute="members")

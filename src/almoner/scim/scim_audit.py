@@ -6,23 +6,23 @@ from uuid import UUID
 
 from almoner.kit.ids import Ids
 
-MOST_TOLD: Final = 100
+MAX_LISTED: Final = 100
 """People of one change who are named; how many there were is told as well."""
 
 
-def changed(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[str]:
+def changed_attributes(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[str]:
     """Names of attributes that are different now; those of an extension with its URN."""
     names = []
     for name in sorted({*before, *after}):
         was, now = before.get(name), after.get(name)
         if was != now and name.startswith("urn:"):
-            names += [f"{name}:{part}" for part in changed(was or {}, now or {})]
+            names += [f"{name}:{part}" for part in changed_attributes(was or {}, now or {})]
         elif was != now:
             names.append(name)
     return names
 
 
-def of_group(
+def group_details(
     ids: Ids,
     *,
     changed: Sequence[str] = (),
@@ -36,7 +36,7 @@ def of_group(
         told["changed"] = changed
     for name, people in (("added", came), ("removed", went)):
         if people:
-            told[name] = [ids.text("member", one) for one in people[:MOST_TOLD]]
+            told[name] = [ids.text("member", one) for one in people[:MAX_LISTED]]
             told[f"{name}Count"] = len(people)
     if role is not None:
         told["role"] = role

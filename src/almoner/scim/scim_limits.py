@@ -50,7 +50,7 @@ def check_patch(payload: Any) -> int:
     What ``membership`` takes costs a statement for hundreds; the rest costs more than its square.
     """
     operations = [one for one in operations_of(payload) if isinstance(one, Mapping)]
-    moves = bool(operations) and all(map(membership.is_move, operations))
+    moves = bool(operations) and all(map(membership.is_membership_change, operations))
     changes = len(operations) if moves else sum(map(_changes, operations))
     if changes > (MOST_MOVES if moves else MOST_CHANGES):
         detail = f"A PATCH may make at most {MOST_CHANGES} changes, or {MOST_MOVES} of the members of a group alone"

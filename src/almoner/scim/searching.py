@@ -12,17 +12,17 @@ from scim2_server.utils import parametrize
 from almoner.kit.ids import Ids
 from almoner.platform.database.transactions import Partner, Tx
 from almoner.scim import filters, ordering, store
-from almoner.scim.attributes import Places
-from almoner.scim.filters import Parameters
-from almoner.scim.ordering import Position
+from almoner.scim.attributes import AttributeMap
+from almoner.scim.filters import SqlParameters
+from almoner.scim.ordering import PagePosition
 from almoner.scim.resources import Kind
-from almoner.scim.store import Searched
+from almoner.scim.store import SearchTarget
 
 _EVERYTHING = 2**62
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class SearchResult:
     """The places of a page in their order. ``next``, ``previous``: positions, for cursors."""
 
     total: int | None
@@ -38,40 +38,40 @@ class Search:
         self, ids: Ids, partner: Partner, models: Mapping[Kind, type[Resource[Any]]], request: SearchRequest[Any]
     ) -> None:
         self._request = request
-        self._parameters = Parameters(partner.id)
+        self._parameters = SqlParameters(partner.id)
         self._searched = []
         for kind, model in models.items():
-            places = Places(ids, kind, model)
+            places = AttributeMap(ids, kind, model)
             condition = "true"
             if request.filter is not None:
                 bound = parametrize(ScimFilter, model)(str(request.filter))
-                condition = filters.translate(bound, places, self._parameters)
-            value = ordering.value_of(places, request.sort_binding(model), among_others=len(models) > 1)
-            self._searched.append(Searched(kind, condition, value))
-        self._order = ordering.order_of(request, [one.value for one in self._searched])
+                condition = filters.filter_to_sql(bound, places, self._parameters)
+            value = ordering.sort_value(places, request.sort_binding(model), among_others=len(models) > 1)
+            self._searched.append(SearchTarget(kind, condition, value))
+        self._order = ordering.sort_order_of(request, [one.value for one in self._searched])
 
-    async def run(self, tx: Tx, position: Position | None) -> Found:
+    async def run(self, tx: Tx, position: PagePosition | None) -> SearchResult:
         """One page; ``position``: of its beginning or end, for cursors. Raises InvalidCursorException."""
         if self._request.count == 0:
-            return Found(await self._total(tx), [])
+            return SearchResult(await self._total(tx), [])
         if self._request.cursor is None:
             return await self._by_index(tx)
         return await self._by_cursor(tx, position)
 
-    async def _by_index(self, tx: Tx) -> Found:
+    async def _by_index(self, tx: Tx) -> SearchResult:
         """A filter that has to look at everybody does so once, for the page and the total."""
         offset, count = self._request.start_index_0 or 0, self._request.count
         rows = await self._page(tx, "true", self._parameters, count, offset, counted=self._request.filter is not None)
         if rows and rows[0]["total"] is not None:
-            return Found(rows[0]["total"], _places(rows))
+            return SearchResult(rows[0]["total"], _resource_keys(rows))
         whole = offset == 0 and (count is None or len(rows) < count)
-        return Found(len(rows) if whole else await self._total(tx), _places(rows))
+        return SearchResult(len(rows) if whole else await self._total(tx), _resource_keys(rows))
 
-    async def _by_cursor(self, tx: Tx, position: Position | None) -> Found:
+    async def _by_cursor(self, tx: Tx, position: PagePosition | None) -> SearchResult:
         """Only the first page has the total, which RFC 9865 2 leaves open: a walk does not count again at each step."""
-        parameters, beyond = Parameters(*self._parameters.values), "true"
+        parameters, beyond = SqlParameters(*self._parameters.values), "true"
         if position is not None:
-            beyond = self._order.beyond(position, parameters)
+            beyond = self._order.beyond_sql(position, parameters)
         count, backwards = self._request.count, position is not None and position.direction == "previous"
         rows = await self._page(tx, beyond, parameters, None if count is None else count + 1, 0, backwards=backwards)
         more = count is not None and len(rows) > count
@@ -83,30 +83,30 @@ class Search:
             total = await self._total(tx) if more else len(rows)
         after = bool(rows) and (more or backwards)
         before = bool(rows) and position is not None and (more or not backwards)
-        return Found(
+        return SearchResult(
             total,
-            _places(rows),
-            Position("next", rows[-1]["v"], rows[-1]["id"]).written() if after else None,
-            Position("previous", rows[0]["v"], rows[0]["id"]).written() if before else None,
+            _resource_keys(rows),
+            PagePosition("next", rows[-1]["v"], rows[-1]["id"]).to_json() if after else None,
+            PagePosition("previous", rows[0]["v"], rows[0]["id"]).to_json() if before else None,
         )
 
     async def _page(
         self,
         tx: Tx,
         beyond: str,
-        parameters: Parameters,
+        parameters: SqlParameters,
         limit: int | None,
         offset: int,
         *,
         backwards: bool = False,
         counted: bool = False,
     ) -> list[Record]:
-        bound = Parameters(*parameters.values, _EVERYTHING if limit is None else limit, offset)
+        bound = SqlParameters(*parameters.values, _EVERYTHING if limit is None else limit, offset)
         return await store.page(tx, self._searched, self._order, beyond, bound, backwards=backwards, counted=counted)
 
     async def _total(self, tx: Tx) -> int:
-        return await store.total(tx, self._searched, self._parameters.values)
+        return await store.count_matches(tx, self._searched, self._parameters.values)
 
 
-def _places(rows: list[Record]) -> list[tuple[Kind, UUID]]:
+def _resource_keys(rows: list[Record]) -> list[tuple[Kind, UUID]]:
     return [(row["kind"], row["id"]) for row in rows]

@@ -20,15 +20,15 @@ from scim2_server.storage import AsyncScimStorage, SearchPage
 
 from almoner.access.members import service as members
 from almoner.access.people import service as people
-from almoner.access.people.domain import NameTaken, members_of
+from almoner.access.people.domain import NameTaken, member_realm
 from almoner.access.security_emails import service as letters
 from almoner.kit.errors import IncorrectParams
 from almoner.platform.audit import log as audit
 from almoner.platform.audit.log import Actor, Details
 from almoner.platform.database.transactions import Partner, Tx
 from almoner.scim import offload, ordering, resources, scim_audit, store
-from almoner.scim.membership import Change
-from almoner.scim.resources import Kind, Row
+from almoner.scim.membership import MembershipChange
+from almoner.scim.resources import Kind, StoredResource
 from almoner.scim.searching import Search
 
 _ACTIONS: Final = {"User": "scim.user", "Group": "scim.group"}
@@ -93,13 +93,13 @@ class PostgresStorage(AsyncScimStorage):
         kind, id_ = self._place(resource_type, resource_id)
         if self._tx.mode == "write" and response_parameters is None:
             await self._lock(kind, id_, resource_id)
-        links = resources.wants_links(kind, self._model(kind), response_parameters)
+        links = resources.includes_links(kind, self._model(kind), response_parameters)
         row = await store.find(self._tx, self._partner, kind, id_, links=links)
         if row is None:
             raise self._unknown(kind, resource_id)
-        if self._plain and response_parameters is not None and not resources.is_part(response_parameters):
+        if self._plain and response_parameters is not None and not resources.is_partial(response_parameters):
             long = offload.is_many(row.links)
-            document = await offload.run(long, resources.document, self._tx.ids, self._model(kind), row)
+            document = await offload.run(long, resources.resource_json, self._tx.ids, self._model(kind), row)
             return cast("Resource[Any]", document)
         return await self._build(row)
 
@@ -113,18 +113,18 @@ class PostgresStorage(AsyncScimStorage):
         """One page of what matches. Raises InvalidFilterException, InvalidCursorException."""
         kinds = list(dict.fromkeys(self._kind(type_) for type_ in resource_types))
         search = Search(self._tx.ids, self._partner, {kind: self._model(kind) for kind in kinds}, search_request)
-        found = await search.run(self._tx, ordering.read(position) if position is not None else None)
+        found = await search.run(self._tx, ordering.parse_position(position) if position is not None else None)
         return SearchPage(found.total, await self._loaded(found.places, search_request), found.next, found.previous)
 
     async def _loaded(self, places: list[tuple[Kind, UUID]], request: SearchRequest[Any]) -> list[Resource[Any]]:
-        rows: dict[UUID, Row] = {}
+        rows: dict[UUID, StoredResource] = {}
         for kind in dict.fromkeys(kind for kind, _ in places):
-            links = resources.wants_links(kind, self._model(kind), request)
+            links = resources.includes_links(kind, self._model(kind), request)
             ids = [id_ for of, id_ in places if of == kind]
             rows |= await store.load(self._tx, self._partner, kind, ids, links=links)
         found = [rows[id_] for _, id_ in places if id_ in rows]
-        plain = self._plain and not resources.is_part(request)
-        make = resources.document if plain else resources.build
+        plain = self._plain and not resources.is_partial(request)
+        make = resources.resource_json if plain else resources.build_resource
 
         def made() -> list[Any]:
             return [make(self._tx.ids, self._model(row.kind), row) for row in found]
@@ -136,28 +136,28 @@ class PostgresStorage(AsyncScimStorage):
     async def create(self, resource_type: ResourceType, resource: Resource[Any]) -> Resource[Any]:
         """Store somebody new or a new group. Raises UniquenessException, InvalidValueException."""
         kind = self._kind(resource_type)
-        profile = resources.profile_of(resource)
+        profile = resources.profile_from_resource(resource)
         async with self._step(), _refusals():
             if kind == "User":
                 return await self._build(await self._new_user({"active": True, **profile}))
-            who = resources.members_of(self._tx.ids, resource)
+            who = resources.member_ids(self._tx.ids, resource)
             made = (await members.create_group(self._tx, self._partner, profile, who)).id
             row = await self._read(kind, made)
             came = [id_ for id_, _ in row.links or ()]
-            await self._record(kind, made, "created", scim_audit.of_group(self._tx.ids, came=came))
+            await self._record(kind, made, "created", scim_audit.group_details(self._tx.ids, came=came))
             return await self._build(row)
 
-    async def _new_user(self, profile: dict[str, Any]) -> Row:
-        person = await people.create(self._tx, members_of(self._partner), profile)
+    async def _new_user(self, profile: dict[str, Any]) -> StoredResource:
+        person = await people.create(self._tx, member_realm(self._partner), profile)
         await self._record("User", person.id, "created")
-        return Row("User", person.id, profile, person.version, person.created_at, person.updated_at)
+        return StoredResource("User", person.id, profile, person.version, person.created_at, person.updated_at)
 
     async def update(
         self, resource_type: ResourceType, resource: Resource[Any], *, expected_version: str | None = None
     ) -> Resource[Any]:
         """Replace a stored resource. Raises as ``create``, NotFoundException, PreconditionFailedException."""
         kind, id_ = self._place(resource_type, cast("str", resource.id))
-        profile = resources.profile_of(resource)
+        profile = resources.profile_from_resource(resource)
         async with self._step(), _refusals():
             row = await self._lock(kind, id_, cast("str", resource.id), expected_version)
             if kind == "User":
@@ -170,7 +170,7 @@ class PostgresStorage(AsyncScimStorage):
         self,
         resource_type: ResourceType,
         resource_id: str,
-        changes: Sequence[Change],
+        changes: Sequence[MembershipChange],
         check: Callable[[Resource[Any]], object],
     ) -> Resource[Any]:
         """Let people into a group and out of it; neither ``check`` nor the answer sees who is in it.
@@ -185,17 +185,17 @@ class PostgresStorage(AsyncScimStorage):
             went: list[UUID] = []
             for change in changes:
                 if change.joins:
-                    who = resources.people_of(self._tx.ids, change.entries)
+                    who = resources.person_ids(self._tx.ids, change.entries)
                     changed = await members.add_to_group(self._tx, group, who)
                 else:
                     gone = (self._tx.ids.parse("member", entry.value) for entry in change.entries)
                     who = [one for one in gone if one is not None]
                     changed = await members.remove_from_group(self._tx, group, who)
                 group = changed.group
-                came += changed.came
-                went += changed.went
+                came += changed.added
+                went += changed.removed
             if group.version != before.version:
-                details = scim_audit.of_group(self._tx.ids, came=came, went=went, role=group.role)
+                details = scim_audit.group_details(self._tx.ids, came=came, went=went, role=group.role)
                 await self._record(kind, id_, "updated", details)
             return await self._build(await self._lock(kind, id_, resource_id))
 
@@ -207,33 +207,35 @@ class PostgresStorage(AsyncScimStorage):
         async with self._step():
             await self._lock(kind, id_, resource_id, expected_version)
             if kind == "User":
-                await people.delete(self._tx, members_of(self._partner), id_)
+                await people.delete(self._tx, member_realm(self._partner), id_)
                 await self._record(kind, id_, "deleted")
             else:
                 group = await members.lock_group(self._tx, self._partner, id_)
-                gone = await members.change_group(self._tx, group, people=())
+                gone = await members.update_group(self._tx, group, people=())
                 await members.delete_group(self._tx, self._partner, id_)
-                details = scim_audit.of_group(self._tx.ids, went=gone.went, role=group.role)
+                details = scim_audit.group_details(self._tx.ids, went=gone.removed, role=group.role)
                 await self._record(kind, id_, "deleted", details)
 
-    async def _change_user(self, row: Row, profile: dict[str, Any]) -> None:
+    async def _change_user(self, row: StoredResource, profile: dict[str, Any]) -> None:
         if profile == row.profile:
             return
-        person = await people.lock(self._tx, members_of(self._partner), row.id)
-        changed = await people.change_profile(self._tx, person, profile)
-        await letters.tell_of_change(self._tx, person, changed)
+        person = await people.lock(self._tx, member_realm(self._partner), row.id)
+        changed = await people.update_profile(self._tx, person, profile)
+        await letters.notify_of_changes(self._tx, person, changed)
         what = "updated"
         if changed.active != person.active:
             what = "reactivated" if changed.active else "deactivated"
-        await self._record("User", row.id, what, {"changed": scim_audit.changed(row.profile, profile)})
+        await self._record("User", row.id, what, {"changed": scim_audit.changed_attributes(row.profile, profile)})
 
-    async def _change_group(self, row: Row, profile: dict[str, Any], resource: Resource[Any]) -> None:
-        who = resources.members_of(self._tx.ids, resource)
+    async def _change_group(self, row: StoredResource, profile: dict[str, Any], resource: Resource[Any]) -> None:
+        who = resources.member_ids(self._tx.ids, resource)
         group = await members.lock_group(self._tx, self._partner, row.id)
-        done = await members.change_group(self._tx, group, profile=profile, people=who)
+        done = await members.update_group(self._tx, group, profile=profile, people=who)
         if done.group.version != group.version:
-            names = scim_audit.changed(row.profile, profile)
-            details = scim_audit.of_group(self._tx.ids, changed=names, came=done.came, went=done.went, role=group.role)
+            names = scim_audit.changed_attributes(row.profile, profile)
+            details = scim_audit.group_details(
+                self._tx.ids, changed=names, came=done.added, went=done.removed, role=group.role
+            )
             await self._record("Group", row.id, "updated", details)
 
     async def _record(self, kind: Kind, id_: UUID, what: str, details: Details | None = None) -> None:
@@ -244,21 +246,23 @@ class PostgresStorage(AsyncScimStorage):
             self._tx, scope, self._actor, action, subject, address=whence, request_id=request_id, details=details
         )
 
-    async def _lock(self, kind: Kind, id_: UUID, text: str, expected_version: str | None = None) -> Row:
+    async def _lock(self, kind: Kind, id_: UUID, text: str, expected_version: str | None = None) -> StoredResource:
         row = await store.lock(self._tx, self._partner, kind, id_)
         if row is None:
             raise self._unknown(kind, text)
-        if expected_version is not None and expected_version != resources.version_text(row.version):
+        if expected_version is not None and expected_version != resources.entity_tag(row.version):
             raise PreconditionFailedException
         return row
 
-    async def _read(self, kind: Kind, id_: UUID) -> Row:
+    async def _read(self, kind: Kind, id_: UUID) -> StoredResource:
         row = await store.find(self._tx, self._partner, kind, id_, links=True)
         assert row is not None
         return row
 
-    async def _build(self, row: Row) -> Resource[Any]:
-        return await offload.run(offload.is_many(row.links), resources.build, self._tx.ids, self._model(row.kind), row)
+    async def _build(self, row: StoredResource) -> Resource[Any]:
+        return await offload.run(
+            offload.is_many(row.links), resources.build_resource, self._tx.ids, self._model(row.kind), row
+        )
 
     def _model(self, kind: Kind) -> type[Resource[Any]]:
         return cast("type[Resource[Any]]", self._provider.model_for(kind))

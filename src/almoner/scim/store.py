@@ -8,10 +8,10 @@ from uuid import UUID
 from asyncpg import Record
 
 from almoner.platform.database.transactions import Partner, Tx
-from almoner.scim.attributes import Scalar
-from almoner.scim.filters import Parameters
-from almoner.scim.ordering import Order
-from almoner.scim.resources import Kind, Row
+from almoner.scim.attributes import ScalarSql
+from almoner.scim.filters import SqlParameters
+from almoner.scim.ordering import SortOrder
+from almoner.scim.resources import Kind, StoredResource
 
 _COLUMNS: Final = "{0}.id, {0}.profile, {0}.version, {0}.created_at, {0}.updated_at"
 _GROUPS: Final = """
@@ -41,32 +41,32 @@ _SELECTS: Final = {
 
 
 @dataclass(frozen=True, slots=True)
-class Searched:
+class SearchTarget:
     """One kind that is searched: the condition on its rows, and what they are ordered by."""
 
     kind: Kind
     condition: str
-    value: Scalar | None
+    value: ScalarSql | None
 
 
-def _row(kind: Kind, row: Record, *, links: bool) -> Row:
+def _row(kind: Kind, row: Record, *, links: bool) -> StoredResource:
     found = [(one[0], one[1]) for one in row["links"]] if links else None
-    return Row(kind, row["id"], row["profile"], row["version"], row["created_at"], row["updated_at"], found)
+    return StoredResource(kind, row["id"], row["profile"], row["version"], row["created_at"], row["updated_at"], found)
 
 
-async def find(tx: Tx, partner: Partner, kind: Kind, id_: UUID, *, links: bool) -> Row | None:
+async def find(tx: Tx, partner: Partner, kind: Kind, id_: UUID, *, links: bool) -> StoredResource | None:
     """One user or group."""
     row = await tx.fetchrow(f"{_SELECTS[kind, links]} = $2", partner.id, id_)
     return _row(kind, row, links=links) if row else None
 
 
-async def lock(tx: Tx, partner: Partner, kind: Kind, id_: UUID) -> Row | None:
+async def lock(tx: Tx, partner: Partner, kind: Kind, id_: UUID) -> StoredResource | None:
     """One user or group without links, held until the transaction ends."""
     row = await tx.fetchrow(f"{_SELECTS[kind, False]} = $2 for no key update of {_ALIAS[kind]}", partner.id, id_)
     return _row(kind, row, links=False) if row else None
 
 
-async def load(tx: Tx, partner: Partner, kind: Kind, ids: Sequence[UUID], *, links: bool) -> dict[UUID, Row]:
+async def load(tx: Tx, partner: Partner, kind: Kind, ids: Sequence[UUID], *, links: bool) -> dict[UUID, StoredResource]:
     """Some users or groups by their ids."""
     rows = await tx.fetch(f"{_SELECTS[kind, links]} = any($2::uuid[])", partner.id, ids)
     return {row["id"]: _row(kind, row, links=links) for row in rows}
@@ -74,10 +74,10 @@ async def load(tx: Tx, partner: Partner, kind: Kind, ids: Sequence[UUID], *, lin
 
 async def page(
     tx: Tx,
-    searched: Sequence[Searched],
-    order: Order,
+    searched: Sequence[SearchTarget],
+    order: SortOrder,
     beyond: str,
-    parameters: Parameters,
+    parameters: SqlParameters,
     *,
     backwards: bool,
     counted: bool,
@@ -86,19 +86,19 @@ async def page(
 
     ``total``: how many match, when they are ``counted``.
     """
-    found = " union all ".join(_found(one, order.type) for one in searched)
+    found = " union all ".join(_match_sql(one, order.type) for one in searched)
     place = len(parameters.values)
     counting = "count(*) over ()" if counted else "null::bigint"
     return await tx.fetch(
         f"""
         select kind, id, v, {counting} as total from ({found}) as found where {beyond}
-        order by {order.sql(backwards=backwards)} limit ${place - 1}::bigint offset ${place}::bigint
+        order by {order.order_by_sql(backwards=backwards)} limit ${place - 1}::bigint offset ${place}::bigint
         """,
         *parameters.values,
     )
 
 
-def _found(one: Searched, type_: str | None) -> str:
+def _match_sql(one: SearchTarget, type_: str | None) -> str:
     value = one.value.sql if one.value else f"null::{type_ or 'text'}"
     return (
         f"select '{one.kind}' as kind, {_ALIAS[one.kind]}.id, {value} as v from {_TABLES[one.kind]} "
@@ -106,7 +106,7 @@ def _found(one: Searched, type_: str | None) -> str:
     )
 
 
-async def total(tx: Tx, searched: Sequence[Searched], values: Sequence[object]) -> int:
+async def count_matches(tx: Tx, searched: Sequence[SearchTarget], values: Sequence[object]) -> int:
     """How many match; ``$1``: the partner."""
     counts = " + ".join(
         f"(select count(*) from {_TABLES[one.kind]} where {_SCOPES[one.kind]} and {one.condition})" for one in searched

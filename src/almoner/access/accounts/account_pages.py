@@ -6,30 +6,37 @@ from typing import Any, Final
 from starlette.responses import Response
 from starlette.routing import Route
 
-from almoner.access.accounts.domain import EVENTS, HOMES, PROVIDER_ACCOUNT, ROLE_NAMES, Event, Way
-from almoner.access.accounts.gate import SECOND_FACTOR, Gate, Visitor, remember, to
+from almoner.access.accounts.domain import (
+    EVENT_LABELS,
+    HOMES,
+    PROVIDER_ACCOUNT,
+    ROLE_NAMES,
+    AccountEvent,
+    AccountSetting,
+)
+from almoner.access.accounts.gate import SECOND_FACTOR, PageGuard, Visitor, set_device_cookie, redirect_to
 from almoner.access.credentials import service as credentials
 from almoner.access.credentials.domain import (
     SHORTEST_PASSWORD,
     Factors,
-    HasAuthenticator,
+    AuthenticatorExists,
     LastSecondFactor,
-    NoAuthenticator,
+    AuthenticatorNotPending,
     NoSuchPasskey,
     PasskeyRefused,
-    TooBusy,
+    SignInOverloaded,
     WeakPassword,
 )
 from almoner.access.credentials.service import authenticators, passkeys
-from almoner.access.credentials.service.authenticators import SetUp
+from almoner.access.credentials.service.authenticators import AuthenticatorSetup
 from almoner.access.sign_ins import service as sign_ins
-from almoner.access.sign_ins.domain import Because, Method
+from almoner.access.sign_ins.domain import EndReason, Method
 from almoner.access.sign_ins.service import account as own
 from almoner.access.sign_on import service as sign_on
-from almoner.access.sign_on.domain import Bound
+from almoner.access.sign_on.domain import LinkedAccount
 from almoner.access.sign_on.service import identities
 from almoner.platform.audit import log as audit
-from almoner.platform.pages.rendering import Pages
+from almoner.platform.pages.rendering import PageRenderer
 
 _ISSUER: Final = "Almoner"
 _NOTICES: Final = {
@@ -47,7 +54,7 @@ _METHODS: Final[dict[Method, str]] = {
     "passkey": "with passkey",
     "provider": "with SSO",
 }
-_ENDS: Final[dict[Because | None, str]] = {
+_ENDS: Final[dict[EndReason | None, str]] = {
     None: "expired",
     "signed_out": "signed out",
     "revoked": "revoked by you or an owner",
@@ -64,7 +71,7 @@ _LAST: Final = (
 class AccountPages:
     """The pages of one's own account."""
 
-    def __init__(self, gate: Gate, pages: Pages) -> None:
+    def __init__(self, gate: PageGuard, pages: PageRenderer) -> None:
         self._gate = gate
         self._db = gate.db
         self._clock = gate.db.deployment.clock
@@ -76,7 +83,7 @@ class AccountPages:
         return [route for home in HOMES for route in self._of(home)]
 
     def _of(self, home: str) -> list[Route]:
-        page = self._gate.signed_in
+        page = self._gate.protected_route
         return [
             page(home, self.account, methods=["GET"]),
             page(f"{home}{SECOND_FACTOR}", self.second_factor, second=False, methods=["GET"]),
@@ -90,20 +97,20 @@ class AccountPages:
     async def account(self, visitor: Visitor) -> Response:
         """Who one is, and how one signs in."""
         async with self._db.read() as tx:
-            held = await credentials.factors(tx, visitor.person)
+            held = await credentials.get_factors(tx, visitor.person)
             found = await sign_ins.of_person(tx, visitor.person)
             bound = await identities.of_person(tx, visitor.person)
             partner = visitor.realm.partner
-            provider = await sign_on.offered(tx, partner) if partner else None
-            done = await audit.about_person(tx, visitor.realm.id, visitor.by(self._ids).actor.id)
-        events = [Event(EVENTS[one.action], one.at, one.address) for one in done if one.action in EVENTS][
-            :_SHOWN_EVENTS
-        ]
+            provider = await sign_on.find_option(tx, partner) if partner else None
+            done = await audit.list_about_person(tx, visitor.realm.id, visitor.audit_context(self._ids).actor.id)
+        events = [
+            AccountEvent(EVENT_LABELS[one.action], one.at, one.address) for one in done if one.action in EVENT_LABELS
+        ][:_SHOWN_EVENTS]
         roles = [text for role, text in ROLE_NAMES.items() if role in visitor.person.roles]
-        wall = self._clock.wall()
-        ways = _ways(held, sum(one.live(wall) for one in found))
+        wall = self._clock.real_now()
+        ways = _account_settings(held, sum(one.is_live(wall) for one in found))
         if bound or provider:
-            ways.insert(-1, _at_provider(bound))
+            ways.insert(-1, _provider_setting(bound))
         return self._show(visitor, "account.html", person=visitor.person, roles=roles, ways=ways, events=events)
 
     async def second_factor(self, visitor: Visitor) -> Response:
@@ -114,14 +121,14 @@ class AccountPages:
         """Choose a new password; every other sign-in ends with the old one."""
         problems: dict[str, str] = {}
         if visitor.form:
-            problems = repeated(visitor.typed("password"), visitor.typed("again"))
+            problems = password_form_problems(visitor.form_text("password"), visitor.form_text("again"))
             if not problems:
                 try:
                     return await self._change(visitor)
-                except (WeakPassword, TooBusy) as error:
-                    problems = {"password": reasons(error)}
+                except (WeakPassword, SignInOverloaded) as error:
+                    problems = {"password": password_refusal_text(error)}
         async with self._db.read() as tx:
-            held = await credentials.factors(tx, visitor.person)
+            held = await credentials.get_factors(tx, visitor.person)
         return self._show(
             visitor,
             "password.html",
@@ -134,15 +141,15 @@ class AccountPages:
 
     async def _change(self, visitor: Visitor) -> Response:
         """Raises WeakPassword, TooBusy."""
-        chosen = visitor.typed("password")
+        chosen = visitor.form_text("password")
         device = await own.change_password(self._db, visitor.person, visitor.sign_in, chosen, visitor.browser)
-        response = to(f"{visitor.place.home}?told=password")
-        remember(response, visitor.place, device)
+        response = redirect_to(f"{visitor.place.home}?told=password")
+        set_device_cookie(response, visitor.place, device)
         return response
 
     async def authenticator(self, visitor: Visitor) -> Response:
         """The authenticator app: begin, confirm by its first code, remove."""
-        match visitor.typed("do"):
+        match visitor.form_text("do"):
             case "begin":
                 return await self._begin(visitor)
             case "confirm":
@@ -154,22 +161,22 @@ class AccountPages:
     async def _begin(self, visitor: Visitor) -> Response:
         try:
             async with self._db.write() as tx:
-                set_up = await authenticators.begin(tx, visitor.person, _ISSUER, visitor.address)
-        except HasAuthenticator:
+                set_up = await authenticators.begin_setup(tx, visitor.person, _ISSUER, visitor.address)
+        except AuthenticatorExists:
             return await self._authenticator(visitor)
         return await self._authenticator(visitor, set_up)
 
     async def _confirm(self, visitor: Visitor) -> Response:
-        set_up: SetUp | None = None
+        set_up: AuthenticatorSetup | None = None
         try:
             async with self._db.write() as tx:
-                right = await own.confirm_authenticator(tx, visitor.person, visitor.typed("code"), visitor.browser)
+                right = await own.confirm_authenticator(tx, visitor.person, visitor.form_text("code"), visitor.browser)
                 if not right:
-                    set_up = await authenticators.pending(tx, visitor.person, _ISSUER, visitor.address)
-        except NoAuthenticator:
+                    set_up = await authenticators.resume_setup(tx, visitor.person, _ISSUER, visitor.address)
+        except AuthenticatorNotPending:
             return await self._authenticator(visitor)
         if right:
-            return to(f"{visitor.place.home}/recovery-codes?told=authenticator")
+            return redirect_to(f"{visitor.place.home}/recovery-codes?told=authenticator")
         problems = {
             "code": "The code is incorrect. Check the time on your phone and enter the current code from the app."
         }
@@ -181,13 +188,17 @@ class AccountPages:
                 await own.remove_authenticator(tx, visitor.person, visitor.browser)
         except LastSecondFactor:
             return await self._authenticator(visitor, refused=_LAST)
-        return to(f"{visitor.place.home}/authenticator?told=no_authenticator")
+        return redirect_to(f"{visitor.place.home}/authenticator?told=no_authenticator")
 
     async def _authenticator(
-        self, visitor: Visitor, set_up: SetUp | None = None, problems: dict[str, str] | None = None, refused: str = ""
+        self,
+        visitor: Visitor,
+        set_up: AuthenticatorSetup | None = None,
+        problems: dict[str, str] | None = None,
+        refused: str = "",
     ) -> Response:
         async with self._db.read() as tx:
-            held = await credentials.factors(tx, visitor.person)
+            held = await credentials.get_factors(tx, visitor.person)
         return self._show(
             visitor,
             "authenticator.html",
@@ -202,43 +213,43 @@ class AccountPages:
         """Make recovery codes; they are shown in this one answer."""
         codes: list[str] = []
         async with self._db.write() as tx:
-            held = await credentials.factors(tx, visitor.person)
+            held = await credentials.get_factors(tx, visitor.person)
             if visitor.form and held.second:
-                codes = await own.make_recovery_codes(tx, visitor.person, visitor.browser)
+                codes = await own.create_recovery_codes(tx, visitor.person, visitor.browser)
         fresh = visitor.query.get("told") == "authenticator"
         return self._show(visitor, "recovery_codes.html", codes=codes, held=held, just_added=fresh)
 
     async def passkeys(self, visitor: Visitor) -> Response:
         """Add a passkey, or remove one."""
-        if visitor.typed("do") == "remove":
+        if visitor.form_text("do") == "remove":
             return await self._remove_passkey(visitor)
         if not visitor.form:
             return await self._passkeys(visitor)
         try:
             async with self._db.write() as tx:
-                answer, name = visitor.typed("credential"), visitor.typed("name")
+                answer, name = visitor.form_text("credential"), visitor.form_text("name")
                 await own.add_passkey(tx, visitor.person, visitor.csrf.encode(), answer, name, visitor.browser)
         except PasskeyRefused:
             text = "We could not add this passkey. The page may have expired. Please try again."
-            return await self._passkeys(visitor, refused=text, name=visitor.typed("name"))
-        return to(f"{visitor.place.home}/passkeys?told=passkey")
+            return await self._passkeys(visitor, refused=text, name=visitor.form_text("name"))
+        return redirect_to(f"{visitor.place.home}/passkeys?told=passkey")
 
     async def _remove_passkey(self, visitor: Visitor) -> Response:
-        passkey_id = self._ids.parse("passkey", visitor.typed("passkey"))
+        passkey_id = self._ids.parse("passkey", visitor.form_text("passkey"))
         try:
             if passkey_id is not None:
                 async with self._db.write() as tx:
                     await own.remove_passkey(tx, visitor.person, passkey_id, visitor.browser)
         except NoSuchPasskey:
-            return to(f"{visitor.place.home}/passkeys")
+            return redirect_to(f"{visitor.place.home}/passkeys")
         except LastSecondFactor:
             return await self._passkeys(visitor, refused=_LAST)
-        return to(f"{visitor.place.home}/passkeys?told=no_passkey")
+        return redirect_to(f"{visitor.place.home}/passkeys?told=no_passkey")
 
     async def _passkeys(self, visitor: Visitor, *, refused: str = "", name: str = "") -> Response:
         async with self._db.read() as tx:
             keys = await passkeys.of_person(tx, visitor.person)
-            options = await passkeys.to_add(tx, visitor.person, visitor.csrf.encode())
+            options = await passkeys.registration_options(tx, visitor.person, visitor.csrf.encode())
         return self._show(
             visitor,
             "passkeys.html",
@@ -257,12 +268,12 @@ class AccountPages:
             return await self._end(visitor)
         async with self._db.read() as tx:
             found = await sign_ins.of_person(tx, visitor.person)
-        wall = self._clock.wall()
+        wall = self._clock.real_now()
         return self._show(
             visitor,
             "sign_ins.html",
-            live=[one for one in found if one.live(wall)],
-            over=[one for one in found if not one.live(wall)][:_SHOWN_OVER],
+            live=[one for one in found if one.is_live(wall)],
+            over=[one for one in found if not one.is_live(wall)][:_SHOWN_OVER],
             current=visitor.sign_in.id,
             how=_METHODS,
             ended=_ENDS,
@@ -270,52 +281,56 @@ class AccountPages:
         )
 
     async def _end(self, visitor: Visitor) -> Response:
-        by, page = visitor.by(self._ids), f"{visitor.place.home}/sign-ins"
-        one = self._ids.parse("signin", visitor.typed("sign_in"))
+        by, page = visitor.audit_context(self._ids), f"{visitor.place.home}/sign-ins"
+        one = self._ids.parse("signin", visitor.form_text("sign_in"))
         async with self._db.write() as tx:
-            if visitor.typed("others"):
+            if visitor.form_text("others"):
                 await sign_ins.end_all(tx, visitor.person, "revoked", by, but=visitor.sign_in.id)
-                response = to(f"{page}?told=all_ended")
-                remember(response, visitor.place, await sign_ins.remember(tx, visitor.person))
+                response = redirect_to(f"{page}?told=all_ended")
+                set_device_cookie(response, visitor.place, await sign_ins.issue_device_cookie(tx, visitor.person))
                 return response
             if one is not None:
                 await sign_ins.end(tx, visitor.person, one, "revoked", by)
-        return to(f"{page}?told=ended")
+        return redirect_to(f"{page}?told=ended")
 
     def _show(self, visitor: Visitor, template: str, **context: Any) -> Response:
         told = _NOTICES.get(visitor.query.get("told", ""), "")
-        return self._gate.show(self._pages, visitor, template, **{"told": told, **context})
+        return self._gate.render_page(self._pages, visitor, template, **{"told": told, **context})
 
 
-def repeated(password: str, again: str) -> dict[str, str]:
+def password_form_problems(password: str, again: str) -> dict[str, str]:
     """What is wrong with a new password and its repetition before the password itself is judged."""
     if not password:
         return {"password": "Enter a password."}
     return {} if password == again else {"again": "The passwords do not match."}
 
 
-def reasons(error: WeakPassword | TooBusy) -> str:
+def password_refusal_text(error: WeakPassword | SignInOverloaded) -> str:
     """Why a password was not taken, in one text."""
     return ". ".join(error.reasons or (error.message,)) + "."
 
 
-def _at_provider(bound: Sequence[Bound]) -> Way:
+def _provider_setting(bound: Sequence[LinkedAccount]) -> AccountSetting:
     standing = "; ".join(f"{one.issuer}, connected {one.bound_at:%Y-%m-%d}" for one in bound)
-    return Way("Single sign-on (SSO)", standing or "Not connected", PROVIDER_ACCOUNT, "View" if bound else "Connect")
+    return AccountSetting(
+        "Single sign-on (SSO)", standing or "Not connected", PROVIDER_ACCOUNT, "View" if bound else "Connect"
+    )
 
 
-def _ways(held: Factors, sign_ins_now: int) -> list[Way]:
+def _account_settings(held: Factors, sign_ins_now: int) -> list[AccountSetting]:
     keys = f"{held.passkeys} added" if held.passkeys else "None yet"
     codes = f"{held.recovery_codes} left" if held.recovery_codes else "None"
     return [
-        Way("Password", "Set" if held.password else "Not set", "/password", "Change" if held.password else "Set"),
-        Way(
+        AccountSetting(
+            "Password", "Set" if held.password else "Not set", "/password", "Change" if held.password else "Set"
+        ),
+        AccountSetting(
             "Authenticator app",
             "Set up" if held.authenticator else "Not set up",
             "/authenticator",
             "Manage" if held.authenticator else "Set up",
         ),
-        Way("Recovery codes", codes, "/recovery-codes", "Generate"),
-        Way("Passkeys", keys, "/passkeys", "Manage" if held.passkeys else "Add"),
-        Way("Sessions", f"{sign_ins_now} active", "/sign-ins", "View"),
+        AccountSetting("Recovery codes", codes, "/recovery-codes", "Generate"),
+        AccountSetting("Passkeys", keys, "/passkeys", "Manage" if held.passkeys else "Add"),
+        AccountSetting("Sessions", f"{sign_ins_now} active", "/sign-ins", "View"),
     ]

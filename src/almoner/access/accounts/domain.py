@@ -30,7 +30,7 @@ ROLE_NAMES: Final[dict[Role, str]] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class AccountPortal:
     """The pages of one realm. ``name``: as cookies name it; ``home``: the address of "your account"."""
 
     realm: Realm
@@ -39,7 +39,7 @@ class Place:
     home: str
 
     @property
-    def cookie(self) -> str:
+    def session_cookie(self) -> str:
         """Of a sign-in: one for each realm, so that who is signed in at two partners is two people."""
         return f"__Host-member-{self.name}" if self.realm.partner else "__Host-operator"
 
@@ -49,7 +49,7 @@ class Place:
         return f"__Host-known-{self.name}"
 
     @property
-    def second_cookie(self) -> str:
+    def second_factor_cookie(self) -> str:
         """Between the first step and the second factor."""
         return f"__Host-second-{self.name}"
 
@@ -57,7 +57,7 @@ class Place:
         """Of a mailed link that was opened: its token has left the address (H1)."""
         return f"__Host-{purpose}-{self.name}"
 
-    def own_path(self, wanted: str) -> str:
+    def safe_redirect_path(self, wanted: str) -> str:
         """``wanted`` where it is a page of this place, else its home: nobody is led elsewhere after signing in."""
         path = wanted.partition("?")[0]
         own = path == self.home or path.startswith(self.home + "/")
@@ -65,18 +65,18 @@ class Place:
         return wanted if own and straight and _OWN.fullmatch(wanted) else self.home
 
 
-OPERATORS_PLACE: Final = Place(OPERATORS, "operators", "Operators", OPERATORS_HOME)
-NOBODYS_PLACE: Final = Place(OPERATORS, "finding", "Almoner", MEMBERS_HOME)
+OPERATOR_PORTAL: Final = AccountPortal(OPERATORS, "operators", "Operators", OPERATORS_HOME)
+UNKNOWN_PORTAL: Final = AccountPortal(OPERATORS, "finding", "Almoner", MEMBERS_HOME)
 """Where members look for the pages of theirs. Nobody is signed in there."""
 
 
-def place_of_members(realm: Realm, name: str, title: str) -> Place:
+def member_portal(realm: Realm, name: str, title: str) -> AccountPortal:
     """The pages of a partner's members; ``name``: the partner's id in text."""
-    return Place(realm, name, title, f"{MEMBERS_HOME}/{name}")
+    return AccountPortal(realm, name, title, f"{MEMBERS_HOME}/{name}")
 
 
 @dataclass(frozen=True, slots=True)
-class Link:
+class NavigationLink:
     """An entry of the navigation. ``path``: under the place's home; ``roles``: who sees it, None for everybody."""
 
     label: str
@@ -84,7 +84,7 @@ class Link:
     roles: frozenset[Role] | None = None
     operators: bool = False
 
-    def is_for(self, realm: Realm, roles: Iterable[Role]) -> bool:
+    def is_visible_to(self, realm: Realm, roles: Iterable[Role]) -> bool:
         """Whether somebody of the realm with these roles sees it."""
         return self.operators == (realm.partner is None) and (self.roles is None or not self.roles.isdisjoint(roles))
 
@@ -97,7 +97,7 @@ _DONE_TO_ONE: Final = {
     "deactivated": "Your account was deactivated",
     "activated": "Your account was reactivated",
 }
-EVENTS: Final = {
+EVENT_LABELS: Final = {
     "signed_in": "Signed in",
     "signed_out": "Signed out",
     "sign_in.refused": "Sign-in attempt failed",
@@ -124,7 +124,7 @@ EVENTS: Final = {
 
 
 @dataclass(frozen=True, slots=True)
-class Event:
+class AccountEvent:
     """Something that happened to one's own account. ``address``: where from, None once it is forgotten."""
 
     label: str
@@ -133,7 +133,7 @@ class Event:
 
 
 @dataclass(frozen=True, slots=True)
-class Way:
+class AccountSetting:
     """A line of "your account": what there is, how it stands, and what can be done on the page ``path``."""
 
     label: str
@@ -142,13 +142,13 @@ class Way:
     action: str
 
 
-def in_words(roles: Iterable[Role]) -> str:
+def roles_text(roles: Iterable[Role]) -> str:
     """Roles as somebody has them: "owner, finance"."""
     held = set(roles)
     return ", ".join(name for role, name in ROLE_NAMES.items() if role in held)
 
 
-def by_field(error: IncorrectParams, otherwise: str) -> dict[str, str]:
+def problems_by_field(error: IncorrectParams, otherwise: str) -> dict[str, str]:
     """What is wrong, under the field that each reason begins with (``email: ...``), or under another one."""
     found: dict[str, str] = {}
     for reason in error.reasons:
@@ -159,6 +159,6 @@ def by_field(error: IncorrectParams, otherwise: str) -> dict[str, str]:
     return found
 
 
-def said(roles: Iterable[Role]) -> str:
+def alternative_roles_text(roles: Iterable[Role]) -> str:
     """Roles in words: "owner or finance"."""
     return " or ".join(ROLE_NAMES[role] for role in ROLE_NAMES if role in set(roles))

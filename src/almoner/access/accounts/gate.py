@@ -19,22 +19,29 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.routing import Route
 
 from almoner.access.accounts.domain import (
-    NOBODYS_PLACE,
+    UNKNOWN_PORTAL,
     OPERATORS_HOME,
-    OPERATORS_PLACE,
-    Link,
-    Place,
-    place_of_members,
-    said,
+    OPERATOR_PORTAL,
+    NavigationLink,
+    AccountPortal,
+    member_portal,
+    alternative_roles_text,
 )
-from almoner.access.accounts.posts import ensure_readable, posted
+from almoner.access.accounts.posts import ensure_storable_query, read_form
 from almoner.access.credentials import service as credentials
-from almoner.access.credentials.domain import By
+from almoner.access.credentials.domain import AuditContext
 from almoner.access.partners import service as partners
 from almoner.access.partners.service import NoSuchPartner
 from almoner.access.people.domain import Person, Realm, Role
 from almoner.access.sign_ins import service as sign_ins
-from almoner.access.sign_ins.domain import DEVICE_LIVES, SECOND_WITHIN, Browser, Entered, SecondNeeded, SignIn
+from almoner.access.sign_ins.domain import (
+    DEVICE_LIFETIME,
+    TICKET_LIFETIME,
+    Browser,
+    NewSignIn,
+    SecondFactorRequired,
+    SignIn,
+)
 from almoner.kit.errors import NotFound
 from almoner.kit.ids import Ids
 from almoner.platform.audit import log as audit
@@ -42,8 +49,8 @@ from almoner.platform.database.transactions import Database, Partner
 from almoner.platform.pages import link_sessions
 from almoner.platform.pages.headers import NO_PAGE, origin_of
 from almoner.platform.pages.link_sessions import CSRF_FIELD
-from almoner.platform.pages.rendering import Pages
-from almoner.platform.pages.server_error import Broken
+from almoner.platform.pages.rendering import PageRenderer
+from almoner.platform.pages.server_error import ServerErrorResponse
 
 SECOND_FACTOR: Final = "/second-factor"
 """Where those are led who must have a second factor and have none."""
@@ -59,7 +66,7 @@ class Visitor:
     ``csrf``: for the page's forms. ``path``, ``query``: of the page. ``browser``: whose request it is.
     """
 
-    place: Place
+    place: AccountPortal
     person: Person
     sign_in: SignIn
     csrf: str
@@ -78,26 +85,26 @@ class Visitor:
         """The caller's network address, for the audit log."""
         return self.browser.address
 
-    def actor(self, name: str) -> audit.Actor:
+    def audit_actor(self, name: str) -> audit.Actor:
         """For the audit log; ``name``: the person's id in text."""
         return audit.Actor("member" if self.realm.partner else "operator", name)
 
-    def by(self, ids: Ids) -> By:
+    def audit_context(self, ids: Ids) -> AuditContext:
         """The person as the one who does something, and from where."""
-        return By(self.actor(ids.text(self.realm.id_type, self.person.id)), self.address or None)
+        return AuditContext(self.audit_actor(ids.text(self.realm.id_type, self.person.id)), self.address or None)
 
-    def typed(self, name: str) -> str:
+    def form_text(self, name: str) -> str:
         """One field of the form as it was typed, empty without it."""
-        return text_of(self.form, name)
+        return form_text(self.form, name)
 
-    def ticked(self, name: str, among: Sequence[Choice]) -> list[Choice]:
+    def checked_values(self, name: str, among: Sequence[Choice]) -> list[Choice]:
         """Which boxes of one name were ticked."""
         given = self.form.getlist(name)
         return [one for one in among if one in given]
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
+class NavigationItem:
     """An entry of the navigation on a page. ``current``: ``page`` on its own page, ``true`` on one below, or empty."""
 
     href: str
@@ -106,32 +113,32 @@ class Shown:
 
 
 @dataclass(frozen=True, slots=True)
-class Desk:
+class PageFrame:
     """What the frame of a page shows. ``who`` is empty where nobody is signed in."""
 
     title: str
     home: str
     who: str = ""
     csrf: str = ""
-    links: tuple[Shown, ...] = ()
+    links: tuple[NavigationItem, ...] = ()
 
 
-SignedIn = Callable[[Visitor], Awaitable[Response]]
+VisitorHandler = Callable[[Visitor], Awaitable[Response]]
 
 
-class Gate:
+class PageGuard:
     """Lets people in. ``links``: the navigation of all signed-in pages, those of higher slices included."""
 
-    def __init__(self, db: Database, pages: Pages, links: Sequence[Link] = ()) -> None:
+    def __init__(self, db: Database, pages: PageRenderer, links: Sequence[NavigationLink] = ()) -> None:
         self.db = db
         self._pages = pages
         self._links = tuple(links)
         self._origin = origin_of(db.deployment.links.pages)
 
-    def signed_in(
+    def protected_route(
         self,
         path: str,
-        page: SignedIn,
+        page: VisitorHandler,
         *roles: Role,
         fresh: bool = False,
         second: bool = True,
@@ -145,34 +152,40 @@ class Gate:
 
         @wraps(page)
         async def answer(request: Request) -> Response:
-            visitor = await self.require(request, *roles, fresh=fresh, second=second)
+            visitor = await self.require_visitor(request, *roles, fresh=fresh, second=second)
             return visitor if isinstance(visitor, Response) else await page(visitor)
 
-        return self.open(path, answer, methods=methods)
+        return self.public_route(path, answer, methods=methods)
 
-    def open(self, path: str, handler: Handler, *, methods: Sequence[str] = ("GET", "POST")) -> Route:
+    def public_route(self, path: str, handler: Handler, *, methods: Sequence[str] = ("GET", "POST")) -> Route:
         """A page for everybody. What may go wrong becomes a page; the unexpected is raised afterwards."""
 
         @wraps(handler)
         async def answer(request: Request) -> Response:
             try:
-                ensure_readable(request)
+                ensure_storable_query(request)
                 return await handler(request)
             except NotFound:
-                return self.unknown(request, 404)
+                return self.render_not_found(request, 404)
             except HTTPException as error:
-                return self.say(
-                    _beside(request), "We could not process your request", error.detail, status=error.status_code
+                return self.render_message(
+                    _portal_of_path(request),
+                    "We could not process your request",
+                    error.detail,
+                    status=error.status_code,
                 )
             except Exception as error:  # noqa: BLE001 (answered as a page, then raised for the log)
                 text = "Please try again in a few minutes."
-                return Broken(
-                    self.say(_beside(request), "Sorry, there is a problem with this service", text, status=500), error
+                return ServerErrorResponse(
+                    self.render_message(
+                        _portal_of_path(request), "Sorry, there is a problem with this service", text, status=500
+                    ),
+                    error,
                 )
 
         return Route(path, answer, methods=list(methods))
 
-    async def require(
+    async def require_visitor(
         self, request: Request, *roles: Role, fresh: bool = False, second: bool = True
     ) -> Visitor | Response:
         """Who is signed in; or the way to a sign-in, to a proof, or a page that says which role is needed.
@@ -180,77 +193,79 @@ class Gate:
         ``fresh``: who is there must have proved it within the last minutes. ``second``: who must have a second factor
         has one; not asked on the pages where one is added.
         """
-        place = await self.place(request)
-        visitor = await self.find(request, place)
+        place = await self.portal_of(request)
+        visitor = await self.find_visitor(request, place)
         if visitor is None:
-            asked = _address(request) if request.method != "POST" else place.home
+            asked = _requested_path(request) if request.method != "POST" else place.home
             onward = f"?next={quote(asked, safe='/')}" if asked != place.home else ""
-            return to(f"{place.home}/sign-in{onward}")
-        if request.method == "POST" and not self.is_ours(request, visitor.form, visitor.csrf):
-            return self.not_ours(visitor)
+            return redirect_to(f"{place.home}/sign-in{onward}")
+        if request.method == "POST" and not self.is_valid_form(request, visitor.form, visitor.csrf):
+            return self.render_invalid_form(visitor)
         if second and await self._lacks_second(visitor):
-            return to(f"{place.home}{SECOND_FACTOR}")
-        if roles and not visitor.person.may(*roles):
-            text = f"You need the {said(roles)} role to open this page. Ask an owner or administrator for access."
-            return self.refuse(visitor, "You do not have access to this page", text)
-        if fresh and not sign_ins.recently_proved(visitor.sign_in, self.db.deployment.clock.wall()):
+            return redirect_to(f"{place.home}{SECOND_FACTOR}")
+        if roles and not visitor.person.has_role(*roles):
+            text = f"You need the {alternative_roles_text(roles)} role to open this page. Ask an owner or administrator for access."
+            return self.render_refusal(visitor, "You do not have access to this page", text)
+        if fresh and not sign_ins.is_recently_proved(visitor.sign_in, self.db.deployment.clock.real_now()):
             # What was typed is not kept, here or in the browser, and the page says so: it may be a secret.
-            asked, typed = (visitor.path, "&typed=lost") if visitor.form else (_address(request), "")
-            return to(f"{place.home}/prove?next={quote(asked, safe='/')}{typed}")
+            asked, typed = (visitor.path, "&typed=lost") if visitor.form else (_requested_path(request), "")
+            return redirect_to(f"{place.home}/prove?next={quote(asked, safe='/')}{typed}")
         return visitor
 
-    async def find(self, request: Request, place: Place) -> Visitor | None:
+    async def find_visitor(self, request: Request, place: AccountPortal) -> Visitor | None:
         """Who is signed in at the place in this browser; what was posted is not checked yet."""
-        found = await self.signed(request, place)
+        found = await self.find_sign_in(request, place)
         if found is None:
             return None
-        csrf = self.csrf_of(found[0])
+        csrf = self.csrf_token_of(found[0])
         path, query, browser = request.url.path, request.query_params, browser_of(request, place)
-        return Visitor(place, found[1], found[0], csrf, path, query, browser, await posted(request))
+        return Visitor(place, found[1], found[0], csrf, path, query, browser, await read_form(request))
 
-    async def signed(self, request: Request, place: Place) -> tuple[SignIn, Person] | None:
+    async def find_sign_in(self, request: Request, place: AccountPortal) -> tuple[SignIn, Person] | None:
         """The sign-in that the browser's cookie of the place proves, and whose it is."""
-        secret = request.cookies.get(place.cookie, "")
+        secret = request.cookies.get(place.session_cookie, "")
         if not secret:
             return None
         async with self.db.single() as tx:
-            return await sign_ins.find(tx, place.realm, secret)
+            return await sign_ins.find_by_secret(tx, place.realm, secret)
 
-    async def welcome(self, request: Request, place: Place, entered: Entered, wanted: str = "") -> Response:
+    async def complete_sign_in(
+        self, request: Request, place: AccountPortal, entered: NewSignIn, wanted: str = ""
+    ) -> Response:
         """On to the page that was wanted, with the cookies of a sign-in that has just begun.
 
         They are new each time, so that nobody can have put them there before (no fixation), and whoever was signed in
         here until now is not any more.
         """
-        if before := await self.signed(request, place):
+        if before := await self.find_sign_in(request, place):
             sign_in, person = before
             async with self.db.write() as tx:
-                by = credentials.themself(tx, person, browser_of(request, place).address)
+                by = credentials.own_audit_context(tx, person, browser_of(request, place).address)
                 await sign_ins.end(tx, person, sign_in.id, "signed_out", by)
-        response = to(place.own_path(wanted))
-        self.keep(response, place, entered.sign_in, entered.secret)
-        remember(response, place, entered.device)
-        for over in (place.second_cookie, place.link_cookie("invitation")):
+        response = redirect_to(place.safe_redirect_path(wanted))
+        self.set_session_cookie(response, place, entered.sign_in, entered.secret)
+        set_device_cookie(response, place, entered.device)
+        for over in (place.second_factor_cookie, place.link_cookie("invitation")):
             if over in request.cookies:
-                forget_cookie(response, over)
+                delete_cookie(response, over)
         return response
 
-    def ask_second(self, place: Place, needed: SecondNeeded, wanted: str) -> Response:
+    def redirect_to_second_factor(self, place: AccountPortal, needed: SecondFactorRequired, wanted: str) -> Response:
         """On to the second step, and from there to the page that was wanted."""
-        response = to(f"{place.home}/sign-in/second?next={quote(place.own_path(wanted), safe='/')}")
-        set_cookie(response, place.second_cookie, needed.ticket, seconds=int(SECOND_WITHIN.total_seconds()))
+        response = redirect_to(f"{place.home}/sign-in/second?next={quote(place.safe_redirect_path(wanted), safe='/')}")
+        set_cookie(response, place.second_factor_cookie, needed.ticket, seconds=int(TICKET_LIFETIME.total_seconds()))
         return response
 
-    def keep(self, response: Response, place: Place, sign_in: SignIn, secret: str) -> None:
+    def set_session_cookie(self, response: Response, place: AccountPortal, sign_in: SignIn, secret: str) -> None:
         """Set the cookie of a sign-in, which is another one after each proof."""
-        lasting = int((sign_in.expires_at - self.db.deployment.clock.wall()).total_seconds())
-        set_cookie(response, place.cookie, secret, seconds=lasting)
+        lasting = int((sign_in.expires_at - self.db.deployment.clock.real_now()).total_seconds())
+        set_cookie(response, place.session_cookie, secret, seconds=lasting)
 
-    async def place(self, request: Request) -> Place:
+    async def portal_of(self, request: Request) -> AccountPortal:
         """Whose pages the address is of. Raises NotFound."""
         name = request.path_params.get("partner")
         if name is None:
-            return OPERATORS_PLACE
+            return OPERATOR_PORTAL
         partner_id = self.db.deployment.ids.parse("partner", name)
         if partner_id is None:
             raise NotFound
@@ -259,27 +274,27 @@ class Gate:
                 account = await partners.get(tx, Partner(partner_id))
             except NoSuchPartner:
                 raise NotFound from None
-        return place_of_members(Realm(partner_id), name, account.name)
+        return member_portal(Realm(partner_id), name, account.name)
 
-    def csrf_of(self, sign_in: SignIn) -> str:
+    def csrf_token_of(self, sign_in: SignIn) -> str:
         """The token of a sign-in's forms. It stays when the cookie is renewed: forms in other tabs stay good."""
         return urlsafe_b64encode(self.db.deployment.vault.sign("csrf:sign-in", sign_in.id.bytes)).decode().rstrip("=")
 
-    def is_ours(self, request: Request, form: FormData, csrf: str) -> bool:
+    def is_valid_form(self, request: Request, form: FormData, csrf: str) -> bool:
         """Whether a page of ours posted the form, in the browser that was given the token (H2)."""
         given = form.get(CSRF_FIELD)
         known = isinstance(given, str) and hmac.compare_digest(given.encode(), csrf.encode())
-        return known and link_sessions.from_own_page(request, self._origin)
+        return known and link_sessions.is_same_origin(request, self._origin)
 
     async def _lacks_second(self, visitor: Visitor) -> bool:
-        if not credentials.must_have_second(visitor.person):
+        if not credentials.requires_second_factor(visitor.person):
             return False
         async with self.db.read() as tx:
-            return not (await credentials.factors(tx, visitor.person)).second
+            return not (await credentials.get_factors(tx, visitor.person)).second
 
-    def show(
+    def render_page(
         self,
-        pages: Pages,
+        pages: PageRenderer,
         visitor: Visitor,
         template: str,
         *,
@@ -300,21 +315,30 @@ class Gate:
             **context,
         )
 
-    def refuse(self, visitor: Visitor, heading: str, text: str, *, status: int = 403) -> Response:
+    def render_refusal(self, visitor: Visitor, heading: str, text: str, *, status: int = 403) -> Response:
         """Says no to who is signed in."""
         onward = {"href": visitor.place.home, "label": "Your account"}
-        return self.show(self._pages, visitor, "says.html", status=status, heading=heading, text=text, onward=onward)
+        return self.render_page(
+            self._pages, visitor, "says.html", status=status, heading=heading, text=text, onward=onward
+        )
 
-    def not_ours(self, visitor: Visitor) -> Response:
+    def render_invalid_form(self, visitor: Visitor) -> Response:
         """The answer to a form that this sign-in was not given."""
         text = "The form has expired or was not sent from this site. Nothing has been changed. Open the page again."
-        return self.refuse(visitor, "Please try again", text)
+        return self.render_refusal(visitor, "Please try again", text)
 
-    def show_entry(
-        self, pages: Pages, place: Place, template: str, *, status: int = 200, passkeys: bool = False, **context: Any
+    def render_public_page(
+        self,
+        pages: PageRenderer,
+        place: AccountPortal,
+        template: str,
+        *,
+        status: int = 200,
+        passkeys: bool = False,
+        **context: Any,
     ) -> HTMLResponse:
         """A page in the frame of a place where nobody is signed in."""
-        desk, problems = Desk(place.title, place.home), context.pop("problems", {})
+        desk, problems = PageFrame(place.title, place.home), context.pop("problems", {})
         return pages.page(
             template,
             pages.language(None),
@@ -325,9 +349,9 @@ class Gate:
             **context,
         )
 
-    def say(
+    def render_message(
         self,
-        place: Place | None,
+        place: AccountPortal | None,
         heading: str,
         text: str,
         *,
@@ -336,40 +360,49 @@ class Gate:
         path: str = "/sign-in",
     ) -> HTMLResponse:
         """A page that only says something. ``onward``: what its link to the place's page ``path`` is called."""
-        shown = place or NOBODYS_PLACE
+        shown = place or UNKNOWN_PORTAL
         link = {"href": f"{shown.home}{path}", "label": onward} if place else None
-        return self.show_entry(self._pages, shown, "says.html", status=status, heading=heading, text=text, onward=link)
-
-    def unknown(self, request: Request, status: int) -> Response:
-        """There is no such page, or not by this method."""
-        return self.say(
-            _beside(request), "Page not found", "Check that you have entered the complete address.", status=status
+        return self.render_public_page(
+            self._pages, shown, "says.html", status=status, heading=heading, text=text, onward=link
         )
 
-    def _desk(self, visitor: Visitor) -> Desk:
+    def render_not_found(self, request: Request, status: int) -> Response:
+        """There is no such page, or not by this method."""
+        return self.render_message(
+            _portal_of_path(request),
+            "Page not found",
+            "Check that you have entered the complete address.",
+            status=status,
+        )
+
+    def _desk(self, visitor: Visitor) -> PageFrame:
         place, roles, path = visitor.place, visitor.person.roles, visitor.path
-        links = [Link("Your account", ""), *(link for link in self._links if link.is_for(place.realm, roles))]
+        links = [
+            NavigationLink("Your account", ""),
+            *(link for link in self._links if link.is_visible_to(place.realm, roles)),
+        ]
         hrefs = [place.home + link.path for link in links]
         # A page below an entry belongs to it: the longest one, since all are below "your account".
         here = max((href for href in hrefs if path == href or path.startswith(href + "/")), key=len)
         current = "page" if path == here else "true"
         shown = [
-            Shown(href, link.label, current if href == here else "") for href, link in zip(hrefs, links, strict=True)
+            NavigationItem(href, link.label, current if href == here else "")
+            for href, link in zip(hrefs, links, strict=True)
         ]
-        return Desk(place.title, place.home, visitor.person.shown_name, visitor.csrf, tuple(shown))
+        return PageFrame(place.title, place.home, visitor.person.shown_name, visitor.csrf, tuple(shown))
 
 
-def _beside(request: Request) -> Place | None:
+def _portal_of_path(request: Request) -> AccountPortal | None:
     """Whose pages are beside an address that is none."""
-    return OPERATORS_PLACE if request.url.path.startswith(OPERATORS_HOME) else None
+    return OPERATOR_PORTAL if request.url.path.startswith(OPERATORS_HOME) else None
 
 
-def _address(request: Request) -> str:
+def _requested_path(request: Request) -> str:
     """The page that is asked for, with what is asked of it."""
     return f"{request.url.path}?{request.url.query}".rstrip("?")
 
 
-def to(path: str) -> Response:
+def redirect_to(path: str) -> Response:
     """Onwards by GET."""
     return RedirectResponse(path, 303, NO_PAGE)
 
@@ -379,23 +412,23 @@ def set_cookie(response: Response, name: str, value: str, *, seconds: int) -> No
     response.set_cookie(name, value, max_age=seconds, path="/", secure=True, httponly=True, samesite="lax")
 
 
-def remember(response: Response, place: Place, device: str) -> None:
+def set_device_cookie(response: Response, place: AccountPortal, device: str) -> None:
     """Let the browser be known as one that signed in before."""
-    set_cookie(response, place.device_cookie, device, seconds=int(DEVICE_LIVES.total_seconds()))
+    set_cookie(response, place.device_cookie, device, seconds=int(DEVICE_LIFETIME.total_seconds()))
 
 
-def forget_cookie(response: Response, name: str) -> None:
+def delete_cookie(response: Response, name: str) -> None:
     """Take a cookie back."""
     response.delete_cookie(name, path="/", secure=True, httponly=True, samesite="lax")
 
 
-def browser_of(request: Request, place: Place) -> Browser:
+def browser_of(request: Request, place: AccountPortal) -> Browser:
     """Whose request it is: network address, what the browser calls itself, and whether it signed in before."""
     address = request.client.host if request.client else ""
     return Browser(address, request.headers.get("user-agent", ""), request.cookies.get(place.device_cookie))
 
 
-def text_of(form: FormData, name: str) -> str:
+def form_text(form: FormData, name: str) -> str:
     """One field of a form as it was typed, empty without it."""
     value = form.get(name, "")
     return value if isinstance(value, str) else ""

@@ -4,21 +4,21 @@ from collections.abc import Mapping
 
 from almoner.access.accounts import service
 from almoner.access.accounts.service import SEND_ADDRESSES
-from almoner.platform.jobs.background_tasks import Handler, Work
-from almoner.platform.jobs.queue import Done, Job, Result
+from almoner.platform.jobs.background_tasks import Handler, JobContext
+from almoner.platform.jobs.queue import JobDone, Job, Result
 from almoner.platform.outbound import mailing
 from almoner.platform.outbound.mail import Mail, MailTransport
-from almoner.platform.pages.rendering import Pages
+from almoner.platform.pages.rendering import PageRenderer
 
 
-def handlers(pages: Pages, transport: MailTransport) -> Mapping[str, Handler]:
+def handlers(pages: PageRenderer, transport: MailTransport) -> Mapping[str, Handler]:
     """The job's handler. ``pages``: of ``service.MAILS``."""
 
-    async def send(work: Work, job: Job) -> Result:
+    async def send(work: JobContext, job: Job) -> Result:
         async with work.db.read() as tx:
-            email, found = await service.addresses(tx, job.payload["email"])
+            email, found = await service.find_sign_in_addresses(tx, job.payload["email"])
         if not found:
-            return Done()  # nobody has this address, and nobody is told so
+            return JobDone()  # nobody has this address, and nobody is told so
         english = pages.language(None)
         mail = Mail(
             key=f"accounts:{job.id}",
@@ -30,6 +30,6 @@ def handlers(pages: Pages, transport: MailTransport) -> Mapping[str, Handler]:
             html=pages.text("addresses.html", english, addresses=found),
             language=english.html_lang,
         )
-        return await mailing.carry(transport, mail, job, mailing.A_DAY)
+        return await mailing.send_mail(transport, mail, job, mailing.RETRY_FOR_ONE_DAY)
 
     return {SEND_ADDRESSES: send}

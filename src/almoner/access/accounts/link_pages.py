@@ -8,36 +8,36 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from almoner.access.accounts import service
-from almoner.access.accounts.account_pages import reasons, repeated
-from almoner.access.accounts.domain import HOMES, MEMBERS_HOME, NOBODYS_PLACE, Place
-from almoner.access.accounts.gate import Gate, forget_cookie, set_cookie, to
-from almoner.access.accounts.sign_in_context import Entry, enter
+from almoner.access.accounts.account_pages import password_refusal_text, password_form_problems
+from almoner.access.accounts.domain import HOMES, MEMBERS_HOME, UNKNOWN_PORTAL, AccountPortal
+from almoner.access.accounts.gate import PageGuard, delete_cookie, set_cookie, redirect_to
+from almoner.access.accounts.sign_in_context import SignInContext, open_sign_in_context
 from almoner.access.credentials import service as credentials
-from almoner.access.credentials.domain import SHORTEST_PASSWORD, PasskeyRefused, TooBusy, WeakPassword
+from almoner.access.credentials.domain import SHORTEST_PASSWORD, PasskeyRefused, SignInOverloaded, WeakPassword
 from almoner.access.credentials.service import passkeys
 from almoner.access.people.domain import Person
 from almoner.access.sign_ins import service as sign_ins
-from almoner.access.sign_ins.domain import Closed, Link, LinkClosed, Purpose, WrongSignIn
+from almoner.access.sign_ins.domain import LinkClosedReason, EmailLink, LinkClosed, Purpose, SignInFailed
 from almoner.access.sign_ins.service import account as own
 from almoner.access.sign_ins.service import links
 from almoner.access.sign_on import service as sign_on
 from almoner.kit import email as emails
 from almoner.platform.database.transactions import Tx
-from almoner.platform.outbound.addresses import neighbourhood
-from almoner.platform.pages.rendering import Pages
-from almoner.platform.ratelimit import Limit, RateLimiter
+from almoner.platform.outbound.addresses import client_network
+from almoner.platform.pages.rendering import PageRenderer
+from almoner.platform.ratelimit import RateLimit, RateLimiter
 
 _LINK_SECONDS: Final = 3600
-_LETTERS: Final = Limit("letters", 1 / 60, 20)
+_LETTERS: Final = RateLimit("letters", 1 / 60, 20)
 """From one neighbourhood: who asks for letters asks for few."""
-_ADDRESSES: Final = Limit("letters_to", 1 / 600, 3)
+_ADDRESSES: Final = RateLimit("letters_to", 1 / 600, 3)
 """To one mailbox. Beyond it, the answer stays the same and no letter goes out."""
 _AGAIN: Final = "The form has expired, or cookies are turned off. Please try again."
 _ANEW: Final[dict[Purpose, str]] = {
     "invitation": "Ask the person who invited you to send a new invitation.",
     "reset": "Request a new link.",
 }
-_CLOSED: Final[dict[Closed, str]] = {
+_CLOSED: Final[dict[LinkClosedReason, str]] = {
     "unknown": "Part of the link may be missing. Copy the complete link from the email.",
     "used": "The link has already been used. Each link works only once.",
     "replaced": "We have sent you a newer link. Use the one in the most recent email.",
@@ -49,7 +49,7 @@ _CLOSED: Final[dict[Closed, str]] = {
 class LinkPages:
     """Where links of mails lead."""
 
-    def __init__(self, gate: Gate, pages: Pages, limiter: RateLimiter) -> None:
+    def __init__(self, gate: PageGuard, pages: PageRenderer, limiter: RateLimiter) -> None:
         self._gate = gate
         self._db = gate.db
         self._clock = gate.db.deployment.clock
@@ -59,44 +59,50 @@ class LinkPages:
 
     def routes(self) -> Sequence[Route]:
         """Starlette routes, of both realms."""
-        return [self._gate.open(MEMBERS_HOME, self.find), *(route for home in HOMES for route in self._of(home))]
+        return [
+            self._gate.public_route(MEMBERS_HOME, self.find_sign_in_pages),
+            *(route for home in HOMES for route in self._of(home)),
+        ]
 
     def _of(self, home: str) -> list[Route]:
         gate = self._gate
         return [
-            gate.open(f"{home}/forgotten", self.forgotten),
-            gate.open(f"{home}/reset", self.reset),
-            gate.open(f"{home}/invitation", self.invitation),
-            gate.open(f"{home}/invitation/passkey", self.invitation_passkey, methods=["POST"]),
+            gate.public_route(f"{home}/forgotten", self.forgot_password),
+            gate.public_route(f"{home}/reset", self.reset_password),
+            gate.public_route(f"{home}/invitation", self.invitation),
+            gate.public_route(f"{home}/invitation/passkey", self.invitation_passkey, methods=["POST"]),
         ]
 
-    async def find(self, request: Request) -> Response:
+    async def find_sign_in_pages(self, request: Request) -> Response:
         """Which sign-in pages are mine? The answer goes to the mailbox alone."""
-        entry = await enter(self._gate, request, NOBODYS_PLACE)
-        email = entry.typed("email").strip()
+        entry = await open_sign_in_context(self._gate, request, UNKNOWN_PORTAL)
+        email = entry.form_text("email").strip()
         if request.method != "POST":
             return self._form(entry, "find.html", email="")
-        if not entry.ours:
+        if not entry.is_valid_form:
             return self._form(entry, "find.html", status=403, problems={"email": _AGAIN}, email=email)
-        if not emails.well_formed(email):
+        if not emails.is_email_address(email):
             problem = "Enter an email address in the correct format, like name@example.org."
             return self._form(entry, "find.html", status=422, problems={"email": problem}, email=email)
         if late := self._too_many(entry):
             return late
-        if self._limiter.admit(_ADDRESSES, email.casefold(), self._clock.wall().timestamp()).retry_after is None:
+        if (
+            self._limiter.count_call(_ADDRESSES, email.casefold(), self._clock.real_now().timestamp()).retry_after
+            is None
+        ):
             async with self._db.write() as tx:
-                await service.ask_for_addresses(tx, email)
+                await service.request_sign_in_addresses(tx, email)
         text = "If this email address has an account, we have sent links to its sign-in pages."
-        return self._gate.say(None, "Check your email", text)
+        return self._gate.render_message(None, "Check your email", text)
 
-    async def forgotten(self, request: Request) -> Response:
+    async def forgot_password(self, request: Request) -> Response:
         """Ask for a new password: the same answer whether or not anybody has the name."""
-        place = await self._gate.place(request)
-        entry = await enter(self._gate, request, place)
-        name = entry.typed("user_name").strip()
+        place = await self._gate.portal_of(request)
+        entry = await open_sign_in_context(self._gate, request, place)
+        name = entry.form_text("user_name").strip()
         if request.method != "POST":
             return self._form(entry, "forgotten.html", user_name="")
-        if not entry.ours:
+        if not entry.is_valid_form:
             return self._form(entry, "forgotten.html", status=403, problems={"user_name": _AGAIN}, user_name=name)
         if not name:
             problems = {"user_name": "Enter your username."}
@@ -104,43 +110,46 @@ class LinkPages:
         if late := self._too_many(entry):
             return late
         async with self._db.write() as tx:
-            await links.ask_reset(tx, place.realm, name, entry.browser.address)
+            await links.request_reset(tx, place.realm, name, entry.browser.address)
         text = "If this username has an account with a password, we have emailed a link to reset it."
-        return self._gate.say(place, "Check your email", text, onward="Back to sign-in")
+        return self._gate.render_message(place, "Check your email", text, onward="Back to sign-in")
 
-    async def reset(self, request: Request) -> Response:
+    async def reset_password(self, request: Request) -> Response:
         """Choose a new password by the link in a mail, then sign in with it."""
-        place = await self._gate.place(request)
+        place = await self._gate.portal_of(request)
         return await self._opened(request, place, "reset") or await self._choose(request, place, "reset")
 
     async def invitation(self, request: Request) -> Response:
         """Accept an invitation by choosing a password, adding a passkey, or signing in at the provider."""
-        place = await self._gate.place(request)
+        place = await self._gate.portal_of(request)
         return await self._opened(request, place, "invitation") or await self._choose(request, place, "invitation")
 
     async def invitation_passkey(self, request: Request) -> Response:
         """Accept an invitation by a passkey, which is two factors by itself."""
-        place = await self._gate.place(request)
-        entry, token = await enter(self._gate, request, place), request.cookies.get(place.link_cookie("invitation"), "")
-        if not entry.ours:
+        place = await self._gate.portal_of(request)
+        entry, token = (
+            await open_sign_in_context(self._gate, request, place),
+            request.cookies.get(place.link_cookie("invitation"), ""),
+        )
+        if not entry.is_valid_form:
             return await self._link_form(entry, token, "invitation", status=403, problems={"password": _AGAIN})
         try:
             async with self._db.write() as tx:
                 link, person = await self._link(tx, place, token, "invitation")
-                if (await credentials.factors(tx, person)).second:
+                if (await credentials.get_factors(tx, person)).second:
                     return self._sign_in_instead(place)
                 await links.use_link(tx, link, person)
-                answer = entry.typed("credential")
+                answer = entry.form_text("credential")
                 await own.add_passkey(tx, person, entry.binding, answer, "", entry.browser)
                 entered = await sign_ins.begin(tx, person, "passkey", entry.browser)
-        except (LinkClosed, WrongSignIn) as closed:
+        except (LinkClosed, SignInFailed) as closed:
             return self._closed(place, "invitation", closed)
         except PasskeyRefused:
             problems = {"passkey": "We could not add this passkey. Please try again."}
             return await self._link_form(entry, token, "invitation", status=422, problems=problems)
-        return await self._gate.welcome(request, place, entered)
+        return await self._gate.complete_sign_in(request, place, entered)
 
-    async def _opened(self, request: Request, place: Place, purpose: Purpose) -> Response | None:
+    async def _opened(self, request: Request, place: AccountPortal, purpose: Purpose) -> Response | None:
         """The link with its token: a cookie takes the token's place, and the address is clean (H1)."""
         token = request.query_params.get("token")
         if request.method == "POST" or token is None:
@@ -149,60 +158,65 @@ class LinkPages:
             return self._closed(
                 place, purpose, LinkClosed("unknown")
             )  # not ours: nothing to keep, and perhaps no cookie at all
-        response = to(f"{place.home}/{purpose}")
+        response = redirect_to(f"{place.home}/{purpose}")
         set_cookie(response, place.link_cookie(purpose), token, seconds=_LINK_SECONDS)
         return response
 
-    async def _choose(self, request: Request, place: Place, purpose: Purpose) -> Response:
-        entry, token = await enter(self._gate, request, place), request.cookies.get(place.link_cookie(purpose), "")
+    async def _choose(self, request: Request, place: AccountPortal, purpose: Purpose) -> Response:
+        entry, token = (
+            await open_sign_in_context(self._gate, request, place),
+            request.cookies.get(place.link_cookie(purpose), ""),
+        )
         if request.method != "POST":
             return await self._link_form(entry, token, purpose)
-        if not entry.ours:
+        if not entry.is_valid_form:
             return await self._link_form(entry, token, purpose, status=403, problems={"password": _AGAIN})
-        chosen = entry.typed("password")
-        if problems := repeated(chosen, entry.typed("again")):
+        chosen = entry.form_text("password")
+        if problems := password_form_problems(chosen, entry.form_text("again")):
             return await self._link_form(entry, token, purpose, status=422, problems=problems)
         try:
             person = await self._set(place, token, purpose, chosen, entry)
         except LinkClosed as closed:
             return self._closed(place, purpose, closed)
-        except (WeakPassword, TooBusy) as error:
-            problems = {"password": reasons(error)}
+        except (WeakPassword, SignInOverloaded) as error:
+            problems = {"password": password_refusal_text(error)}
             return await self._link_form(entry, token, purpose, status=422, problems=problems)
         return await self._after(entry, purpose, person)
 
-    async def _set(self, place: Place, token: str, purpose: Purpose, password: str, entry: Entry) -> Person:
+    async def _set(
+        self, place: AccountPortal, token: str, purpose: Purpose, password: str, entry: SignInContext
+    ) -> Person:
         """Set the password by a link of this very place. Raises LinkClosed, WeakPassword, TooBusy."""
         async with self._db.read() as tx:
             await self._link(tx, place, token, purpose)
         return await links.set_password(self._db, token, purpose, password, entry.browser)
 
-    async def _link(self, tx: Tx, place: Place, token: str, purpose: Purpose) -> tuple[Link, Person]:
+    async def _link(self, tx: Tx, place: AccountPortal, token: str, purpose: Purpose) -> tuple[EmailLink, Person]:
         """The link of a token, if it is of somebody of this place. Raises LinkClosed."""
         link, person = await links.open_link(tx, token, purpose)
         if person.realm != place.realm:
             raise LinkClosed("unknown")
         return link, person
 
-    async def _after(self, entry: Entry, purpose: Purpose, person: Person) -> Response:
+    async def _after(self, entry: SignInContext, purpose: Purpose, person: Person) -> Response:
         """An invitation leads in; a mailbox alone does not where there is a second factor, and never by a reset."""
         place = entry.place
         if purpose == "invitation":
             async with self._db.write() as tx:
-                second = (await credentials.factors(tx, person)).second
+                second = (await credentials.get_factors(tx, person)).second
                 try:
                     entered = None if second else await sign_ins.begin(tx, person, "password", entry.browser)
-                except WrongSignIn as closed:
+                except SignInFailed as closed:
                     return self._closed(place, purpose, closed)
             if entered is not None:
-                return await self._gate.welcome(entry.request, place, entered)
-        response = to(f"{place.home}/sign-in?told=reset")
-        forget_cookie(response, place.link_cookie(purpose))
+                return await self._gate.complete_sign_in(entry.request, place, entered)
+        response = redirect_to(f"{place.home}/sign-in?told=reset")
+        delete_cookie(response, place.link_cookie(purpose))
         return response
 
     async def _link_form(
         self,
-        entry: Entry,
+        entry: SignInContext,
         token: str,
         purpose: Purpose,
         *,
@@ -215,11 +229,11 @@ class LinkPages:
         try:
             async with self._db.read() as tx:
                 _, person = await self._link(tx, place, token, purpose)
-                second = (await credentials.factors(tx, person)).second
+                second = (await credentials.get_factors(tx, person)).second
                 offer = invited and not second
-                options = await passkeys.to_add(tx, person, entry.binding) if offer else ""
+                options = await passkeys.registration_options(tx, person, entry.binding) if offer else ""
                 partner = place.realm.partner
-                provider = await sign_on.offered(tx, partner) if invited and partner else None
+                provider = await sign_on.find_option(tx, partner) if invited and partner else None
         except LinkClosed as closed:
             return self._closed(place, purpose, closed)
         return self._form(
@@ -229,7 +243,7 @@ class LinkPages:
             problems=problems or {},
             passkeys=bool(options),
             heading=f"Welcome to {place.title}" if invited else "Choose a new password",
-            lead=f"Your username is {person.user_name}. Choose a password." if invited else _lead(person),
+            lead=f"Your username is {person.user_name}. Choose a password." if invited else _recipient_text(person),
             button="Accept invitation" if invited else "Save password",
             action=f"{place.home}/{purpose}",
             user_name=person.user_name,
@@ -238,39 +252,41 @@ class LinkPages:
             provider=provider,
         )
 
-    def _form(self, entry: Entry, template: str, **context: Any) -> Response:
+    def _form(self, entry: SignInContext, template: str, **context: Any) -> Response:
         csrf = entry.visit.csrf
-        page = self._gate.show_entry(self._pages, entry.place, template, csrf=csrf, **context)
-        return entry.kept(page)
+        page = self._gate.render_public_page(self._pages, entry.place, template, csrf=csrf, **context)
+        return entry.with_csrf_cookie(page)
 
-    def _closed(self, place: Place, purpose: Purpose, closed: LinkClosed | WrongSignIn) -> Response:
+    def _closed(self, place: AccountPortal, purpose: Purpose, closed: LinkClosed | SignInFailed) -> Response:
         text = f"{_CLOSED[closed.why if isinstance(closed, LinkClosed) else 'unknown']} {_ANEW[purpose]}"
         return self._beside(place, purpose, "This link is not valid", text, status=410)
 
-    def _without(self, place: Place, purpose: Purpose) -> Response:
+    def _without(self, place: AccountPortal, purpose: Purpose) -> Response:
         """Who opens the page by its address alone."""
         text = f"This page opens only from the link in our email. {_ANEW[purpose]}"
         return self._beside(place, purpose, "Open this page from your email", text, status=410)
 
-    def _beside(self, place: Place, purpose: Purpose, heading: str, text: str, *, status: int) -> Response:
+    def _beside(self, place: AccountPortal, purpose: Purpose, heading: str, text: str, *, status: int) -> Response:
         if purpose == "invitation":
-            return self._gate.say(place, heading, text, status=status)
-        return self._gate.say(place, heading, text, status=status, onward="Request a new link", path="/forgotten")
+            return self._gate.render_message(place, heading, text, status=status)
+        return self._gate.render_message(
+            place, heading, text, status=status, onward="Request a new link", path="/forgotten"
+        )
 
-    def _sign_in_instead(self, place: Place) -> Response:
-        return to(f"{place.home}/sign-in")
+    def _sign_in_instead(self, place: AccountPortal) -> Response:
+        return redirect_to(f"{place.home}/sign-in")
 
-    def _too_many(self, entry: Entry) -> Response | None:
+    def _too_many(self, entry: SignInContext) -> Response | None:
         """The answer to who asks for many letters, and when the next one may be asked for."""
-        where = neighbourhood(entry.browser.address)
-        wait = self._limiter.admit(_LETTERS, where, self._clock.wall().timestamp()).retry_after
+        where = client_network(entry.browser.address)
+        wait = self._limiter.count_call(_LETTERS, where, self._clock.real_now().timestamp()).retry_after
         if wait is None:
             return None
         text = f"Too many emails were requested from your network. Try again in {wait} seconds."
-        response = self._gate.say(entry.place, "Too many requests", text, status=429)
+        response = self._gate.render_message(entry.place, "Too many requests", text, status=429)
         response.headers["Retry-After"] = str(wait)
         return response
 
 
-def _lead(person: Person) -> str:
+def _recipient_text(person: Person) -> str:
     return f"This changes the password for {person.user_name} and signs you out of all sessions."

@@ -7,16 +7,16 @@ from typing import Final
 from starlette.routing import Route
 
 from almoner.access.accounts.account_pages import AccountPages
-from almoner.access.accounts.gate import Gate
+from almoner.access.accounts.gate import PageGuard
 from almoner.access.accounts.link_pages import LinkPages
 from almoner.access.accounts.sign_in_pages import SignInPages
-from almoner.platform.pages.rendering import Pages
+from almoner.platform.pages.rendering import PageRenderer
 from almoner.platform.ratelimit import RateLimiter
 
 TEMPLATES: Final = Path(__file__).parent / "templates"
 
 
-def routes(gate: Gate, pages: Pages, limiter: RateLimiter) -> Sequence[Route]:
+def routes(gate: PageGuard, pages: PageRenderer, limiter: RateLimiter) -> Sequence[Route]:
     """Starlette routes of both realms. ``pages``: of ``TEMPLATES``."""
     return [
         *LinkPages(gate, pages, limiter).routes(),

@@ -7,19 +7,19 @@ from starlette.datastructures import FormData, UploadFile
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 
-from almoner.access.credentials.domain import storable
+from almoner.access.credentials.domain import is_storable
 
 _MOST_BYTES: Final = 65_536
 _MOST_FIELDS: Final = 60
 
 
-def ensure_readable(request: Request) -> None:
+def ensure_storable_query(request: Request) -> None:
     """Raises HTTPException when the address asks for what no database can hold: nobody has that, and nothing is it."""
-    if not all(storable(part) for pair in request.query_params.multi_items() for part in pair):
+    if not all(is_storable(part) for pair in request.query_params.multi_items() for part in pair):
         raise HTTPException(400, "The address contains characters that are not valid.")
 
 
-async def posted(request: Request) -> FormData:
+async def read_form(request: Request) -> FormData:
     """What a form sent, nothing on GET. Raises HTTPException when it is none of ours, too long, or no text."""
     if request.method != "POST":
         return FormData()
@@ -34,6 +34,6 @@ async def posted(request: Request) -> FormData:
         ]
     except ValueError:
         raise HTTPException(400, "The form is not in a format that we accept.") from None
-    if not all(isinstance(part, str) and storable(part) for pair in fields for part in pair):
+    if not all(isinstance(part, str) and is_storable(part) for pair in fields for part in pair):
         raise HTTPException(400, "The form contains characters that are not valid. Open the page again.")
     return FormData(fields)

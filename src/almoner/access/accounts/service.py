@@ -7,7 +7,7 @@ from typing import Final
 from almoner.access.accounts.domain import MEMBERS_HOME
 from almoner.access.partners import service as partners
 from almoner.access.people import service as people
-from almoner.platform.crypto import SealBroken
+from almoner.platform.crypto import DecryptionFailed
 from almoner.platform.database.transactions import Tx
 from almoner.platform.jobs import queue
 
@@ -17,29 +17,29 @@ _CONTEXT: Final = "accounts-addresses"
 
 
 @dataclass(frozen=True, slots=True)
-class Address:
+class SignInAddress:
     """One sign-in page: whose, and where."""
 
     partner: str
     url: str
 
 
-async def ask_for_addresses(tx: Tx, email: str) -> None:
+async def request_sign_in_addresses(tx: Tx, email: str) -> None:
     """Have the sign-in pages of whoever has this e-mail address mailed there; the same work whether anybody has."""
-    sealed = tx.vault.seal(email.encode(), context=_CONTEXT)
+    sealed = tx.vault.encrypt(email.encode(), context=_CONTEXT)
     unique = tx.vault.keyed_hash(_CONTEXT, email.casefold().encode()).hex()
     await queue.enqueue(tx, SEND_ADDRESSES, {"email": sealed.hex()}, unique=unique)
 
 
-async def addresses(tx: Tx, sealed: str) -> tuple[str, list[Address]]:
+async def find_sign_in_addresses(tx: Tx, sealed: str) -> tuple[str, list[SignInAddress]]:
     """The e-mail address that was asked for, and the pages where somebody with it signs in; operators' are not told."""
     try:
-        email = tx.vault.open(bytes.fromhex(sealed), context=_CONTEXT).decode()
-    except SealBroken:
+        email = tx.vault.decrypt(bytes.fromhex(sealed), context=_CONTEXT).decode()
+    except DecryptionFailed:
         return "", []
     found = []
     for partner in await people.partners_with_email(tx, email):
         name = tx.ids.text("partner", partner.id)
         account = await partners.get(tx, partner)
-        found.append(Address(account.name, f"{tx.links.pages}{MEMBERS_HOME}/{name}/sign-in"))
+        found.append(SignInAddress(account.name, f"{tx.links.pages}{MEMBERS_HOME}/{name}/sign-in"))
     return email, found

@@ -7,26 +7,26 @@ from starlette.datastructures import FormData
 from starlette.requests import Request
 from starlette.responses import Response
 
-from almoner.access.accounts.domain import Place
-from almoner.access.accounts.gate import Gate, browser_of, text_of
-from almoner.access.accounts.posts import posted
+from almoner.access.accounts.domain import AccountPortal
+from almoner.access.accounts.gate import PageGuard, browser_of, form_text
+from almoner.access.accounts.posts import read_form
 from almoner.access.sign_ins.domain import Browser
 from almoner.platform.pages import link_sessions
-from almoner.platform.pages.link_sessions import Visit
+from almoner.platform.pages.link_sessions import LinkSession
 
 _PURPOSE: Final = "entry"
 _SECONDS: Final = 12 * 3600
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class SignInContext:
     """A browser at a place where nobody is signed in, and what it posted (nothing on GET)."""
 
     request: Request
-    place: Place
-    visit: Visit
+    place: AccountPortal
+    visit: LinkSession
     form: FormData
-    ours: bool
+    is_valid_form: bool
     """Whether what was posted came from a form that this browser was given."""
 
     @property
@@ -39,20 +39,22 @@ class Entry:
         """What a passkey's challenge is bound to."""
         return self.visit.csrf.encode()
 
-    def typed(self, name: str) -> str:
+    def form_text(self, name: str) -> str:
         """One field of the form as it was typed, empty without it."""
-        return text_of(self.form, name)
+        return form_text(self.form, name)
 
-    def kept(self, response: Response) -> Response:
+    def with_csrf_cookie(self, response: Response) -> Response:
         """With the cookie that the forms of the page need."""
-        self.visit.keep(response, seconds=_SECONDS)
+        self.visit.set_cookie(response, seconds=_SECONDS)
         return response
 
 
-async def enter(gate: Gate, request: Request, place: Place) -> Entry:
+async def open_sign_in_context(gate: PageGuard, request: Request, place: AccountPortal) -> SignInContext:
     """Who comes to a place. A second tab keeps the first one's token: a new one would void the form there."""
     vault = gate.db.deployment.vault
-    found = link_sessions.find(request, vault, _PURPOSE, place.realm.id, place.name)
-    form = await posted(request)
-    visit = found or link_sessions.begin(vault, _PURPOSE, place.realm.id, place.name)
-    return Entry(request, place, visit, form, found is not None and gate.is_ours(request, form, visit.csrf))
+    found = link_sessions.find_session(request, vault, _PURPOSE, place.realm.id, place.name)
+    form = await read_form(request)
+    visit = found or link_sessions.begin_session(vault, _PURPOSE, place.realm.id, place.name)
+    return SignInContext(
+        request, place, visit, form, found is not None and gate.is_valid_form(request, form, visit.csrf)
+    )

@@ -7,19 +7,19 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from almoner.access.accounts.domain import HOMES, Place
-from almoner.access.accounts.gate import Gate, Visitor, forget_cookie, to
-from almoner.access.accounts.sign_in_context import Entry, enter
+from almoner.access.accounts.domain import HOMES, AccountPortal
+from almoner.access.accounts.gate import PageGuard, Visitor, delete_cookie, redirect_to
+from almoner.access.accounts.sign_in_context import SignInContext, open_sign_in_context
 from almoner.access.credentials import service as credentials
-from almoner.access.credentials.domain import TooBusy, TooSoon
+from almoner.access.credentials.domain import SignInOverloaded, AttemptThrottled
 from almoner.access.credentials.service import passkeys
 from almoner.access.sign_ins import service as sign_ins
-from almoner.access.sign_ins.domain import Entered, SecondNeeded, TicketOver, WrongSignIn
+from almoner.access.sign_ins.domain import NewSignIn, SecondFactorRequired, TicketExpired, SignInFailed
 from almoner.access.sign_ins.service import sign_in_methods
 from almoner.access.sign_on import service as sign_on
-from almoner.access.sign_on.domain import Offer
+from almoner.access.sign_on.domain import SsoOption
 from almoner.platform.database.transactions import Tx
-from almoner.platform.pages.rendering import Pages
+from almoner.platform.pages.rendering import PageRenderer
 
 _TOLD = {
     "reset": "Your password has been changed. Sign in with your new password.",
@@ -40,7 +40,7 @@ _WRONG_PASSKEY = (
 class SignInPages:
     """The pages that lead in and out."""
 
-    def __init__(self, gate: Gate, pages: Pages) -> None:
+    def __init__(self, gate: PageGuard, pages: PageRenderer) -> None:
         self._gate = gate
         self._db = gate.db
         self._clock = gate.db.deployment.clock
@@ -54,105 +54,109 @@ class SignInPages:
     def _of(self, home: str) -> list[Route]:
         gate = self._gate
         return [
-            gate.open(f"{home}/sign-in", self.sign_in),
-            gate.open(f"{home}/sign-in/second", self.second),
-            gate.open(f"{home}/sign-in/passkey", self.passkey, methods=["POST"]),
-            gate.signed_in(f"{home}/prove", self.prove, second=False),
-            gate.open(f"{home}/sign-out", self.sign_out, methods=["POST"]),
+            gate.public_route(f"{home}/sign-in", self.sign_in),
+            gate.public_route(f"{home}/sign-in/second", self.second_factor),
+            gate.public_route(f"{home}/sign-in/passkey", self.passkey, methods=["POST"]),
+            gate.protected_route(f"{home}/prove", self.reauthenticate, second=False),
+            gate.public_route(f"{home}/sign-out", self.sign_out, methods=["POST"]),
         ]
 
     async def sign_in(self, request: Request) -> Response:
         """Name and password."""
-        place = await self._gate.place(request)
-        entry = await enter(self._gate, request, place)
+        place = await self._gate.portal_of(request)
+        entry = await open_sign_in_context(self._gate, request, place)
         if request.method != "POST":
-            if await self._gate.signed(request, place) is not None:
-                return to(place.own_path(request.query_params.get("next", "")))
+            if await self._gate.find_sign_in(request, place) is not None:
+                return redirect_to(place.safe_redirect_path(request.query_params.get("next", "")))
             return await self._form(entry, told=_TOLD.get(request.query_params.get("told", ""), ""))
-        if not entry.ours:
+        if not entry.is_valid_form:
             return await self._form(entry, status=403, problems={"user_name": _AGAIN})
-        name, password = entry.typed("user_name").strip(), entry.typed("password")
+        name, password = entry.form_text("user_name").strip(), entry.form_text("password")
         problems = {"user_name": "Enter your username."} if not name else {}
         problems |= {"password": "Enter your password."} if not password else {}
         if problems:
             return await self._form(entry, status=422, problems=problems)
         try:
-            found = await sign_in_methods.by_password(self._db, place.realm, name, password, entry.browser)
-        except WrongSignIn:
+            found = await sign_in_methods.sign_in_by_password(self._db, place.realm, name, password, entry.browser)
+        except SignInFailed:
             return await self._form(entry, status=422, problems={"user_name": _WRONG}, marks=_EITHER)
-        except (TooSoon, TooBusy) as wait:
-            page = await self._form(entry, status=_status(wait), problems={"password": self._wait(wait)})
+        except (AttemptThrottled, SignInOverloaded) as wait:
+            page = await self._form(entry, status=_refusal_status(wait), problems={"password": self._wait(wait)})
             return self._later(page, wait)
-        if isinstance(found, Entered):
-            return await self._gate.welcome(request, place, found, entry.typed("next"))
-        return self._gate.ask_second(place, found, entry.typed("next"))
+        if isinstance(found, NewSignIn):
+            return await self._gate.complete_sign_in(request, place, found, entry.form_text("next"))
+        return self._gate.redirect_to_second_factor(place, found, entry.form_text("next"))
 
-    async def second(self, request: Request) -> Response:
+    async def second_factor(self, request: Request) -> Response:
         """The second factor, after the password or the provider."""
-        place = await self._gate.place(request)
-        entry = await enter(self._gate, request, place)
+        place = await self._gate.portal_of(request)
+        entry = await open_sign_in_context(self._gate, request, place)
         try:
-            needed = await sign_in_methods.still_open(
-                self._db, place.realm, request.cookies.get(place.second_cookie, "")
+            needed = await sign_in_methods.find_open_ticket(
+                self._db, place.realm, request.cookies.get(place.second_factor_cookie, "")
             )
             return await self._take_second(entry, needed)
-        except TicketOver:
-            told = "again" if place.second_cookie in request.cookies else "first"
-            return to(f"{place.home}/sign-in?told={told}")
+        except TicketExpired:
+            told = "again" if place.second_factor_cookie in request.cookies else "first"
+            return redirect_to(f"{place.home}/sign-in?told={told}")
 
-    async def _take_second(self, entry: Entry, needed: SecondNeeded) -> Response:
+    async def _take_second(self, entry: SignInContext, needed: SecondFactorRequired) -> Response:
         """Its form, or what comes of it. Raises TicketOver."""
-        code = entry.typed("code").strip()
+        code = entry.form_text("code").strip()
         if entry.request.method != "POST":
             return await self._second(entry, needed)
-        if not entry.ours:
+        if not entry.is_valid_form:
             return await self._second(entry, needed, status=403, problem=_AGAIN)
         if not code:
             return await self._second(entry, needed, status=422, problem="Enter the code.")
         try:
-            entered = await sign_in_methods.by_code(self._db, entry.place.realm, needed.ticket, code, entry.browser)
-        except WrongSignIn:
+            entered = await sign_in_methods.sign_in_by_code(
+                self._db, entry.place.realm, needed.ticket, code, entry.browser
+            )
+        except SignInFailed:
             return await self._second(entry, needed, status=422, problem=_WRONG_CODE)
-        except TooSoon as wait:
+        except AttemptThrottled as wait:
             page = await self._second(entry, needed, status=429, problem=self._wait(wait))
             return self._later(page, wait)
-        return await self._gate.welcome(entry.request, entry.place, entered, entry.typed("next"))
+        return await self._gate.complete_sign_in(entry.request, entry.place, entered, entry.form_text("next"))
 
     async def passkey(self, request: Request) -> Response:
         """A passkey alone, or as the second factor: it is two factors by itself."""
-        place = await self._gate.place(request)
-        entry = await enter(self._gate, request, place)
-        if not entry.ours:
+        place = await self._gate.portal_of(request)
+        entry = await open_sign_in_context(self._gate, request, place)
+        if not entry.is_valid_form:
             return await self._form(entry, status=403, problems={"passkey": _AGAIN})
-        answer, ticket = entry.typed("credential"), request.cookies.get(place.second_cookie, "")
+        answer, ticket = entry.form_text("credential"), request.cookies.get(place.second_factor_cookie, "")
         try:
-            entered = await sign_in_methods.by_passkey(
+            entered = await sign_in_methods.sign_in_by_passkey(
                 self._db, place.realm, entry.binding, answer, entry.browser, ticket
             )
-        except WrongSignIn:
+        except SignInFailed:
             return await self._form(entry, status=422, problems={"passkey": _WRONG_PASSKEY})
-        return await self._gate.welcome(request, place, entered, entry.typed("next"))
+        return await self._gate.complete_sign_in(request, place, entered, entry.form_text("next"))
 
     async def sign_out(self, request: Request) -> Response:
         """The sign-in ends, and its cookie goes. Who is signed out already is told so."""
-        place = await self._gate.place(request)
-        visitor = await self._gate.find(request, place)
+        place = await self._gate.portal_of(request)
+        visitor = await self._gate.find_visitor(request, place)
         if visitor is not None:
-            if not self._gate.is_ours(request, visitor.form, visitor.csrf):
-                return self._gate.not_ours(visitor)
+            if not self._gate.is_valid_form(request, visitor.form, visitor.csrf):
+                return self._gate.render_invalid_form(visitor)
             async with self._db.write() as tx:
-                await sign_ins.end(tx, visitor.person, visitor.sign_in.id, "signed_out", visitor.by(self._ids))
-        response = to(f"{place.home}/sign-in?told=out")
-        forget_cookie(response, place.cookie)
+                await sign_ins.end(
+                    tx, visitor.person, visitor.sign_in.id, "signed_out", visitor.audit_context(self._ids)
+                )
+        response = redirect_to(f"{place.home}/sign-in?told=out")
+        delete_cookie(response, place.session_cookie)
         return response
 
-    async def prove(self, visitor: Visitor) -> Response:
+    async def reauthenticate(self, visitor: Visitor) -> Response:
         """Is it still you? Asked before secrets and money; leads back to the page that asked."""
-        onward = visitor.place.own_path(visitor.typed("next") or visitor.query.get("next", ""))
+        onward = visitor.place.safe_redirect_path(visitor.form_text("next") or visitor.query.get("next", ""))
         if not visitor.form:
             return await self._proof(visitor, onward)
         person, sign_in, browser = visitor.person, visitor.sign_in, visitor.browser
-        password, code, answer = (visitor.typed(name) for name in ("password", "code", "credential"))
+        password, code, answer = (visitor.form_text(name) for name in ("password", "code", "credential"))
         try:
             if answer:
                 binding = visitor.csrf.encode()
@@ -164,21 +168,21 @@ class SignInPages:
             else:
                 field = "code" if "code" in visitor.form else "password"
                 return await self._proof(visitor, onward, status=422, problems={field: "Enter your password."})
-        except WrongSignIn:
+        except SignInFailed:
             wrong = {"passkey": _WRONG_PASSKEY} if answer else {}
             wrong |= {"code": _WRONG_CODE} if code else {"password": "Incorrect password."} if password else {}
             return await self._proof(visitor, onward, status=422, problems=wrong)
-        except (TooSoon, TooBusy) as wait:
+        except (AttemptThrottled, SignInOverloaded) as wait:
             problems = {"code" if code else "password": self._wait(wait)}
-            page = await self._proof(visitor, onward, status=_status(wait), problems=problems)
+            page = await self._proof(visitor, onward, status=_refusal_status(wait), problems=problems)
             return self._later(page, wait)
-        response = to(onward)
-        self._gate.keep(response, visitor.place, sign_in, secret)
+        response = redirect_to(onward)
+        self._gate.set_session_cookie(response, visitor.place, sign_in, secret)
         return response
 
     async def _form(
         self,
-        entry: Entry,
+        entry: SignInContext,
         *,
         status: int = 200,
         problems: dict[str, str] | None = None,
@@ -188,9 +192,9 @@ class SignInPages:
         """``marks``: what stands at the fields, where it is not what the summary says."""
         place = entry.place
         async with self._db.read() as tx:
-            options = await passkeys.to_use(tx, entry.binding)
-            provider = await _offered(tx, place)
-        page = self._gate.show_entry(
+            options = await passkeys.authentication_options(tx, entry.binding)
+            provider = await _find_sso_option(tx, place)
+        page = self._gate.render_public_page(
             self._pages,
             place,
             "sign_in.html",
@@ -200,19 +204,21 @@ class SignInPages:
             problems=problems or {},
             marks=marks or problems or {},
             told=told,
-            next=place.own_path(entry.typed("next") or entry.request.query_params.get("next", "")),
-            user_name=entry.typed("user_name"),
+            next=place.safe_redirect_path(entry.form_text("next") or entry.request.query_params.get("next", "")),
+            user_name=entry.form_text("user_name"),
             options=options,
             provider=provider,
         )
-        return entry.kept(page)
+        return entry.with_csrf_cookie(page)
 
-    async def _second(self, entry: Entry, needed: SecondNeeded, *, status: int = 200, problem: str = "") -> Response:
+    async def _second(
+        self, entry: SignInContext, needed: SecondFactorRequired, *, status: int = 200, problem: str = ""
+    ) -> Response:
         options = ""
         if needed.factors.passkeys:
             async with self._db.read() as tx:
-                options = await passkeys.to_use(tx, entry.binding, needed.person)
-        page = self._gate.show_entry(
+                options = await passkeys.authentication_options(tx, entry.binding, needed.person)
+        page = self._gate.render_public_page(
             self._pages,
             entry.place,
             "second_step.html",
@@ -220,20 +226,24 @@ class SignInPages:
             passkeys=bool(options),
             csrf=entry.visit.csrf,
             problems={"code": problem} if problem else {},
-            next=entry.place.own_path(entry.typed("next") or entry.request.query_params.get("next", "")),
+            next=entry.place.safe_redirect_path(entry.form_text("next") or entry.request.query_params.get("next", "")),
             codes=needed.factors.authenticator or needed.factors.recovery_codes > 0,
             options=options,
         )
-        return entry.kept(page)
+        return entry.with_csrf_cookie(page)
 
     async def _proof(
         self, visitor: Visitor, onward: str, *, status: int = 200, problems: dict[str, str] | None = None
     ) -> Response:
         async with self._db.read() as tx:
-            held = await credentials.factors(tx, visitor.person)
-            options = await passkeys.to_use(tx, visitor.csrf.encode(), visitor.person) if held.passkeys else ""
-            provider = await _offered(tx, visitor.place) if visitor.sign_in.method == "provider" else None
-        return self._gate.show(
+            held = await credentials.get_factors(tx, visitor.person)
+            options = (
+                await passkeys.authentication_options(tx, visitor.csrf.encode(), visitor.person)
+                if held.passkeys
+                else ""
+            )
+            provider = await _find_sso_option(tx, visitor.place) if visitor.sign_in.method == "provider" else None
+        return self._gate.render_page(
             self._pages,
             visitor,
             "prove.html",
@@ -244,30 +254,30 @@ class SignInPages:
             options=options,
             provider=provider,
             next=onward,
-            lost=visitor.typed("typed") or visitor.query.get("typed", ""),
+            lost=visitor.form_text("typed") or visitor.query.get("typed", ""),
             user_name=visitor.person.user_name,
         )
 
-    def _wait(self, refused: TooSoon | TooBusy) -> str:
+    def _wait(self, refused: AttemptThrottled | SignInOverloaded) -> str:
         seconds = self._seconds(refused)
         within = f"{seconds} second{'' if seconds == 1 else 's'}"
-        if isinstance(refused, TooBusy):
+        if isinstance(refused, SignInOverloaded):
             return f"Too many people are signing in right now. Try again in {within}."
         return f"Too many attempts. Try again in {within}."
 
-    def _later(self, response: Response, refused: TooSoon | TooBusy) -> Response:
+    def _later(self, response: Response, refused: AttemptThrottled | SignInOverloaded) -> Response:
         response.headers["Retry-After"] = str(self._seconds(refused))
         return response
 
-    def _seconds(self, refused: TooSoon | TooBusy) -> int:
-        if isinstance(refused, TooBusy):
+    def _seconds(self, refused: AttemptThrottled | SignInOverloaded) -> int:
+        if isinstance(refused, SignInOverloaded):
             return _BUSY_SECONDS
-        return max(1, ceil((refused.until - self._clock.wall()).total_seconds()))
+        return max(1, ceil((refused.until - self._clock.real_now()).total_seconds()))
 
 
-def _status(refused: TooSoon | TooBusy) -> int:
-    return 429 if isinstance(refused, TooSoon) else 503
+def _refusal_status(refused: AttemptThrottled | SignInOverloaded) -> int:
+    return 429 if isinstance(refused, AttemptThrottled) else 503
 
 
-async def _offered(tx: Tx, place: Place) -> Offer | None:
-    return await sign_on.offered(tx, place.realm.partner) if place.realm.partner else None
+async def _find_sso_option(tx: Tx, place: AccountPortal) -> SsoOption | None:
+    return await sign_on.find_option(tx, place.realm.partner) if place.realm.partner else None

@@ -22,20 +22,20 @@ _AROUND: Final = string.digits + string.punctuation + " "
 
 STEP_SECONDS: Final = 30
 """Of a one-time password (RFC 6238)."""
-STEPS_AROUND: Final = 1
+CLOCK_DRIFT_STEPS: Final = 1
 """A clock may be so many steps off (ASVS 6.5.5)."""
-CODES: Final = 10
+RECOVERY_CODE_COUNT: Final = 10
 """Recovery codes made at once."""
 _CODE_BYTES: Final = 10  # 80 bits: 16 characters
 _CODE_SIGNS: Final = str.maketrans("018", "olb")
 """What somebody may type for signs that base 32 has: it has no 0, 1 and 8."""
 
-CHALLENGE_LIVES: Final = timedelta(minutes=5)
+CHALLENGE_LIFETIME: Final = timedelta(minutes=5)
 LONGEST_PASSKEY_NAME: Final = 100
 
 
 @dataclass(frozen=True, slots=True)
-class By:
+class AuditContext:
     """Who changes what proves somebody's identity, and from which network address: for the audit log."""
 
     actor: Actor
@@ -57,7 +57,7 @@ class Factors:
         return self.authenticator or self.passkeys > 0
 
 
-NOTHING: Final = Factors(password=False, authenticator=False, passkeys=0, recovery_codes=0)
+NO_FACTORS: Final = Factors(password=False, authenticator=False, passkeys=0, recovery_codes=0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,22 +76,22 @@ class Passkey:
     name: str
     created_at: datetime
     last_used_at: datetime | None
-    went_back: bool = False
+    count_went_back: bool = False
 
 
 class WeakPassword(IncorrectParams):
     message = "This password is too easy to guess"
 
 
-class TooBusy(ServiceUnavailable):
+class SignInOverloaded(ServiceUnavailable):
     message = "Too many people are signing in right now. Try again in a moment"
 
 
-class HasAuthenticator(Exception):
+class AuthenticatorExists(Exception):
     """The person has an authenticator app; it must be removed before another one is set up."""
 
 
-class NoAuthenticator(Exception):
+class AuthenticatorNotPending(Exception):
     """No authenticator app is being set up."""
 
 
@@ -107,7 +107,7 @@ class PasskeyRefused(Exception):
     """What the browser sent proves nothing here; the message says why, for logs and tests, not for the page."""
 
 
-class TooSoon(Exception):
+class AttemptThrottled(Exception):
     """After wrong tries the next one waits. This one was not checked and counts as nothing. ``until``: real time."""
 
     def __init__(self, until: datetime) -> None:
@@ -115,7 +115,7 @@ class TooSoon(Exception):
         self.until = until
 
 
-def normalised(password: str) -> str:
+def normalise_password(password: str) -> str:
     """The same for all ways to type the same characters (NIST 800-63B: NFKC). Raises WeakPassword for broken text."""
     try:
         password.encode()
@@ -135,20 +135,20 @@ def check_password(password: str, user_name: str, common: frozenset[str]) -> Non
         reasons.append(f"Password must be at least {SHORTEST_PASSWORD} characters. Try several unusual words")
     if len(password) > LONGEST_PASSWORD:
         reasons.append(f"Password must be {LONGEST_PASSWORD} characters or fewer")
-    if any(name in low for name in _names(user_name)):
+    if any(name in low for name in _forbidden_names(user_name)):
         reasons.append("Password must not contain your username")
-    if not reasons and (low in common or low.strip(_AROUND) in common or _monotonous(low)):
+    if not reasons and (low in common or low.strip(_AROUND) in common or _is_monotonous(low)):
         reasons.append("This is a common password and is easy to guess. Choose a different one")
     if reasons:
         raise WeakPassword(*reasons)
 
 
-def _names(user_name: str) -> Iterable[str]:
+def _forbidden_names(user_name: str) -> Iterable[str]:
     whole = unicodedata.normalize("NFKC", user_name).casefold()
     return [name for name in (whole, whole.partition("@")[0]) if len(name) >= _TOLD_NAME]
 
 
-def _monotonous(low: str) -> bool:
+def _is_monotonous(low: str) -> bool:
     """Few different characters, one piece again and again, or a run such as abcdefghijkl."""
     if len(set(low)) < _LEAST_DIFFERENT:
         return True
@@ -158,31 +158,31 @@ def _monotonous(low: str) -> bool:
     return steps <= {1} or steps <= {-1}
 
 
-def storable(text: str) -> bool:
+def is_storable(text: str) -> bool:
     """Whether a text can be anybody's name: what no database can hold (NUL, half a character) is nobody's."""
     return "\0" not in text and not any("\ud800" <= sign <= "\udfff" for sign in text)
 
 
-def passkey_name(typed: str) -> str:
+def clean_passkey_name(typed: str) -> str:
     """What a person calls a passkey, in one line; ``Passkey`` for nothing."""
     line = " ".join("".join(sign if sign.isprintable() else " " for sign in typed).split())
     return line[:LONGEST_PASSKEY_NAME].rstrip() or "Passkey"
 
 
-def one_time_digits(typed: str) -> str | None:
+def parse_one_time_code(typed: str) -> str | None:
     """Six ASCII digits of what was typed, in whatever script and with blanks; None when it is no such code."""
     signs = [sign for sign in typed if not sign.isspace() and sign != "-"]
     digits = [unicodedata.decimal(sign, None) for sign in signs]
     return "".join(map(str, digits)) if len(digits) == 6 and None not in digits else None
 
 
-def recovery_code(random: bytes) -> str:
+def encode_recovery_code(random: bytes) -> str:
     """Of 10 random bytes: ``abcd-efgh-ijkl-mnop``."""
     text = b32encode(random[:_CODE_BYTES]).decode().lower()
     return "-".join(text[at : at + 4] for at in range(0, 16, 4))
 
 
-def recovery_code_of(typed: str) -> str | None:
+def parse_recovery_code(typed: str) -> str | None:
     """The code as ``recovery_code`` writes it, whatever its case, blanks and hyphens; None when it is no such code."""
     signs = "".join(typed.replace("-", "").split()).lower().translate(_CODE_SIGNS)
     if len(signs) != 16 or not signs.isascii() or not signs.isalnum():
@@ -191,7 +191,7 @@ def recovery_code_of(typed: str) -> str | None:
 
 
 @dataclass(frozen=True, slots=True)
-class Brake:
+class AttemptThrottle:
     """``free`` wrong tries go without a wait, then 1, 2, 4 ... seconds, at most ``longest``; ``fade`` forgives one."""
 
     free: int
@@ -200,19 +200,19 @@ class Brake:
 
 
 @dataclass(frozen=True, slots=True)
-class Tries:
+class FailedAttempts:
     """Wrong tries so far, and when the last one was (real time)."""
 
     failures: int
     last_at: datetime
 
-    def left(self, brake: Brake, at: datetime) -> int:
+    def remaining_failures(self, brake: AttemptThrottle, at: datetime) -> int:
         """How many have not faded."""
         return max(0, self.failures - max(timedelta(), at - self.last_at) // brake.fade)
 
-    def until(self, brake: Brake, at: datetime) -> datetime | None:
+    def next_allowed_at(self, brake: AttemptThrottle, at: datetime) -> datetime | None:
         """When the next try is taken; None when it is now."""
-        over = self.left(brake, at) - brake.free
+        over = self.remaining_failures(brake, at) - brake.free
         if over < 0:
             return None
         wait = min(timedelta(seconds=2 ** min(over, 20)), brake.longest)
@@ -220,19 +220,19 @@ class Tries:
 
 
 MINUTE: Final = timedelta(minutes=1)
-TRIES_KEPT: Final = timedelta(hours=24)
-REFUSALS_TOLD: Final = MINUTE
+ATTEMPT_RETENTION: Final = timedelta(hours=24)
+REFUSAL_LOG_INTERVAL: Final = MINUTE
 """A refused sign-in of a name is recorded at most once in so long."""
 
-OF_PASSWORD: Final = Brake(free=5, longest=MINUTE, fade=timedelta(hours=1))
+PASSWORD_THROTTLE: Final = AttemptThrottle(free=5, longest=MINUTE, fade=timedelta(hours=1))
 """Of one name from one neighbourhood, or from one device that signed in before: 71 in the first hour at most."""
-OF_NAME: Final = Brake(free=20, longest=MINUTE, fade=timedelta(minutes=5))
+NAME_THROTTLE: Final = AttemptThrottle(free=20, longest=MINUTE, fade=timedelta(minutes=5))
 """Of one name from anywhere but the networks and devices that it signed in from: under 100 in any hour (ASVS 6.3.1)."""
-OF_NETWORK: Final = Brake(free=50, longest=MINUTE, fade=timedelta(minutes=5))
+NETWORK_THROTTLE: Final = AttemptThrottle(free=50, longest=MINUTE, fade=timedelta(minutes=5))
 """Of all names from one neighbourhood: whoever tries a list of names with the passwords of another site's leak."""
-OF_DISTRICT: Final = Brake(free=200, longest=MINUTE, fade=MINUTE)
+WIDER_NETWORK_THROTTLE: Final = AttemptThrottle(free=200, longest=MINUTE, fade=MINUTE)
 """Of all names from a /48 or /24, which one customer may hold: 65,536 neighbourhoods would have 50 free tries each."""
-OF_CODE: Final = Brake(free=5, longest=MINUTE, fade=timedelta(hours=1))
+CODE_THROTTLE: Final = AttemptThrottle(free=5, longest=MINUTE, fade=timedelta(hours=1))
 """As OF_PASSWORD, for the six digits after it."""
-OF_CODE_ANYWHERE: Final = Brake(free=10, longest=timedelta(minutes=15), fade=timedelta(hours=1))
+CODE_THROTTLE_ANYWHERE: Final = AttemptThrottle(free=10, longest=timedelta(minutes=15), fade=timedelta(hours=1))
 """Six digits are few, and whoever tries them knows the password already: 120 tries a day, 1 in 2,700 to be right."""

@@ -8,28 +8,28 @@ from typing import Final, NamedTuple, TypeVar
 from argon2 import PasswordHasher
 from argon2.exceptions import InvalidHashError, VerificationError
 
-from almoner.access.credentials.domain import TooBusy
+from almoner.access.credentials.domain import SignInOverloaded
 from almoner.platform.database.transactions import inside_transaction
 
 T = TypeVar("T")
 
 
-class Cost(NamedTuple):
+class HashCost(NamedTuple):
     """What one hash takes."""
 
     passes: int
     kibibytes: int
 
 
-TODAY: Final = Cost(2, 47_104)
+CURRENT_COST: Final = HashCost(2, 47_104)
 """OWASP's 46 MiB and, since it is quick enough, two passes: 86 ms where it was measured (0028)."""
-AT_ONCE: Final = 2
-MOST_WAITING: Final = 60
+MAX_THREADS: Final = 2
+MAX_QUEUED: Final = 60
 """Beyond these, about three seconds of work, whoever comes is told to try again."""
-OF_STRANGERS: Final = 40
+MAX_QUEUED_STRANGERS: Final = 40
 """So many of them for who is not known: a flood of names keeps nobody out who was here before, or has a link."""
 
-_threads: Final = ThreadPoolExecutor(max_workers=AT_ONCE, thread_name_prefix="argon2")
+_threads: Final = ThreadPoolExecutor(max_workers=MAX_THREADS, thread_name_prefix="argon2")
 
 
 class _Queue:
@@ -39,16 +39,16 @@ class _Queue:
 
     def __init__(self) -> None:
         self.waiting = 0
-        self.take(TODAY)
+        self.take(CURRENT_COST)
 
-    def take(self, cost: Cost) -> None:
+    def take(self, cost: HashCost) -> None:
         self.hasher = PasswordHasher(cost.passes, cost.kibibytes, parallelism=1, hash_len=32, salt_len=16)
 
     async def do(self, work: Callable[[], T], *, known: bool) -> T:
         if inside_transaction():
             raise RuntimeError("a password is hashed while a transaction holds a connection; read, release, then hash")
-        if self.waiting >= (MOST_WAITING if known else OF_STRANGERS):
-            raise TooBusy
+        if self.waiting >= (MAX_QUEUED if known else MAX_QUEUED_STRANGERS):
+            raise SignInOverloaded
         self.waiting += 1
         try:
             return await asyncio.get_running_loop().run_in_executor(_threads, work)
@@ -59,28 +59,28 @@ class _Queue:
 _queue: Final = _Queue()
 
 
-def set_cost(cost: Cost) -> None:
+def set_cost(cost: HashCost) -> None:
     """Make hashes at another cost from now on: tests sign in thousands of times, and nothing else may call this."""
     _queue.take(cost)
 
 
-async def make(secret: bytes) -> str:
+async def hash_secret(secret: bytes) -> str:
     """A new hash with its parameters and salt in it, for somebody who is known. Raises TooBusy."""
     return await _queue.do(lambda: _queue.hasher.hash(secret), known=True)
 
 
-async def verify(hash_: str, secret: bytes, *, known: bool) -> bool:
+async def verify_hash(hash_: str, secret: bytes, *, known: bool) -> bool:
     """Whether the hash was made of the secret; ``known``: for somebody who was here before. Raises TooBusy."""
     return await _queue.do(lambda: _verify(hash_, secret), known=known)
 
 
-def nobodys() -> str:
+def dummy_hash() -> str:
     """Checked for a name that nobody has: the answer takes as long (ASVS 6.3.8)."""
     cost = f"m={_queue.hasher.memory_cost},t={_queue.hasher.time_cost},p=1"
     return f"$argon2id$v=19${cost}$OUp7zuQMOwIFHjOSZc1o2Q$3/iAFitfSJiwoi7ZizhSHQKirQZypKF5JzO6Px/qjRM"
 
 
-def outdated(hash_: str) -> bool:
+def needs_rehash(hash_: str) -> bool:
     """Whether the hash was made with other parameters than those of today."""
     return _queue.hasher.check_needs_rehash(hash_)
 

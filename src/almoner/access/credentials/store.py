@@ -7,17 +7,17 @@ from uuid import UUID
 
 from asyncpg import Record
 
-from almoner.access.credentials.domain import NOTHING, Factors, Passkey, Tries
+from almoner.access.credentials.domain import NO_FACTORS, Factors, Passkey, FailedAttempts
 from almoner.access.people.domain import Person, Realm
-from almoner.platform.database.transactions import Everyone, Tx
+from almoner.platform.database.transactions import AllPartners, Tx
 
-Slot = tuple[UUID, bytes, str]
+AttemptSlot = tuple[UUID, bytes, str]
 """What tries are counted of: realm, keyed hash of the name, network."""
 
 _PASSKEY: Final = "k.id, k.person_id, k.credential, k.public_key, k.sign_count, k.name, k.created_at, k.last_used_at"
 
 
-async def factors(tx: Tx, person: Person) -> Factors:
+async def find_factors(tx: Tx, person: Person) -> Factors:
     """What a person can sign in by."""
     row = await tx.fetchrow(
         """
@@ -30,7 +30,7 @@ async def factors(tx: Tx, person: Person) -> Factors:
         """,
         person.id,
     )
-    return Factors(**row) if row else NOTHING
+    return Factors(**row) if row else NO_FACTORS
 
 
 async def find_password(tx: Tx, scope: Realm, person_id: UUID) -> str | None:
@@ -43,7 +43,7 @@ async def find_password(tx: Tx, scope: Realm, person_id: UUID) -> str | None:
     return found
 
 
-async def folded(tx: Tx, _scope: Everyone, name: str) -> str:
+async def fold_name(tx: Tx, _scope: AllPartners, name: str) -> str:
     """A name as names are compared, in every realm."""
     found: str = await tx.fetchval("select folded($1)", name)
     return found
@@ -58,11 +58,11 @@ async def set_password(tx: Tx, person: Person, hash_: str) -> None:
         """,
         person.id,
         hash_,
-        tx.wall,
+        tx.real_now,
     )
 
 
-async def rehash_password(tx: Tx, person: Person, before: str, hash_: str) -> None:
+async def replace_password_hash(tx: Tx, person: Person, before: str, hash_: str) -> None:
     """Store another hash of the same password, unless the password was changed meanwhile."""
     await tx.execute("update password set hash = $3 where person_id = $1 and hash = $2", person.id, before, hash_)
 
@@ -82,7 +82,7 @@ async def insert_authenticator(tx: Tx, person: Person, secret: bytes) -> bool:
         """,
         person.id,
         secret,
-        tx.wall,
+        tx.real_now,
     )
     return bool(made)
 
@@ -97,7 +97,7 @@ async def find_authenticator(tx: Tx, person: Person, *, confirmed: bool) -> byte
     return found
 
 
-async def take_step(tx: Tx, person: Person, secret: bytes, step: int, *, confirmed: bool) -> bool:
+async def consume_time_step(tx: Tx, person: Person, secret: bytes, step: int, *, confirmed: bool) -> bool:
     """Use a one-time password: once, and none from before it; False when it or a later one was used."""
     taken = await tx.fetchval(
         """
@@ -108,7 +108,7 @@ async def take_step(tx: Tx, person: Person, secret: bytes, step: int, *, confirm
         secret,
         step,
         confirmed,
-        tx.wall,
+        tx.real_now,
     )
     return bool(taken)
 
@@ -137,7 +137,7 @@ async def use_recovery_code(tx: Tx, person: Person, hash_: bytes) -> bool:
         "update recovery_code set used_at = $3 where person_id = $1 and hash = $2 and used_at is null returning true",
         person.id,
         hash_,
-        tx.wall,
+        tx.real_now,
     )
     return bool(used)
 
@@ -160,7 +160,7 @@ async def insert_passkey(tx: Tx, passkey: Passkey) -> bool:
     return bool(made)
 
 
-async def passkeys(tx: Tx, person: Person) -> list[Passkey]:
+async def list_passkeys(tx: Tx, person: Person) -> list[Passkey]:
     """A person's passkeys, oldest first."""
     rows = await tx.fetch(f"select {_PASSKEY} from passkey k where k.person_id = $1 order by k.id", person.id)
     return [Passkey(**row) for row in rows]
@@ -179,13 +179,13 @@ async def find_passkey(tx: Tx, scope: Realm, credential: bytes) -> Passkey | Non
     return Passkey(**row) if row else None
 
 
-async def used_passkey(tx: Tx, passkey: Passkey, sign_count: int) -> None:
+async def record_passkey_use(tx: Tx, passkey: Passkey, sign_count: int) -> None:
     """Note a use. The highest count stays: a lower one is told of each time it comes."""
     await tx.execute(
         "update passkey set sign_count = greatest(sign_count, $2), last_used_at = $3 where id = $1",
         passkey.id,
         sign_count,
-        tx.wall,
+        tx.real_now,
     )
 
 
@@ -194,7 +194,7 @@ async def delete_passkey(tx: Tx, person: Person, passkey_id: UUID) -> None:
     await tx.execute("delete from passkey where person_id = $1 and id = $2", person.id, passkey_id)
 
 
-async def take_challenge(tx: Tx, _scope: Everyone, hash_: bytes, expires_at: datetime) -> bool:
+async def consume_challenge(tx: Tx, _scope: AllPartners, hash_: bytes, expires_at: datetime) -> bool:
     """Use a challenge; False when it was used."""
     taken = await tx.fetchval(
         "insert into passkey_challenge (hash, expires_at) values ($1, $2) on conflict do nothing returning true",
@@ -204,7 +204,7 @@ async def take_challenge(tx: Tx, _scope: Everyone, hash_: bytes, expires_at: dat
     return bool(taken)
 
 
-async def take_turns(tx: Tx, _scope: Everyone, slots: Sequence[Slot]) -> None:
+async def lock_slots(tx: Tx, _scope: AllPartners, slots: Sequence[AttemptSlot]) -> None:
     """Let one transaction at a time count the tries of each slot."""
     turns = [f"{realm}{hash_.hex()}{neighbourhood}" for realm, hash_, neighbourhood in slots]
     await tx.execute(
@@ -216,7 +216,7 @@ async def take_turns(tx: Tx, _scope: Everyone, slots: Sequence[Slot]) -> None:
     )
 
 
-async def tries(tx: Tx, _scope: Everyone, slots: Sequence[Slot]) -> list[Tries | None]:
+async def find_attempts(tx: Tx, _scope: AllPartners, slots: Sequence[AttemptSlot]) -> list[FailedAttempts | None]:
     """What was tried, slot by slot."""
     rows = await tx.fetch(
         """
@@ -224,12 +224,12 @@ async def tries(tx: Tx, _scope: Everyone, slots: Sequence[Slot]) -> list[Tries |
         from unnest($1::uuid[], $2::bytea[], $3::text[]) with ordinality as s (realm, name_hash, network, n)
         left join login_attempt t using (realm, name_hash, network) order by s.n
         """,
-        *_columns(slots),
+        *_slot_columns(slots),
     )
-    return [None if row["failures"] is None else Tries(row["failures"], row["last_at"]) for row in rows]
+    return [None if row["failures"] is None else FailedAttempts(row["failures"], row["last_at"]) for row in rows]
 
 
-async def count_tries(tx: Tx, _scope: Everyone, slots: Sequence[Slot], failures: Sequence[int]) -> None:
+async def store_attempts(tx: Tx, _scope: AllPartners, slots: Sequence[AttemptSlot], failures: Sequence[int]) -> None:
     """Store how many tries each slot has now, with one more made at this moment."""
     await tx.execute(
         """
@@ -240,13 +240,15 @@ async def count_tries(tx: Tx, _scope: Everyone, slots: Sequence[Slot], failures:
         on conflict (realm, name_hash, network)
             do update set failures = excluded.failures, last_at = excluded.last_at
         """,
-        *_columns(slots),
+        *_slot_columns(slots),
         failures,
-        tx.wall,
+        tx.real_now,
     )
 
 
-async def forgive(tx: Tx, _scope: Everyone, own: Sequence[Slot], shared: Sequence[Slot]) -> None:
+async def forgive_attempts(
+    tx: Tx, _scope: AllPartners, own: Sequence[AttemptSlot], shared: Sequence[AttemptSlot]
+) -> None:
     """Forget the tries of some slots, and take one back of others. Never waits long: turns are not held for it."""
     await tx.execute(
         """
@@ -261,17 +263,17 @@ async def forgive(tx: Tx, _scope: Everyone, own: Sequence[Slot], shared: Sequenc
         from held
         where (t.realm, t.name_hash, t.network) = (held.realm, held.name_hash, held.network)
         """,
-        *_columns([*own, *shared]),
+        *_slot_columns([*own, *shared]),
         [True] * len(own) + [False] * len(shared),
     )
 
 
-async def forget_tries(tx: Tx, _scope: Everyone, realm: UUID, hashes: Sequence[bytes]) -> None:
+async def delete_attempts(tx: Tx, _scope: AllPartners, realm: UUID, hashes: Sequence[bytes]) -> None:
     """Forget all tries of some names, wherever they came from."""
     await tx.execute("delete from login_attempt where realm = $1 and name_hash = any($2::bytea[])", realm, hashes)
 
 
-async def tell(tx: Tx, _scope: Everyone, slot: Slot, before: datetime) -> bool:
+async def claim_refusal_record(tx: Tx, _scope: AllPartners, slot: AttemptSlot, before: datetime) -> bool:
     """Whether a refusal of the slot is to be recorded now: none was since ``before``."""
     told = await tx.fetchval(
         """
@@ -281,13 +283,13 @@ async def tell(tx: Tx, _scope: Everyone, slot: Slot, before: datetime) -> bool:
         where t.audited_at is null or t.audited_at <= $5 returning true
         """,
         *slot,
-        tx.wall,
+        tx.real_now,
         before,
     )
     return bool(told)
 
 
-async def oldest(tx: Tx, _scope: Everyone) -> tuple[datetime | None, datetime | None]:
+async def oldest_expiring(tx: Tx, _scope: AllPartners) -> tuple[datetime | None, datetime | None]:
     """When the oldest try was, and when the first used challenge is over."""
     row = await tx.fetchrow(
         """
@@ -298,7 +300,7 @@ async def oldest(tx: Tx, _scope: Everyone) -> tuple[datetime | None, datetime | 
     return (row["tried"], row["challenge"]) if row else (None, None)
 
 
-async def forget_old(tx: Tx, _scope: Everyone, before: datetime, limit: int) -> int:
+async def delete_expired(tx: Tx, _scope: AllPartners, before: datetime, limit: int) -> int:
     """Remove tries of before that moment, and challenges that are over; how many rows went."""
     gone = await tx.fetchval(
         """
@@ -315,11 +317,11 @@ async def forget_old(tx: Tx, _scope: Everyone, before: datetime, limit: int) -> 
         ) select (select count(*) from tries) + (select count(*) from challenges)
         """,
         before,
-        tx.wall,
+        tx.real_now,
         limit,
     )
     return int(gone)
 
 
-def _columns(slots: Sequence[Slot]) -> tuple[list[UUID], list[bytes], list[str]]:
+def _slot_columns(slots: Sequence[AttemptSlot]) -> tuple[list[UUID], list[bytes], list[str]]:
     return [slot[0] for slot in slots], [slot[1] for slot in slots], [slot[2] for slot in slots]

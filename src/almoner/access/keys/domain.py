@@ -74,7 +74,7 @@ SCOPES: Final = frozenset(
 
 
 @dataclass(frozen=True, slots=True)
-class Key:
+class ApiKey:
     """One stored key; the secret itself is known to its holder only."""
 
     id: UUID
@@ -88,7 +88,7 @@ class Key:
     revoked_at: datetime | None
     last_used_at: datetime | None
 
-    def usable(self, now: datetime) -> bool:
+    def is_usable(self, now: datetime) -> bool:
         """Whether the key opens anything at this (real) time."""
         return self.revoked_at is None and (self.expires_at is None or now < self.expires_at)
 
@@ -101,7 +101,7 @@ class OverlapTooLong(ValueError):
     """A rotated key may stay valid for at most seven days."""
 
 
-def prefix(kind: Kind, *, sandbox: bool) -> str:
+def key_prefix(kind: Kind, *, sandbox: bool) -> str:
     """``sk_sandbox_``, ``pk_live_``, ``scim_live_`` ..."""
     return f"{_PREFIX[kind]}_{'sandbox' if sandbox else 'live'}_"
 
@@ -114,42 +114,42 @@ def _base62(number: int, length: int) -> str:
     return "".join(reversed(digits))
 
 
-def _check(text: str) -> str:
+def _checksum(text: str) -> str:
     return _base62(zlib.crc32(text.encode()), _CHECK_CHARACTERS)
 
 
-def generate(kind: Kind, *, sandbox: bool) -> str:
+def generate_key_secret(kind: Kind, *, sandbox: bool) -> str:
     """A new secret of a key."""
-    return secret_after(prefix(kind, sandbox=sandbox))
+    return generate_secret(key_prefix(kind, sandbox=sandbox))
 
 
-def secret_after(start: str) -> str:
+def generate_secret(start: str) -> str:
     """A new secret: 190 random bits with a checksum that lets scanners reject fakes without asking us."""
     head = start + _base62(int.from_bytes(os.urandom(32)), _RANDOM_CHARACTERS)
-    return head + _check(head)
+    return head + _checksum(head)
 
 
 def kind_of(text: str, *, sandbox: bool) -> Kind | None:
     """The kind of a well-formed key of this environment, or None: wrong form, checksum or environment."""
-    return next((kind for kind in _PREFIX if is_secret_after(prefix(kind, sandbox=sandbox), text)), None)
+    return next((kind for kind in _PREFIX if is_well_formed_secret(key_prefix(kind, sandbox=sandbox), text)), None)
 
 
-def is_secret_after(start: str, text: str) -> bool:
+def is_well_formed_secret(start: str, text: str) -> bool:
     """Whether the text could be one of ``secret_after``: its form and its checksum are right."""
     if not text.startswith(start) or len(text) != len(start) + _RANDOM_CHARACTERS + _CHECK_CHARACTERS:
         return False
     head, check = text[:-_CHECK_CHARACTERS], text[-_CHECK_CHARACTERS:]
-    return all(c in _BASE62 for c in head[len(start) :]) and _check(head) == check
+    return all(c in _BASE62 for c in head[len(start) :]) and _checksum(head) == check
 
 
-def old_key_ends(now: datetime, overlap: timedelta) -> datetime:
+def overlap_end(now: datetime, overlap: timedelta) -> datetime:
     """When a rotated key stops working. Raises OverlapTooLong."""
     if not timedelta(0) <= overlap <= LONGEST_OVERLAP:
         raise OverlapTooLong(f"the old key may stay valid for 0 to {LONGEST_OVERLAP.days} days, not {overlap}")
     return now + overlap
 
 
-def ensure_known(asked: frozenset[str]) -> None:
+def ensure_known_scopes(asked: frozenset[str]) -> None:
     """Whether some route asks for each of the scopes. Raises UnknownScopes, which names all that none asks for."""
     if strange := sorted(asked - SCOPES):
         raise UnknownScopes(f"unknown scope: {', '.join(strange)}. Choose from: {', '.join(sorted(SCOPES))}")

@@ -6,23 +6,23 @@ from uuid import UUID
 
 from asyncpg import Record
 
-from almoner.access.keys.domain import Key
-from almoner.platform.database.transactions import Everyone, Partner, Tx
+from almoner.access.keys.domain import ApiKey
+from almoner.platform.database.transactions import AllPartners, Partner, Tx
 
 _COLUMNS = "id, partner_id, kind, name, hint, scopes, created_at, expires_at, revoked_at, last_used_at"
 
 
-def _key(row: Record) -> Key:
-    return Key(**{**row, "scopes": frozenset(row["scopes"])})
+def _key(row: Record) -> ApiKey:
+    return ApiKey(**{**row, "scopes": frozenset(row["scopes"])})
 
 
-async def find_by_hash(tx: Tx, _scope: Everyone, hash_: bytes) -> Key | None:
+async def find_by_hash(tx: Tx, _scope: AllPartners, hash_: bytes) -> ApiKey | None:
     """The key with this keyed hash: authentication, before any partner is known."""
     row = await tx.fetchrow(f"select {_COLUMNS} from api_key where hash = $1", hash_)
     return _key(row) if row else None
 
 
-async def insert(tx: Tx, key: Key, hash_: bytes) -> None:
+async def insert(tx: Tx, key: ApiKey, hash_: bytes) -> None:
     """Store a new key."""
     await tx.execute(
         """
@@ -41,31 +41,31 @@ async def insert(tx: Tx, key: Key, hash_: bytes) -> None:
     )
 
 
-async def of_partner(tx: Tx, partner: Partner) -> list[Key]:
+async def of_partner(tx: Tx, partner: Partner) -> list[ApiKey]:
     """All keys of a partner, newest first."""
     rows = await tx.fetch(f"select {_COLUMNS} from api_key where partner_id = $1 order by id desc", partner.id)
     return [_key(row) for row in rows]
 
 
-async def find(tx: Tx, _scope: Everyone, key_id: UUID) -> Key | None:
+async def find(tx: Tx, _scope: AllPartners, key_id: UUID) -> ApiKey | None:
     """One key by its id, for an administrator."""
     row = await tx.fetchrow(f"select {_COLUMNS} from api_key where id = $1", key_id)
     return _key(row) if row else None
 
 
-async def end(tx: Tx, key: Key, at: datetime, successor: UUID) -> None:
+async def expire(tx: Tx, key: ApiKey, at: datetime, successor: UUID) -> None:
     """Let a key expire at ``at`` unless it ends earlier already; ``successor`` replaces it."""
     await tx.execute(
         "update api_key set expires_at = least(expires_at, $2), replaced_by = $3 where id = $1", key.id, at, successor
     )
 
 
-async def revoke(tx: Tx, key: Key, at: datetime) -> None:
+async def revoke(tx: Tx, key: ApiKey, at: datetime) -> None:
     """Revoke a key, once."""
     await tx.execute("update api_key set revoked_at = $2 where id = $1 and revoked_at is null", key.id, at)
 
 
-async def note_use(tx: Tx, uses: Sequence[tuple[UUID, datetime, str, str]]) -> None:
+async def record_uses(tx: Tx, uses: Sequence[tuple[UUID, datetime, str, str]]) -> None:
     """Record last uses: (key, at, address, route). A later use that is stored already stands."""
     await tx.execute(
         """

@@ -15,9 +15,9 @@ from starlette.routing import Route
 
 from almoner.access.accounts.gate import Visitor
 from almoner.access.members import audit_words
-from almoner.access.members.views import PAGE, Desk, cut, partner_of
+from almoner.access.members.views import PAGE_SIZE, PageContext, split_page, partner_of
 from almoner.access.people import service as people
-from almoner.access.people.domain import members_of
+from almoner.access.people.domain import member_realm
 from almoner.kit.errors import NotFound
 from almoner.kit.time import iso
 from almoner.platform.audit import chain as audit_chain
@@ -33,7 +33,7 @@ _FORMULA: Final = re.compile(r"\s*[=+@\uff1d\uff0b\uff20-]|[\t\r\n]")
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class AuditFilter:
     """What the reader looks for. ``who`` as it was typed; ``actor``: the identifier that it stands for."""
 
     who: str
@@ -41,7 +41,7 @@ class Wanted:
     actor: str | None
     before: UUID | None
 
-    def query(self, before: UUID) -> str:
+    def next_page_query(self, before: UUID) -> str:
         """The address of the next page."""
         given = {"who": self.who, "action": self.action, "before": str(before)}
         return urlencode({name: value for name, value in given.items() if value})
@@ -50,7 +50,7 @@ class Wanted:
 class AuditPages:
     """The pages."""
 
-    def __init__(self, desk: Desk) -> None:
+    def __init__(self, desk: PageContext) -> None:
         self._desk = desk
 
     def routes(self) -> list[Route]:
@@ -58,54 +58,54 @@ class AuditPages:
         desk = self._desk
         return [
             desk.route("/audit", self.show, "owner", methods=["GET"]),
-            desk.route("/audit.csv", self.as_csv, "owner", fresh=True, methods=["GET"]),
-            desk.route("/audit.jsonl", self.as_lines, "owner", fresh=True, methods=["GET"]),
+            desk.route("/audit.csv", self.download_csv, "owner", fresh=True, methods=["GET"]),
+            desk.route("/audit.jsonl", self.download_json_lines, "owner", fresh=True, methods=["GET"]),
         ]
 
     async def show(self, visitor: Visitor) -> Response:
         """Entries, newest first."""
         partner = partner_of(visitor)
         async with self._desk.db.read() as tx:
-            wanted = await _wanted(tx, visitor, partner)
-            entries, more = cut(await _page(tx, partner, wanted, PAGE + 1))
-            names = await audit_words.names(tx, partner, entries)
-            head = await audit_chain.standing(tx, partner.id)
+            wanted = await _read_filter(tx, visitor, partner)
+            entries, more = split_page(await _page(tx, partner, wanted, PAGE_SIZE + 1))
+            names = await audit_words.find_names(tx, partner, entries)
+            head = await audit_chain.find_chain_status(tx, partner.id)
         shown = [
             {
                 "at": entry.at,
-                "who": audit_words.who(entry, names),
+                "who": audit_words.actor_text(entry, names),
                 "actor": entry.actor.id,
-                "what": audit_words.what(entry, names),
+                "what": audit_words.action_text(entry, names),
                 "action": entry.action,
                 "subject": entry.subject,
                 "address": entry.address,
-                "details": audit_words.details(entry),
+                "details": audit_words.details_text(entry),
             }
             for entry in entries
         ]
-        return self._desk.show(
+        return self._desk.render_page(
             visitor,
             "audit.html",
             entries=shown,
             wanted=wanted,
-            actions=audit_words.ACTIONS,
+            actions=audit_words.ACTION_LABELS,
             head=head,
-            onward=f"{visitor.path}?{wanted.query(entries[-1].id)}" if more else None,
+            onward=f"{visitor.path}?{wanted.next_page_query(entries[-1].id)}" if more else None,
         )
 
-    async def as_csv(self, visitor: Visitor) -> Response:
+    async def download_csv(self, visitor: Visitor) -> Response:
         """All entries, newest first, for spreadsheets: no cell begins as a formula does."""
-        return await self._file(visitor, "csv", "text/csv; charset=utf-8", _csv, csv_line(COLUMNS))
+        return await self._file(visitor, "csv", "text/csv; charset=utf-8", _csv_row, csv_line(COLUMNS))
 
-    async def as_lines(self, visitor: Visitor) -> Response:
+    async def download_json_lines(self, visitor: Visitor) -> Response:
         """All entries, newest first, each as a line of JSON."""
         return await self._file(visitor, "jsonl", "application/jsonl", _json_line, b"")
 
     async def _file(
         self, visitor: Visitor, kind: str, media_type: str, line: Callable[[Entry], bytes], head: bytes
     ) -> Response:
-        partner, by = partner_of(visitor), self._desk.by(visitor)
-        subject = self._desk.text("partner", partner.id)
+        partner, by = partner_of(visitor), self._desk.audit_context(visitor)
+        subject = self._desk.id_text("partner", partner.id)
         async with self._desk.db.write() as tx:
             await audit.record(
                 tx, partner.id, by.actor, "audit.downloaded", subject, address=by.address, details={"format": kind}
@@ -126,20 +126,20 @@ class AuditPages:
             before = entries[-1].id
 
 
-async def _wanted(tx: Tx, visitor: Visitor, partner: Partner) -> Wanted:
+async def _read_filter(tx: Tx, visitor: Visitor, partner: Partner) -> AuditFilter:
     """What the address asks for: ``who`` is a user name, or an identifier as the log shows it. Raises NotFound."""
     given = {name: visitor.query.get(name, "").strip()[:255] for name in ("who", "action", "before")}
     actor = given["who"] or None
-    if actor and (person := await people.find_by_name(tx, members_of(partner), actor)):
+    if actor and (person := await people.find_by_name(tx, member_realm(partner), actor)):
         actor = tx.ids.text("member", person.id)
     try:
         before = UUID(given["before"]) if given["before"] else None
     except ValueError:
         raise NotFound from None
-    return Wanted(given["who"], given["action"], actor, before)
+    return AuditFilter(given["who"], given["action"], actor, before)
 
 
-async def _page(tx: Tx, partner: Partner, wanted: Wanted, limit: int) -> list[Entry]:
+async def _page(tx: Tx, partner: Partner, wanted: AuditFilter, limit: int) -> list[Entry]:
     return await audit.page(tx, partner.id, wanted.before, limit, actor=wanted.actor, action=wanted.action or None)
 
 
@@ -162,7 +162,7 @@ def _json_line(entry: Entry) -> bytes:
     return msgspec.json.encode(_row(entry)) + b"\n"
 
 
-def _csv(entry: Entry) -> bytes:
+def _csv_row(entry: Entry) -> bytes:
     row = _row(entry)
     row["details"] = msgspec.json.encode(entry.details).decode() if entry.details else ""
     return csv_line("" if value is None else str(value) for value in row.values())

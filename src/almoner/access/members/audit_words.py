@@ -7,11 +7,11 @@ from typing import Final
 from almoner.access.accounts.domain import ROLE_NAMES
 from almoner.access.keys import service as keys
 from almoner.access.people import service as people
-from almoner.access.people.domain import members_of
+from almoner.access.people.domain import member_realm
 from almoner.platform.audit.log import Entry
 from almoner.platform.database.transactions import Partner, Tx
 
-ACTIONS: Final = {
+ACTION_LABELS: Final = {
     "signed_in": "signed in",
     "signed_out": "signed out",
     "sign_in.refused": "sign-in attempt failed",
@@ -196,7 +196,7 @@ _KINDS: Final = {
 }
 
 
-async def names(tx: Tx, partner: Partner, entries: Iterable[Entry]) -> Mapping[str, str]:
+async def find_names(tx: Tx, partner: Partner, entries: Iterable[Entry]) -> Mapping[str, str]:
     """How those members and keys are called who did something, or to whom it was done; by identifier.
 
     Who is gone has no name any more.
@@ -204,13 +204,13 @@ async def names(tx: Tx, partner: Partner, entries: Iterable[Entry]) -> Mapping[s
     texts = {text for entry in entries for text in (entry.actor.id, entry.subject)}
     persons = {found: text for text in texts if (found := tx.ids.parse("member", text))}
     called = {found: text for text in texts if (found := tx.ids.parse("apikey", text))}
-    members = await people.among(tx, members_of(partner), persons) if persons else {}
+    members = await people.find_many(tx, member_realm(partner), persons) if persons else {}
     held = await keys.of_partner(tx, partner) if called else []
     named = {persons[one.id]: one.shown_name for one in members.values()}
     return named | {called[key.id]: f"“{key.name}”" for key in held if key.id in called}
 
 
-def who(entry: Entry, named: Mapping[str, str]) -> str:
+def actor_text(entry: Entry, named: Mapping[str, str]) -> str:
     """Who did it, by name as long as they are there."""
     name = named.get(entry.actor.id)
     if name is None:
@@ -218,29 +218,31 @@ def who(entry: Entry, named: Mapping[str, str]) -> str:
     return f"API key {name}" if entry.actor.kind == "key" else name
 
 
-def what(entry: Entry, named: Mapping[str, str]) -> str:
+def action_text(entry: Entry, named: Mapping[str, str]) -> str:
     """What was done, and to whom."""
-    done = ACTIONS.get(entry.action, entry.action)
+    done = ACTION_LABELS.get(entry.action, entry.action)
     subject = "" if entry.subject == entry.actor.id else named.get(entry.subject, "")
     return f"{done} ({subject})" if subject else done
 
 
-def details(entry: Entry) -> str:
+def details_text(entry: Entry) -> str:
     """The details as one line."""
-    return "; ".join(f"{_field(name)}: {_plain(name, value)}" for name, value in (entry.details or {}).items())
+    return "; ".join(
+        f"{_field_label(name)}: {_value_text(name, value)}" for name, value in (entry.details or {}).items()
+    )
 
 
-def _field(name: str) -> str:
+def _field_label(name: str) -> str:
     """``groupsClaim``, ``sign_ins``: groups claim, sessions."""
     words = _CAMEL.sub(" ", name).replace("_", " ").lower()
     return _FIELDS.get(name, words.replace("sign in", "session"))
 
 
-def _plain(name: str, value: object) -> str:
+def _value_text(name: str, value: object) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, list | tuple):
-        return ", ".join(_plain(name, one) for one in value) or "none"
+        return ", ".join(_value_text(name, one) for one in value) or "none"
     if value is None:
         return "none"
     if name not in _IN_WORDS:

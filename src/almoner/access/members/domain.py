@@ -9,9 +9,9 @@ from uuid import UUID
 from almoner.access.people.domain import MemberRole, Person, Profile, Role
 from almoner.kit.errors import IncorrectParams
 
-INVITATIONS_A_DAY: Final = 5
+MAX_DAILY_INVITATIONS: Final = 5
 """Mails to one person who has not come yet."""
-NEW_ADDRESSES_A_DAY: Final = 100
+MAX_DAILY_ADDRESSES: Final = 100
 """Mails of a partner's members to addresses that were typed for the first time: nobody writes to the world by us."""
 DAY: Final = timedelta(days=1)
 
@@ -50,12 +50,12 @@ class Group:
 
 
 @dataclass(frozen=True, slots=True)
-class Changed:
+class GroupChange:
     """A group after a change, without its members; who came into it and who went out of it, by their order."""
 
     group: Group
-    came: tuple[UUID, ...] = ()
-    went: tuple[UUID, ...] = ()
+    added: tuple[UUID, ...] = ()
+    removed: tuple[UUID, ...] = ()
 
 
 class NoSuchGroup(LookupError):
@@ -73,7 +73,7 @@ class MembershipState:
 
     person: Person
     granted: frozenset[Role]
-    joined: bool
+    has_joined: bool
     invited_until: datetime | None
 
     @property
@@ -82,7 +82,7 @@ class MembershipState:
         return self.person.roles - self.granted
 
 
-class Owners(IntEnum):
+class OwnerPresence(IntEnum):
     """What active owners a partner has, at best: a mistyped address that was invited manages nothing."""
 
     NONE = 0

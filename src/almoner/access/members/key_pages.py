@@ -7,13 +7,13 @@ from typing import Final
 from starlette.responses import Response
 from starlette.routing import Route
 
-from almoner.access.accounts.domain import by_field
-from almoner.access.accounts.gate import Visitor, text_of, to
+from almoner.access.accounts.domain import problems_by_field
+from almoner.access.accounts.gate import Visitor, form_text, redirect_to
 from almoner.access.keys import service as keys
-from almoner.access.keys.domain import Key, Kind
+from almoner.access.keys.domain import ApiKey, Kind
 from almoner.access.keys.service import NoSuchKey
 from almoner.access.members.service import key_ring
-from almoner.access.members.views import Desk, partner_of
+from almoner.access.members.views import PageContext, partner_of
 from almoner.kit.errors import IncorrectParams, NotFound
 
 _KINDS: Final[dict[Kind, dict[str, str]]] = {
@@ -31,7 +31,7 @@ _TOLD: Final = {"revoked": "API key revoked."}
 
 
 @dataclass(frozen=True, slots=True)
-class Typed:
+class KeyForm:
     """What was typed into the form of a new key, or of a replacement."""
 
     name: str = ""
@@ -43,7 +43,7 @@ class Typed:
 class KeyPages:
     """The pages."""
 
-    def __init__(self, desk: Desk) -> None:
+    def __init__(self, desk: PageContext) -> None:
         self._desk = desk
 
     def routes(self) -> list[Route]:
@@ -51,8 +51,8 @@ class KeyPages:
         desk = self._desk
         return [
             desk.route("/keys", self.list, "owner", "developer", methods=["GET"]),
-            desk.route("/keys/new", self.make, "owner", "developer", fresh=True),
-            desk.route("/keys/{id}", self.change, "owner", "developer", fresh=True),
+            desk.route("/keys/new", self.create, "owner", "developer", fresh=True),
+            desk.route("/keys/{id}", self.rotate_or_revoke, "owner", "developer", fresh=True),
         ]
 
     async def list(self, visitor: Visitor) -> Response:
@@ -60,54 +60,58 @@ class KeyPages:
         async with self._desk.db.read() as tx:
             found = await keys.of_partner(tx, partner_of(visitor))
         told = _TOLD.get(visitor.query.get("told", ""))
-        return self._desk.show(visitor, "keys.html", keys=[self._facts(key) for key in found], told=told)
+        return self._desk.render_page(visitor, "keys.html", keys=[self._facts(key) for key in found], told=told)
 
-    async def make(self, visitor: Visitor) -> Response:
+    async def create(self, visitor: Visitor) -> Response:
         """The form of a new key, then its secret, this once."""
-        typed, problems = Typed(), {}
+        typed, problems = KeyForm(), {}
         if visitor.form:
             form = visitor.form
-            typed = Typed(text_of(form, "name").strip(), text_of(form, "kind"), text_of(form, "scopes").strip())
+            typed = KeyForm(form_text(form, "name").strip(), form_text(form, "kind"), form_text(form, "scopes").strip())
             try:
                 async with self._desk.db.write() as tx:
-                    kind = _kind(visitor, typed.kind)
+                    kind = _read_kind(visitor, typed.kind)
                     scopes = frozenset(typed.scopes.replace(",", " ").split())
-                    made = await key_ring.make(
-                        tx, partner_of(visitor), self._desk.by(visitor), kind, typed.name, scopes
+                    made = await key_ring.create(
+                        tx, partner_of(visitor), self._desk.audit_context(visitor), kind, typed.name, scopes
                     )
             except IncorrectParams as error:
-                problems = by_field(error, "name")
+                problems = problems_by_field(error, "name")
             else:
                 return self._secret(visitor, *made)
         status = 422 if problems else 200
-        kinds = [{"id": kind, **_KINDS[kind]} for kind in _KINDS if _may_have(visitor, kind)]
-        return self._desk.show(visitor, "key_new.html", status=status, typed=typed, kinds=kinds, problems=problems)
+        kinds = [{"id": kind, **_KINDS[kind]} for kind in _KINDS if _may_manage(visitor, kind)]
+        return self._desk.render_page(
+            visitor, "key_new.html", status=status, typed=typed, kinds=kinds, problems=problems
+        )
 
-    async def change(self, visitor: Visitor) -> Response:
+    async def rotate_or_revoke(self, visitor: Visitor) -> Response:
         """Replace a key, or end it."""
-        key_id, partner = self._desk.named(visitor, "apikey"), partner_of(visitor)
+        key_id, partner = self._desk.id_from_path(visitor, "apikey"), partner_of(visitor)
         try:
             async with self._desk.db.read() as tx:
                 key = await key_ring.get(tx, partner, key_id)
         except NoSuchKey:
             raise NotFound from None
-        if not _may_have(visitor, key.kind):
-            return self._desk.gate.refuse(
+        if not _may_manage(visitor, key.kind):
+            return self._desk.gate.render_refusal(
                 visitor, "You do not have access to this page", "Only owners can manage directory keys."
             )
-        typed, problems = Typed(overlap=visitor.typed("overlap").strip() or "24"), {}
+        typed, problems = KeyForm(overlap=visitor.form_text("overlap").strip() or "24"), {}
         if visitor.form:
             try:
                 return await self._act(visitor, key, typed)
             except IncorrectParams as error:
-                problems = by_field(error, "overlap")
+                problems = problems_by_field(error, "overlap")
         status = 422 if problems else 200
-        return self._desk.show(visitor, "key.html", status=status, key=self._facts(key), typed=typed, problems=problems)
+        return self._desk.render_page(
+            visitor, "key.html", status=status, key=self._facts(key), typed=typed, problems=problems
+        )
 
-    async def _act(self, visitor: Visitor, key: Key, typed: Typed) -> Response:
+    async def _act(self, visitor: Visitor, key: ApiKey, typed: KeyForm) -> Response:
         """Do what the pressed button says."""
-        by = self._desk.by(visitor)
-        match visitor.typed("do"):
+        by = self._desk.audit_context(visitor)
+        match visitor.form_text("do"):
             case "rotate":
                 if not typed.overlap.isdecimal() or len(typed.overlap) > 3:
                     raise IncorrectParams("overlap: enter a number of hours, for example 24")
@@ -115,47 +119,47 @@ class KeyPages:
                     made = await key_ring.rotate(tx, by, key, timedelta(hours=int(typed.overlap)))
                 return self._secret(visitor, *made)
             case "revoke":
-                if not visitor.typed("sure"):
+                if not visitor.form_text("sure"):
                     raise IncorrectParams("sure: confirm that you want to revoke this key")
                 async with self._desk.db.write() as tx:
                     await key_ring.revoke(tx, by, key)
-                return to(f"{visitor.place.home}/keys?told=revoked")
+                return redirect_to(f"{visitor.place.home}/keys?told=revoked")
             case _:
                 raise NotFound
 
-    def _secret(self, visitor: Visitor, key: Key, secret: str) -> Response:
-        return self._desk.show(visitor, "secret.html", key=self._facts(key), secret=secret)
+    def _secret(self, visitor: Visitor, key: ApiKey, secret: str) -> Response:
+        return self._desk.render_page(visitor, "secret.html", key=self._facts(key), secret=secret)
 
-    def _facts(self, key: Key) -> dict[str, object]:
+    def _facts(self, key: ApiKey) -> dict[str, object]:
         """A key for a template."""
-        wall = self._desk.db.deployment.clock.wall()
+        wall = self._desk.db.deployment.clock.real_now()
         if key.revoked_at is not None:
             state = "revoked"
         elif key.expires_at is None:
             state = "active"
         else:
-            state = f"{'active until' if key.usable(wall) else 'expired'} {key.expires_at:%Y-%m-%d %H:%M} UTC"
+            state = f"{'active until' if key.is_usable(wall) else 'expired'} {key.expires_at:%Y-%m-%d %H:%M} UTC"
         return {
-            "id": self._desk.text("apikey", key.id),
+            "id": self._desk.id_text("apikey", key.id),
             "name": key.name,
             "kind": _KINDS[key.kind]["name"],
             "hint": key.hint,
             "state": state,
-            "usable": key.usable(wall),
+            "usable": key.is_usable(wall),
             "scopes": ", ".join(sorted(key.scopes)),
             "created_at": key.created_at,
             "last_used_at": key.last_used_at,
         }
 
 
-def _kind(visitor: Visitor, name: str) -> Kind:
+def _read_kind(visitor: Visitor, name: str) -> Kind:
     """The kind that was chosen. Raises IncorrectParams."""
     chosen = next((kind for kind in _KINDS if kind == name), None)
-    if chosen is None or not _may_have(visitor, chosen):
+    if chosen is None or not _may_manage(visitor, chosen):
         raise IncorrectParams("kind: select a key type")
     return chosen
 
 
-def _may_have(visitor: Visitor, kind: Kind) -> bool:
+def _may_manage(visitor: Visitor, kind: Kind) -> bool:
     """Whether the visitor deals with such keys: who has a directory's key can put people into an owners' group."""
-    return kind != "scim" or visitor.person.may("owner")
+    return kind != "scim" or visitor.person.has_role("owner")

@@ -7,12 +7,12 @@ from typing import Final, cast
 from starlette.responses import Response
 from starlette.routing import Route
 
-from almoner.access.accounts.domain import ROLE_NAMES, by_field, in_words
-from almoner.access.accounts.gate import Visitor, to
+from almoner.access.accounts.domain import ROLE_NAMES, problems_by_field, roles_text
+from almoner.access.accounts.gate import Visitor, redirect_to
 from almoner.access.members import service
 from almoner.access.members.domain import MembershipState, NoSuchGroup
 from almoner.access.members.service import details
-from almoner.access.members.views import PAGE, ROLES, Desk, cut, partner_of
+from almoner.access.members.views import PAGE_SIZE, ROLE_CHOICES, PageContext, split_page, partner_of
 from almoner.access.people.domain import LONGEST_NAME, MEMBER_ROLES, MemberRole, NameTaken, NoSuchPerson
 from almoner.access.sign_on.service import identities
 from almoner.kit import email as emails
@@ -34,7 +34,7 @@ _TOLD: Final = {
 
 
 @dataclass(frozen=True, slots=True)
-class Typed:
+class InvitationForm:
     """What was typed into the invitation."""
 
     email: str = ""
@@ -43,15 +43,15 @@ class Typed:
     roles: tuple[str, ...] = ("read_only",)
 
     @classmethod
-    def posted(cls, visitor: Visitor) -> "Typed":
+    def from_form(cls, visitor: Visitor) -> "InvitationForm":
         """From the form."""
-        email, name, user_name = (visitor.typed(field).strip() for field in ("email", "name", "user_name"))
+        email, name, user_name = (visitor.form_text(field).strip() for field in ("email", "name", "user_name"))
         return cls(email, name, user_name, tuple(str(one) for one in visitor.form.getlist("role")))
 
     def problems(self) -> dict[str, str]:
         """What is wrong with it, by field."""
         found = {}
-        if not emails.well_formed(self.email):
+        if not emails.is_email_address(self.email):
             found["email"] = "Enter an email address in the correct format, like amina@example.org."
         for field in ("name", "user_name"):
             if len(getattr(self, field)) > LONGEST_NAME:
@@ -62,7 +62,7 @@ class Typed:
 class MemberPages:
     """The pages."""
 
-    def __init__(self, desk: Desk) -> None:
+    def __init__(self, desk: PageContext) -> None:
         self._desk = desk
 
     def routes(self) -> list[Route]:
@@ -78,23 +78,23 @@ class MemberPages:
 
     async def list(self, visitor: Visitor) -> Response:
         """Everybody with their roles."""
-        after = self._desk.after(visitor, "member")
+        after = self._desk.after_id(visitor, "member")
         async with self._desk.db.read() as tx:
-            found, more = cut(await service.page(tx, partner_of(visitor), after, PAGE + 1))
-        return self._desk.show(
+            found, more = split_page(await service.page(tx, partner_of(visitor), after, PAGE_SIZE + 1))
+        return self._desk.render_page(
             visitor,
             "members.html",
             members=[self._facts(one) for one in found],
-            manages=visitor.person.may("owner"),
-            own=self._desk.text("member", visitor.person.id),
+            manages=visitor.person.has_role("owner"),
+            own=self._desk.id_text("member", visitor.person.id),
             later=after is not None,
-            onward=f"{visitor.path}?after={self._desk.text('member', found[-1].person.id)}" if more else None,
-            told=_told(visitor),
+            onward=f"{visitor.path}?after={self._desk.id_text('member', found[-1].person.id)}" if more else None,
+            told=_notice_text(visitor),
         )
 
     async def invite(self, visitor: Visitor) -> Response:
         """The form for somebody new."""
-        typed = Typed.posted(visitor) if visitor.form else Typed()
+        typed = InvitationForm.from_form(visitor) if visitor.form else InvitationForm()
         problems = typed.problems() if visitor.form else {}
         if visitor.form and not problems:
             try:
@@ -102,25 +102,27 @@ class MemberPages:
                     await service.invite(
                         tx,
                         partner_of(visitor),
-                        self._desk.by(visitor),
+                        self._desk.audit_context(visitor),
                         typed.email,
                         name=typed.name,
                         user_name=typed.user_name,
-                        roles=visitor.ticked("role", MEMBER_ROLES),
+                        roles=visitor.checked_values("role", MEMBER_ROLES),
                     )
             except NameTaken:
                 field = "user_name" if typed.user_name else "email"
                 problems = {field: _TAKEN}
             except IncorrectParams as error:
-                problems = by_field(error, "user_name")
+                problems = problems_by_field(error, "user_name")
             else:
-                return to(f"{visitor.place.home}/members?told=invited")
+                return redirect_to(f"{visitor.place.home}/members?told=invited")
         status = 422 if problems else 200
-        return self._desk.show(visitor, "invite.html", status=status, typed=typed, roles=ROLES, problems=problems)
+        return self._desk.render_page(
+            visitor, "invite.html", status=status, typed=typed, roles=ROLE_CHOICES, problems=problems
+        )
 
     async def member(self, visitor: Visitor) -> Response:
         """One member, and what an owner does about them."""
-        person_id, partner = self._desk.named(visitor, "member"), partner_of(visitor)
+        person_id, partner = self._desk.id_from_path(visitor, "member"), partner_of(visitor)
         problems = {}
         try:
             if visitor.form:
@@ -130,7 +132,7 @@ class MemberPages:
         except NameTaken:
             problems = {"email": _TAKEN}
         except IncorrectParams as error:
-            problems = by_field(error, "roles" if visitor.typed("do") == "roles" else "more")
+            problems = problems_by_field(error, "roles" if visitor.form_text("do") == "roles" else "more")
         async with self._desk.db.read() as tx:
             try:
                 one = await service.get(tx, partner, person_id)
@@ -139,49 +141,56 @@ class MemberPages:
             groups = (await service.groups_of(tx, partner, [person_id]))[person_id]
             bound = await identities.of_person(tx, one.person)
         typed = {"name": one.person.shown_name, "email": one.person.email or ""}
-        if visitor.typed("do") == "change":
-            typed = {field: visitor.typed(field) for field in typed}
-        return self._desk.show(
+        if visitor.form_text("do") == "change":
+            typed = {field: visitor.form_text(field) for field in typed}
+        return self._desk.render_page(
             visitor,
             "member.html",
             status=422 if problems else 200,
             one=self._facts(one),
             typed=typed,
-            held=visitor.ticked("role", MEMBER_ROLES) if "roles" in problems else one.granted,
-            roles=ROLES,
+            held=visitor.checked_values("role", MEMBER_ROLES) if "roles" in problems else one.granted,
+            roles=ROLE_CHOICES,
             groups=[group.display_name for group in groups],
             bound=bound,
-            invitable=not one.joined and one.person.active and one.person.email is not None,
+            invitable=not one.has_joined and one.person.active and one.person.email is not None,
             problems=problems,
-            told=_told(visitor),
+            told=_notice_text(visitor),
         )
 
     async def _act(self, visitor: Visitor) -> Response:
         """Do what the pressed button says, and show it."""
-        person_id = self._desk.named(visitor, "member")
-        partner, by, pressed = partner_of(visitor), self._desk.by(visitor), visitor.typed("do")
-        name, email, roles = visitor.typed("name"), visitor.typed("email"), visitor.ticked("role", MEMBER_ROLES)
+        person_id = self._desk.id_from_path(visitor, "member")
+        partner, by, pressed = partner_of(visitor), self._desk.audit_context(visitor), visitor.form_text("do")
+        name, email, roles = (
+            visitor.form_text("name"),
+            visitor.form_text("email"),
+            visitor.checked_values("role", MEMBER_ROLES),
+        )
         acts: Mapping[str, tuple[str, Callable[[Tx], Awaitable[object]]]] = {
-            "change": ("changed", lambda tx: details.change(tx, partner, by, person_id, name=name, email=email)),
+            "change": (
+                "changed",
+                lambda tx: details.update_details(tx, partner, by, person_id, name=name, email=email),
+            ),
             "roles": (
                 "roles",
                 lambda tx: service.change_roles(tx, partner, by, person_id, roles),
             ),
-            "invite": ("again", lambda tx: service.invite_again(tx, partner, by, person_id)),
+            "invite": ("again", lambda tx: service.resend_invitation(tx, partner, by, person_id)),
             "deactivate": ("deactivated", lambda tx: service.deactivate(tx, partner, by, person_id)),
             "activate": ("activated", lambda tx: service.activate(tx, partner, by, person_id)),
-            "disconnect": ("disconnected", lambda tx: service.disconnect(tx, partner, by, person_id)),
+            "disconnect": ("disconnected", lambda tx: service.disconnect_provider(tx, partner, by, person_id)),
             "remove": ("removed", lambda tx: service.remove(tx, partner, by, person_id)),
         }
         if pressed not in acts:
             raise NotFound
-        if pressed == "remove" and not visitor.typed("sure"):
+        if pressed == "remove" and not visitor.form_text("sure"):
             raise IncorrectParams("confirm that you want to remove this member")
         told, act = acts[pressed]
         async with self._desk.db.write() as tx:
             await act(tx)
         page = f"{visitor.place.home}/members" if pressed == "remove" else visitor.path
-        return to(f"{page}?told={told}")
+        return redirect_to(f"{page}?told={told}")
 
     async def groups(self, visitor: Visitor) -> Response:
         """Groups, and what everybody in them may do."""
@@ -190,44 +199,44 @@ class MemberPages:
             try:
                 await self._map(visitor)
             except IncorrectParams as error:
-                problems = by_field(error, visitor.typed("group"))
+                problems = problems_by_field(error, visitor.form_text("group"))
             else:
-                return to(f"{visitor.path}?told=mapped")
-        after = self._desk.after(visitor, "group")
+                return redirect_to(f"{visitor.path}?told=mapped")
+        after = self._desk.after_id(visitor, "group")
         async with self._desk.db.read() as tx:
-            found, more = cut(await service.groups(tx, partner, after, PAGE + 1))
-        return self._desk.show(
+            found, more = split_page(await service.list_groups(tx, partner, after, PAGE_SIZE + 1))
+        return self._desk.render_page(
             visitor,
             "groups.html",
             status=422 if problems else 200,
             groups=[
                 {
-                    "id": self._desk.text("group", group.id),
+                    "id": self._desk.id_text("group", group.id),
                     "name": group.display_name,
                     "role": group.role,
                     "size": size,
                 }
                 for group, size in found
             ],
-            roles=ROLES,
+            roles=ROLE_CHOICES,
             later=after is not None,
-            onward=f"{visitor.path}?after={self._desk.text('group', found[-1][0].id)}" if more else None,
+            onward=f"{visitor.path}?after={self._desk.id_text('group', found[-1][0].id)}" if more else None,
             problems=problems,
-            told=_told(visitor),
+            told=_notice_text(visitor),
         )
 
     async def group(self, visitor: Visitor) -> Response:
         """Who is in a group."""
-        group_id, partner = self._desk.named(visitor, "group"), partner_of(visitor)
-        after = self._desk.after(visitor, "member")
+        group_id, partner = self._desk.id_from_path(visitor, "group"), partner_of(visitor)
+        after = self._desk.after_id(visitor, "member")
         async with self._desk.db.read() as tx:
             try:
                 group = await service.get_group(tx, partner, group_id, with_members=False)
             except NoSuchGroup:
                 raise NotFound from None
-            found, more = cut(await service.in_group(tx, partner, group_id, after, PAGE + 1))
-        texts = [{"id": self._desk.text("member", one.id), "name": one.name} for one in found]
-        return self._desk.show(
+            found, more = split_page(await service.list_group_members(tx, partner, group_id, after, PAGE_SIZE + 1))
+        texts = [{"id": self._desk.id_text("member", one.id), "name": one.name} for one in found]
+        return self._desk.render_page(
             visitor,
             "group.html",
             name=group.display_name,
@@ -238,11 +247,11 @@ class MemberPages:
         )
 
     async def _map(self, visitor: Visitor) -> None:
-        group_id = self._desk.read("group", visitor.typed("group"))
-        role = cast("MemberRole | None", visitor.typed("role") or None)
+        group_id = self._desk.parse_id("group", visitor.form_text("group"))
+        role = cast("MemberRole | None", visitor.form_text("role") or None)
         try:
             async with self._desk.db.write() as tx:
-                await service.map_group(tx, partner_of(visitor), group_id, role, self._desk.by(visitor))
+                await service.set_group_role(tx, partner_of(visitor), group_id, role, self._desk.audit_context(visitor))
         except NoSuchGroup:
             raise NotFound from None
 
@@ -251,22 +260,22 @@ class MemberPages:
         person = one.person
         if not person.active:
             state = "deactivated"
-        elif one.joined:
+        elif one.has_joined:
             state = "active"
         else:
             state = "invited" if one.invited_until else "never signed in"
         return {
-            "id": self._desk.text("member", person.id),
+            "id": self._desk.id_text("member", person.id),
             "name": person.shown_name,
             "user_name": person.user_name,
             "email": person.email,
-            "roles": in_words(person.roles),
-            "elsewhere": in_words(one.elsewhere),
+            "roles": roles_text(person.roles),
+            "elsewhere": roles_text(one.elsewhere),
             "active": person.active,
             "state": state,
             "until": one.invited_until if state == "invited" else None,
         }
 
 
-def _told(visitor: Visitor) -> str | None:
+def _notice_text(visitor: Visitor) -> str | None:
     return _TOLD.get(visitor.query.get("told", ""))

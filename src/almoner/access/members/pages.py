@@ -5,27 +5,27 @@ from typing import Final
 
 from starlette.routing import Route
 
-from almoner.access.accounts.domain import Link
-from almoner.access.accounts.gate import Gate
+from almoner.access.accounts.domain import NavigationLink
+from almoner.access.accounts.gate import PageGuard
 from almoner.access.members.audit_pages import AuditPages
 from almoner.access.members.key_pages import KeyPages
 from almoner.access.members.member_pages import MemberPages
-from almoner.access.members.views import Desk
+from almoner.access.members.views import PageContext
 from almoner.access.people.domain import MEMBER_ROLES
-from almoner.platform.pages.rendering import Pages
+from almoner.platform.pages.rendering import PageRenderer
 
 TEMPLATES: Final = Path(__file__).parent / "templates"
 
 LINKS: Final = (
-    Link("Members", "/members", frozenset(MEMBER_ROLES)),
-    Link("Groups", "/groups", frozenset({"owner"})),
-    Link("API keys", "/keys", frozenset({"owner", "developer"})),
-    Link("Audit log", "/audit", frozenset({"owner"})),
+    NavigationLink("Members", "/members", frozenset(MEMBER_ROLES)),
+    NavigationLink("Groups", "/groups", frozenset({"owner"})),
+    NavigationLink("API keys", "/keys", frozenset({"owner", "developer"})),
+    NavigationLink("Audit log", "/audit", frozenset({"owner"})),
 )
 """For the navigation."""
 
 
-def routes(gate: Gate, pages: Pages) -> list[Route]:
+def routes(gate: PageGuard, pages: PageRenderer) -> list[Route]:
     """Starlette routes. ``pages``: of ``TEMPLATES``."""
-    desk = Desk(gate.db, gate, pages)
+    desk = PageContext(gate.db, gate, pages)
     return [*MemberPages(desk).routes(), *KeyPages(desk).routes(), *AuditPages(desk).routes()]

@@ -7,7 +7,7 @@ from uuid import UUID
 
 from asyncpg import Record
 
-from almoner.access.members.domain import Changed, Group, GroupMember, MembershipState, Owners
+from almoner.access.members.domain import GroupChange, Group, GroupMember, MembershipState, OwnerPresence
 from almoner.access.people import service as people
 from almoner.access.people.domain import MemberRole, Profile, Realm
 from almoner.platform.database.transactions import Partner, Tx
@@ -43,20 +43,20 @@ array(
 """
 
 
-def _standing(row: Record) -> MembershipState:
-    return MembershipState(people.from_row(row), frozenset(row["granted"]), row["joined"], row["invited_until"])
+def _membership(row: Record) -> MembershipState:
+    return MembershipState(people.person_from_row(row), frozenset(row["granted"]), row["joined"], row["invited_until"])
 
 
-async def hold_realm(tx: Tx, scope: Realm) -> None:
+async def lock_realm(tx: Tx, scope: Realm) -> None:
     """Wait for whoever changes what the partner's members may do, and keep others waiting until the end."""
     await tx.execute("select pg_advisory_xact_lock(hashtextextended('members of ' || $1::uuid::text, 0))", scope.id)
 
 
-async def owners(tx: Tx, scope: Realm) -> Owners:
+async def find_owner_presence(tx: Tx, scope: Realm) -> OwnerPresence:
     """Whether somebody active is an owner, whoever says so, and can sign in."""
     found = await tx.fetchval(
         f"""
-        select max(case when {_CAN_SIGN_IN} then {Owners.ARE_THERE} else {Owners.INVITED} end) from person p
+        select max(case when {_CAN_SIGN_IN} then {OwnerPresence.ARE_THERE} else {OwnerPresence.INVITED} end) from person p
         where p.active and p.id in (
             select r.person_id from person_role r where r.realm = $1 and r.role = 'owner'
             union all
@@ -66,13 +66,13 @@ async def owners(tx: Tx, scope: Realm) -> Owners:
         """,
         scope.id,
     )
-    return Owners(found or Owners.NONE)
+    return OwnerPresence(found or OwnerPresence.NONE)
 
 
-async def standing(tx: Tx, scope: Realm, person_id: UUID) -> MembershipState | None:
+async def find_membership(tx: Tx, scope: Realm, person_id: UUID) -> MembershipState | None:
     """One member."""
     row = await tx.fetchrow(f"{_STANDING} where p.realm = $1 and p.id = $3", scope.id, tx.now, person_id)
-    return _standing(row) if row else None
+    return _membership(row) if row else None
 
 
 async def page(tx: Tx, scope: Realm, after: UUID | None, limit: int) -> list[MembershipState]:
@@ -84,7 +84,7 @@ async def page(tx: Tx, scope: Realm, after: UUID | None, limit: int) -> list[Mem
         after,
         limit,
     )
-    return [_standing(row) for row in rows]
+    return [_membership(row) for row in rows]
 
 
 async def invitations_since(tx: Tx, scope: Realm, person_id: UUID, since: datetime) -> int:
@@ -169,7 +169,9 @@ async def page_of_groups(tx: Tx, partner: Partner, after: UUID | None, limit: in
     return [(_group(row), row["size"]) for row in rows]
 
 
-async def page_of_group(tx: Tx, partner: Partner, group_id: UUID, after: UUID | None, limit: int) -> list[GroupMember]:
+async def page_of_group_members(
+    tx: Tx, partner: Partner, group_id: UUID, after: UUID | None, limit: int
+) -> list[GroupMember]:
     """Who is in a group, in the order in which they became people."""
     rows = await tx.fetch(
         f"""
@@ -198,14 +200,14 @@ async def groups_of(tx: Tx, partner: Partner, people: Sequence[UUID]) -> list[tu
     return [(row["person_id"], _group(row)) for row in rows]
 
 
-async def change_group(
+async def update_group(
     tx: Tx,
     group: Group,
     profile: Profile | None,
     people: Sequence[UUID],
     *,
     leave: Sequence[UUID] | None,
-) -> Changed | None:
+) -> GroupChange | None:
     """Change a locked group: its profile unless None; ``people`` come in; ``leave`` go, None: all others do.
 
     Whoever is nobody of this partner does not come. None when nothing is different now.
@@ -238,7 +240,7 @@ async def change_group(
         leave,
         tx.now,
     )
-    return Changed(_group(row), tuple(row["came"]), tuple(row["went"])) if row else None
+    return GroupChange(_group(row), tuple(row["came"]), tuple(row["went"])) if row else None
 
 
 async def set_group_role(tx: Tx, group: Group, role: MemberRole | None) -> Group:

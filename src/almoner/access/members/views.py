@@ -9,17 +9,17 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from almoner.access.accounts.domain import MEMBERS_HOME, ROLE_NAMES
-from almoner.access.accounts.gate import Gate, SignedIn, Visitor
-from almoner.access.credentials.domain import By
+from almoner.access.accounts.gate import PageGuard, VisitorHandler, Visitor
+from almoner.access.credentials.domain import AuditContext
 from almoner.access.people.domain import MEMBER_ROLES, MemberRole, Role
 from almoner.kit.errors import NotFound
 from almoner.platform.database.transactions import Database, Partner
-from almoner.platform.pages.rendering import Pages
+from almoner.platform.pages.rendering import PageRenderer
 
-PAGE: Final = 50
+PAGE_SIZE: Final = 50
 """Entries of a list on one page."""
 
-ROLE_MEANS: Final[dict[MemberRole, str]] = {
+ROLE_DESCRIPTIONS: Final[dict[MemberRole, str]] = {
     "owner": "Manages members, groups, keys and how they sign in; reads the audit log; and all of the below.",
     "developer": "Makes, replaces and ends keys of the interface.",
     "reviewer": "Looks at nonprofits and decides about them.",
@@ -27,56 +27,65 @@ ROLE_MEANS: Final[dict[MemberRole, str]] = {
     "read_only": "Looks, and changes nothing.",
 }
 
-ROLES: Final = [{"id": role, "name": ROLE_NAMES[role], "means": ROLE_MEANS[role]} for role in MEMBER_ROLES]
+ROLE_CHOICES: Final = [
+    {"id": role, "name": ROLE_NAMES[role], "means": ROLE_DESCRIPTIONS[role]} for role in MEMBER_ROLES
+]
 """For the forms."""
 
 Item = TypeVar("Item")
 
 
 @dataclass(frozen=True, slots=True)
-class Desk:
+class PageContext:
     """What every page here is made with."""
 
     db: Database
-    gate: Gate
-    pages: Pages
+    gate: PageGuard
+    pages: PageRenderer
 
     def route(
-        self, path: str, page: SignedIn, *roles: Role, fresh: bool = False, methods: Sequence[str] = ("GET", "POST")
+        self,
+        path: str,
+        page: VisitorHandler,
+        *roles: Role,
+        fresh: bool = False,
+        methods: Sequence[str] = ("GET", "POST"),
     ) -> Route:
         """A page under the partner's ``/account/{partner}``, for members with one of the roles.
 
         ``fresh``: they must have proved within the last minutes who they are.
         """
-        return self.gate.signed_in(f"{MEMBERS_HOME}/{{partner}}{path}", page, *roles, fresh=fresh, methods=methods)
+        return self.gate.protected_route(
+            f"{MEMBERS_HOME}/{{partner}}{path}", page, *roles, fresh=fresh, methods=methods
+        )
 
-    def show(self, visitor: Visitor, template: str, *, status: int = 200, **context: object) -> Response:
+    def render_page(self, visitor: Visitor, template: str, *, status: int = 200, **context: object) -> Response:
         """A page in the visitor's frame."""
-        return self.gate.show(self.pages, visitor, template, status=status, passkeys=False, **context)
+        return self.gate.render_page(self.pages, visitor, template, status=status, passkeys=False, **context)
 
-    def text(self, type_: str, record: UUID) -> str:
+    def id_text(self, type_: str, record: UUID) -> str:
         """An identifier as pages show it."""
         return self.db.deployment.ids.text(type_, record)
 
-    def named(self, visitor: Visitor, type_: str) -> UUID:
+    def id_from_path(self, visitor: Visitor, type_: str) -> UUID:
         """The record that the end of the address names. Raises NotFound."""
-        return self.read(type_, visitor.path.rpartition("/")[2])
+        return self.parse_id(type_, visitor.path.rpartition("/")[2])
 
-    def after(self, visitor: Visitor, type_: str) -> UUID | None:
+    def after_id(self, visitor: Visitor, type_: str) -> UUID | None:
         """After which record the page of a list begins; None: with the first. Raises NotFound."""
         name = visitor.query.get("after")
-        return None if name is None else self.read(type_, name)
+        return None if name is None else self.parse_id(type_, name)
 
-    def read(self, type_: str, name: str) -> UUID:
+    def parse_id(self, type_: str, name: str) -> UUID:
         """The record of an identifier. Raises NotFound."""
         found = self.db.deployment.ids.parse(type_, name)
         if found is None:
             raise NotFound
         return found
 
-    def by(self, visitor: Visitor) -> By:
+    def audit_context(self, visitor: Visitor) -> AuditContext:
         """The visitor, for the audit log."""
-        return visitor.by(self.db.deployment.ids)
+        return visitor.audit_context(self.db.deployment.ids)
 
 
 def partner_of(visitor: Visitor) -> Partner:
@@ -84,6 +93,6 @@ def partner_of(visitor: Visitor) -> Partner:
     return Partner(visitor.realm.id)
 
 
-def cut(found: list[Item]) -> tuple[list[Item], bool]:
+def split_page(found: list[Item]) -> tuple[list[Item], bool]:
     """What a page shows of one more than fits, and whether there is more."""
-    return found[:PAGE], len(found) > PAGE
+    return found[:PAGE_SIZE], len(found) > PAGE_SIZE

@@ -9,20 +9,20 @@ from uuid import UUID
 from almoner.access.people.domain import OperatorRole, Person
 from almoner.kit.errors import IncorrectParams
 
-DEFAULT_LIFE: Final = timedelta(days=90)
-LONGEST_LIFE: Final = timedelta(days=365)
+DEFAULT_TOKEN_LIFETIME: Final = timedelta(days=90)
+MAX_TOKEN_LIFETIME: Final = timedelta(days=365)
 LONGEST_NAME: Final = 100
 LONGEST_NOTE: Final = 2000
-LOOKS_FOR: Final = timedelta(days=7)
+APPROVAL_LIFETIME: Final = timedelta(days=7)
 """How long a first look waits for the second."""
-INVITATIONS_A_DAY: Final = 5
+MAX_DAILY_INVITATIONS: Final = 5
 """To one operator."""
-MOST_TOKENS: Final = 10
+MAX_TOKENS: Final = 10
 """Of one operator, that work at the same time."""
 
-Act = Literal["invited", "granted", "activated", "changed", "reset"]
+VouchAct = Literal["invited", "granted", "activated", "changed", "reset"]
 """What one operator does about another that makes the two no two pairs of eyes for a week."""
-Outcome = Literal["approved", "changed", "withdrawn", "expired"]
+ApprovalOutcome = Literal["approved", "changed", "withdrawn", "expired"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,18 +30,18 @@ class MembershipState:
     """An operator. ``joined``: has something to sign in by."""
 
     person: Person
-    joined: bool
+    has_joined: bool
 
     @property
-    def in_words(self) -> str:
+    def status_text(self) -> str:
         """For people."""
         if not self.person.active:
             return "deactivated"
-        return "active" if self.joined else "invited"
+        return "active" if self.has_joined else "invited"
 
 
 @dataclass(frozen=True, slots=True)
-class Token:
+class OperatorToken:
     """One stored token; the secret itself is known to its operator only."""
 
     id: UUID
@@ -53,19 +53,19 @@ class Token:
     revoked_at: datetime | None = None
     last_used_at: datetime | None = None
 
-    def works(self, now: datetime) -> bool:
+    def is_valid(self, now: datetime) -> bool:
         """Whether the token opens something at this (real) time, if its operator is active."""
         return self.revoked_at is None and now < self.expires_at
 
-    def state(self, now: datetime) -> str:
+    def status_text(self, now: datetime) -> str:
         """For people."""
         if self.revoked_at is not None:
             return f"revoked {self.revoked_at:%Y-%m-%d %H:%M} UTC"
-        return f"{'active until' if self.works(now) else 'expired'} {self.expires_at:%Y-%m-%d %H:%M} UTC"
+        return f"{'active until' if self.is_valid(now) else 'expired'} {self.expires_at:%Y-%m-%d %H:%M} UTC"
 
 
 @dataclass(frozen=True, slots=True)
-class Look:
+class ApprovalReview:
     """Who looked, when, and on what evidence."""
 
     by: UUID
@@ -81,61 +81,61 @@ class Approval:
     action: str
     subject: str
     fingerprint: bytes
-    first: Look
+    first: ApprovalReview
     expires_at: datetime
-    second: Look | None = None
-    outcome: Outcome | None = None
+    second: ApprovalReview | None = None
+    outcome: ApprovalOutcome | None = None
 
 
-class Refused(Exception):
+class OperatorRefused(Exception):
     """An operator may not do it; the message is one line that says what to do."""
 
 
-class TokenRefused(Refused):
+class TokenRefused(OperatorRefused):
     """There is no token, or it opens nothing."""
 
 
-class RoleMissing(Refused):
+class RoleMissing(OperatorRefused):
     """The operator has none of the roles that may."""
 
 
-class SameOperator(Refused):
+class SameOperator(OperatorRefused):
     """Somebody else has to look."""
 
 
-class NotIndependent(Refused):
+class NotIndependent(OperatorRefused):
     """One of the two let the other in lately."""
 
 
-class OwnAccount(Refused):
+class OwnAccount(OperatorRefused):
     """Somebody else says what one may do, and where one's mails go."""
 
 
-class TokensAreOwn(Refused):
+class TokenNotOwn(OperatorRefused):
     """Nobody makes a token of somebody else's."""
 
 
-class NotInvitable(Refused):
+class NotInvitable(OperatorRefused):
     """An invitation would open nothing."""
 
 
-class LastAdministrator(Refused):
+class LastAdministrator(OperatorRefused):
     """Somebody has to remain who can add operators."""
 
 
-def prefix(*, sandbox: bool) -> str:
+def token_prefix(*, sandbox: bool) -> str:
     """How tokens begin: ``op_live_``, ``op_sandbox_``."""
     return f"op_{'sandbox' if sandbox else 'live'}_"
 
 
-def life(days: int) -> timedelta:
+def token_lifetime(days: int) -> timedelta:
     """How long a token works. Raises IncorrectParams."""
-    if not 1 <= days <= LONGEST_LIFE.days:
-        raise IncorrectParams(f"days: a token can be valid for 1 to {LONGEST_LIFE.days} days, not {days}")
+    if not 1 <= days <= MAX_TOKEN_LIFETIME.days:
+        raise IncorrectParams(f"days: a token can be valid for 1 to {MAX_TOKEN_LIFETIME.days} days, not {days}")
     return timedelta(days=days)
 
 
-def name_of(text: str) -> str:
+def token_name(text: str) -> str:
     """The name of a token. Raises IncorrectParams."""
     name = text.strip()
     if not 1 <= len(name) <= LONGEST_NAME:
@@ -143,7 +143,7 @@ def name_of(text: str) -> str:
     return name
 
 
-def ensure_works(token: Token, operator: Person, now: datetime) -> None:
+def ensure_token_valid(token: OperatorToken, operator: Person, now: datetime) -> None:
     """Whether the token opens anything at this (real) time. Raises TokenRefused."""
     named = f"The token {token.name!r} of {operator.shown_name}, that ends in {token.hint},"
     if not operator.active:
@@ -155,9 +155,11 @@ def ensure_works(token: Token, operator: Person, now: datetime) -> None:
         raise TokenRefused(f"{named} expired on {day}: make another at /operator/tokens.")
 
 
-def ensure_may(operator: Person, text_id: str, roles: Sequence[OperatorRole], administrators: Sequence[Person]) -> None:
+def ensure_has_role(
+    operator: Person, text_id: str, roles: Sequence[OperatorRole], administrators: Sequence[Person]
+) -> None:
     """Whether the operator has one of the roles. Raises RoleMissing, which says who can grant one."""
-    if operator.may(*roles):
+    if operator.has_role(*roles):
         return
     names = ", ".join(one.shown_name for one in administrators) or "an administrator"
     raise RoleMissing(

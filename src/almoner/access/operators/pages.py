@@ -8,12 +8,12 @@ from uuid import UUID
 from starlette.responses import Response
 from starlette.routing import Route
 
-from almoner.access.accounts.domain import OPERATORS_HOME, ROLE_NAMES, Link, by_field, in_words
-from almoner.access.accounts.gate import Gate, Visitor, to
+from almoner.access.accounts.domain import OPERATORS_HOME, ROLE_NAMES, NavigationLink, problems_by_field, roles_text
+from almoner.access.accounts.gate import PageGuard, Visitor, redirect_to
 from almoner.access.credentials import service as credentials
-from almoner.access.credentials.domain import By
+from almoner.access.credentials.domain import AuditContext
 from almoner.access.operators import domain, service
-from almoner.access.operators.domain import Refused, Token
+from almoner.access.operators.domain import OperatorRefused, OperatorToken
 from almoner.access.operators.service import NoSuchToken
 from almoner.access.people import service as people
 from almoner.access.people.domain import (
@@ -26,12 +26,12 @@ from almoner.access.people.domain import (
 )
 from almoner.kit.errors import IncorrectParams, NotFound
 from almoner.platform.database.transactions import Tx
-from almoner.platform.pages.rendering import Pages
+from almoner.platform.pages.rendering import PageRenderer
 
 TEMPLATES: Final = Path(__file__).parent / "templates"
 LINKS: Final = (
-    Link("Operators", "/operators", frozenset({"administrator"}), operators=True),
-    Link("Tokens", "/tokens", None, operators=True),
+    NavigationLink("Operators", "/operators", frozenset({"administrator"}), operators=True),
+    NavigationLink("Tokens", "/tokens", None, operators=True),
 )
 """For the navigation."""
 
@@ -41,7 +41,7 @@ _MEANS: Final[dict[OperatorRole, str]] = {
     "administrator": "Manages operators, partners, members and API keys. Cannot decide about money or nonprofits.",
 }
 _ROLES: Final = [{"id": role, "name": ROLE_NAMES[role], "means": _MEANS[role]} for role in OPERATOR_ROLES]
-_DAYS: Final = domain.DEFAULT_LIFE.days
+_DAYS: Final = domain.DEFAULT_TOKEN_LIFETIME.days
 _TOLD: Final = {
     "invited": "Invitation sent.",
     "roles": "Roles saved.",
@@ -52,53 +52,57 @@ _TOLD: Final = {
 }
 
 
-def routes(gate: Gate, pages: Pages) -> list[Route]:
+def routes(gate: PageGuard, pages: PageRenderer) -> list[Route]:
     """Starlette routes. ``pages``: of ``TEMPLATES``. Whatever shows or changes something here needs a fresh proof."""
     own, people_ = _TokenPages(gate, pages), _OperatorPages(gate, pages)
     start = f"{OPERATORS_HOME}/operators"
     return [
-        gate.signed_in(start, people_.list, "administrator", methods=["GET"]),
-        gate.signed_in(f"{start}/invite", people_.invite, "administrator", fresh=True),
-        gate.signed_in(f"{start}/{{id}}", people_.operator, "administrator", fresh=True),
-        gate.signed_in(f"{OPERATORS_HOME}/tokens", own.tokens, fresh=True),
+        gate.protected_route(start, people_.list, "administrator", methods=["GET"]),
+        gate.protected_route(f"{start}/invite", people_.invite, "administrator", fresh=True),
+        gate.protected_route(f"{start}/{{id}}", people_.operator, "administrator", fresh=True),
+        gate.protected_route(f"{OPERATORS_HOME}/tokens", own.tokens, fresh=True),
     ]
 
 
-class _Shown:
+class _PageBase:
     """What both have in common."""
 
-    def __init__(self, gate: Gate, pages: Pages) -> None:
+    def __init__(self, gate: PageGuard, pages: PageRenderer) -> None:
         self._gate, self._pages, self._db = gate, pages, gate.db
 
     def _show(self, visitor: Visitor, template: str, **context: object) -> Response:
         """A page; with problems it answers 422."""
         status = 422 if context.get("problems") else 200
         told = _TOLD.get(visitor.query.get("told", ""))
-        return self._gate.show(self._pages, visitor, template, status=status, passkeys=False, told=told, **context)
+        return self._gate.render_page(
+            self._pages, visitor, template, status=status, passkeys=False, told=told, **context
+        )
 
     def _text(self, type_: str, record: UUID) -> str:
         return self._db.deployment.ids.text(type_, record)
 
-    def _token(self, token: Token) -> dict[str, object]:
-        wall = self._db.deployment.clock.wall()
+    def _token(self, token: OperatorToken) -> dict[str, object]:
+        wall = self._db.deployment.clock.real_now()
         return {
             "id": self._text(service.TOKEN_ID, token.id),
             "name": token.name,
             "hint": token.hint,
-            "state": token.state(wall),
-            "usable": token.works(wall),
+            "state": token.status_text(wall),
+            "usable": token.is_valid(wall),
             "created_at": token.created_at,
             "last_used_at": token.last_used_at,
         }
 
 
-class _OperatorPages(_Shown):
+class _OperatorPages(_PageBase):
     """Operators, for administrators."""
 
     async def list(self, visitor: Visitor) -> Response:
         """Everybody with their roles."""
         async with self._db.read() as tx:
-            found = [{**self._facts(one.person), "standing": one.in_words} for one in await service.everyone(tx)]
+            found = [
+                {**self._facts(one.person), "standing": one.status_text} for one in await service.list_operators(tx)
+            ]
         return self._show(visitor, "operators.html", found=found, own=self._text(service.ID, visitor.person.id))
 
     async def invite(self, visitor: Visitor) -> Response:
@@ -107,15 +111,15 @@ class _OperatorPages(_Shown):
         if visitor.form:
             try:
                 async with self._db.write() as tx:
-                    by, roles = visitor.by(tx.ids), visitor.ticked("role", OPERATOR_ROLES)
-                    await service.add(tx, by, visitor.typed("email"), visitor.typed("name"), roles)
-                return to(f"{visitor.place.home}/operators?told=invited")
+                    by, roles = visitor.audit_context(tx.ids), visitor.checked_values("role", OPERATOR_ROLES)
+                    await service.add_operator(tx, by, visitor.form_text("email"), visitor.form_text("name"), roles)
+                return redirect_to(f"{visitor.place.home}/operators?told=invited")
             except NameTaken:
                 problems = {"email": "An operator with this email address already exists."}
             except IncorrectParams as error:
-                problems = by_field(error, "email")
-        typed = {"email": visitor.typed("email"), "name": visitor.typed("name")}
-        held = visitor.ticked("role", OPERATOR_ROLES)
+                problems = problems_by_field(error, "email")
+        typed = {"email": visitor.form_text("email"), "name": visitor.form_text("name")}
+        held = visitor.checked_values("role", OPERATOR_ROLES)
         return self._show(visitor, "operator_new.html", typed=typed, roles=_ROLES, held=held, problems=problems)
 
     async def operator(self, visitor: Visitor) -> Response:
@@ -130,9 +134,9 @@ class _OperatorPages(_Shown):
         except NoSuchPerson:
             raise NotFound from None
         except IncorrectParams as error:
-            problems = by_field(error, "more")
-        except Refused as refused:
-            problems = {"roles" if visitor.typed("do") == "roles" else "more": str(refused)}
+            problems = problems_by_field(error, "more")
+        except OperatorRefused as refused:
+            problems = {"roles" if visitor.form_text("do") == "roles" else "more": str(refused)}
         return await self._one(visitor, operator_id, problems)
 
     async def _one(self, visitor: Visitor, operator_id: UUID, problems: dict[str, str]) -> Response:
@@ -141,14 +145,14 @@ class _OperatorPages(_Shown):
                 one = await people.get(tx, OPERATORS, operator_id)
             except NoSuchPerson:
                 raise NotFound from None
-            factors = await credentials.factors(tx, one)
-            tokens = [self._token(found) for found in await service.tokens(tx, one.id)]
+            factors = await credentials.get_factors(tx, one)
+            tokens = [self._token(found) for found in await service.list_tokens(tx, one.id)]
         return self._show(
             visitor,
             "operator.html",
             one=self._facts(one),
             own=one.id == visitor.person.id,
-            held=visitor.ticked("role", OPERATOR_ROLES) if "roles" in problems else one.roles,
+            held=visitor.checked_values("role", OPERATOR_ROLES) if "roles" in problems else one.roles,
             roles=_ROLES,
             invitable=one.active and not (factors.password or factors.passkeys),
             tokens=tokens,
@@ -157,43 +161,46 @@ class _OperatorPages(_Shown):
 
     async def _act(self, visitor: Visitor, operator_id: UUID) -> Response:
         """Do what the pressed button says, and show it."""
-        by = visitor.by(self._db.deployment.ids)
+        by = visitor.audit_context(self._db.deployment.ids)
         acts: Mapping[str, tuple[str, Callable[[Tx], Awaitable[object]]]] = {
-            "roles": ("roles", lambda tx: service.grant(tx, by, operator_id, visitor.ticked("role", OPERATOR_ROLES))),
-            "invite": ("invited", lambda tx: service.invite_again(tx, by, operator_id)),
+            "roles": (
+                "roles",
+                lambda tx: service.set_roles(tx, by, operator_id, visitor.checked_values("role", OPERATOR_ROLES)),
+            ),
+            "invite": ("invited", lambda tx: service.resend_invitation(tx, by, operator_id)),
             "deactivate": ("deactivated", lambda tx: service.deactivate(tx, by, operator_id)),
             "activate": ("activated", lambda tx: service.activate(tx, by, operator_id)),
             "revoke_all": ("revoked_all", lambda tx: self._revoke_all(tx, by, operator_id)),
         }
-        if (chosen := acts.get(visitor.typed("do"))) is None:
+        if (chosen := acts.get(visitor.form_text("do"))) is None:
             raise NotFound
         async with self._db.write() as tx:
             await chosen[1](tx)
-        return to(f"{visitor.path}?told={chosen[0]}")
+        return redirect_to(f"{visitor.path}?told={chosen[0]}")
 
-    async def _revoke_all(self, tx: Tx, by: By, operator_id: UUID) -> None:
-        await service.revoke_all(tx, by, await people.lock(tx, OPERATORS, operator_id))
+    async def _revoke_all(self, tx: Tx, by: AuditContext, operator_id: UUID) -> None:
+        await service.revoke_all_tokens(tx, by, await people.lock(tx, OPERATORS, operator_id))
 
     def _facts(self, one: Person) -> dict[str, object]:
         return {
             "id": self._text(service.ID, one.id),
             "name": one.shown_name,
             "user_name": one.user_name,
-            "roles": in_words(one.roles),
+            "roles": roles_text(one.roles),
             "active": one.active,
         }
 
 
-class _TokenPages(_Shown):
+class _TokenPages(_PageBase):
     """The tokens of whoever is signed in."""
 
     async def tokens(self, visitor: Visitor) -> Response:
         """All of them, the form of a new one, and its secret, this once."""
         problems: dict[str, str] = {}
-        typed = {"name": visitor.typed("name"), "days": visitor.typed("days").strip() or str(_DAYS)}
+        typed = {"name": visitor.form_text("name"), "days": visitor.form_text("days").strip() or str(_DAYS)}
         if visitor.form:
             try:
-                match visitor.typed("do"):
+                match visitor.form_text("do"):
                     case "make":
                         return await self._make(visitor, typed)
                     case "revoke":
@@ -203,9 +210,9 @@ class _TokenPages(_Shown):
                     case _:
                         raise NotFound
             except IncorrectParams as error:
-                problems = by_field(error, "name")
+                problems = problems_by_field(error, "name")
         async with self._db.read() as tx:
-            found = [self._token(one) for one in await service.tokens(tx, visitor.person.id)]
+            found = [self._token(one) for one in await service.list_tokens(tx, visitor.person.id)]
         return self._show(visitor, "tokens.html", found=found, typed=typed, problems=problems)
 
     async def _make(self, visitor: Visitor, typed: Mapping[str, str]) -> Response:
@@ -213,12 +220,12 @@ class _TokenPages(_Shown):
             raise IncorrectParams("days: enter a number, for example 90")
         async with self._db.write() as tx:
             person = await people.lock(tx, OPERATORS, visitor.person.id)
-            life = domain.life(int(typed["days"]))
-            token, secret = await service.make_token(tx, visitor.by(tx.ids), person, typed["name"], life)
+            life = domain.token_lifetime(int(typed["days"]))
+            token, secret = await service.create_token(tx, visitor.audit_context(tx.ids), person, typed["name"], life)
         return self._show(visitor, "token.html", token=self._token(token), secret=secret)
 
     async def _revoke(self, visitor: Visitor) -> Response:
-        token_id = self._db.deployment.ids.parse(service.TOKEN_ID, visitor.typed("token"))
+        token_id = self._db.deployment.ids.parse(service.TOKEN_ID, visitor.form_text("token"))
         if token_id is None:
             raise NotFound
         async with self._db.write() as tx:
@@ -228,11 +235,11 @@ class _TokenPages(_Shown):
                 raise NotFound from None
             if token.person_id != visitor.person.id:
                 raise NotFound
-            await service.revoke_token(tx, visitor.by(tx.ids), token)
-        return to(f"{visitor.path}?told=revoked")
+            await service.revoke_token(tx, visitor.audit_context(tx.ids), token)
+        return redirect_to(f"{visitor.path}?told=revoked")
 
     async def _revoke_all(self, visitor: Visitor) -> Response:
         async with self._db.write() as tx:
             person = await people.lock(tx, OPERATORS, visitor.person.id)
-            await service.revoke_all(tx, visitor.by(tx.ids), person)
-        return to(f"{visitor.path}?told=revoked_all")
+            await service.revoke_all_tokens(tx, visitor.audit_context(tx.ids), person)
+        return redirect_to(f"{visitor.path}?told=revoked_all")

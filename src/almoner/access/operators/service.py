@@ -10,26 +10,26 @@ from typing import Any, Final
 from uuid import UUID
 
 from almoner.access.credentials import service as credentials
-from almoner.access.credentials.domain import By
+from almoner.access.credentials.domain import AuditContext
 from almoner.access.keys import domain as secrets
 from almoner.access.operators import domain, store
 from almoner.access.operators.domain import (
-    Act,
+    VouchAct,
     Approval,
     LastAdministrator,
-    Look,
+    ApprovalReview,
     MembershipState,
     NotIndependent,
     NotInvitable,
-    Outcome,
+    ApprovalOutcome,
     OwnAccount,
     SameOperator,
-    Token,
+    OperatorToken,
     TokenRefused,
-    TokensAreOwn,
+    TokenNotOwn,
 )
 from almoner.access.people import service as people
-from almoner.access.people.domain import OPERATORS, OperatorRole, Person, Role, profile_of
+from almoner.access.people.domain import OPERATORS, OperatorRole, Person, Role, build_profile
 from almoner.access.security_emails import service as letters
 from almoner.access.sign_ins.service import account, links
 from almoner.kit import email as emails
@@ -48,61 +48,63 @@ class NoSuchToken(LookupError):
     """There is no token with this id."""
 
 
-async def exist(tx: Tx) -> bool:
+async def any_exists(tx: Tx) -> bool:
     """Whether there is any operator: before the first one, the machine's account stands for them."""
     return await store.any_operator(tx, OPERATORS)
 
 
-async def begin(tx: Tx) -> bool:
+async def claim_first_operator(tx: Tx) -> bool:
     """Whether there is no operator yet; then nobody else adds the first one until the transaction ends."""
-    await store.hold_realm(tx, OPERATORS)
-    return not await exist(tx)
+    await store.lock_realm(tx, OPERATORS)
+    return not await any_exists(tx)
 
 
-async def add(tx: Tx, by: By, email: str, name: str | None, roles: Iterable[OperatorRole]) -> Person:
+async def add_operator(tx: Tx, by: AuditContext, email: str, name: str | None, roles: Iterable[OperatorRole]) -> Person:
     """A new operator, who is known by an e-mail address; the link of the invitation is mailed, and shown to nobody.
 
     Raises IncorrectParams, NameTaken.
     """
     profile = _profile(email, name)
-    person = await people.create(tx, OPERATORS, profile, _granted(roles))
+    person = await people.create(tx, OPERATORS, profile, _checked_roles(roles))
     await _record(tx, by, "operator.invited", _text(tx, person), roles=sorted(person.roles))
     await _record_access_grant(tx, by, person, "invited")
-    await links.invite(tx, person)
+    await links.send_invitation(tx, person)
     return person
 
 
 def _profile(email: str, name: str | None) -> dict[str, Any]:
     address = email.strip()
-    if not emails.well_formed(address):
+    if not emails.is_email_address(address):
         raise IncorrectParams(f"email: {address!r} is not a valid email address. Use a format like ada@example.org")
-    return profile_of(address, email=address, name=(name or "").strip() or None)
+    return build_profile(address, email=address, name=(name or "").strip() or None)
 
 
-async def invite_again(tx: Tx, by: By, operator_id: UUID) -> None:
+async def resend_invitation(tx: Tx, by: AuditContext, operator_id: UUID) -> None:
     """A new link for an operator who has not come yet; the old one is void. Raises NoSuchPerson, NotInvitable."""
     person = await people.lock(tx, OPERATORS, operator_id)
     if not person.active:
         raise NotInvitable(f"{person.shown_name} is deactivated.")
-    if await _joined(tx, person):
+    if await _has_joined(tx, person):
         raise NotInvitable(
             f"{person.shown_name} has already signed in and can reset their password on the sign-in page."
         )
-    if await store.invitations_since(tx, OPERATORS, person.id, tx.now - DAY) >= domain.INVITATIONS_A_DAY:
+    if await store.invitations_since(tx, OPERATORS, person.id, tx.now - DAY) >= domain.MAX_DAILY_INVITATIONS:
         raise NotInvitable(
-            f"You can send {domain.INVITATIONS_A_DAY} invitations a day to one operator. Try again tomorrow."
+            f"You can send {domain.MAX_DAILY_INVITATIONS} invitations a day to one operator. Try again tomorrow."
         )
     await _record(tx, by, "operator.invited_again", _text(tx, person))
     await _record_access_grant(tx, by, person, "invited")
-    await links.invite(tx, person)
+    await links.send_invitation(tx, person)
 
 
-async def _joined(tx: Tx, person: Person) -> bool:
-    held = await credentials.factors(tx, person)
+async def _has_joined(tx: Tx, person: Person) -> bool:
+    held = await credentials.get_factors(tx, person)
     return held.password or held.passkeys > 0
 
 
-async def change(tx: Tx, by: By, operator_id: UUID, *, email: str | None = None, name: str | None = None) -> Person:
+async def update_details(
+    tx: Tx, by: AuditContext, operator_id: UUID, *, email: str | None = None, name: str | None = None
+) -> Person:
     """Give an operator another e-mail address, which they sign in with as well, another name, or both.
 
     Open invitations and resets end with the address, and the old mailbox is told. Raises NoSuchPerson, IncorrectParams,
@@ -115,46 +117,46 @@ async def change(tx: Tx, by: By, operator_id: UUID, *, email: str | None = None,
     changed = {key for key in ("userName", "displayName") if given.get(key) not in (None, person.profile.get(key))}
     if not changed:
         return person
-    if "userName" in changed and by.actor.id == _text(tx, person) and await _joined(tx, person):
+    if "userName" in changed and by.actor.id == _text(tx, person) and await _has_joined(tx, person):
         raise OwnAccount(f"Another administrator changes the address of {person.shown_name}: a token gains no mailbox.")
-    after = await people.change_profile(tx, person, {**person.profile, **given, "active": person.active})
+    after = await people.update_profile(tx, person, {**person.profile, **given, "active": person.active})
     told = [said for key, said in (("userName", "email"), ("displayName", "name")) if key in changed]
     await _record(tx, by, "operator.changed", _text(tx, person), changed=told)
     await _record_access_grant(tx, by, person, "changed")
-    await letters.tell_of_change(tx, person, after)
+    await letters.notify_of_changes(tx, person, after)
     return after
 
 
-async def reset_second_factor(tx: Tx, by: By, operator_id: UUID) -> Person:
+async def reset_second_factor(tx: Tx, by: AuditContext, operator_id: UUID) -> Person:
     """Take what an operator who lost phone and codes signs in by, and their tokens; a mail lets them begin anew.
 
     Who calls has made sure whom they talk to. Raises NoSuchPerson.
     """
     person = await people.lock(tx, OPERATORS, operator_id)
-    await revoke_all(tx, by, person)
-    await account.begin_anew(tx, person, by)
+    await revoke_all_tokens(tx, by, person)
+    await account.reset_credentials(tx, person, by)
     await _record_access_grant(tx, by, person, "reset")
     return person
 
 
-async def everyone(tx: Tx) -> list[MembershipState]:
+async def list_operators(tx: Tx) -> list[MembershipState]:
     """All operators, in the order in which they came."""
-    return await store.standings(tx, OPERATORS)
+    return await store.list_operators(tx, OPERATORS)
 
 
-async def grant(tx: Tx, by: By, operator_id: UUID, roles: Iterable[OperatorRole]) -> Person:
+async def set_roles(tx: Tx, by: AuditContext, operator_id: UUID, roles: Iterable[OperatorRole]) -> Person:
     """Replace the roles of another operator. Raises NoSuchPerson, IncorrectParams, OwnAccount, LastAdministrator."""
-    await store.hold_realm(tx, OPERATORS)
+    await store.lock_realm(tx, OPERATORS)
     person = await people.lock(tx, OPERATORS, operator_id)
-    granted = _granted(roles)
+    granted = _checked_roles(roles)
     if by.actor.id == _text(tx, person):
         raise OwnAccount(
             f"{person.shown_name} does not say what {person.shown_name} may do: another administrator does."
         )
     if "administrator" not in granted:
-        await _ensure_another(tx, person)
-    changed = await people.grant(tx, person, granted)
-    await letters.tell_of_change(tx, person, changed)
+        await _ensure_other_administrator(tx, person)
+    changed = await people.set_granted_roles(tx, person, granted)
+    await letters.notify_of_changes(tx, person, changed)
     was, now = sorted(person.roles), sorted(changed.roles)
     await _record(tx, by, "operator.roles_changed", _text(tx, person), was=was, roles=now)
     if changed.roles - person.roles:
@@ -162,42 +164,44 @@ async def grant(tx: Tx, by: By, operator_id: UUID, roles: Iterable[OperatorRole]
     return changed
 
 
-def _granted(roles: Iterable[OperatorRole]) -> frozenset[Role]:
+def _checked_roles(roles: Iterable[OperatorRole]) -> frozenset[Role]:
     granted = frozenset[Role](roles)
     if not granted:
         raise IncorrectParams("roles: an operator has a role: reviewer, finance or administrator; or is deactivated")
     return granted
 
 
-async def deactivate(tx: Tx, by: By, operator_id: UUID) -> Person:
+async def deactivate(tx: Tx, by: AuditContext, operator_id: UUID) -> Person:
     """End what an operator may do, at once: sign-ins, tokens, first looks. Raises NoSuchPerson, LastAdministrator."""
-    await store.hold_realm(tx, OPERATORS)
+    await store.lock_realm(tx, OPERATORS)
     person = await people.lock(tx, OPERATORS, operator_id)
-    await _ensure_another(tx, person)
-    await store.revoke(tx, OPERATORS, tx.wall, of=person.id)
+    await _ensure_other_administrator(tx, person)
+    await store.revoke(tx, OPERATORS, tx.real_now, of=person.id)
     return await _set_active(tx, by, person, active=False)
 
 
-async def activate(tx: Tx, by: By, operator_id: UUID) -> Person:
+async def activate(tx: Tx, by: AuditContext, operator_id: UUID) -> Person:
     """Let an operator in again, without the tokens of before. Raises NoSuchPerson."""
     return await _set_active(tx, by, await people.lock(tx, OPERATORS, operator_id), active=True)
 
 
-async def _set_active(tx: Tx, by: By, person: Person, *, active: bool) -> Person:
+async def _set_active(tx: Tx, by: AuditContext, person: Person, *, active: bool) -> Person:
     if person.active == active:
         return person
     await _record(tx, by, "operator.activated" if active else "operator.deactivated", _text(tx, person))
     if active:
         await _record_access_grant(tx, by, person, "activated")
-    changed = await people.change_profile(tx, person, {**person.profile, "active": active})
-    await letters.tell_of_change(tx, person, changed)
+    changed = await people.update_profile(tx, person, {**person.profile, "active": active})
+    await letters.notify_of_changes(tx, person, changed)
     return changed
 
 
-async def _ensure_another(tx: Tx, person: Person) -> None:
+async def _ensure_other_administrator(tx: Tx, person: Person) -> None:
     """Whoever was invited and never came manages nothing: somebody else has to have come."""
-    others = [one for one in await everyone(tx) if one.person.may("administrator") and one.person.id != person.id]
-    if person.may("administrator") and not any(one.joined for one in others):
+    others = [
+        one for one in await list_operators(tx) if one.person.has_role("administrator") and one.person.id != person.id
+    ]
+    if person.has_role("administrator") and not any(one.has_joined for one in others):
         waited = f" ({', '.join(one.person.shown_name for one in others)} has not come yet)" if others else ""
         raise LastAdministrator(
             f"{person.shown_name} is the last administrator{waited}: make another one first, with "
@@ -205,9 +209,9 @@ async def _ensure_another(tx: Tx, person: Person) -> None:
         )
 
 
-async def administrators(tx: Tx) -> list[Person]:
+async def list_administrators(tx: Tx) -> list[Person]:
     """The active ones."""
-    return [one.person for one in await everyone(tx) if one.person.may("administrator")]
+    return [one.person for one in await list_operators(tx) if one.person.has_role("administrator")]
 
 
 async def requires_dual_control(tx: Tx) -> bool:
@@ -216,13 +220,13 @@ async def requires_dual_control(tx: Tx) -> bool:
     return not tx.deployment.sandbox if said is None else said
 
 
-async def set_takes_two(tx: Tx, by: By, *, required: bool) -> None:
+async def set_dual_control(tx: Tx, by: AuditContext, *, required: bool) -> None:
     """Say whether what guards payouts takes two operators."""
     await store.set_dual_control(tx, OPERATORS, by.actor.id, required=required)
     await _record(tx, by, "two_people.set", RULE, required=required)
 
 
-async def names(tx: Tx, texts: Iterable[str | None]) -> Mapping[str, str]:
+async def find_names(tx: Tx, texts: Iterable[str | None]) -> Mapping[str, str]:
     """How those of the texts that are identifiers of operators are called."""
     found = {}
     for text in {text for text in texts if text}:
@@ -231,9 +235,9 @@ async def names(tx: Tx, texts: Iterable[str | None]) -> Mapping[str, str]:
     return found
 
 
-async def make_token(
-    tx: Tx, by: By, operator: Person, name: str, life: timedelta = domain.DEFAULT_LIFE
-) -> tuple[Token, str]:
+async def create_token(
+    tx: Tx, by: AuditContext, operator: Person, name: str, life: timedelta = domain.DEFAULT_TOKEN_LIFETIME
+) -> tuple[OperatorToken, str]:
     """A new token and its secret, which is shown this once; a mail tells of it.
 
     Raises IncorrectParams; TokenRefused when not active; TokensAreOwn when ``by`` is somebody else.
@@ -242,24 +246,26 @@ async def make_token(
     if not operator.active:
         raise TokenRefused(f"{operator.shown_name} is deactivated and gets no token.")
     if by.actor.id != _text(tx, operator) and not await _may_hand_over(tx, by, operator):
-        raise TokensAreOwn(f"{operator.shown_name} makes tokens alone, at /operator/tokens: tokens are personal.")
-    if await store.live_tokens(tx, OPERATORS, operator.id, tx.wall) >= domain.MOST_TOKENS:
-        raise IncorrectParams(f"name: you can have {domain.MOST_TOKENS} active tokens. Revoke one first")
-    secret = secrets.secret_after(domain.prefix(sandbox=tx.deployment.sandbox))
-    token = Token(tx.new_id(), operator.id, domain.name_of(name), secret[-4:], tx.wall, tx.wall + life)
+        raise TokenNotOwn(f"{operator.shown_name} makes tokens alone, at /operator/tokens: tokens are personal.")
+    if await store.count_live_tokens(tx, OPERATORS, operator.id, tx.real_now) >= domain.MAX_TOKENS:
+        raise IncorrectParams(f"name: you can have {domain.MAX_TOKENS} active tokens. Revoke one first")
+    secret = secrets.generate_secret(domain.token_prefix(sandbox=tx.deployment.sandbox))
+    token = OperatorToken(
+        tx.new_id(), operator.id, domain.token_name(name), secret[-4:], tx.real_now, tx.real_now + life
+    )
     await store.insert_token(tx, token, _hash(tx, secret))
     named = tx.ids.text(TOKEN_ID, token.id)
     await _record(tx, by, "operator_token.made", named, operator=_text(tx, operator))
-    await letters.send(tx, operator, "token_made", values={"name": token.name})
+    await letters.enqueue_email(tx, operator, "token_made", values={"name": token.name})
     return token, secret
 
 
-async def _may_hand_over(tx: Tx, by: By, operator: Person) -> bool:
+async def _may_hand_over(tx: Tx, by: AuditContext, operator: Person) -> bool:
     """The machine's account hands the very first token to the first operator; in a sandbox those of the demo."""
     if by.actor.kind != "machine":
         return False
-    alone = [one.person.id for one in await everyone(tx)] == [operator.id]
-    return tx.deployment.sandbox or (alone and not await tokens(tx))
+    alone = [one.person.id for one in await list_operators(tx)] == [operator.id]
+    return tx.deployment.sandbox or (alone and not await list_tokens(tx))
 
 
 def _hash(tx: Tx, secret: str) -> bytes:
@@ -267,51 +273,51 @@ def _hash(tx: Tx, secret: str) -> bytes:
     return tx.vault.keyed_hash("operator-token", secret.encode())
 
 
-async def known_by(tx: Tx, secret: str) -> tuple[Person, Token]:
+async def authenticate(tx: Tx, secret: str) -> tuple[Person, OperatorToken]:
     """The operator behind a token that works now; the use is noted. Raises TokenRefused."""
-    start = domain.prefix(sandbox=tx.deployment.sandbox)
+    start = domain.token_prefix(sandbox=tx.deployment.sandbox)
     token = None
-    if secrets.is_secret_after(start, secret):
+    if secrets.is_well_formed_secret(start, secret):
         token = await store.find_by_hash(tx, OPERATORS, _hash(tx, secret))
     if token is None:
         raise TokenRefused(f"This is no token of this deployment: they begin with {start}; see `almoner operators`.")
     operator = await people.get(tx, OPERATORS, token.person_id)
-    domain.ensure_works(token, operator, tx.wall)
-    await store.note_use(tx, OPERATORS, token.id, tx.wall)
+    domain.ensure_token_valid(token, operator, tx.real_now)
+    await store.record_use(tx, OPERATORS, token.id, tx.real_now)
     return operator, token
 
 
-async def ensure_may(tx: Tx, operator: Person, *roles: OperatorRole) -> None:
+async def ensure_has_role(tx: Tx, operator: Person, *roles: OperatorRole) -> None:
     """Whether the operator has one of the roles. Raises RoleMissing."""
-    domain.ensure_may(operator, tx.ids.text(ID, operator.id), roles, await administrators(tx))
+    domain.ensure_has_role(operator, tx.ids.text(ID, operator.id), roles, await list_administrators(tx))
 
 
-async def tokens(tx: Tx, operator_id: UUID | None = None) -> list[Token]:
+async def list_tokens(tx: Tx, operator_id: UUID | None = None) -> list[OperatorToken]:
     """The tokens of an operator, or of all, newest first."""
-    return await store.tokens(tx, OPERATORS, operator_id)
+    return await store.list_tokens(tx, OPERATORS, operator_id)
 
 
-async def get_token(tx: Tx, token_id: UUID) -> Token:
+async def get_token(tx: Tx, token_id: UUID) -> OperatorToken:
     """One token. Raises NoSuchToken."""
     if (token := await store.find_token(tx, OPERATORS, token_id)) is None:
         raise NoSuchToken(tx.ids.text("operatortoken", token_id))
     return token
 
 
-async def revoke_token(tx: Tx, by: By, token: Token) -> None:
+async def revoke_token(tx: Tx, by: AuditContext, token: OperatorToken) -> None:
     """End a token now."""
-    await store.revoke(tx, OPERATORS, tx.wall, token_id=token.id)
+    await store.revoke(tx, OPERATORS, tx.real_now, token_id=token.id)
     await _record(tx, by, "operator_token.revoked", tx.ids.text(TOKEN_ID, token.id))
 
 
-async def revoke_all(tx: Tx, by: By, operator: Person) -> None:
+async def revoke_all_tokens(tx: Tx, by: AuditContext, operator: Person) -> None:
     """End all tokens of an operator now."""
-    live = [token for token in await tokens(tx, operator.id) if token.works(tx.wall)]
+    live = [token for token in await list_tokens(tx, operator.id) if token.is_valid(tx.real_now)]
     for token in live:
         await revoke_token(tx, by, token)
 
 
-async def look(
+async def record_approval(
     tx: Tx, operator: Person, action: str, subject: str, fingerprint: bytes, note: str, role: OperatorRole
 ) -> Approval:
     """An operator has looked at the subject and agrees: the first look, or the second, which approves.
@@ -322,16 +328,16 @@ async def look(
     """
     if not 1 <= len(note) <= domain.LONGEST_NOTE:
         raise IncorrectParams(f"the note must have 1 to {domain.LONGEST_NOTE} characters")
-    mine = Look(operator.id, tx.now, note)
+    mine = ApprovalReview(operator.id, tx.now, note)
     while True:
-        waits = await store.lock_waiting(tx, OPERATORS, action, subject)
+        waits = await store.lock_pending_approval(tx, OPERATORS, action, subject)
         if waits is None:
-            begun = Approval(tx.new_id(), action, subject, fingerprint, mine, tx.now + domain.LOOKS_FOR)
+            begun = Approval(tx.new_id(), action, subject, fingerprint, mine, tx.now + domain.APPROVAL_LIFETIME)
             if await store.insert_approval(tx, OPERATORS, begun):
                 return begun
             continue  # somebody else began meanwhile
         first = await people.get(tx, OPERATORS, waits.first.by)
-        if void := _void(tx, waits, fingerprint, first, role):
+        if void := _void_reason(tx, waits, fingerprint, first, role):
             await store.end_approval(tx, OPERATORS, waits, void, None, tx.now)
             continue
         if waits.first.by == operator.id:
@@ -348,7 +354,7 @@ async def look(
         return replace(waits, second=mine, outcome="approved")
 
 
-async def ensure_apart(tx: Tx, operator: Person, others: Iterable[str]) -> None:
+async def ensure_independent(tx: Tx, operator: Person, others: Iterable[str]) -> None:
     """What these have looked at may be looked at by the operator as well. ``others``: who decisions bear.
 
     Raises NotIndependent when one of the two let the other in lately.
@@ -362,29 +368,31 @@ async def ensure_apart(tx: Tx, operator: Person, others: Iterable[str]) -> None:
             )
 
 
-def _void(tx: Tx, waits: Approval, fingerprint: bytes, first: Person, role: OperatorRole) -> Outcome | None:
+def _void_reason(
+    tx: Tx, waits: Approval, fingerprint: bytes, first: Person, role: OperatorRole
+) -> ApprovalOutcome | None:
     """Why a first look counts no more, if so."""
     if tx.now >= waits.expires_at:
         return "expired"
     if waits.fingerprint != fingerprint:
         return "changed"
-    return None if first.may(role) else "withdrawn"
+    return None if first.has_role(role) else "withdrawn"
 
 
-async def waiting(tx: Tx) -> list[tuple[Approval, Person]]:
+async def list_pending_approvals(tx: Tx) -> list[tuple[Approval, Person]]:
     """What waits for a second look, with who looked first; oldest first."""
-    found = await store.waiting(tx, OPERATORS, tx.now)
+    found = await store.list_pending_approvals(tx, OPERATORS, tx.now)
     return [(one, await people.get(tx, OPERATORS, one.first.by)) for one in found]
 
 
-async def _record_access_grant(tx: Tx, by: By, person: Person, act: Act) -> None:
+async def _record_access_grant(tx: Tx, by: AuditContext, person: Person, act: VouchAct) -> None:
     """Keep that an operator did it about another: for a week they are no two pairs of eyes."""
     who = tx.ids.parse(ID, by.actor.id) if by.actor.kind == "operator" else None
     if who and who != person.id:
         await store.record_access_grant(tx, OPERATORS, person.id, who, act)
 
 
-async def _record(tx: Tx, by: By, action: str, subject: str, **details: str | bool | Sequence[str]) -> None:
+async def _record(tx: Tx, by: AuditContext, action: str, subject: str, **details: str | bool | Sequence[str]) -> None:
     await audit.record(tx, audit.DEPLOYMENT, by.actor, action, subject, address=by.address, details=details or None)
 
 

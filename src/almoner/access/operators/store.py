@@ -6,7 +6,14 @@ from uuid import UUID
 
 from asyncpg import Record
 
-from almoner.access.operators.domain import Act, Approval, Look, MembershipState, Outcome, Token
+from almoner.access.operators.domain import (
+    VouchAct,
+    Approval,
+    ApprovalReview,
+    MembershipState,
+    ApprovalOutcome,
+    OperatorToken,
+)
 from almoner.access.people import service as people
 from almoner.access.people.domain import Realm
 from almoner.platform.database.transactions import Tx
@@ -18,7 +25,7 @@ _APPROVAL: Final = (
 )
 
 
-async def insert_token(tx: Tx, token: Token, hash_: bytes) -> None:
+async def insert_token(tx: Tx, token: OperatorToken, hash_: bytes) -> None:
     """Store a new token."""
     await tx.execute(
         """
@@ -35,19 +42,19 @@ async def insert_token(tx: Tx, token: Token, hash_: bytes) -> None:
     )
 
 
-async def find_by_hash(tx: Tx, scope: Realm, hash_: bytes) -> Token | None:
+async def find_by_hash(tx: Tx, scope: Realm, hash_: bytes) -> OperatorToken | None:
     """The token with this keyed hash, whether it still works or not."""
     row = await tx.fetchrow(f"select {_KNOWN_BY} from operator_token where realm = $1 and hash = $2", scope.id, hash_)
-    return Token(*row) if row else None
+    return OperatorToken(*row) if row else None
 
 
-async def find_token(tx: Tx, scope: Realm, token_id: UUID) -> Token | None:
+async def find_token(tx: Tx, scope: Realm, token_id: UUID) -> OperatorToken | None:
     """One token."""
     row = await tx.fetchrow(f"select {_KNOWN_BY} from operator_token where realm = $1 and id = $2", scope.id, token_id)
-    return Token(*row) if row else None
+    return OperatorToken(*row) if row else None
 
 
-async def tokens(tx: Tx, scope: Realm, person_id: UUID | None) -> list[Token]:
+async def list_tokens(tx: Tx, scope: Realm, person_id: UUID | None) -> list[OperatorToken]:
     """The tokens of an operator, or of all, newest first."""
     rows = await tx.fetch(
         f"""
@@ -57,7 +64,7 @@ async def tokens(tx: Tx, scope: Realm, person_id: UUID | None) -> list[Token]:
         scope.id,
         person_id,
     )
-    return [Token(*row) for row in rows]
+    return [OperatorToken(*row) for row in rows]
 
 
 async def revoke(tx: Tx, scope: Realm, at: datetime, *, token_id: UUID | None = None, of: UUID | None = None) -> None:
@@ -74,12 +81,12 @@ async def revoke(tx: Tx, scope: Realm, at: datetime, *, token_id: UUID | None = 
     )
 
 
-async def note_use(tx: Tx, scope: Realm, token_id: UUID, at: datetime) -> None:
+async def record_use(tx: Tx, scope: Realm, token_id: UUID, at: datetime) -> None:
     """Record the last use."""
     await tx.execute("update operator_token set last_used_at = $3 where realm = $1 and id = $2", scope.id, token_id, at)
 
 
-async def live_tokens(tx: Tx, scope: Realm, person_id: UUID, wall: datetime) -> int:
+async def count_live_tokens(tx: Tx, scope: Realm, person_id: UUID, wall: datetime) -> int:
     """How many tokens of an operator work now."""
     found = await tx.fetchval(
         """
@@ -93,7 +100,7 @@ async def live_tokens(tx: Tx, scope: Realm, person_id: UUID, wall: datetime) -> 
     return int(found)
 
 
-async def standings(tx: Tx, scope: Realm) -> list[MembershipState]:
+async def list_operators(tx: Tx, scope: Realm) -> list[MembershipState]:
     """All operators, in the order in which they came."""
     rows = await tx.fetch(
         f"""
@@ -103,7 +110,7 @@ async def standings(tx: Tx, scope: Realm) -> list[MembershipState]:
         """,
         scope.id,
     )
-    return [MembershipState(people.from_row(row), row["joined"]) for row in rows]
+    return [MembershipState(people.person_from_row(row), row["joined"]) for row in rows]
 
 
 async def invitations_since(tx: Tx, scope: Realm, person_id: UUID, since: datetime) -> int:
@@ -120,7 +127,7 @@ async def invitations_since(tx: Tx, scope: Realm, person_id: UUID, since: dateti
     return int(found)
 
 
-async def record_access_grant(tx: Tx, _scope: Realm, person_id: UUID, by: UUID, act: Act) -> None:
+async def record_access_grant(tx: Tx, _scope: Realm, person_id: UUID, by: UUID, act: VouchAct) -> None:
     """Keep what an operator did about another."""
     await tx.execute(
         "insert into operator_access_grant (id, person_id, granted_by, action, granted_at) values ($1, $2, $3, $4, $5)",
@@ -162,19 +169,19 @@ async def any_operator(tx: Tx, scope: Realm) -> bool:
     return bool(await tx.fetchval("select exists (select from person where realm = $1)", scope.id))
 
 
-async def hold_realm(tx: Tx, scope: Realm) -> None:
+async def lock_realm(tx: Tx, scope: Realm) -> None:
     """Wait for whoever adds operators or changes what they may do, and keep others waiting until the end."""
     await tx.execute("select pg_advisory_xact_lock(hashtextextended('operators of ' || $1::uuid::text, 0))", scope.id)
 
 
 def _approval(row: Record) -> Approval:
-    second = Look(row["second_by"], row["second_at"], row["second_note"]) if row["second_by"] else None
+    second = ApprovalReview(row["second_by"], row["second_at"], row["second_note"]) if row["second_by"] else None
     return Approval(
         row["id"],
         row["action"],
         row["subject"],
         row["fingerprint"],
-        Look(row["first_by"], row["first_at"], row["first_note"]),
+        ApprovalReview(row["first_by"], row["first_at"], row["first_note"]),
         row["expires_at"],
         second,
         row["outcome"],
@@ -201,7 +208,7 @@ async def insert_approval(tx: Tx, _scope: Realm, approval: Approval) -> bool:
     return bool(made)
 
 
-async def lock_waiting(tx: Tx, scope: Realm, action: str, subject: str) -> Approval | None:
+async def lock_pending_approval(tx: Tx, scope: Realm, action: str, subject: str) -> Approval | None:
     """The first look that waits for a second, held until the transaction ends."""
     row = await tx.fetchrow(
         f"""
@@ -216,7 +223,7 @@ async def lock_waiting(tx: Tx, scope: Realm, action: str, subject: str) -> Appro
 
 
 async def end_approval(
-    tx: Tx, scope: Realm, approval: Approval, outcome: Outcome, second: Look | None, at: datetime
+    tx: Tx, scope: Realm, approval: Approval, outcome: ApprovalOutcome, second: ApprovalReview | None, at: datetime
 ) -> None:
     """End one that waits."""
     await tx.execute(
@@ -234,7 +241,7 @@ async def end_approval(
     )
 
 
-async def waiting(tx: Tx, scope: Realm, now: datetime) -> list[Approval]:
+async def list_pending_approvals(tx: Tx, scope: Realm, now: datetime) -> list[Approval]:
     """First looks that wait for a second, oldest first."""
     rows = await tx.fetch(
         f"""

@@ -6,7 +6,7 @@ from dataclasses import replace
 from almoner.access.partners import store
 from almoner.access.partners.domain import PartnerAccount, Period
 from almoner.kit.money import EXPONENTS
-from almoner.platform.database.transactions import EVERYONE, Partner, Tx
+from almoner.platform.database.transactions import ALL_PARTNERS, Partner, Tx
 from almoner.platform.files import media
 from almoner.platform.files.images import Image
 from almoner.platform.pages import colours
@@ -36,7 +36,9 @@ async def get(tx: Tx, partner: Partner) -> PartnerAccount:
     return account
 
 
-async def brand(tx: Tx, partner: Partner, *, colour: str | None = None, logo: Image | None = None) -> PartnerAccount:
+async def set_brand(
+    tx: Tx, partner: Partner, *, colour: str | None = None, logo: Image | None = None
+) -> PartnerAccount:
     """Show the colour, the logo or both on the hosted page; what is not given stays. Raises NoSuchPartner, ValueError.
 
     Any colour will do: the page darkens or lightens it until it is legible.
@@ -47,7 +49,7 @@ async def brand(tx: Tx, partner: Partner, *, colour: str | None = None, logo: Im
             f"the logo has {len(logo.content)} bytes when written anew, at most {MOST_LOGO_BYTES} are loaded with "
             "every page; take a simpler one"
         )
-    shown = colours.written(colours.parse(colour)) if colour is not None else account.brand_colour
+    shown = colours.css_colour(colours.parse_colour(colour)) if colour is not None else account.brand_colour
     key = await media.insert(tx, logo.content, logo.media_type) if logo is not None else account.brand_logo
     return await _set_brand(tx, partner, account, shown, key)
 
@@ -57,7 +59,7 @@ async def clear_brand(tx: Tx, partner: Partner) -> PartnerAccount:
     return await _set_brand(tx, partner, await _lock(tx, partner), None, None)
 
 
-async def set_giving(
+async def update_donation_settings(
     tx: Tx,
     partner: Partner,
     *,
@@ -94,7 +96,7 @@ async def set_giving(
         raise ValueError(f"the least request is 0 to {MOST_LEAST_GIFTS:,} least gifts")
     if not 1 <= account.request_due_days <= MOST_DUE_DAYS:
         raise ValueError(f"a request is paid within 1 to {MOST_DUE_DAYS} days")
-    await store.set_giving(tx, partner, account)
+    await store.update_donation_settings(tx, partner, account)
     return account
 
 
@@ -113,6 +115,6 @@ async def _lock(tx: Tx, partner: Partner) -> PartnerAccount:
     return account
 
 
-async def all_accounts(tx: Tx) -> list[PartnerAccount]:
+async def list_accounts(tx: Tx) -> list[PartnerAccount]:
     """Every partner, oldest first, for administrators."""
-    return await store.all_accounts(tx, EVERYONE)
+    return await store.list_accounts(tx, ALL_PARTNERS)

@@ -3,7 +3,7 @@
 from asyncpg import Record
 
 from almoner.access.partners.domain import PartnerAccount
-from almoner.platform.database.transactions import Everyone, Partner, Tx
+from almoner.platform.database.transactions import AllPartners, Partner, Tx
 
 _COLUMNS = (
     "id, name, redirect_hosts, settlement_currencies, created_at, brand_colour, brand_logo, shares_donor_details, "
@@ -57,7 +57,7 @@ async def set_brand(tx: Tx, partner: Partner, colour: str | None, logo: str | No
     await tx.execute("update partner set brand_colour = $2, brand_logo = $3 where id = $1", partner.id, colour, logo)
 
 
-async def set_giving(tx: Tx, partner: Partner, account: PartnerAccount) -> None:
+async def update_donation_settings(tx: Tx, partner: Partner, account: PartnerAccount) -> None:
     """Store how a locked partner gives."""
     await tx.execute(
         """
@@ -76,6 +76,6 @@ async def set_giving(tx: Tx, partner: Partner, account: PartnerAccount) -> None:
     )
 
 
-async def all_accounts(tx: Tx, _scope: Everyone) -> list[PartnerAccount]:
+async def list_accounts(tx: Tx, _scope: AllPartners) -> list[PartnerAccount]:
     """Every partner, oldest first."""
     return [_account(row) for row in await tx.fetch(f"select {_COLUMNS} from partner order by id")]

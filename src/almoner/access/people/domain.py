@@ -52,7 +52,7 @@ class Realm:
 OPERATORS: Final = Realm(UUID(int=0))
 
 
-def members_of(partner: Partner) -> Realm:
+def member_realm(partner: Partner) -> Realm:
     """The realm of a partner's members."""
     return Realm(partner.id)
 
@@ -89,7 +89,7 @@ class Person:
         whole = " ".join(part for part in (name.get("givenName"), name.get("familyName")) if part)
         return str(self.profile.get("displayName") or name.get("formatted") or whole or self.user_name)
 
-    def may(self, *roles: Role) -> bool:
+    def has_role(self, *roles: Role) -> bool:
         """Whether the person is active and has one of the roles."""
         return self.active and not self.roles.isdisjoint(roles)
 
@@ -102,7 +102,7 @@ class NoSuchPerson(LookupError):
     """There is no such person in this realm."""
 
 
-def profile_of(user_name: str, *, email: str | None = None, name: str | None = None) -> dict[str, Any]:
+def build_profile(user_name: str, *, email: str | None = None, name: str | None = None) -> dict[str, Any]:
     """The profile of somebody who is invited: userName, the display name, and where mails go."""
     profile: dict[str, Any] = {"userName": user_name, "active": True}
     if name:

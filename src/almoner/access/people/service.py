@@ -7,12 +7,12 @@ from uuid import UUID
 from almoner.access.people import store
 from almoner.access.people.domain import LONGEST_NAME, NameTaken, NoSuchPerson, Person, Profile, Realm, Role
 from almoner.kit.errors import IncorrectParams
-from almoner.platform.database.transactions import EVERYONE, Partner, Tx
+from almoner.platform.database.transactions import ALL_PARTNERS, Partner, Tx
 
 COLUMNS: Final = store.COLUMNS
 """For a store that reads people with records of its own in one statement: of ``person p``, read by ``from_row``."""
-columns = store.columns
-from_row = store.read
+person_columns = store.person_columns
+person_from_row = store.person_from_row
 
 
 async def create(tx: Tx, realm: Realm, profile: Profile, roles: Iterable[Role] = ()) -> Person:
@@ -33,9 +33,9 @@ async def get(tx: Tx, realm: Realm, person_id: UUID) -> Person:
     return person
 
 
-async def among(tx: Tx, realm: Realm, people: Iterable[UUID]) -> Mapping[UUID, Person]:
+async def find_many(tx: Tx, realm: Realm, people: Iterable[UUID]) -> Mapping[UUID, Person]:
     """Those of some people who are in the realm, in one statement."""
-    return {person.id: person for person in await store.among(tx, realm, list(people))}
+    return {person.id: person for person in await store.find_many(tx, realm, list(people))}
 
 
 async def find_by_name(tx: Tx, realm: Realm, user_name: str) -> Person | None:
@@ -50,7 +50,7 @@ async def find_by_external_id(tx: Tx, realm: Realm, external_id: str) -> Person 
 
 async def partners_with_email(tx: Tx, email: str) -> list[Partner]:
     """Where somebody with this address is an active member: for a mail to that very address alone."""
-    return [Partner(partner) for partner in await store.partners_with_email(tx, EVERYONE, email)]
+    return [Partner(partner) for partner in await store.partners_with_email(tx, ALL_PARTNERS, email)]
 
 
 async def lock(tx: Tx, realm: Realm, person_id: UUID) -> Person:
@@ -65,17 +65,17 @@ async def page(tx: Tx, realm: Realm, after: UUID | None = None, limit: int = 100
     return await store.page(tx, realm, after, limit)
 
 
-async def with_roles(tx: Tx, realm: Realm, *roles: Role) -> list[Person]:
+async def list_with_roles(tx: Tx, realm: Realm, *roles: Role) -> list[Person]:
     """The active people who have one of the roles."""
     found: list[Person] = []
     after: UUID | None = None
     while some := await store.page(tx, realm, after, 100):
-        found += [one for one in some if one.may(*roles)]
+        found += [one for one in some if one.has_role(*roles)]
         after = some[-1].id
     return found
 
 
-async def change_profile(tx: Tx, person: Person, profile: Mapping[str, Any]) -> Person:
+async def update_profile(tx: Tx, person: Person, profile: Mapping[str, Any]) -> Person:
     """Replace a locked person's profile; ``active`` false deactivates. Raises IncorrectParams, NameTaken."""
     _check(person.realm, profile, frozenset())
     changed = await store.update_profile(tx, person, profile)
@@ -84,7 +84,7 @@ async def change_profile(tx: Tx, person: Person, profile: Mapping[str, Any]) -> 
     return changed
 
 
-async def grant(tx: Tx, person: Person, roles: Iterable[Role]) -> Person:
+async def set_granted_roles(tx: Tx, person: Person, roles: Iterable[Role]) -> Person:
     """Replace the roles granted to a locked person. Raises IncorrectParams for a role of another realm."""
     granted = frozenset(roles)
     _check(person.realm, person.profile, granted)
@@ -92,7 +92,7 @@ async def grant(tx: Tx, person: Person, roles: Iterable[Role]) -> Person:
     return await get(tx, person.realm, person.id)
 
 
-async def accept_provider_roles(tx: Tx, person: Person, roles: Iterable[Role]) -> Person:
+async def set_provider_roles(tx: Tx, person: Person, roles: Iterable[Role]) -> Person:
     """Replace the roles that the person's provider says. Raises IncorrectParams for a role of another realm."""
     said = frozenset(roles)
     _check(person.realm, person.profile, said)
@@ -100,14 +100,14 @@ async def accept_provider_roles(tx: Tx, person: Person, roles: Iterable[Role]) -
     return await get(tx, person.realm, person.id)
 
 
-async def forget_provider_roles(tx: Tx, realm: Realm) -> None:
+async def clear_provider_roles(tx: Tx, realm: Realm) -> None:
     """Take away what a provider said of everybody in the realm: it is believed no more."""
-    await store.forget_provider_roles(tx, realm)
+    await store.clear_provider_roles(tx, realm)
 
 
 async def roles_by_source(tx: Tx, person: Person) -> Mapping[str, frozenset[str]]:
     """Where the person's roles come from: ``granted``, ``provider``; the rest comes from groups."""
-    return await store.granted(tx, person.realm, person.id)
+    return await store.roles_by_source(tx, person.realm, person.id)
 
 
 async def delete(tx: Tx, realm: Realm, person_id: UUID) -> None:

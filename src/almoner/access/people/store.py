@@ -8,12 +8,12 @@ import asyncpg
 from asyncpg import Record
 
 from almoner.access.people.domain import Person, Profile, Realm, Role
-from almoner.platform.database.transactions import Everyone, Tx
+from almoner.platform.database.transactions import AllPartners, Tx
 
 _NAME: Final = "person_name"
 
 
-def columns(counts: str = "true") -> str:
+def person_columns(counts: str = "true") -> str:
     """What ``read`` reads of ``person p``. ``counts``: SQL, which rows ``r`` of ``person_role`` make roles."""
     return f"""
         p.id, p.realm, p.profile, p.active, p.version, p.created_at, p.updated_at,
@@ -26,10 +26,10 @@ def columns(counts: str = "true") -> str:
     """
 
 
-COLUMNS: Final = columns()
+COLUMNS: Final = person_columns()
 
 
-def read(row: Record) -> Person:
+def person_from_row(row: Record) -> Person:
     """From a row with the columns ``COLUMNS``."""
     return Person(
         row["id"],
@@ -65,21 +65,21 @@ async def insert(tx: Tx, person: Person) -> bool:
     return bool(made)
 
 
-async def find(tx: Tx, scope: Realm | Everyone, person_id: UUID) -> Person | None:
+async def find(tx: Tx, scope: Realm | AllPartners, person_id: UUID) -> Person | None:
     """One person."""
     realm = scope.id if isinstance(scope, Realm) else None
     row = await tx.fetchrow(
         f"select {COLUMNS} from person p where p.id = $1 and ($2::uuid is null or p.realm = $2)", person_id, realm
     )
-    return read(row) if row else None
+    return person_from_row(row) if row else None
 
 
-async def among(tx: Tx, scope: Realm, people: Sequence[UUID]) -> list[Person]:
+async def find_many(tx: Tx, scope: Realm, people: Sequence[UUID]) -> list[Person]:
     """Those of some people who are in the realm."""
     rows = await tx.fetch(
         f"select {COLUMNS} from person p where p.realm = $1 and p.id = any($2::uuid[])", scope.id, people
     )
-    return [read(row) for row in rows]
+    return [person_from_row(row) for row in rows]
 
 
 async def find_by_name(tx: Tx, scope: Realm, user_name: str) -> Person | None:
@@ -87,7 +87,7 @@ async def find_by_name(tx: Tx, scope: Realm, user_name: str) -> Person | None:
     row = await tx.fetchrow(
         f"select {COLUMNS} from person p where p.realm = $1 and p.user_name = folded($2)", scope.id, user_name
     )
-    return read(row) if row else None
+    return person_from_row(row) if row else None
 
 
 async def find_by_external_id(tx: Tx, scope: Realm, external_id: str) -> Person | None:
@@ -97,7 +97,7 @@ async def find_by_external_id(tx: Tx, scope: Realm, external_id: str) -> Person 
         scope.id,
         external_id,
     )
-    return read(row) if row else None
+    return person_from_row(row) if row else None
 
 
 PARTNERS_WITH_EMAIL: Final = """
@@ -105,7 +105,7 @@ select distinct partner_id from person where email = lower($1) and active and pa
 """
 
 
-async def partners_with_email(tx: Tx, _scope: Everyone, email: str) -> list[UUID]:
+async def partners_with_email(tx: Tx, _scope: AllPartners, email: str) -> list[UUID]:
     """The partners that have an active member to whom mails go at this address, whatever its case."""
     return [row["partner_id"] for row in await tx.fetch(PARTNERS_WITH_EMAIL, email)]
 
@@ -115,7 +115,7 @@ async def lock(tx: Tx, scope: Realm, person_id: UUID) -> Person | None:
     row = await tx.fetchrow(
         f"select {COLUMNS} from person p where p.realm = $1 and p.id = $2 for no key update of p", scope.id, person_id
     )
-    return read(row) if row else None
+    return person_from_row(row) if row else None
 
 
 async def page(tx: Tx, scope: Realm, after: UUID | None, limit: int) -> list[Person]:
@@ -128,7 +128,7 @@ async def page(tx: Tx, scope: Realm, after: UUID | None, limit: int) -> list[Per
         after,
         limit,
     )
-    return [read(row) for row in rows]
+    return [person_from_row(row) for row in rows]
 
 
 async def update_profile(tx: Tx, person: Person, profile: Profile) -> Person | None:
@@ -149,7 +149,7 @@ async def update_profile(tx: Tx, person: Person, profile: Profile) -> Person | N
             raise
         return None
     assert row is not None
-    return read(row)
+    return person_from_row(row)
 
 
 async def set_roles(tx: Tx, person: Person, roles: Iterable[Role], source: str) -> None:
@@ -169,12 +169,12 @@ async def set_roles(tx: Tx, person: Person, roles: Iterable[Role], source: str) 
     )
 
 
-async def forget_provider_roles(tx: Tx, scope: Realm) -> None:
+async def clear_provider_roles(tx: Tx, scope: Realm) -> None:
     """Take away all roles that a provider said."""
     await tx.execute("delete from person_role where realm = $1 and source = 'provider'", scope.id)
 
 
-async def granted(tx: Tx, scope: Realm, person_id: UUID) -> Mapping[str, frozenset[str]]:
+async def roles_by_source(tx: Tx, scope: Realm, person_id: UUID) -> Mapping[str, frozenset[str]]:
     """Roles by their source: ``granted``, ``provider``."""
     rows = await tx.fetch(
         "select source, array_agg(role) as roles from person_role where realm = $1 and person_id = $2 group by source",

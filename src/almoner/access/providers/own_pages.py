@@ -7,12 +7,12 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from almoner.access.accounts.domain import MEMBERS_HOME, PROVIDER_ACCOUNT
-from almoner.access.accounts.gate import Gate, Visitor, to
+from almoner.access.accounts.gate import PageGuard, Visitor, redirect_to
 from almoner.access.sign_on import service
-from almoner.access.sign_on.domain import LastWayIn
+from almoner.access.sign_on.domain import LastSignInMethod
 from almoner.access.sign_on.service import identities
 from almoner.platform.database.transactions import Partner
-from almoner.platform.pages.rendering import Pages
+from almoner.platform.pages.rendering import PageRenderer
 
 _TOLD: Final = {
     "connected": "SSO account connected. You can now sign in with it.",
@@ -21,10 +21,10 @@ _TOLD: Final = {
 _LAST: Final = "This is your only way to sign in. Set a password or add a passkey first."
 
 
-class OwnPages:
+class ProviderAccountPages:
     """The page."""
 
-    def __init__(self, gate: Gate, pages: Pages) -> None:
+    def __init__(self, gate: PageGuard, pages: PageRenderer) -> None:
         self._gate = gate
         self._db = gate.db
         self._pages = pages
@@ -32,22 +32,24 @@ class OwnPages:
     def routes(self) -> Sequence[Route]:
         """Starlette routes."""
         path = f"{MEMBERS_HOME}/{{partner}}{PROVIDER_ACCOUNT}"
-        return [self._gate.signed_in(path, self.account, fresh=True)]
+        return [self._gate.protected_route(path, self.account, fresh=True)]
 
     async def account(self, visitor: Visitor) -> Response:
         """What is connected; disconnect it."""
         problems = {}
-        if visitor.typed("do") == "disconnect":
+        if visitor.form_text("do") == "disconnect":
             try:
                 async with self._db.write() as tx:
-                    await identities.unbind_own(tx, visitor.person, visitor.by(self._db.deployment.ids))
-                return to(f"{visitor.path}?told=disconnected")
-            except LastWayIn:
+                    await identities.unlink_own_accounts(
+                        tx, visitor.person, visitor.audit_context(self._db.deployment.ids)
+                    )
+                return redirect_to(f"{visitor.path}?told=disconnected")
+            except LastSignInMethod:
                 problems = {"disconnect": _LAST}
         async with self._db.read() as tx:
             bound = await identities.of_person(tx, visitor.person)
-            provider = await service.offered(tx, Partner(visitor.realm.id))
-        return self._gate.show(
+            provider = await service.find_option(tx, Partner(visitor.realm.id))
+        return self._gate.render_page(
             self._pages,
             visitor,
             "provider_account.html",

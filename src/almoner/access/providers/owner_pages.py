@@ -7,13 +7,21 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from almoner.access.accounts.domain import MEMBERS_HOME, ROLE_NAMES
-from almoner.access.accounts.gate import Gate, Visitor, to
+from almoner.access.accounts.gate import PageGuard, Visitor, redirect_to
 from almoner.access.people.domain import MEMBER_ROLES
 from almoner.access.sign_on import service
-from almoner.access.sign_on.domain import ASKED, Metadata, NoProvider, Provider, Refused, Wanted, WrongSettings
-from almoner.access.sign_on.service.oidc_flow import SignOn
+from almoner.access.sign_on.domain import (
+    DEFAULT_SCOPES,
+    Metadata,
+    NoProvider,
+    Provider,
+    SsoRefused,
+    ProviderSettings,
+    InvalidProviderSettings,
+)
+from almoner.access.sign_on.service.oidc_flow import OidcFlow
 from almoner.platform.database.transactions import Partner
-from almoner.platform.pages.rendering import Pages
+from almoner.platform.pages.rendering import PageRenderer
 
 _TOLD: Final = {
     "saved": "SSO settings saved.",
@@ -22,10 +30,10 @@ _TOLD: Final = {
 _MOST: Final = 20_000
 
 
-class OwnerPages:
+class ProviderSetupPages:
     """The page of the provider."""
 
-    def __init__(self, gate: Gate, pages: Pages, sign_on: SignOn) -> None:
+    def __init__(self, gate: PageGuard, pages: PageRenderer, sign_on: OidcFlow) -> None:
         self._gate = gate
         self._db = gate.db
         self._ids = gate.db.deployment.ids
@@ -34,11 +42,11 @@ class OwnerPages:
 
     def routes(self) -> Sequence[Route]:
         """Starlette routes."""
-        return [self._gate.signed_in(f"{MEMBERS_HOME}/{{partner}}/provider", self.provider, "owner", fresh=True)]
+        return [self._gate.protected_route(f"{MEMBERS_HOME}/{{partner}}/provider", self.provider, "owner", fresh=True)]
 
     async def provider(self, visitor: Visitor) -> Response:
         """Show, save, try, remove."""
-        match visitor.typed("do"):
+        match visitor.form_text("do"):
             case "save":
                 return await self._save(visitor)
             case "test":
@@ -48,11 +56,11 @@ class OwnerPages:
         return await self._page(visitor, told=_TOLD.get(visitor.query.get("told", ""), ""))
 
     async def _save(self, visitor: Visitor) -> Response:
-        typed = {name: visitor.typed(name).strip() for name in _FIELDS}
+        typed = {name: visitor.form_text(name).strip() for name in _FIELDS}
         typed["roles"] = str(visitor.form.get("roles", ""))[:_MOST]
-        roles, strange = _pairs(typed["roles"])
+        roles, strange = _parse_role_mapping(typed["roles"])
         problems = {"roles": f"{strange!r} must be in the format: staff = finance"} if strange is not None else {}
-        wanted = Wanted(
+        wanted = ProviderSettings(
             typed["name"],
             typed["issuer"],
             typed["client_id"],
@@ -67,25 +75,25 @@ class OwnerPages:
         if not problems:
             try:
                 async with self._db.write() as tx:
-                    await service.set_up(tx, visitor.by(self._ids), _partner(visitor), wanted)
-                return to(f"{visitor.place.home}/provider?told=saved")
-            except WrongSettings as wrong:
+                    await service.save_provider(tx, visitor.audit_context(self._ids), _partner(visitor), wanted)
+                return redirect_to(f"{visitor.place.home}/provider?told=saved")
+            except InvalidProviderSettings as wrong:
                 problems = dict(wrong.problems)
         return await self._page(visitor, typed=typed, problems=problems, status=422)
 
     async def _test(self, visitor: Visitor) -> Response:
         try:
-            return await self._page(visitor, found=await self._sign_on.look(_partner(visitor)))
+            return await self._page(visitor, found=await self._sign_on.fetch_metadata(_partner(visitor)))
         except NoProvider:
             return await self._page(visitor)
-        except Refused as refused:
+        except SsoRefused as refused:
             return await self._page(visitor, refused=refused)
 
     async def _remove(self, visitor: Visitor) -> Response:
         async with self._db.write() as tx:
             if await service.find(tx, _partner(visitor)) is not None:
-                await service.remove(tx, visitor.by(self._ids), _partner(visitor))
-        return to(f"{visitor.place.home}/provider?told=removed")
+                await service.remove(tx, visitor.audit_context(self._ids), _partner(visitor))
+        return redirect_to(f"{visitor.place.home}/provider?told=removed")
 
     async def _page(
         self,
@@ -96,13 +104,13 @@ class OwnerPages:
         status: int = 200,
         told: str = "",
         found: Metadata | None = None,
-        refused: Refused | None = None,
+        refused: SsoRefused | None = None,
     ) -> Response:
         async with self._db.read() as tx:
             provider = await service.find(tx, _partner(visitor))
-            redirect = service.redirect_address(tx, _partner(visitor))
+            redirect = service.redirect_uri(tx, _partner(visitor))
         context: dict[str, Any] = {
-            "typed": typed or _shown(provider),
+            "typed": typed or _form_values(provider),
             "provider": provider,
             "redirect": redirect,
             "roles": [ROLE_NAMES[role] for role in MEMBER_ROLES],
@@ -110,7 +118,7 @@ class OwnerPages:
             "found": found,
             "refused": refused,
         }
-        return self._gate.show(
+        return self._gate.render_page(
             self._pages, visitor, "provider.html", status=status, problems=dict(problems or {}), **context
         )
 
@@ -133,13 +141,13 @@ def _partner(visitor: Visitor) -> Partner:
     return Partner(visitor.realm.id)
 
 
-def _shown(provider: Provider | None) -> Mapping[str, str]:
+def _form_values(provider: Provider | None) -> Mapping[str, str]:
     """The form as it is filled in; the secret never is."""
     if provider is None:
         return {
             **dict.fromkeys(_FIELDS, ""),
             "subject_claim": "sub",
-            "scopes": " ".join(ASKED),
+            "scopes": " ".join(DEFAULT_SCOPES),
             "enabled": "yes",
             "roles": "",
         }
@@ -158,7 +166,7 @@ def _shown(provider: Provider | None) -> Mapping[str, str]:
     }
 
 
-def _pairs(text: str) -> tuple[dict[str, str], str | None]:
+def _parse_role_mapping(text: str) -> tuple[dict[str, str], str | None]:
     """Groups with their roles, one on each line; and the first line that is none."""
     found: dict[str, str] = {}
     for line in filter(str.strip, text.splitlines()):

@@ -34,7 +34,7 @@ Kind = Literal[
 LONGEST_NAME: Final = 80
 """Characters of a name in a mail: what somebody else chose to be called is no place for a message."""
 
-LINKS: Final = frozenset({"invitation", "reset"})
+KINDS_WITH_LINK: Final = frozenset({"invitation", "reset"})
 """What is mailed for a link in it; the rest are notices."""
 
 _NOT_YOU: Final = (
@@ -46,7 +46,7 @@ _IGNORE: Final = "If you did not request this, you can ignore this email. Your p
 
 
 @dataclass(frozen=True, slots=True)
-class Letter:
+class SecurityEmail:
     """One mail. ``facts``: lines such as when and where. ``action``: what its link is called."""
 
     subject: str
@@ -57,139 +57,139 @@ class Letter:
 
 
 @dataclass(frozen=True, slots=True)
-class _Words:
+class _EmailWording:
     subject: str
     text: str
     action: str = "View your account"
     after: str = _NOT_YOU
 
 
-_WORDS: Final[dict[Kind, _Words]] = {
-    "invitation": _Words(
+_WORDS: Final[dict[Kind, _EmailWording]] = {
+    "invitation": _EmailWording(
         "Your invitation to {place}",
         "You have been invited to join {place}. Your username is {user_name}. Use this link to choose a password. It "
         "works once and expires in 7 days.",
         "Accept invitation",
         "If you do not recognise {place}, you can ignore this email.",
     ),
-    "reset": _Words(
+    "reset": _EmailWording(
         "Reset your {place} password",
         "We received a request to reset the password for {user_name} at {place}. Use this link to choose a new "
         "password. It works once and expires in 1 hour. You will be signed out of all sessions.",
         "Reset password",
         _IGNORE,
     ),
-    "new_device": _Words(
+    "new_device": _EmailWording(
         "New sign-in to {place}",
         "{user_name} signed in to {place} from a new browser.",
     ),
-    "password_changed": _Words(
+    "password_changed": _EmailWording(
         "Your {place} password was changed",
         "The password for {user_name} at {place} was changed, and other sessions were signed out.",
         after="If this was not you, reset your password from the sign-in page immediately, and contact whoever manages "
         "members at {place}.",
     ),
-    "authenticator_added": _Words(
+    "authenticator_added": _EmailWording(
         "Authenticator app added to your {place} account",
         "You now need a code from your authenticator app to sign in to {place} as {user_name}.",
     ),
-    "authenticator_removed": _Words(
+    "authenticator_removed": _EmailWording(
         "Authenticator app removed from your {place} account",
         "Codes from your authenticator app no longer work for {user_name} at {place}.",
     ),
-    "recovery_code_used": _Words(
+    "recovery_code_used": _EmailWording(
         "Recovery code used to sign in to {place}",
         "Someone used a recovery code to sign in to {place} as {user_name}. The code cannot be used again. Remaining "
         "codes: {left}.",
     ),
-    "recovery_codes_made": _Words(
+    "recovery_codes_made": _EmailWording(
         "New recovery codes for your {place} account",
         "New recovery codes were generated for {user_name} at {place}. Your previous codes no longer work.",
     ),
-    "passkey_added": _Words(
+    "passkey_added": _EmailWording(
         "Passkey added to your {place} account",
         "The passkey “{name}” was added. You can now use it to sign in to {place} as {user_name}.",
     ),
-    "passkey_removed": _Words(
+    "passkey_removed": _EmailWording(
         "Passkey removed from your {place} account",
         "The passkey “{name}” was removed. You can no longer use it to sign in to {place} as {user_name}.",
     ),
-    "passkey_count_went_back": _Words(
+    "passkey_count_went_back": _EmailWording(
         "A passkey for your {place} account may have been copied",
         "The passkey “{name}” of {user_name} at {place} was used with a signature counter that had not increased. This "
         "can mean that the passkey has been copied. If you did not use it in two browsers at the same time, remove it "
         "and add a new one.",
     ),
-    "email_changed": _Words(
+    "email_changed": _EmailWording(
         "Your {place} email address was changed",
         "Emails for {user_name} at {place} will no longer be sent to this address, and links that we sent to it no "
         "longer work.",
         after="If you were not expecting this, contact whoever manages members at {place} immediately. If you do not "
         "recognise {place}, you can ignore this email.",
     ),
-    "identity_bound": _Words(
+    "identity_bound": _EmailWording(
         "SSO account connected to your {place} account",
         "You can now sign in to {place} as {user_name} with your account at {issuer}.",
     ),
-    "identity_unbound": _Words(
+    "identity_unbound": _EmailWording(
         "SSO account disconnected from your {place} account",
         "You can no longer sign in to {place} as {user_name} with SSO, and SSO sessions were signed out.",
     ),
-    "register_put_aside": _Words(
+    "register_put_aside": _EmailWording(
         "Register update failed at {place}",
         "Files from {source} appear to be corrupted and were quarantined. The previous data is still in use. Run "
         "`almoner registers status` for details. To import the files anyway, run `almoner registers import --force`.",
         after="This resolves itself when the next valid file is imported.",
     ),
-    "watchlist_refused": _Words(
+    "watchlist_refused": _EmailWording(
         "Watchlist update failed at {place}",
         "Files from {source} appear to be corrupted and were rejected. The previous data is still in use. Run "
         "`almoner watchlists status` for details. To import the files anyway, run `almoner watchlists import --force`.",
         after="This resolves itself when the next valid file is imported.",
     ),
-    "donation_request": _Words(
+    "donation_request": _EmailWording(
         "{place}: {amount} due for direct donations",
         "{place} has made direct donations and now owes {amount}. Transfer this amount to the agreed account and "
         "include the reference.",
         after="The API lists the donations in this request. Each donation counts as received once it is paid.",
     ),
-    "refund_refused": _Words(
+    "refund_refused": _EmailWording(
         "Refund rejected by the payment provider at {place}",
         "A donation of {amount} could not be refunded through the payment provider, so it is owed to its nonprofit "
         "again. Run `almoner refunds show` for details, and see docs/runbooks/refunds.md for what to do next.",
         after="If the partner requested the refund, we have notified its owners and finance members.",
     ),
-    "refund_failed": _Words(
+    "refund_failed": _EmailWording(
         "A refund at {place} came back",
         "A refund of {amount} failed after the provider had sent it: the donor does not have the money. `almoner "
         "refunds refused` lists it, docs/runbooks/refunds.md says what to do.",
         after="It stays open until somebody has handled it and run `almoner refunds resolve`.",
     ),
-    "refund_not_sent": _Words(
+    "refund_not_sent": _EmailWording(
         "{place}: refund of {amount} not sent",
         "A refund of {amount} that {place} requested was not sent. The donation is unchanged and will be paid to its "
         "organisation.",
         after="You can request the refund again until the donation is sent to its organisation, or agree another way "
         "with the donor.",
     ),
-    "token_made": _Words(
+    "token_made": _EmailWording(
         "Token created for your {place} account",
         "The token “{name}” was created. Commands that use it are recorded as actions of {user_name}.",
         after="If this was not you, revoke all tokens on the Tokens page, change your password, and contact another "
         "administrator immediately.",
     ),
-    "roles_changed": _Words(
+    "roles_changed": _EmailWording(
         "Your roles at {place} were changed",
         "The roles of {user_name} at {place} are now: {roles}.",
         after=_ASK,
     ),
-    "deactivated": _Words(
+    "deactivated": _EmailWording(
         "Your {place} account was deactivated",
         "The account {user_name} at {place} was deactivated. You have been signed out of all sessions, and links in "
         "earlier emails no longer work.",
         after=_ASK,
     ),
-    "second_factor_reset": _Words(
+    "second_factor_reset": _EmailWording(
         "Your {place} sign-in methods were reset",
         "An administrator reset the sign-in methods of {user_name} at {place} after a report of a lost second factor. "
         "The password, authenticator app, passkeys and recovery codes no longer work, and all sessions were signed "
@@ -199,16 +199,16 @@ _WORDS: Final[dict[Kind, _Words]] = {
 }
 
 
-def short(name: str) -> str:
+def shorten_name(name: str) -> str:
     """A name in one line, cut where it is too long for one."""
     line = " ".join(name.split())
     return line if len(line) <= LONGEST_NAME else line[: LONGEST_NAME - 1] + "…"
 
 
-def write(kind: Kind, values: Mapping[str, str], facts: Mapping[str, str]) -> Letter:
+def compose_email(kind: Kind, values: Mapping[str, str], facts: Mapping[str, str]) -> SecurityEmail:
     """The words of a letter. ``values``: ``place``, ``user_name`` and what the kind names besides."""
-    words, values = _WORDS[kind], {name: short(value) for name, value in values.items()}
-    return Letter(
+    words, values = _WORDS[kind], {name: shorten_name(value) for name, value in values.items()}
+    return SecurityEmail(
         words.subject.format_map(values),
         words.text.format_map(values),
         words.action,

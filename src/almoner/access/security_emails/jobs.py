@@ -3,20 +3,20 @@
 from collections.abc import Mapping
 
 from almoner.access.security_emails import service
-from almoner.access.security_emails.service import SEND
-from almoner.platform.jobs.background_tasks import Handler, Work
+from almoner.access.security_emails.service import SEND_JOB
+from almoner.platform.jobs.background_tasks import Handler, JobContext
 from almoner.platform.jobs.queue import Job, Result
 from almoner.platform.outbound import mailing
 from almoner.platform.outbound.mail import MailTransport
-from almoner.platform.pages.rendering import Pages
+from almoner.platform.pages.rendering import PageRenderer
 
 
-def handlers(pages: Pages, transport: MailTransport) -> Mapping[str, Handler]:
+def handlers(pages: PageRenderer, transport: MailTransport) -> Mapping[str, Handler]:
     """The job's handler. ``pages``: of ``service.MAILS``."""
 
-    async def send(work: Work, job: Job) -> Result:
+    async def send(work: JobContext, job: Job) -> Result:
         async with work.db.read() as tx:
-            mail = await service.written(tx, pages, f"letter:{job.id}", job.payload, job.due_at)
-        return await mailing.carry(transport, mail, job, mailing.A_DAY)
+            mail = await service.render_email(tx, pages, f"letter:{job.id}", job.payload, job.due_at)
+        return await mailing.send_mail(transport, mail, job, mailing.RETRY_FOR_ONE_DAY)
 
-    return {SEND: send}
+    return {SEND_JOB: send}

@@ -13,23 +13,23 @@ from almoner.access.partners import service as partners
 from almoner.access.people import service as people
 from almoner.access.people.domain import NoSuchPerson, Person, Realm
 from almoner.access.security_emails import domain
-from almoner.access.security_emails.domain import LINKS, Kind
+from almoner.access.security_emails.domain import KINDS_WITH_LINK, Kind
 from almoner.kit.ids import Ids
 from almoner.platform.database.transactions import Tx
 from almoner.platform.jobs import queue
 from almoner.platform.outbound.mail import Mail
-from almoner.platform.pages.rendering import Pages
+from almoner.platform.pages.rendering import PageRenderer
 
 MAILS: Final = Path(__file__).parent / "mails"
-SEND: Final = "letters.send"
+SEND_JOB: Final = "letters.send"
 
 
-def home(ids: Ids, realm: Realm) -> str:
+def account_path(ids: Ids, realm: Realm) -> str:
     """The path of the account pages of a realm's people."""
     return f"/account/{ids.text('partner', realm.id)}" if realm.partner else "/operator"
 
 
-async def send(
+async def enqueue_email(
     tx: Tx,
     person: Person,
     kind: Kind,
@@ -58,21 +58,21 @@ async def send(
     }
     if old_mailbox:
         payload |= {"to": person.email, "user_name": person.user_name, "name": person.shown_name}
-    await queue.enqueue(tx, SEND, payload)
+    await queue.enqueue(tx, SEND_JOB, payload)
 
 
-async def tell_of_change(tx: Tx, before: Person, after: Person) -> None:
+async def notify_of_changes(tx: Tx, before: Person, after: Person) -> None:
     """Tell somebody what others changed of them: mailbox (told to the old one), roles, that they sign in no more."""
     if before.email != after.email:
-        await send(tx, before, "email_changed", old_mailbox=True)
+        await enqueue_email(tx, before, "email_changed", old_mailbox=True)
     if before.active and not after.active:
-        await send(tx, after, "deactivated")
+        await enqueue_email(tx, after, "deactivated")
     if before.roles != after.roles:
         roles = ", ".join(sorted(role.replace("_", " ") for role in after.roles))
-        await send(tx, after, "roles_changed", values={"roles": roles or "none"})
+        await enqueue_email(tx, after, "roles_changed", values={"roles": roles or "none"})
 
 
-async def written(tx: Tx, pages: Pages, key: str, payload: Mapping[str, Any], at: datetime) -> Mail | None:
+async def render_email(tx: Tx, pages: PageRenderer, key: str, payload: Mapping[str, Any], at: datetime) -> Mail | None:
     """The mail of a job; None when its reader is gone, has no mailbox any more, or may not sign in."""
     realm = Realm(UUID(payload["realm"]))
     try:
@@ -80,16 +80,16 @@ async def written(tx: Tx, pages: Pages, key: str, payload: Mapping[str, Any], at
     except NoSuchPerson:
         return None
     to = payload.get("to", person.email)
-    if to is None or (payload["kind"] in LINKS and not person.active):
+    if to is None or (payload["kind"] in KINDS_WITH_LINK and not person.active):
         return None
     place = (await partners.get(tx, realm.partner)).name if realm.partner else "Almoner"
     values = {**payload["values"], "place": place, "user_name": payload.get("user_name", person.user_name)}
     english = pages.language(None)
-    letter = domain.write(payload["kind"], values, payload["facts"])
+    letter = domain.compose_email(payload["kind"], values, payload["facts"])
     facts = {
         "letter": letter,
-        "name": domain.short(payload.get("name", person.shown_name)),
-        "url": _url(tx, realm, payload),
+        "name": domain.shorten_name(payload.get("name", person.shown_name)),
+        "url": _link_url(tx, realm, payload),
     }
     return Mail(
         key=key,
@@ -103,9 +103,9 @@ async def written(tx: Tx, pages: Pages, key: str, payload: Mapping[str, Any], at
     )
 
 
-def _url(tx: Tx, realm: Realm, payload: Mapping[str, Any]) -> str:
+def _link_url(tx: Tx, realm: Realm, payload: Mapping[str, Any]) -> str:
     """``.../invitation?token=`` or ``.../reset?token=`` of a link, else "your account"."""
-    start = tx.links.pages + home(tx.ids, realm)
+    start = tx.links.pages + account_path(tx.ids, realm)
     if payload["link"] is None:
         return start
     return f"{start}/{payload['kind']}?token={tx.vault.page_token(payload['kind'], UUID(payload['link']))}"

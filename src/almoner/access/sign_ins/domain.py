@@ -9,20 +9,20 @@ from almoner.access.credentials.domain import Factors
 from almoner.access.people.domain import Person, Realm
 
 Method = Literal["password", "password_totp", "password_recovery", "passkey", "provider"]
-Because = Literal["signed_out", "revoked", "deactivated", "password_changed"]
+EndReason = Literal["signed_out", "revoked", "deactivated", "password_changed"]
 Purpose = Literal["invitation", "reset"]
-Closed = Literal["unknown", "used", "replaced", "revoked", "expired"]
+LinkClosedReason = Literal["unknown", "used", "replaced", "revoked", "expired"]
 
-PROVED_FOR: Final = timedelta(minutes=10)
-SEEN_EVERY: Final = timedelta(minutes=1)
-SECOND_WITHIN: Final = timedelta(minutes=10)
+PROOF_LIFETIME: Final = timedelta(minutes=10)
+SEEN_INTERVAL: Final = timedelta(minutes=1)
+TICKET_LIFETIME: Final = timedelta(minutes=10)
 """Between the password and the second factor."""
-KEPT: Final = timedelta(days=90)
+RETENTION: Final = timedelta(days=90)
 """After the end of a sign-in or link."""
-DEVICE_LIVES: Final = timedelta(days=180)
+DEVICE_LIFETIME: Final = timedelta(days=180)
 """So long after a sign-in its browser is one that signed in before."""
-RESETS_AN_HOUR: Final = 3
-LIVES: Final[dict[Purpose, timedelta]] = {"invitation": timedelta(days=7), "reset": timedelta(hours=1)}
+MAX_HOURLY_RESETS: Final = 3
+LINK_LIFETIMES: Final[dict[Purpose, timedelta]] = {"invitation": timedelta(days=7), "reset": timedelta(hours=1)}
 """Business time."""
 
 
@@ -34,13 +34,13 @@ class SessionLifetime:
     longest: timedelta
 
 
-OF_MEMBERS: Final = SessionLifetime(timedelta(hours=12), timedelta(days=30))
-OF_OPERATORS: Final = SessionLifetime(timedelta(minutes=30), timedelta(hours=12))
+MEMBER_LIFETIME: Final = SessionLifetime(timedelta(hours=12), timedelta(days=30))
+OPERATOR_LIFETIME: Final = SessionLifetime(timedelta(minutes=30), timedelta(hours=12))
 
 
-def lasting(realm: Realm) -> SessionLifetime:
+def lifetime_of(realm: Realm) -> SessionLifetime:
     """How long the realm's sign-ins last."""
-    return OF_MEMBERS if realm.partner else OF_OPERATORS
+    return MEMBER_LIFETIME if realm.partner else OPERATOR_LIFETIME
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,20 +71,20 @@ class SignIn:
     last_seen_at: datetime
     expires_at: datetime
     ended_at: datetime | None = None
-    end_reason: Because | None = None
+    end_reason: EndReason | None = None
 
     @property
-    def over_at(self) -> datetime:
+    def ends_at(self) -> datetime:
         """When it ends, or ended, if nobody comes back."""
-        return self.ended_at or min(self.expires_at, self.last_seen_at + lasting(self.realm).idle)
+        return self.ended_at or min(self.expires_at, self.last_seen_at + lifetime_of(self.realm).idle)
 
-    def live(self, wall: datetime) -> bool:
+    def is_live(self, wall: datetime) -> bool:
         """Whether it opens anything, as long as the person is active."""
-        return self.end_reason is None and wall < self.over_at
+        return self.end_reason is None and wall < self.ends_at
 
 
 @dataclass(frozen=True, slots=True)
-class Entered:
+class NewSignIn:
     """Somebody is signed in now.
 
     ``secret``: for the cookie of the sign-in, known this once. ``device``: for the cookie by which the browser is known
@@ -98,7 +98,7 @@ class Entered:
 
 
 @dataclass(frozen=True, slots=True)
-class SecondNeeded:
+class SecondFactorRequired:
     """The password was right, or the provider vouches for the person; ``ticket`` stands for that for ten minutes.
 
     ``factors``: what the person can show now.
@@ -110,7 +110,7 @@ class SecondNeeded:
 
 
 @dataclass(frozen=True, slots=True)
-class Link:
+class EmailLink:
     """A mailed link. Its times are business time. ``revoked``: its person came in otherwise, or changed (0028)."""
 
     id: UUID
@@ -122,7 +122,7 @@ class Link:
     replaced_at: datetime | None = None
     revoked: bool = False
 
-    def closed(self, now: datetime) -> Closed | None:
+    def closed_reason(self, now: datetime) -> LinkClosedReason | None:
         """Why it opens nothing any more; None while it does."""
         if self.used_at is not None:
             return "used"
@@ -133,18 +133,18 @@ class Link:
         return "expired" if now >= self.expires_at else None
 
 
-class WrongSignIn(Exception):
+class SignInFailed(Exception):
     """Name and password, the code, or the passkey do not let anybody in; the same for all reasons (ASVS 6.3.8)."""
 
 
-class TicketOver(Exception):
+class TicketExpired(Exception):
     """Too long between the first step and the second factor, or no ticket of ours: begin again."""
 
 
 class LinkClosed(Exception):
     """The link opens nothing. ``why`` may be told: who has the link was its reader."""
 
-    def __init__(self, why: Closed) -> None:
+    def __init__(self, why: LinkClosedReason) -> None:
         super().__init__(why)
         self.why = why
 
@@ -171,7 +171,7 @@ _SYSTEMS: Final = (
 UNKNOWN_DEVICE: Final = "Unknown browser"
 
 
-def device_of(user_agent: str) -> str:
+def device_label(user_agent: str) -> str:
     """``Firefox on Windows``: as the browser says, which may not be true; never its own text."""
     browser = next((name for mark, name in _BROWSERS if mark in user_agent), None)
     system = next((name for mark, name in _SYSTEMS if mark in user_agent), None)

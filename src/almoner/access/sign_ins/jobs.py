@@ -6,17 +6,17 @@ from typing import Final
 
 from almoner.access.sign_ins import service
 from almoner.access.sign_ins.service import links
-from almoner.platform.jobs.background_tasks import Handler, Schedule, Work
-from almoner.platform.jobs.queue import Done, Job, Result
+from almoner.platform.jobs.background_tasks import Handler, Schedule, JobContext
+from almoner.platform.jobs.queue import JobDone, Job, Result
 
 
-async def offer_reset(work: Work, job: Job) -> Result:
+async def send_reset(work: JobContext, job: Job) -> Result:
     """Mail the link: in a job, so that asking takes as long for a name that nobody has."""
     async with work.db.write() as tx:
-        await links.offer_reset(tx, job.payload)
-    return Done()
+        await links.send_reset(tx, job.payload)
+    return JobDone()
 
 
-handlers: Final[Mapping[str, Handler]] = {links.ASKED: offer_reset}
+handlers: Final[Mapping[str, Handler]] = {links.RESET_REQUESTED: send_reset}
 
-schedules: Final = (Schedule("sign_ins.forget", service.next_due, service.forget, every=timedelta(days=1)),)
+schedules: Final = (Schedule("sign_ins.forget", service.next_due, service.delete_expired, every=timedelta(days=1)),)

@@ -9,8 +9,16 @@ from asyncpg import Record
 
 from almoner.access.people import service as people
 from almoner.access.people.domain import Person, Realm
-from almoner.access.sign_ins.domain import OF_MEMBERS, OF_OPERATORS, SEEN_EVERY, Because, Link, Purpose, SignIn
-from almoner.platform.database.transactions import Everyone, Tx
+from almoner.access.sign_ins.domain import (
+    MEMBER_LIFETIME,
+    OPERATOR_LIFETIME,
+    SEEN_INTERVAL,
+    EndReason,
+    EmailLink,
+    Purpose,
+    SignIn,
+)
+from almoner.platform.database.transactions import AllPartners, Tx
 
 _COLUMNS: Final = (
     "id, realm, person_id, method, address, device, created_at, authenticated_at, last_seen_at, "
@@ -32,7 +40,7 @@ with found as (
 select f.id as sign_in_id, f.realm as sign_in_realm, f.person_id, f.method, f.address, f.device,
     f.created_at as started_at, f.authenticated_at, greatest(f.last_seen_at, case when f.last_seen_at <= $5
     then $3 end) as last_seen_at,
-    f.expires_at, {people.columns(_COUNTS)}
+    f.expires_at, {people.person_columns(_COUNTS)}
 from found f join person p on p.id = f.person_id
 """
 
@@ -68,8 +76,8 @@ async def insert(tx: Tx, sign_in: SignIn, hash_: bytes) -> bool:
 
 async def find_by_hash(tx: Tx, scope: Realm, hash_: bytes) -> tuple[SignIn, Person] | None:
     """Who is signed in, in one statement that also notes, at most once a minute, that they were seen."""
-    lasting = OF_MEMBERS if scope.partner else OF_OPERATORS
-    row = await tx.fetchrow(FIND, hash_, scope.id, tx.wall, tx.wall - lasting.idle, tx.wall - SEEN_EVERY)
+    lasting = MEMBER_LIFETIME if scope.partner else OPERATOR_LIFETIME
+    row = await tx.fetchrow(FIND, hash_, scope.id, tx.real_now, tx.real_now - lasting.idle, tx.real_now - SEEN_INTERVAL)
     if row is None:
         return None
     sign_in = SignIn(
@@ -84,15 +92,15 @@ async def find_by_hash(tx: Tx, scope: Realm, hash_: bytes) -> tuple[SignIn, Pers
         row["last_seen_at"],
         row["expires_at"],
     )
-    return sign_in, people.from_row(row)
+    return sign_in, people.person_from_row(row)
 
 
-async def prove(tx: Tx, sign_in: SignIn, hash_: bytes) -> None:
+async def record_proof(tx: Tx, sign_in: SignIn, hash_: bytes) -> None:
     """Note that the person has just proved who they are, and give the sign-in another secret."""
     await tx.execute(
         "update sign_in set authenticated_at = $2, last_seen_at = $2, hash = $3 where id = $1 and ended_at is null",
         sign_in.id,
-        tx.wall,
+        tx.real_now,
         hash_,
     )
 
@@ -105,7 +113,7 @@ async def of_person(tx: Tx, person: Person, limit: int) -> list[SignIn]:
     return [_sign_in(row) for row in rows]
 
 
-async def addresses(tx: Tx, scope: Realm, person_id: UUID, limit: int) -> list[str]:
+async def recent_addresses(tx: Tx, scope: Realm, person_id: UUID, limit: int) -> list[str]:
     """The network addresses of the newest sign-ins."""
     rows = await tx.fetch(
         "select address from sign_in where realm = $1 and person_id = $2 order by id desc limit $3",
@@ -116,7 +124,7 @@ async def addresses(tx: Tx, scope: Realm, person_id: UUID, limit: int) -> list[s
     return [row["address"] for row in rows]
 
 
-async def epoch(tx: Tx, scope: Realm, person_id: UUID) -> int:
+async def find_epoch(tx: Tx, scope: Realm, person_id: UUID) -> int:
     """The person's epoch; 0 where there is nobody."""
     found: int | None = await tx.fetchval("select epoch from person where realm = $1 and id = $2", scope.id, person_id)
     return found or 0
@@ -128,7 +136,7 @@ async def begin_epoch(tx: Tx, person: Person) -> None:
 
 
 async def end(
-    tx: Tx, person: Person, sign_ins: Sequence[UUID] | None, because: Because, but: UUID | None
+    tx: Tx, person: Person, sign_ins: Sequence[UUID] | None, because: EndReason, but: UUID | None
 ) -> list[UUID]:
     """End some of a person's sign-ins, or all ``but`` one; those that were live."""
     rows = await tx.fetch(
@@ -141,13 +149,13 @@ async def end(
         person.id,
         sign_ins,
         but,
-        tx.wall,
+        tx.real_now,
         because,
     )
     return [row["id"] for row in rows]
 
 
-async def end_provided(tx: Tx, scope: Realm, person_id: UUID | None) -> int:
+async def end_provider_sign_ins(tx: Tx, scope: Realm, person_id: UUID | None) -> int:
     """End the sign-ins made at the provider, of everybody or of one person; how many were live."""
     of = "person_id = $2" if person_id else "$2::uuid is null"
     ended = await tx.fetchval(
@@ -163,12 +171,12 @@ async def end_provided(tx: Tx, scope: Realm, person_id: UUID | None) -> int:
         """,
         scope.id,
         person_id,
-        tx.wall,
+        tx.real_now,
     )
     return int(ended)
 
 
-async def insert_link(tx: Tx, link: Link) -> None:
+async def insert_link(tx: Tx, link: EmailLink) -> None:
     """Store a new link; an open one of the same purpose is replaced by it."""
     await tx.execute(
         """
@@ -189,7 +197,7 @@ async def insert_link(tx: Tx, link: Link) -> None:
     )
 
 
-async def find_link(tx: Tx, _scope: Everyone, link_id: UUID, purpose: Purpose) -> tuple[Link, Person] | None:
+async def find_link(tx: Tx, _scope: AllPartners, link_id: UUID, purpose: Purpose) -> tuple[EmailLink, Person] | None:
     """A link by its token, and whose it is, active or not."""
     row = await tx.fetchrow(
         f"""
@@ -202,7 +210,7 @@ async def find_link(tx: Tx, _scope: Everyone, link_id: UUID, purpose: Purpose) -
     )
     if row is None:
         return None
-    link = Link(
+    link = EmailLink(
         row["link_id"],
         row["person_id"],
         row["purpose"],
@@ -212,10 +220,10 @@ async def find_link(tx: Tx, _scope: Everyone, link_id: UUID, purpose: Purpose) -
         row["replaced_at"],
         row["revoked"],
     )
-    return link, people.from_row(row)
+    return link, people.person_from_row(row)
 
 
-async def use_link(tx: Tx, person: Person, link: Link) -> bool:
+async def use_link(tx: Tx, person: Person, link: EmailLink) -> bool:
     """Use a link; False when it was used, replaced or voided meanwhile, or is over."""
     used = await tx.fetchval(
         """
@@ -235,7 +243,7 @@ async def revoke_links(tx: Tx, person: Person) -> None:
     await tx.execute("select revoke_links($1)", person.id)
 
 
-async def newest_link(tx: Tx, person: Person, purpose: Purpose) -> Link | None:
+async def find_newest_link(tx: Tx, person: Person, purpose: Purpose) -> EmailLink | None:
     """The newest link of a purpose, whatever has become of it."""
     row = await tx.fetchrow(
         f"""
@@ -245,7 +253,7 @@ async def newest_link(tx: Tx, person: Person, purpose: Purpose) -> Link | None:
         person.id,
         purpose,
     )
-    return Link(**row) if row else None
+    return EmailLink(**row) if row else None
 
 
 async def count_links(tx: Tx, person: Person, purpose: Purpose, since: datetime) -> int:
@@ -259,7 +267,7 @@ async def count_links(tx: Tx, person: Person, purpose: Purpose, since: datetime)
     return int(made)
 
 
-async def next_forgotten(tx: Tx, _scope: Everyone) -> tuple[datetime | None, datetime | None]:
+async def next_expiring(tx: Tx, _scope: AllPartners) -> tuple[datetime | None, datetime | None]:
     """When the first sign-in ended (real time), and when the first link was over (business time)."""
     row = await tx.fetchrow(
         """
@@ -270,7 +278,7 @@ async def next_forgotten(tx: Tx, _scope: Everyone) -> tuple[datetime | None, dat
     return (row["sign_in"], row["link"]) if row else (None, None)
 
 
-async def forget(tx: Tx, _scope: Everyone, wall: datetime, now: datetime, limit: int) -> int:
+async def delete_expired(tx: Tx, _scope: AllPartners, wall: datetime, now: datetime, limit: int) -> int:
     """Remove sign-ins that ended before ``wall`` and links that were over before ``now``; how many went."""
     gone = await tx.fetchval(
         """

@@ -13,11 +13,11 @@ from uuid import UUID
 
 import msgspec
 
-from almoner.access.sign_on.domain import Metadata, Provider, Reason, Refused
+from almoner.access.sign_on.domain import Metadata, Provider, Reason, SsoRefused
 from almoner.kit.time import Clock
 from almoner.platform.outbound import addresses
 from almoner.platform.outbound.addresses import AddressRefused
-from almoner.platform.outbound.client import Answer, Outbound, OutboundFailure
+from almoner.platform.outbound.client import OutboundResponse, OutboundClient, OutboundFailure
 
 if TYPE_CHECKING:
     from joserfc.jwk import KeySet
@@ -35,7 +35,7 @@ _WELL_KNOWN: Final = "/.well-known/openid-configuration"
 
 
 @dataclass(slots=True)
-class _Known:
+class _CachedMetadata:
     """What was fetched from one provider. ``asked_again_at``: when keys were fetched before their time, by ``turn``."""
 
     metadata: Metadata
@@ -46,22 +46,22 @@ class _Known:
 
 
 @dataclass(slots=True)
-class _Place:
+class _CacheEntry:
     """One provider of one partner. ``turn``: who asks it; the others wait for what comes of it."""
 
     turn: asyncio.Lock = field(default_factory=asyncio.Lock)
-    known: _Known | None = None
-    failed: Refused | None = None
+    known: _CachedMetadata | None = None
+    failed: SsoRefused | None = None
     failed_at: datetime | None = None
 
 
-class Directory:
+class ProviderMetadataCache:
     """Descriptions and keys of providers, kept in this process for ten minutes of real time."""
 
-    def __init__(self, outbound: Outbound, clock: Clock) -> None:
+    def __init__(self, outbound: OutboundClient, clock: Clock) -> None:
         self._outbound = outbound
         self._clock = clock
-        self._places: OrderedDict[tuple[UUID, str], _Place] = OrderedDict()
+        self._places: OrderedDict[tuple[UUID, str], _CacheEntry] = OrderedDict()
 
     async def metadata(self, provider: Provider) -> Metadata:
         """What the provider says of itself. Raises Refused."""
@@ -71,7 +71,7 @@ class Directory:
         """Its keys. Raises Refused."""
         return (await self._lookup(provider)).keys
 
-    async def newer_keys(self, provider: Provider, known: "KeySet") -> "KeySet | None":
+    async def refresh_keys(self, provider: Provider, known: "KeySet") -> "KeySet | None":
         """Other keys than the known ones, for a token with an unknown one; None when that was asked within a minute.
 
         Otherwise anybody who makes up key names could have us ask the provider all the time. Raises Refused.
@@ -80,36 +80,36 @@ class Directory:
         async with found.turn:
             if found.keys is not known:
                 return found.keys  # somebody else has just asked
-            now = self._clock.wall()
+            now = self._clock.real_now()
             if found.asked_again_at is not None and now - found.asked_again_at < _AGAIN:
                 return None
             found.asked_again_at = now
             found.keys = await self._fetch_keys(provider, found.metadata)
             return found.keys
 
-    async def look(self, provider: Provider) -> Metadata:
+    async def refetch(self, provider: Provider) -> Metadata:
         """Fetch both afresh: the owner asks whether all is well. Raises Refused."""
         self._places.pop((provider.partner.id, provider.issuer), None)
         return (await self._lookup(provider)).metadata
 
-    async def _lookup(self, provider: Provider) -> _Known:
-        place = self._places.setdefault((provider.partner.id, provider.issuer), _Place())
+    async def _lookup(self, provider: Provider) -> _CachedMetadata:
+        place = self._places.setdefault((provider.partner.id, provider.issuer), _CacheEntry())
         if len(self._places) > _MOST_KEPT:
             self._places.popitem(last=False)
         async with place.turn:
-            now = self._clock.wall()
+            now = self._clock.real_now()
             if place.failed is not None and place.failed_at is not None and now - place.failed_at < _PAUSE:
-                raise Refused(place.failed.reason, place.failed.text, told=place.failed.told)
+                raise SsoRefused(place.failed.reason, place.failed.text, told=place.failed.told)
             if place.known is None or now - place.known.fetched_at >= _KEPT:
                 place.known = await self._ask(provider, place, now)
             return place.known
 
-    async def _ask(self, provider: Provider, place: _Place, now: datetime) -> _Known:
+    async def _ask(self, provider: Provider, place: _CacheEntry, now: datetime) -> _CachedMetadata:
         try:
             metadata = await self._fetch_metadata(provider)
-            known = _Known(metadata, await self._fetch_keys(provider, metadata), now)
-        except Refused as refused:
-            place.failed, place.failed_at = refused, self._clock.wall()
+            known = _CachedMetadata(metadata, await self._fetch_keys(provider, metadata), now)
+        except SsoRefused as refused:
+            place.failed, place.failed_at = refused, self._clock.real_now()
             raise
         place.failed = None
         return known
@@ -117,7 +117,7 @@ class Directory:
     async def _fetch_metadata(self, provider: Provider) -> Metadata:
         document = await self._document(provider, provider.issuer.rstrip("/") + _WELL_KNOWN)
         if document.get("issuer") != provider.issuer:
-            raise Refused(
+            raise SsoRefused(
                 Reason.ISSUER,
                 "The issuer in the provider's configuration does not match the issuer that you entered.",
                 told=str(document.get("issuer"))[:200],
@@ -136,45 +136,45 @@ class Directory:
     async def _fetch_keys(self, provider: Provider, metadata: Metadata) -> "KeySet":
         from almoner.access.sign_on import tokens  # on first use
 
-        keys = tokens.read_keys(await self._document(provider, metadata.jwks_uri))
+        keys = tokens.parse_keys(await self._document(provider, metadata.jwks_uri))
         if not keys:
-            raise unreachable("it does not publish a signing key")
+            raise unreachable_error("it does not publish a signing key")
         return keys
 
     async def _document(self, provider: Provider, url: str) -> Mapping[str, Any]:
         try:
             answer = await self._outbound.get(
-                url, {"Accept": "application/json"}, owner=owner(provider), most=MOST_BYTES + 1
+                url, {"Accept": "application/json"}, owner=connection_owner(provider), most=MOST_BYTES + 1
             )
         except OutboundFailure as error:
-            raise unreachable(str(error)) from error
-        return read_document(answer)
+            raise unreachable_error(str(error)) from error
+        return parse_document(answer)
 
     def _address(self, document: Mapping[str, Any], name: str) -> str:
         found = document.get(name)
         try:
-            return addresses.read(found if isinstance(found, str) else "", self._outbound.policy).url
+            return addresses.parse_target(found if isinstance(found, str) else "", self._outbound.policy).url
         except AddressRefused as error:
-            raise unreachable(f"its {name} {error.reason}") from error
+            raise unreachable_error(f"its {name} {error.reason}") from error
 
 
-def owner(provider: Provider) -> str:
+def connection_owner(provider: Provider) -> str:
     """Whose connections are used: never those of another partner, nor of the partner's webhooks."""
     return f"sign-on {provider.partner.id}"
 
 
-def unreachable(told: str) -> Refused:
+def unreachable_error(told: str) -> SsoRefused:
     """Nobody is to blame who reads it: the provider does not do its part."""
-    return Refused(Reason.UNREACHABLE, "The identity provider did not respond as expected.", told=told)
+    return SsoRefused(Reason.UNREACHABLE, "The identity provider did not respond as expected.", told=told)
 
 
-def read_document(answer: Answer) -> Mapping[str, Any]:
+def parse_document(answer: OutboundResponse) -> Mapping[str, Any]:
     """The JSON object of an answer. Raises Refused for another status, for too much, and for what is none."""
     if answer.status != 200:
-        raise unreachable(f"it returned status {answer.status}")
+        raise unreachable_error(f"it returned status {answer.status}")
     if len(answer.body) > MOST_BYTES:
-        raise unreachable("its response is too large")
+        raise unreachable_error("its response is too large")
     try:
         return msgspec.json.decode(answer.body, type=dict[str, Any])
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        raise unreachable("its response is not a JSON object") from error
+        raise unreachable_error("its response is not a JSON object") from error

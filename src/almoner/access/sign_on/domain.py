@@ -7,19 +7,19 @@ from enum import StrEnum
 from typing import Any, Final, Literal
 from uuid import UUID
 
-from almoner.access.credentials.domain import storable
+from almoner.access.credentials.domain import is_storable
 from almoner.access.people.domain import MemberRole
-from almoner.access.sign_ins.domain import PROVED_FOR
+from almoner.access.sign_ins.domain import PROOF_LIFETIME
 from almoner.kit.errors import IncorrectParams, NotFound
 from almoner.platform.database.transactions import Partner
 
 SUBJECT_CLAIMS: Final = ("sub", "oid")
 """Claims that may name a person: no user of the provider can choose them (OpenID Connect Core 5.7)."""
 
-SKEW: Final = timedelta(seconds=60)
+CLOCK_SKEW: Final = timedelta(seconds=60)
 """How far the provider's clock may differ from ours."""
 
-PATIENCE: Final = timedelta(minutes=10)
+STATE_LIFETIME: Final = timedelta(minutes=10)
 """How long somebody may take at the provider."""
 
 LONGEST: Final = 255
@@ -52,12 +52,12 @@ class Provider:
     updated_at: datetime
 
 
-ASKED: Final = ("openid", "profile", "email")
+DEFAULT_SCOPES: Final = ("openid", "profile", "email")
 """The scopes that a provider is asked for where nobody says otherwise."""
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class ProviderSettings:
     """How an owner wants the provider to be.
 
     ``secret``: in clear; None keeps the one there is, empty is for a public client, which has none.
@@ -70,13 +70,13 @@ class Wanted:
     subject_claim: str = "sub"
     groups_claim: str | None = None
     roles: Mapping[str, str] = field(default_factory=dict)
-    scopes: tuple[str, ...] = ASKED
+    scopes: tuple[str, ...] = DEFAULT_SCOPES
     creates_members: bool = False
     enabled: bool = True
 
 
 @dataclass(frozen=True, slots=True)
-class Offer:
+class SsoOption:
     """What the sign-in page shows of a provider.
 
     ``path``: a link that begins the sign-in. A form may not lead there: browsers hold the redirects after a post
@@ -96,12 +96,12 @@ class Metadata:
     token_endpoint: str
     jwks_uri: str
     secret_in_body: bool
-    names_itself: bool
+    returns_issuer: bool
     """Its answers carry ``iss`` (RFC 9207)."""
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class IdentityClaims:
     """What a token whose signature and claims are right says of somebody.
 
     ``authenticated_at``: when they showed there who they are, None where it does not say. ``by_two``: by more than one
@@ -115,7 +115,7 @@ class Said:
     user_name: str | None = None
     name: str | None = None
     email: str | None = None
-    by_two: bool = False
+    multi_factor: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,7 +128,7 @@ class Identity:
 
 
 @dataclass(frozen=True, slots=True)
-class Bound:
+class LinkedAccount:
     """The account at an issuer by which somebody signs in, as they and their owners see it."""
 
     issuer: str
@@ -136,7 +136,7 @@ class Bound:
     last_used_at: datetime
 
 
-class WrongSettings(IncorrectParams):
+class InvalidProviderSettings(IncorrectParams):
     """``problems``: a sentence for each field of ``Wanted`` that is wrong."""
 
     message = "Check the SSO settings"
@@ -150,7 +150,7 @@ class NoProvider(NotFound):
     message = "Single sign-on is not set up"
 
 
-class LastWayIn(IncorrectParams):
+class LastSignInMethod(IncorrectParams):
     message = "This is the only way to sign in"
 
 
@@ -174,7 +174,7 @@ class Reason(StrEnum):
     INVITATION = "invitation"
 
 
-class Refused(Exception):
+class SsoRefused(Exception):
     """Nobody is signed in. ``text`` is for the reader, ``told`` is what the provider said about it."""
 
     def __init__(self, reason: Reason, text: str, *, told: str | None = None) -> None:
@@ -184,49 +184,51 @@ class Refused(Exception):
         self.told = told
 
 
-def granted(provider: Provider, said: Said) -> frozenset[MemberRole]:
+def roles_from_groups(provider: Provider, said: IdentityClaims) -> frozenset[MemberRole]:
     """The roles that the groups of a token give. No claim, no role."""
     return frozenset(role for value, role in provider.roles.items() if value in said.groups)
 
 
-def believes_otherwise(before: Provider, after: Provider) -> bool:
+def role_source_changed(before: Provider, after: Provider) -> bool:
     """Whether what ``before`` said of somebody's roles is not what ``after`` would say."""
     heeded = ("issuer", "client_id", "subject_claim", "groups_claim", "roles", "enabled")
     return any(getattr(before, name) != getattr(after, name) for name in heeded)
 
 
-def authenticated_at(said: Said, wall: datetime) -> datetime:
+def authenticated_at(said: IdentityClaims, wall: datetime) -> datetime:
     """When somebody who comes from the provider proved who they are: long ago, where it does not say.
 
     A provider at which one is signed in already answers without asking anything.
     """
-    return min(wall, said.authenticated_at or wall - PROVED_FOR)
+    return min(wall, said.authenticated_at or wall - PROOF_LIFETIME)
 
 
-def read_claims(provider: Provider, claims: Mapping[str, Any]) -> Said:
+def read_claims(provider: Provider, claims: Mapping[str, Any]) -> IdentityClaims:
     """What the claims of a verified token say. Raises Refused when they name nobody."""
     subject = claims.get(provider.subject_claim)
-    if not isinstance(subject, str) or not 1 <= len(subject) <= LONGEST or not storable(subject):
-        raise Refused(Reason.TOKEN, f"The identity provider's response has no usable claim {provider.subject_claim!r}.")
+    if not isinstance(subject, str) or not 1 <= len(subject) <= LONGEST or not is_storable(subject):
+        raise SsoRefused(
+            Reason.TOKEN, f"The identity provider's response has no usable claim {provider.subject_claim!r}."
+        )
     verified = claims.get("email_verified") in (True, "true")
-    return Said(
+    return IdentityClaims(
         provider.issuer,
         subject,
-        _texts(claims.get(provider.groups_claim) if provider.groups_claim else None),
-        _moment(claims.get("auth_time")),
-        _text(claims.get("preferred_username")),
-        _text(claims.get("name")),
-        _text(claims.get("email")) if verified else None,
-        "mfa" in _texts(claims.get("amr")),
+        _texts_of_claim(claims.get(provider.groups_claim) if provider.groups_claim else None),
+        _moment_of_claim(claims.get("auth_time")),
+        _text_of_claim(claims.get("preferred_username")),
+        _text_of_claim(claims.get("name")),
+        _text_of_claim(claims.get("email")) if verified else None,
+        "mfa" in _texts_of_claim(claims.get("amr")),
     )
 
 
-def is_fresh(said: Said, started_at: datetime) -> bool:
+def is_fresh_authentication(said: IdentityClaims, started_at: datetime) -> bool:
     """Whether the person proved who they are after we asked for it (``max_age=0``, OpenID Connect Core 3.1.2.1)."""
-    return said.authenticated_at is not None and said.authenticated_at >= started_at - SKEW
+    return said.authenticated_at is not None and said.authenticated_at >= started_at - CLOCK_SKEW
 
 
-def _texts(claim: Any) -> frozenset[str]:
+def _texts_of_claim(claim: Any) -> frozenset[str]:
     if isinstance(claim, str):
         return frozenset({claim})
     if isinstance(claim, list):
@@ -234,12 +236,12 @@ def _texts(claim: Any) -> frozenset[str]:
     return frozenset()
 
 
-def _moment(claim: Any) -> datetime | None:
+def _moment_of_claim(claim: Any) -> datetime | None:
     if not isinstance(claim, int | float) or not 0 < claim < 2**35:
         return None
     return datetime.fromtimestamp(claim, UTC)
 
 
-def _text(claim: Any) -> str | None:
+def _text_of_claim(claim: Any) -> str | None:
     found = claim.strip() if isinstance(claim, str) else ""
-    return found if 1 <= len(found) <= LONGEST and storable(found) else None
+    return found if 1 <= len(found) <= LONGEST and is_storable(found) else None

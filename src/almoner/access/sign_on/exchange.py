@@ -6,17 +6,23 @@ from contextlib import suppress
 from typing import Any, Final
 from urllib.parse import quote_plus, urlencode
 
-from almoner.access.sign_on.directory import MOST_BYTES, Directory, owner, read_document, unreachable
-from almoner.access.sign_on.domain import Metadata, Provider, Reason, Refused, Said, read_claims
-from almoner.access.sign_on.state import State
+from almoner.access.sign_on.directory import (
+    MOST_BYTES,
+    ProviderMetadataCache,
+    connection_owner,
+    parse_document,
+    unreachable_error,
+)
+from almoner.access.sign_on.domain import Metadata, Provider, Reason, SsoRefused, IdentityClaims, read_claims
+from almoner.access.sign_on.state import OidcState
 from almoner.kit.time import Clock
-from almoner.platform.outbound.client import Outbound, OutboundFailure
+from almoner.platform.outbound.client import OutboundClient, OutboundFailure
 
 _TOLD: Final = 300
 """Characters of what a provider says of an error that are shown."""
 
 
-def departure(provider: Provider, metadata: Metadata, state: State, redirect: str) -> str:
+def authorization_url(provider: Provider, metadata: Metadata, state: OidcState, redirect: str) -> str:
     """The provider's address that asks the reader to sign in there."""
     from authlib.oauth2.rfc7636 import create_s256_code_challenge  # on first use, as all that reads tokens: 3 MB
 
@@ -36,28 +42,30 @@ def departure(provider: Provider, metadata: Metadata, state: State, redirect: st
     return f"{metadata.authorization_endpoint}{joint}{urlencode(asked)}"
 
 
-def read_return(provider: Provider, metadata: Metadata, query: Mapping[str, str]) -> str:
+def parse_callback(provider: Provider, metadata: Metadata, query: Mapping[str, str]) -> str:
     """The code with which the provider sent the browser back. Raises Refused."""
     issuer = query.get("iss")
-    if issuer != provider.issuer and (issuer is not None or metadata.names_itself):  # RFC 9207 2.4: mix-up
-        raise Refused(Reason.ISSUER, "The response came from a different identity provider.", told=issuer)
+    if issuer != provider.issuer and (issuer is not None or metadata.returns_issuer):  # RFC 9207 2.4: mix-up
+        raise SsoRefused(Reason.ISSUER, "The response came from a different identity provider.", told=issuer)
     if error := query.get("error"):
         told = ": ".join(part for part in (error, query.get("error_description")) if part)
-        raise Refused(Reason.DECLINED, "The identity provider did not sign you in.", told=told[:_TOLD])
+        raise SsoRefused(Reason.DECLINED, "The identity provider did not sign you in.", told=told[:_TOLD])
     if not (code := query.get("code")):
-        raise Refused(Reason.DECLINED, "The identity provider sent you back without a response.")
+        raise SsoRefused(Reason.DECLINED, "The identity provider sent you back without a response.")
     return code
 
 
-class Exchange:
+class TokenExchange:
     """Asks the provider what a code is worth."""
 
-    def __init__(self, outbound: Outbound, directory: Directory, clock: Clock) -> None:
+    def __init__(self, outbound: OutboundClient, directory: ProviderMetadataCache, clock: Clock) -> None:
         self._outbound = outbound
         self._directory = directory
         self._clock = clock
 
-    async def redeem(self, provider: Provider, secret: str | None, state: State, code: str, redirect: str) -> Said:
+    async def redeem_code(
+        self, provider: Provider, secret: str | None, state: OidcState, code: str, redirect: str
+    ) -> IdentityClaims:
         """Who signed in at the provider, from a token that is right in every respect. Raises Refused."""
         metadata = await self._directory.metadata(provider)
         form = {
@@ -73,11 +81,11 @@ class Exchange:
             if metadata.secret_in_body:
                 form["client_secret"] = secret
             else:
-                headers["Authorization"] = _basic(provider.client_id, secret)
+                headers["Authorization"] = _basic_authorization(provider.client_id, secret)
         answer = await self._ask(provider, metadata, form, headers)
         token, access = answer.get("id_token"), answer.get("access_token")
         if not isinstance(token, str) or not isinstance(access, str):
-            raise unreachable("its response has no ID token")
+            raise unreachable_error("its response has no ID token")
         return read_claims(provider, await self._claims(provider, state, token, access))
 
     async def _ask(
@@ -86,27 +94,29 @@ class Exchange:
         body = urlencode(form).encode()
         try:
             answer = await self._outbound.post(
-                metadata.token_endpoint, body, headers, owner=owner(provider), most=MOST_BYTES + 1
+                metadata.token_endpoint, body, headers, owner=connection_owner(provider), most=MOST_BYTES + 1
             )
         except OutboundFailure as error:
-            raise unreachable(str(error)) from error
-        return read_document(answer)
+            raise unreachable_error(str(error)) from error
+        return parse_document(answer)
 
-    async def _claims(self, provider: Provider, state: State, token: str, access: str) -> Mapping[str, Any]:
+    async def _claims(self, provider: Provider, state: OidcState, token: str, access: str) -> Mapping[str, Any]:
         from almoner.access.sign_on import tokens
 
         keys = await self._directory.keys(provider)
-        wall = self._clock.wall()
+        wall = self._clock.real_now()
         try:
-            return tokens.read(token, keys, provider, state.nonce, access, wall)
+            return tokens.verify_id_token(token, keys, provider, state.nonce, access, wall)
         except tokens.UnknownKey:
-            newer = await self._directory.newer_keys(provider, keys)
+            newer = await self._directory.refresh_keys(provider, keys)
         if newer is not None:
             with suppress(tokens.UnknownKey):  # said below, as for a key that was not asked for again
-                return tokens.read(token, newer, provider, state.nonce, access, wall)
-        raise Refused(Reason.TOKEN, "The identity provider's response is signed with a key that it does not publish.")
+                return tokens.verify_id_token(token, newer, provider, state.nonce, access, wall)
+        raise SsoRefused(
+            Reason.TOKEN, "The identity provider's response is signed with a key that it does not publish."
+        )
 
 
-def _basic(client_id: str, secret: str) -> str:
+def _basic_authorization(client_id: str, secret: str) -> str:
     """``client_secret_basic``: both parts are form-encoded first (RFC 6749 2.3.1)."""
     return "Basic " + b64encode(f"{quote_plus(client_id)}:{quote_plus(secret)}".encode()).decode()

@@ -10,8 +10,8 @@ from uuid import UUID
 
 import msgspec
 
-from almoner.access.sign_on.domain import PATIENCE, Provider, Reason, Refused
-from almoner.platform.crypto import SealBroken, Vault
+from almoner.access.sign_on.domain import STATE_LIFETIME, Provider, Reason, SsoRefused
+from almoner.platform.crypto import DecryptionFailed, Vault
 from almoner.platform.database.transactions import Partner
 
 Purpose = Literal["sign_in", "invitation", "connect", "proof"]
@@ -20,7 +20,7 @@ _CONTEXT: Final = "sign-on-state"
 _LONGEST: Final = 200
 
 
-class State(msgspec.Struct, frozen=True):
+class OidcState(msgspec.Struct, frozen=True):
     """One sign-in under way.
 
     ``state`` names it to the provider and back; ``nonce`` is to be in the token; ``verifier`` is PKCE's (RFC 7636).
@@ -48,38 +48,40 @@ class State(msgspec.Struct, frozen=True):
         return sha256(self.state.encode()).digest()
 
     @property
-    def cookie(self) -> str:
+    def cookie_name(self) -> str:
         """One for each sign-in, so that two tabs do not mix."""
-        return cookie(self.state)
+        return state_cookie_name(self.state)
 
 
-def begin(provider: Provider, purpose: Purpose, onward: str, wall: datetime, record: UUID | None = None) -> State:
+def create_state(
+    provider: Provider, purpose: Purpose, onward: str, wall: datetime, record: UUID | None = None
+) -> OidcState:
     """A new sign-in; each of its three secrets has 256 bits."""
     secrets = (token_urlsafe(32), token_urlsafe(32), token_urlsafe(32))
-    return State(*secrets, provider.version, int(wall.timestamp()), purpose, onward, record)
+    return OidcState(*secrets, provider.version, int(wall.timestamp()), purpose, onward, record)
 
 
-def cookie(state: str) -> str:
+def state_cookie_name(state: str) -> str:
     """The name of the cookie that keeps a state: for this host alone."""
     return f"__Host-sign-on-{sha256(state.encode()).hexdigest()[:16]}"
 
 
-def encrypt(vault: Vault, partner: Partner, state: State) -> str:
+def encrypt_state(vault: Vault, partner: Partner, state: OidcState) -> str:
     """What the cookie holds; bound to the partner."""
-    sealed = vault.seal(msgspec.json.encode(state), context=_CONTEXT, binding=partner.id.bytes)
+    sealed = vault.encrypt(msgspec.json.encode(state), context=_CONTEXT, binding=partner.id.bytes)
     return urlsafe_b64encode(sealed).decode().rstrip("=")
 
 
-def read(vault: Vault, partner: Partner, returned: str, kept: str, wall: datetime) -> State:
+def decrypt_state(vault: Vault, partner: Partner, returned: str, kept: str, wall: datetime) -> OidcState:
     """The sign-in that comes back with ``state`` to the browser that kept it. Raises Refused."""
     try:
         sealed = urlsafe_b64decode(kept + "=" * (-len(kept) % 4))
-        plain = vault.open(sealed, context=_CONTEXT, binding=partner.id.bytes)
-        found = msgspec.json.decode(plain, type=State)
-    except (SealBroken, ValueError, msgspec.DecodeError) as error:
-        raise Refused(Reason.STATE, "This sign-in was not started in this browser.") from error
+        plain = vault.decrypt(sealed, context=_CONTEXT, binding=partner.id.bytes)
+        found = msgspec.json.decode(plain, type=OidcState)
+    except (DecryptionFailed, ValueError, msgspec.DecodeError) as error:
+        raise SsoRefused(Reason.STATE, "This sign-in was not started in this browser.") from error
     if len(returned) > _LONGEST or not compare_digest(found.state.encode(), returned.encode()):
-        raise Refused(Reason.STATE, "This sign-in was not started in this browser.")
-    if wall - found.started_at >= PATIENCE:
-        raise Refused(Reason.STATE, "This sign-in has expired. Sign-ins must be completed within 10 minutes.")
+        raise SsoRefused(Reason.STATE, "This sign-in was not started in this browser.")
+    if wall - found.started_at >= STATE_LIFETIME:
+        raise SsoRefused(Reason.STATE, "This sign-in has expired. Sign-ins must be completed within 10 minutes.")
     return found

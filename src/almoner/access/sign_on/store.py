@@ -6,7 +6,7 @@ from asyncpg import Record
 
 from almoner.access.people import service as people
 from almoner.access.people.domain import Person
-from almoner.access.sign_on.domain import Bound, BoundBy, Identity, Provider
+from almoner.access.sign_on.domain import LinkedAccount, BoundBy, Identity, Provider
 from almoner.platform.database.transactions import Partner, Tx
 
 
@@ -43,7 +43,7 @@ async def find(tx: Tx, partner: Partner) -> Provider | None:
     return _provider(row) if row else None
 
 
-async def hold(tx: Tx, provider: Provider) -> bool:
+async def lock_version(tx: Tx, provider: Provider) -> bool:
     """Keep the provider as it is until the end; False when it was changed or removed meanwhile."""
     same = await tx.fetchval(
         "select version = $2 from sign_on_provider where partner_id = $1 for share",
@@ -124,7 +124,7 @@ async def insert_identity(tx: Tx, partner: Partner, identity: Identity, bound_by
     return bool(made)
 
 
-async def identities(tx: Tx, person: Person) -> list[Bound]:
+async def list_linked_accounts(tx: Tx, person: Person) -> list[LinkedAccount]:
     """By which accounts the person signs in, oldest first."""
     rows = await tx.fetch(
         """
@@ -134,7 +134,7 @@ async def identities(tx: Tx, person: Person) -> list[Bound]:
         person.realm.id,
         person.id,
     )
-    return [Bound(**row) for row in rows]
+    return [LinkedAccount(**row) for row in rows]
 
 
 async def delete_identities(tx: Tx, person: Person) -> list[str]:
@@ -147,7 +147,7 @@ async def delete_identities(tx: Tx, person: Person) -> list[str]:
     return sorted(row["issuer"] for row in rows)
 
 
-async def note_use(tx: Tx, partner: Partner, identity: Identity) -> None:
+async def record_use(tx: Tx, partner: Partner, identity: Identity) -> None:
     """Keep when somebody last signed in so."""
     await tx.execute(
         "update sign_on_identity set last_used_at = $4 where partner_id = $1 and issuer = $2 and subject = $3",
@@ -158,7 +158,7 @@ async def note_use(tx: Tx, partner: Partner, identity: Identity) -> None:
     )
 
 
-async def take(tx: Tx, partner: Partner, hash_: bytes, expires_at: datetime) -> bool:
+async def claim_state(tx: Tx, partner: Partner, hash_: bytes, expires_at: datetime) -> bool:
     """Keep that a state came back; False when it had before. Forgets those of the partner that are over."""
     taken = await tx.fetchval(
         """
@@ -174,7 +174,7 @@ async def take(tx: Tx, partner: Partner, hash_: bytes, expires_at: datetime) -> 
         partner.id,
         hash_,
         expires_at,
-        tx.wall,
+        tx.real_now,
     )
     return bool(taken)
 
@@ -186,4 +186,4 @@ async def find_provisioned(tx: Tx, partner: Partner, external_id: str) -> Person
         partner.id,
         external_id,
     )
-    return people.from_row(rows[0]) if len(rows) == 1 else None
+    return people.person_from_row(rows[0]) if len(rows) == 1 else None

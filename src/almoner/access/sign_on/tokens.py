@@ -11,7 +11,7 @@ from joserfc.errors import InvalidKeyIdError, JoseError, SecurityWarning
 from joserfc.jwk import KeySet, KeySetSerialization
 from joserfc.jws import JWSRegistry
 
-from almoner.access.sign_on.domain import SKEW, Provider, Reason, Refused
+from almoner.access.sign_on.domain import CLOCK_SKEW, Provider, Reason, SsoRefused
 
 ALGORITHMS: Final = ("RS256", "PS256", "ES256", "EdDSA")
 """Signatures with a key pair alone: never ``none``, never a shared secret, for which a public key could be taken."""
@@ -24,17 +24,17 @@ class UnknownKey(Exception):
     """The token names a key that is not among those that were fetched: the provider may have new ones."""
 
 
-def read_keys(document: Mapping[str, Any]) -> KeySet:
+def parse_keys(document: Mapping[str, Any]) -> KeySet:
     """The keys of a JWK set (RFC 7517) that can have signed a token; what is none is left out."""
     listed = document.get("keys")
     usable = []
     for key in listed if isinstance(listed, list) else ():
         if isinstance(key, dict) and key.get("kty") in _ASYMMETRIC and key.get("use", "sig") == "sig":
-            usable += _imported(key)
+            usable += _import_key(key)
     return KeySet(usable)
 
 
-def _imported(key: dict[str, Any]) -> list[Any]:
+def _import_key(key: dict[str, Any]) -> list[Any]:
     """One key, or none when it cannot be read (RFC 7517, 5: what is not understood is ignored)."""
     try:
         # What a provider publishes beside the key itself (certificates, operations) is of no use here.
@@ -46,7 +46,7 @@ def _imported(key: dict[str, Any]) -> list[Any]:
         return []
 
 
-def read(
+def verify_id_token(
     token: str, keys: KeySet, provider: Provider, nonce: str, access_token: str, wall: datetime
 ) -> Mapping[str, Any]:
     """The claims of a token that the provider signed for us, for this very sign-in, just now.
@@ -54,7 +54,7 @@ def read(
     Raises Refused, and UnknownKey when other keys may do.
     """
     try:
-        signed = _opened(token, keys)
+        signed = _verify_signature(token, keys)
         claims = CodeIDToken(
             signed.claims,
             signed.header,
@@ -65,18 +65,18 @@ def read(
             },
             {"client_id": provider.client_id, "nonce": nonce, "access_token": access_token},
         )
-        claims.validate(now=int(wall.timestamp()), leeway=int(SKEW.total_seconds()))
+        claims.validate(now=int(wall.timestamp()), leeway=int(CLOCK_SKEW.total_seconds()))
     except InvalidKeyIdError as error:
         raise UnknownKey from error
     except (JoseError, ValueError, TypeError, AttributeError) as error:
         # Whatever is wrong with it, the token is another party's: its words are told, and nobody is signed in.
-        raise Refused(
+        raise SsoRefused(
             Reason.TOKEN, "The identity provider's response is not valid for this sign-in.", told=str(error)
         ) from error
     return dict(claims)
 
 
-def _opened(token: str, keys: KeySet) -> jwt.Token:
+def _verify_signature(token: str, keys: KeySet) -> jwt.Token:
     """The token behind a right signature."""
     registry = JWSRegistry(algorithms=ALGORITHMS, strict_check_header=False)
     with warnings.catch_warnings():

@@ -7,15 +7,15 @@ from uuid import UUID
 
 from almoner.giving.disbursing.payee_bank_accounts.domain import PayeeAccount
 
-State = Literal["open", "denied", "closed"]
+NoticeState = Literal["open", "denied", "closed"]
 """What the page says. ``closed``: nobody is paid to the account, or the time to say something by the link is over."""
 
-ANSWERED_WITHIN: Final = timedelta(days=90)
+RESPONSE_PERIOD: Final = timedelta(days=90)
 """So long a link counts. Whoever finds out later writes to those who sent it."""
 
 
 @dataclass(frozen=True, slots=True)
-class Notice:
+class PayeeAccountNotice:
     """A nonprofit was told of an account. ``partner_id``: by whose verification it is asked."""
 
     account_id: UUID
@@ -25,14 +25,14 @@ class Notice:
 
 
 @dataclass(frozen=True, slots=True)
-class Page:
+class NoticePage:
     """What a nonprofit sees."""
 
-    notice: Notice
+    notice: PayeeAccountNotice
     account: PayeeAccount
     organisation: str
 
-    def state(self, now: datetime) -> State:
+    def state(self, now: datetime) -> NoticeState:
         """How it stands."""
         if self.account.denied_at is not None:
             return "denied"
@@ -42,4 +42,4 @@ class Page:
     @property
     def until(self) -> datetime:
         """Until when the nonprofit can answer."""
-        return self.notice.notified_at + ANSWERED_WITHIN
+        return self.notice.notified_at + RESPONSE_PERIOD

@@ -7,52 +7,52 @@ from uuid import UUID
 import msgspec
 
 from almoner.giving.account_notices import service
-from almoner.giving.account_notices.pages import PURPOSE
+from almoner.giving.account_notices.pages import PAGE_PURPOSE
 from almoner.giving.disbursing.organisation_confirmations.ports import Contacts
 from almoner.giving.disbursing.payee_bank_accounts import service as payees
-from almoner.giving.disbursing.payee_bank_accounts.domain import GIVEN, Given
+from almoner.giving.disbursing.payee_bank_accounts.domain import ACCOUNT_PROPOSED, PayeeAccountProposed
 from almoner.platform.database.transactions import Tx
 from almoner.platform.events.outbox import Event, Reaction
 from almoner.platform.jobs import queue
-from almoner.platform.jobs.background_tasks import Handler, Work
-from almoner.platform.jobs.queue import Done, Job, NewJob, Result
+from almoner.platform.jobs.background_tasks import Handler, JobContext
+from almoner.platform.jobs.queue import JobDone, Job, NewJob, Result
 from almoner.platform.outbound import mailing
 from almoner.platform.outbound.mail import Mail, MailTransport
-from almoner.platform.pages.rendering import Pages
+from almoner.platform.pages.rendering import PageRenderer
 
-TELL: Final = "account_notices.tell"
+NOTIFY: Final = "account_notices.tell"
 
 
-async def on_given(tx: Tx, events: Sequence[Event]) -> None:
+async def on_account_proposed(tx: Tx, events: Sequence[Event]) -> None:
     """Enqueue the jobs."""
-    told = {str(msgspec.convert(event.record(), Given).account) for event in events}
-    await queue.enqueue_all(tx, [NewJob(TELL, {"account": account}, unique=account) for account in sorted(told)])
+    told = {str(msgspec.convert(event.record(), PayeeAccountProposed).account) for event in events}
+    await queue.enqueue_all(tx, [NewJob(NOTIFY, {"account": account}, unique=account) for account in sorted(told)])
 
 
-reactions: Final = (Reaction(GIVEN, on_given),)
+reactions: Final = (Reaction(ACCOUNT_PROPOSED, on_account_proposed),)
 
 
-def handlers(pages: Pages, transport: MailTransport, contacts: Contacts) -> Mapping[str, Handler]:
+def handlers(pages: PageRenderer, transport: MailTransport, contacts: Contacts) -> Mapping[str, Handler]:
     """The jobs, with the mails' templates (``service.MAILS``), who carries them, and where nonprofits are told."""
 
-    async def tell(work: Work, job: Job) -> Result:
+    async def tell(work: JobContext, job: Job) -> Result:
         account_id = UUID(job.payload["account"])
         async with work.db.write() as tx:
             of = (await payees.get(tx, account_id)).organisation_id
-            await service.tell(tx, account_id, await contacts(tx, of))
-        return Done()
+            await service.notify_nonprofit(tx, account_id, await contacts(tx, of))
+        return JobDone()
 
-    async def send(work: Work, job: Job) -> Result:
+    async def send(work: JobContext, job: Job) -> Result:
         async with work.db.read() as tx:
-            mail = await _written(tx, pages, contacts, job)
-        return await mailing.carry(transport, mail, job)
+            mail = await _compose_mail(tx, pages, contacts, job)
+        return await mailing.send_mail(transport, mail, job)
 
-    return {TELL: tell, service.SEND: send}
+    return {NOTIFY: tell, service.SEND: send}
 
 
-async def _written(tx: Tx, pages: Pages, contacts: Contacts, job: Job) -> Mail | None:
+async def _compose_mail(tx: Tx, pages: PageRenderer, contacts: Contacts, job: Job) -> Mail | None:
     """The mail about one account; None when nothing is to be said of it any more."""
-    page = await service.opened(tx, UUID(job.payload["account"]))
+    page = await service.load_page(tx, UUID(job.payload["account"]))
     account = page.account
     contact = await contacts(tx, account.organisation_id)
     if contact is None or page.state(tx.now) != "open":
@@ -62,10 +62,10 @@ async def _written(tx: Tx, pages: Pages, contacts: Contacts, job: Job) -> Mail |
         "organisation": page.organisation,
         "account": account,
         "until": page.until,
-        "link": f"{tx.links.pages}/{PURPOSE}?token={tx.vault.page_token(PURPOSE, account.id)}",
+        "link": f"{tx.links.pages}/{PAGE_PURPOSE}?token={tx.vault.page_token(PAGE_PURPOSE, account.id)}",
     }
     return Mail(
-        key=f"{PURPOSE}:{account.id}",
+        key=f"{PAGE_PURPOSE}:{account.id}",
         at=job.due_at,
         partner=page.notice.partner_id,
         to=contact.email,

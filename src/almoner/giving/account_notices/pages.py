@@ -7,50 +7,50 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
 from almoner.giving.account_notices import service
-from almoner.giving.account_notices.domain import Page
+from almoner.giving.account_notices.domain import NoticePage
 from almoner.platform.audit import log as audit
 from almoner.platform.audit.log import DEPLOYMENT, Actor
 from almoner.platform.database.transactions import Database, Tx
-from almoner.platform.pages.error_handling import kindly
+from almoner.platform.pages.error_handling import with_error_pages
 from almoner.platform.pages.headers import NO_PAGE
-from almoner.platform.pages.link_sessions import Visit
+from almoner.platform.pages.link_sessions import LinkSession
 from almoner.platform.pages.linked import LinkedPages
-from almoner.platform.pages.rendering import Pages
+from almoner.platform.pages.rendering import PageRenderer
 
 TEMPLATES: Final = Path(__file__).parent / "templates"
-PURPOSE: Final = "payee-account"
+PAGE_PURPOSE: Final = "payee-account"
 """Of the tokens in the links, and the path that they open."""
 _ENDED: Final = {"denied": (200, "check"), "closed": (410, "clock")}
 
 
-class AccountPages(LinkedPages):
+class AccountNoticePages(LinkedPages):
     """The pages of nonprofits that are told of an account."""
 
-    def __init__(self, db: Database, pages: Pages) -> None:
-        super().__init__(db, pages, PURPOSE, "payeeaccount")
+    def __init__(self, db: Database, pages: PageRenderer) -> None:
+        super().__init__(db, pages, PAGE_PURPOSE, "payeeaccount")
 
-    @kindly
+    @with_error_pages
     async def show(self, request: Request) -> Response:
         """The account with a button, or what became of it."""
         account_id, visit = self._visited(request)
         async with self._db.read() as tx:
-            return self._page(tx, await service.opened(tx, account_id), visit)
+            return self._page(tx, await service.load_page(tx, account_id), visit)
 
-    @kindly
+    @with_error_pages
     async def submit(self, request: Request) -> Response:
         """It is not theirs."""
         account_id, visit = self._visited(request)
         form = await self._posted(request, visit)
         async with self._db.write() as tx:
             if form is None:
-                return self._page(tx, await service.opened(tx, account_id), visit, refused=True)
-            if await service.deny(tx, account_id):
+                return self._page(tx, await service.load_page(tx, account_id), visit, refused=True)
+            if await service.deny_account(tx, account_id):
                 name = self._ids.text("payeeaccount", account_id)
                 address = request.client.host if request.client else None
                 await audit.record(tx, DEPLOYMENT, Actor("system", "nonprofit"), "payee.denied", name, address=address)
         return RedirectResponse(request.url.path, 303, NO_PAGE)
 
-    def _page(self, tx: Tx, page: Page, visit: Visit, *, refused: bool = False) -> Response:
+    def _page(self, tx: Tx, page: NoticePage, visit: LinkSession, *, refused: bool = False) -> Response:
         language = self.pages.language(page.notice.language)
         state = page.state(tx.now)
         if state != "open":

@@ -5,20 +5,20 @@ from typing import Final
 from uuid import UUID
 
 from almoner.giving.account_notices import store
-from almoner.giving.account_notices.domain import Notice, Page
-from almoner.giving.disbursing.organisation_confirmations.domain import CHECK, Contact, language_of
+from almoner.giving.account_notices.domain import PayeeAccountNotice, NoticePage
+from almoner.giving.disbursing.organisation_confirmations.domain import CHECK, Contact, language_of_country
 from almoner.giving.disbursing.payee_bank_accounts import service as payees
 from almoner.giving.disbursing.verifications import service as verifications
 from almoner.kit.errors import NotFound
 from almoner.nonprofits.organisations import service as organisations
-from almoner.platform.database.transactions import EVERYONE, Tx
+from almoner.platform.database.transactions import ALL_PARTNERS, Tx
 from almoner.platform.jobs import queue
 
 MAILS: Final = Path(__file__).parent / "mails"
 SEND: Final = "account_notices.send"
 
 
-async def tell(tx: Tx, account_id: UUID, contact: Contact | None) -> None:
+async def notify_nonprofit(tx: Tx, account_id: UUID, contact: Contact | None) -> None:
     """Have a nonprofit told of an account, once: where its address is known, and it has not seen it when it was asked.
 
     While it is still to confirm, the page on which it does shows what is approved. Raises NotFound.
@@ -27,39 +27,43 @@ async def tell(tx: Tx, account_id: UUID, contact: Contact | None) -> None:
     if contact is None or account.status not in ("proposed", "approved"):
         return
     named = tx.ids.text("payeeaccount", account.id)
-    of = await verifications.live_of(tx, account.organisation_id)
-    unseen = [one for one in of if one.checks[CHECK] == "succeeded" and named not in await _seen(tx, one.id)]
+    of = await verifications.live_verifications_of(tx, account.organisation_id)
+    unseen = [
+        one for one in of if one.checks[CHECK] == "succeeded" and named not in await _confirmed_accounts(tx, one.id)
+    ]
     if not unseen:
         return
-    organisation = await organisations.get(tx, EVERYONE, account.organisation_id)
-    notice = Notice(account.id, unseen[0].partner_id, language_of(organisation.country_code), tx.now)
-    if await store.insert(tx, EVERYONE, notice):
+    organisation = await organisations.get(tx, ALL_PARTNERS, account.organisation_id)
+    notice = PayeeAccountNotice(
+        account.id, unseen[0].partner_id, language_of_country(organisation.country_code), tx.now
+    )
+    if await store.insert(tx, ALL_PARTNERS, notice):
         await queue.enqueue(tx, SEND, {"account": str(account.id)})
 
 
-async def _seen(tx: Tx, verification_id: UUID) -> list[str]:
+async def _confirmed_accounts(tx: Tx, verification_id: UUID) -> list[str]:
     """The accounts that a nonprofit saw when it confirmed."""
-    known = await verifications.evidence(tx, verification_id)
+    known = await verifications.list_findings(tx, verification_id)
     told = [one.finding.facts.get("accounts") for one in known if one.finding.check == CHECK]
     return [str(one) for seen in told if isinstance(seen, list) for one in seen]
 
 
-async def find(tx: Tx, account_id: UUID) -> Notice | None:
+async def find(tx: Tx, account_id: UUID) -> PayeeAccountNotice | None:
     """What a nonprofit was told of an account; None where it was not."""
-    return await store.find(tx, EVERYONE, account_id)
+    return await store.find(tx, ALL_PARTNERS, account_id)
 
 
-async def opened(tx: Tx, account_id: UUID) -> Page:
+async def load_page(tx: Tx, account_id: UUID) -> NoticePage:
     """What a link opens, true at this moment. Raises NotFound."""
-    if (notice := await store.find(tx, EVERYONE, account_id)) is None:
+    if (notice := await store.find(tx, ALL_PARTNERS, account_id)) is None:
         raise NotFound
     account = await payees.get(tx, account_id)
-    organisation = await organisations.get(tx, EVERYONE, account.organisation_id)
-    return Page(notice, account, organisation.shown_name)
+    organisation = await organisations.get(tx, ALL_PARTNERS, account.organisation_id)
+    return NoticePage(notice, account, organisation.shown_name)
 
 
-async def deny(tx: Tx, account_id: UUID) -> bool:
+async def deny_account(tx: Tx, account_id: UUID) -> bool:
     """The nonprofit says that the account is not its own; False when that was over. Raises NotFound."""
-    if (await opened(tx, account_id)).state(tx.now) != "open":
+    if (await load_page(tx, account_id)).state(tx.now) != "open":
         return False
     return await payees.deny(tx, account_id)

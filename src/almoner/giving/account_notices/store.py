@@ -2,11 +2,11 @@
 
 from uuid import UUID
 
-from almoner.giving.account_notices.domain import Notice
-from almoner.platform.database.transactions import Everyone, Tx
+from almoner.giving.account_notices.domain import PayeeAccountNotice
+from almoner.platform.database.transactions import AllPartners, Tx
 
 
-async def insert(tx: Tx, _scope: Everyone, new: Notice) -> bool:
+async def insert(tx: Tx, _scope: AllPartners, new: PayeeAccountNotice) -> bool:
     """Store that a nonprofit is told of an account; False where it was told before."""
     return bool(
         await tx.fetchval(
@@ -23,10 +23,10 @@ async def insert(tx: Tx, _scope: Everyone, new: Notice) -> bool:
     )
 
 
-async def find(tx: Tx, _scope: Everyone, account_id: UUID) -> Notice | None:
+async def find(tx: Tx, _scope: AllPartners, account_id: UUID) -> PayeeAccountNotice | None:
     """What was told of an account."""
     row = await tx.fetchrow(
         "select account_id, partner_id, language, notified_at from payee_bank_account_notice where account_id = $1",
         account_id,
     )
-    return Notice(*row) if row else None
+    return PayeeAccountNotice(*row) if row else None

@@ -8,28 +8,28 @@ from uuid import UUID
 
 from almoner.giving.receipts.domain import Receipt
 
-PAGE: Final = "statement"
+PAGE_PURPOSE: Final = "statement"
 """Purpose of the token in the mailed link."""
-LIVES: Final = timedelta(hours=24)
+LINK_LIFETIME: Final = timedelta(hours=24)
 """How long a mailed link opens the statement."""
-MOST_LINKS: Final = 3
+MAX_LINKS: Final = 3
 """Links that are mailed to one donor within ``LIVES``."""
-MOST_GIFTS: Final = 1000
+MAX_LINES: Final = 1000
 """Gifts that one statement lists."""
-LONGEST: Final = 10
+MAX_YEARS: Final = 10
 """Years from the first day of a period to its last."""
-OFFERED: Final = 8
+MAX_OFFERED_YEARS: Final = 8
 """Whole years of each kind that the page offers."""
 _DAY: Final = timedelta(days=1)
 _SUMMER: Final = timedelta(hours=1)
 
 
-class NoPeriod(Exception):
+class InvalidPeriod(Exception):
     """No period that a statement can be of."""
 
 
 @dataclass(frozen=True, slots=True)
-class Period:
+class StatementPeriod:
     """Days, both included, UTC; a tax year of the United Kingdom has those of London, as claims of gift aid do."""
 
     first: date
@@ -55,36 +55,38 @@ class Period:
         return _SUMMER if self.in_london else timedelta()  # in April, London has summer time
 
 
-def calendar_year(year: int) -> Period:
+def calendar_year(year: int) -> StatementPeriod:
     """January to December."""
-    return Period(date(year, 1, 1), date(year, 12, 31))
+    return StatementPeriod(date(year, 1, 1), date(year, 12, 31))
 
 
-def uk_tax_year(year: int) -> Period:
+def uk_tax_year(year: int) -> StatementPeriod:
     """From 6 April of a year: https://www.gov.uk/self-assessment-tax-returns/deadlines."""
-    return Period(date(year, 4, 6), date(year + 1, 4, 5))
+    return StatementPeriod(date(year, 4, 6), date(year + 1, 4, 5))
 
 
-def period(first: str | None, last: str | None, today: date) -> Period:
+def parse_period(first: str | None, last: str | None, today: date) -> StatementPeriod:
     """The period between two days as a browser sends them; without any, this year. Raises NoPeriod."""
     if first is None and last is None:
         return calendar_year(today.year)
     try:
-        chosen = Period(date.fromisoformat(first or ""), date.fromisoformat(last or ""))
+        chosen = StatementPeriod(date.fromisoformat(first or ""), date.fromisoformat(last or ""))
     except ValueError:
-        raise NoPeriod from None
-    if not 2000 <= chosen.first.year <= chosen.last.year < 2200 or not chosen.first <= chosen.last <= _longest(chosen):
-        raise NoPeriod
+        raise InvalidPeriod from None
+    if not 2000 <= chosen.first.year <= chosen.last.year < 2200 or not chosen.first <= chosen.last <= _latest_end(
+        chosen
+    ):
+        raise InvalidPeriod
     return chosen
 
 
-def _longest(chosen: Period) -> date:
-    first, year = chosen.first, chosen.first.year + LONGEST
+def _latest_end(chosen: StatementPeriod) -> date:
+    first, year = chosen.first, chosen.first.year + MAX_YEARS
     return date(year, 3, 1) if (first.month, first.day) == (2, 29) else first.replace(year=year)
 
 
 @dataclass(frozen=True, slots=True)
-class Span:
+class DonationSpan:
     """From a donor's first gift to their last; ``pounds``: some of them are in GBP."""
 
     first: datetime
@@ -92,18 +94,18 @@ class Span:
     pounds: bool
 
 
-def whole_years(span: Span | None) -> tuple[list[Period], list[Period]]:
+def available_periods(span: DonationSpan | None) -> tuple[list[StatementPeriod], list[StatementPeriod]]:
     """Calendar years with gifts, newest first, and, for gifts in GBP, tax years of the United Kingdom."""
     if span is None:
         return [], []
     years = range(span.last.year, span.first.year - 1, -1)
     taxed = [uk_tax_year(year) for year in range(span.last.year, span.first.year - 2, -1)]
     taxed = [one for one in taxed if one.since <= span.last and span.first < one.until]
-    return [calendar_year(year) for year in years][:OFFERED], taxed[:OFFERED] if span.pounds else []
+    return [calendar_year(year) for year in years][:MAX_OFFERED_YEARS], taxed[:MAX_OFFERED_YEARS] if span.pounds else []
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class DonorStatementLine:
     """One gift. ``organisation_id``: who it is for now; ``reassigned``: which is not whom it was made for."""
 
     receipt: Receipt
@@ -118,7 +120,7 @@ class Line:
 
 
 @dataclass(frozen=True, slots=True)
-class Total:
+class StatementTotal:
     """What the lines of one currency come to, in minor units."""
 
     currency: str
@@ -131,20 +133,20 @@ class Total:
         return self.given_minor - self.refunded_minor
 
 
-def totals(lines: Iterable[Line]) -> list[Total]:
+def totals_by_currency(lines: Iterable[DonorStatementLine]) -> list[StatementTotal]:
     """One for each currency, in alphabetical order."""
-    found: dict[str, Total] = {}
+    found: dict[str, StatementTotal] = {}
     for line in lines:
         money = line.receipt.money
-        known = found.get(money.currency, Total(money.currency, 0, 0))
-        found[money.currency] = Total(
+        known = found.get(money.currency, StatementTotal(money.currency, 0, 0))
+        found[money.currency] = StatementTotal(
             money.currency, known.given_minor + money.minor, known.refunded_minor + line.refunded_minor
         )
     return [found[currency] for currency in sorted(found)]
 
 
 @dataclass(frozen=True, slots=True)
-class Statement:
+class DonorStatement:
     """A donor's gifts of a period, oldest first. ``opened_by``: the receipt whose donor asked; ``issuer`` of today.
 
     ``more``: there are more gifts than it holds. ``names``: of the nonprofits that reassigned gifts are for now.
@@ -152,13 +154,13 @@ class Statement:
 
     opened_by: Receipt
     issuer: str
-    period: Period
-    lines: Sequence[Line]
+    period: StatementPeriod
+    lines: Sequence[DonorStatementLine]
     names: dict[UUID, str]
     more: bool
     as_of: datetime
 
     @property
-    def totals(self) -> list[Total]:
+    def totals(self) -> list[StatementTotal]:
         """What the gifts come to."""
-        return totals(self.lines)
+        return totals_by_currency(self.lines)

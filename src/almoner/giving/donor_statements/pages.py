@@ -13,40 +13,40 @@ from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
 from almoner.giving.donor_statements import domain, service
-from almoner.giving.donor_statements.domain import NoPeriod, Period, Span, Statement
-from almoner.giving.donor_statements.papers import PDF, Papers
+from almoner.giving.donor_statements.domain import InvalidPeriod, StatementPeriod, DonationSpan, DonorStatement
+from almoner.giving.donor_statements.papers import PDF, StatementDocuments
 from almoner.giving.receipts import domain as receipt_pages
 from almoner.kit.errors import NotFound
 from almoner.platform.audit import log as audit
 from almoner.platform.audit.log import Actor
 from almoner.platform.database.transactions import Database
 from almoner.platform.pages import formats, link_sessions
-from almoner.platform.pages.error_handling import kindly
+from almoner.platform.pages.error_handling import with_error_pages
 from almoner.platform.pages.headers import NO_PAGE, origin_of
-from almoner.platform.pages.link_sessions import CSRF_FIELD, Visit
-from almoner.platform.pages.rendering import Pages
-from almoner.platform.pages.server_error import Broken
+from almoner.platform.pages.link_sessions import CSRF_FIELD, LinkSession
+from almoner.platform.pages.rendering import PageRenderer
+from almoner.platform.pages.server_error import ServerErrorResponse
 
 TEMPLATES: Final = Path(__file__).parent / "templates"
 
-_COOKIE_SECONDS: Final = int(domain.LIVES.total_seconds())
+_COOKIE_SECONDS: Final = int(domain.LINK_LIFETIME.total_seconds())
 _MAX_FORM: Final = {"max_files": 0, "max_fields": 5, "max_part_size": 1024}
 
 
 class StatementPages:
     """The pages of statements."""
 
-    def __init__(self, db: Database, pages: Pages) -> None:
+    def __init__(self, db: Database, pages: PageRenderer) -> None:
         self._db = db
         self.pages = pages
-        self._papers = Papers(pages)
+        self._papers = StatementDocuments(pages)
         self._vault = db.deployment.vault
         self._ids = db.deployment.ids
         self._origin = origin_of(db.deployment.links.pages)
 
-    def asking(self) -> list[Route]:
+    def request_routes(self) -> list[Route]:
         """Starlette routes below the pages of gifts."""
-        return [Route("/gift/{id}/statement", self.asked, methods=["GET", "POST"])]
+        return [Route("/gift/{id}/statement", self.link_request, methods=["GET", "POST"])]
 
     def routes(self) -> list[Route]:
         """Starlette routes of the statement itself."""
@@ -56,26 +56,26 @@ class StatementPages:
             Route("/statement/{id}/statement.pdf", self.download, methods=["GET"]),
         ]
 
-    async def asked(self, request: Request) -> Response:
+    async def link_request(self, request: Request) -> Response:
         """One address, so that a 405 names all of its methods."""
-        return await (self.ask if request.method == "POST" else self.offer)(request)
+        return await (self.request_link if request.method == "POST" else self.show_request)(request)
 
-    @kindly
-    async def offer(self, request: Request) -> Response:
+    @with_error_pages
+    async def show_request(self, request: Request) -> Response:
         """What a statement is, and the button that has the link mailed."""
         donation_id, visit = self._gift(request)
         return await self._offer(donation_id, visit)
 
-    @kindly
-    async def ask(self, request: Request) -> Response:
+    @with_error_pages
+    async def request_link(self, request: Request) -> Response:
         """Have the link mailed to the address of the gift."""
         donation_id, visit = self._gift(request)
         form = await request.form(**_MAX_FORM)
-        if not link_sessions.from_own_page(request, self._origin) or not visit.owns(form.get(CSRF_FIELD)):
+        if not link_sessions.is_same_origin(request, self._origin) or not visit.has_csrf_token(form.get(CSRF_FIELD)):
             return await self._offer(donation_id, visit, status=403)
         async with self._db.write() as tx:
-            receipt = await service.opened_by(tx, donation_id)
-            sent = await service.ask(tx, donation_id)
+            receipt = await service.find_receipt(tx, donation_id)
+            sent = await service.request_link(tx, donation_id)
             if sent:
                 name, where = request.path_params["id"], request.client.host if request.client else None
                 await audit.record(
@@ -84,20 +84,20 @@ class StatementPages:
         kind, status, icon = ("statement.sent", 200, "mail") if sent else ("statement.later", 429, "info")
         return self.pages.message(kind, self.pages.language(receipt.language), status=status, icon=icon)
 
-    @kindly
+    @with_error_pages
     async def open_link(self, request: Request) -> Response:
         """The mailed link: a cookie takes the token's place, and the address is clean (H1)."""
-        read = self._vault.read_ending_token(domain.PAGE, request.query_params.get("token", ""))
+        read = self._vault.read_expiring_token(domain.PAGE_PURPOSE, request.query_params.get("token", ""))
         if read is None or read[1] <= self._wall():
             raise NotFound
         donation_id, until = read
         name = self._ids.text("donation", donation_id)
         response = RedirectResponse(f"/statement/{name}", 303, NO_PAGE)
-        visit = link_sessions.begin(self._vault, domain.PAGE, donation_id, name, until)
-        visit.keep(response, seconds=_COOKIE_SECONDS)
+        visit = link_sessions.begin_session(self._vault, domain.PAGE_PURPOSE, donation_id, name, until)
+        visit.set_cookie(response, seconds=_COOKIE_SECONDS)
         return response
 
-    @kindly
+    @with_error_pages
     async def show(self, request: Request) -> Response:
         """The gifts of a period."""
         donation_id = self._opened(request)
@@ -105,65 +105,71 @@ class StatementPages:
         async with self._db.read() as tx:
             try:
                 period = self._period(request, tx.now)
-            except NoPeriod:
+            except InvalidPeriod:
                 period, problem = domain.calendar_year(tx.now.year), "statement.problem"
-            statement = await service.make(tx, donation_id, period)
-            span = await service.span(tx, donation_id)
+            statement = await service.build_statement(tx, donation_id, period)
+            span = await service.donation_span(tx, donation_id)
         return self._page(request, statement, span, problem)
 
-    @kindly
+    @with_error_pages
     async def download(self, request: Request) -> Response:
         """The statement of a period as a document."""
         donation_id = self._opened(request)
         async with self._db.read() as tx:
             try:
                 period = self._period(request, tx.now)
-            except NoPeriod:
+            except InvalidPeriod:
                 raise NotFound from None
-            statement = await service.make(tx, donation_id, period)
+            statement = await service.build_statement(tx, donation_id, period)
         name = f"statement-{period.first}-{period.last}.pdf"
         headers = {**NO_PAGE, "Content-Disposition": f'attachment; filename="{name}"'}
-        return Response(await self._papers.document(statement), media_type=PDF, headers=headers)
+        return Response(await self._papers.render(statement), media_type=PDF, headers=headers)
 
     def unknown(self, request: Request, status: int = 404) -> Response:
         """No link, one that has ended, or no cookie of it."""
-        return self.pages.message("statement.unknown", self.pages.preferred(request), status=status, icon="link")
+        return self.pages.message(
+            "statement.unknown", self.pages.preferred_language(request), status=status, icon="link"
+        )
 
     def broken(self, request: Request, error: Exception) -> Response:
         """Something failed that nobody expected."""
-        page = self.pages.message("give.broken", self.pages.preferred(request), status=500, icon="info")
-        return Broken(page, error)
+        page = self.pages.message("give.broken", self.pages.preferred_language(request), status=500, icon="info")
+        return ServerErrorResponse(page, error)
 
     def _wall(self) -> datetime:
-        return self._db.deployment.clock.wall()
+        return self._db.deployment.clock.real_now()
 
-    def _gift(self, request: Request) -> tuple[UUID, Visit]:
+    def _gift(self, request: Request) -> tuple[UUID, LinkSession]:
         """The donation whose receipt was opened in this browser. Raises NotFound."""
-        return self._visit(request, receipt_pages.PAGE)
+        return self._visit(request, receipt_pages.PAGE_PURPOSE)
 
     def _opened(self, request: Request) -> UUID:
         """The donation whose donor's statement was opened in this browser. Raises NotFound."""
-        donation_id, visit = self._visit(request, domain.PAGE)
+        donation_id, visit = self._visit(request, domain.PAGE_PURPOSE)
         if visit.until is None or visit.until <= self._wall():
             raise NotFound
         return donation_id
 
-    def _visit(self, request: Request, purpose: str) -> tuple[UUID, Visit]:
+    def _visit(self, request: Request, purpose: str) -> tuple[UUID, LinkSession]:
         name = request.path_params["id"]
         donation_id = self._ids.parse("donation", name)
-        visit = None if donation_id is None else link_sessions.find(request, self._vault, purpose, donation_id, name)
+        visit = (
+            None
+            if donation_id is None
+            else link_sessions.find_session(request, self._vault, purpose, donation_id, name)
+        )
         if donation_id is None or visit is None:
             raise NotFound
         return donation_id, visit
 
-    def _period(self, request: Request, now: datetime) -> Period:
+    def _period(self, request: Request, now: datetime) -> StatementPeriod:
         days = request.query_params
-        return domain.period(days.get("first"), days.get("last"), now.date())
+        return domain.parse_period(days.get("first"), days.get("last"), now.date())
 
-    async def _offer(self, donation_id: UUID, visit: Visit, *, status: int = 200) -> Response:
+    async def _offer(self, donation_id: UUID, visit: LinkSession, *, status: int = 200) -> Response:
         async with self._db.read() as tx:
-            receipt = await service.opened_by(tx, donation_id)
-            issuer = await service.issuer(tx, receipt)
+            receipt = await service.find_receipt(tx, donation_id)
+            issuer = await service.issuer_name_of(tx, receipt)
         return self.pages.page(
             "statement_offer.html",
             self.pages.language(receipt.language),
@@ -174,12 +180,14 @@ class StatementPages:
             alert="give.again" if status == 403 else None,
         )
 
-    def _page(self, request: Request, statement: Statement, span: Span | None, problem: str | None) -> Response:
+    def _page(
+        self, request: Request, statement: DonorStatement, span: DonationSpan | None, problem: str | None
+    ) -> Response:
         language = self.pages.language(statement.opened_by.language)
-        years, tax_years = domain.whole_years(span)
-        called = [(one, formats.own_digits(str(one.first.year), language.locale)) for one in years]
+        years, tax_years = domain.available_periods(span)
+        called = [(one, formats.localise_digits(str(one.first.year), language.locale)) for one in years]
         taxed = [
-            (one, f"{formats.day(one.first, language.locale)} – {formats.day(one.last, language.locale)}")
+            (one, f"{formats.format_day(one.first, language.locale)} – {formats.format_day(one.last, language.locale)}")
             for one in tax_years
         ]
         return self.pages.page(

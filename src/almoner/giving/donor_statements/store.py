@@ -4,14 +4,14 @@ from datetime import datetime
 from typing import Final
 from uuid import UUID
 
-from almoner.giving.donor_statements.domain import Span
-from almoner.platform.database.transactions import Everyone, Partner, Tx
+from almoner.giving.donor_statements.domain import DonationSpan
+from almoner.platform.database.transactions import AllPartners, Partner, Tx
 
 _OF_DONOR: Final = (
     "d.partner_id = $1 and lower(d.email) = lower($2) and d.email is not null and d.payment_id is not null"
 )
 
-GIFTS: Final = f"""
+DONATIONS_OF_DONOR: Final = f"""
 select d.id, d.refunded_minor, d.organisation_id, d.reassigned_from is not null as reassigned
 from donation d join receipt r on r.donation_id = d.id
 where {_OF_DONOR} and r.received_at >= $3 and r.received_at < $4
@@ -19,26 +19,26 @@ order by r.received_at, r.number limit $5
 """
 
 
-async def gifts(
+async def donations_of_donor(
     tx: Tx, partner: Partner, email: str, since: datetime, until: datetime, limit: int
 ) -> list[tuple[UUID, int, UUID, bool]]:
     """Gifts with a receipt that were received between two moments, oldest first.
 
     Of each: what of it went back, in minor units, who it is for now, and whether that is another than at first.
     """
-    return [tuple(row) for row in await tx.fetch(GIFTS, partner.id, email, since, until, limit)]
+    return [tuple(row) for row in await tx.fetch(DONATIONS_OF_DONOR, partner.id, email, since, until, limit)]
 
 
-SPAN: Final = f"""
+DONATION_SPAN: Final = f"""
 select min(r.received_at) as first, max(r.received_at) as last, coalesce(bool_or(r.currency = 'GBP'), false) as pounds
 from donation d join receipt r on r.donation_id = d.id where {_OF_DONOR}
 """
 
 
-async def span(tx: Tx, partner: Partner, email: str) -> Span | None:
+async def donation_span(tx: Tx, partner: Partner, email: str) -> DonationSpan | None:
     """From the donor's first gift to the last."""
-    row = await tx.fetchrow(SPAN, partner.id, email)
-    return Span(row["first"], row["last"], row["pounds"]) if row and row["first"] else None
+    row = await tx.fetchrow(DONATION_SPAN, partner.id, email)
+    return DonationSpan(row["first"], row["last"], row["pounds"]) if row and row["first"] else None
 
 
 async def lock_donor(tx: Tx, partner: Partner, email: str) -> None:
@@ -50,7 +50,7 @@ async def lock_donor(tx: Tx, partner: Partner, email: str) -> None:
     )
 
 
-async def links_since(tx: Tx, partner: Partner, email: str, since: datetime) -> int:
+async def count_links_since(tx: Tx, partner: Partner, email: str, since: datetime) -> int:
     """How many links were mailed to the donor since a real moment."""
     return int(
         await tx.fetchval(
@@ -73,12 +73,12 @@ async def insert_link(tx: Tx, partner: Partner, donation_id: UUID) -> UUID:
         link_id,
         partner.id,
         donation_id,
-        tx.wall,
+        tx.real_now,
     )
     return link_id
 
 
-async def mailed_at(tx: Tx, _scope: Everyone, link_id: UUID) -> datetime | None:
+async def link_requested_at(tx: Tx, _scope: AllPartners, link_id: UUID) -> datetime | None:
     """When a link was asked for, real time."""
     found: datetime | None = await tx.fetchval("select sent_at from statement_email where id = $1", link_id)
     return found

@@ -11,11 +11,11 @@ from almoner.giving.reassignment_notices import service
 from almoner.platform.database.transactions import Tx
 from almoner.platform.events.outbox import Event, Reaction
 from almoner.platform.jobs import queue
-from almoner.platform.jobs.background_tasks import Handler, Work
+from almoner.platform.jobs.background_tasks import Handler, JobContext
 from almoner.platform.jobs.queue import Job, NewJob, Result
 from almoner.platform.outbound import mailing
 from almoner.platform.outbound.mail import MailTransport
-from almoner.platform.pages.rendering import Pages
+from almoner.platform.pages.rendering import PageRenderer
 
 SEND: Final = "reassignment_notices.send"
 
@@ -41,12 +41,12 @@ async def on_reassignment(tx: Tx, events: Sequence[Event]) -> None:
 reactions: Final = (Reaction(REASSIGNED, on_reassignment),)
 
 
-def handlers(pages: Pages, transport: MailTransport) -> Mapping[str, Handler]:
+def handlers(pages: PageRenderer, transport: MailTransport) -> Mapping[str, Handler]:
     """The job's handler, with the carrier of mails."""
 
-    async def send(work: Work, job: Job) -> Result:
+    async def send(work: JobContext, job: Job) -> Result:
         async with work.db.read() as tx:
-            mail = await service.compose(tx, pages, UUID(job.payload["donation"]), job.due_at)
-        return await mailing.carry(transport, mail, job)
+            mail = await service.compose_mail(tx, pages, UUID(job.payload["donation"]), job.due_at)
+        return await mailing.send_mail(transport, mail, job)
 
     return {SEND: send}

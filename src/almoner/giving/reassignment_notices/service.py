@@ -14,35 +14,35 @@ from almoner.giving.checkout.sessions import service as sessions
 from almoner.giving.receipts import domain as receipt_pages
 from almoner.giving.receipts import service as receipts
 from almoner.kit.errors import NotFound
-from almoner.platform.database.transactions import EVERYONE, Partner, Tx
+from almoner.platform.database.transactions import ALL_PARTNERS, Partner, Tx
 from almoner.platform.outbound.mail import Mail
 from almoner.platform.pages import formats
-from almoner.platform.pages.rendering import Pages
+from almoner.platform.pages.rendering import PageRenderer
 
 MAILS: Final = Path(__file__).parent / "mails"
 
 
-async def compose(tx: Tx, pages: Pages, donation_id: UUID, at: datetime) -> Mail | None:
+async def compose_mail(tx: Tx, pages: PageRenderer, donation_id: UUID, at: datetime) -> Mail | None:
     """The mail about the last reassignment of a gift; None where nobody gave it on a page of ours, or all is back.
 
     Raises NotFound.
     """
-    donation = await donations.get(tx, EVERYONE, donation_id)
-    made = await reassignments.newest(tx, donation_id)
+    donation = await donations.get(tx, ALL_PARTNERS, donation_id)
+    made = await reassignments.newest_reassignment(tx, donation_id)
     kept = donation.money - donation.refunded.money if donation.refunded else donation.money
     if made is None or donation.session_id is None or donation.email is None or not kept:
         return None
     partner = Partner(donation.partner_id)
     session = await sessions.get(tx, partner, donation.session_id)
     language = pages.language(session.language)
-    organisation = (await gateway.cause_of(tx, partner, made.target)).name
+    organisation = (await gateway.nonprofit_profile_of(tx, partner, made.target)).name
     facts = {
         "organisation": organisation,
-        "former": (await gateway.cause_of(tx, partner, made.source)).name,
+        "former": (await gateway.nonprofit_profile_of(tx, partner, made.source)).name,
         "issuer": await _issuer(tx, partner, donation),
-        "name": formats.called(donation.first_name or "", donation.last_name or "", language.locale),
-        "amount": formats.money(kept.minor, kept.currency, language.locale),
-        "on": formats.day(donation.reassigned_at or at, language.locale),
+        "name": formats.greeting_name(donation.first_name or "", donation.last_name or "", language.locale),
+        "amount": formats.format_money(kept.minor, kept.currency, language.locale),
+        "on": formats.format_day(donation.reassigned_at or at, language.locale),
         "why": f"reassigned.why.{made.ground or 'unknown'}",
         "reference": pages.deployment.ids.text("donation", donation.id),
         "link": _link(pages, donation),
@@ -67,6 +67,6 @@ async def _issuer(tx: Tx, partner: Partner, donation: Donation) -> str:
         return (await partners.get(tx, partner)).name
 
 
-def _link(pages: Pages, donation: Donation) -> str:
+def _link(pages: PageRenderer, donation: Donation) -> str:
     deployment = pages.deployment
-    return f"{deployment.links.pages}/gift?token={deployment.vault.page_token(receipt_pages.PAGE, donation.id)}"
+    return f"{deployment.links.pages}/gift?token={deployment.vault.page_token(receipt_pages.PAGE_PURPOSE, donation.id)}"

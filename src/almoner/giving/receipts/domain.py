@@ -6,10 +6,10 @@ from enum import Enum
 from typing import Final
 from uuid import UUID
 
-from almoner.giving.checkout.donations.domain import Donation, Refunded
+from almoner.giving.checkout.donations.domain import Donation, RefundedAmount
 from almoner.kit.money import Money
 
-PAGE: Final = "gift"
+PAGE_PURPOSE: Final = "gift"
 """Purpose of the token in the private link."""
 
 
@@ -23,7 +23,7 @@ class Issuer:
 
 
 @dataclass(frozen=True, slots=True)
-class PassedOn:
+class ReassignedTo:
     """Whom a gift is for now that was made for another nonprofit, and since when."""
 
     organisation: str
@@ -56,8 +56,8 @@ class Receipt:
     cover_minor: int
     received_at: datetime
     issued_at: datetime
-    refunded: Refunded | None = None
-    passed_on: PassedOn | None = None
+    refunded: RefundedAmount | None = None
+    passed_on: ReassignedTo | None = None
 
     @property
     def now_for(self) -> str:
@@ -90,7 +90,7 @@ class Receipt:
         return self.money.minor - self.cover_minor
 
 
-class Stage(Enum):
+class DonationStage(Enum):
     """Where a gift may be, in order."""
 
     RECEIVED = "received"
@@ -99,10 +99,10 @@ class Stage(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class ProgressStep:
     """One stage of a gift; ``at`` is None while it has not been reached. ``current``: what is being waited for."""
 
-    stage: Stage
+    stage: DonationStage
     at: datetime | None
     current: bool
 
@@ -122,7 +122,7 @@ _STANDS_STILL: Final = {"refund": "gift.wait.refund", "dispute": "gift.wait.disp
 """Why a gift waits, wherever it is."""
 
 
-def stands_still(donation: Donation) -> str | None:
+def blocking_reason(donation: Donation) -> str | None:
     """Why nothing more happens with a received gift until its donor's bank, or a refund, has come to an end."""
     if donation.status != "RECEIVED_PAYMENT":
         return None
@@ -132,22 +132,26 @@ def stands_still(donation: Donation) -> str | None:
     return "refund" if donation.withdrawn_minor > gone else None
 
 
-def journey(receipt: Receipt, donation: Donation) -> list[Step]:
+def progress_of(receipt: Receipt, donation: Donation) -> list[ProgressStep]:
     """The stages of a gift, each with its moment."""
     moments = {
-        Stage.RECEIVED: receipt.received_at,
-        Stage.SETTLED: donation.settlement.at if donation.settlement else None,
-        Stage.SENT: donation.disbursed_at if donation.status == "DISBURSED" else None,
+        DonationStage.RECEIVED: receipt.received_at,
+        DonationStage.SETTLED: donation.settlement.at if donation.settlement else None,
+        DonationStage.SENT: donation.disbursed_at if donation.status == "DISBURSED" else None,
     }
     waited_for = next((stage for stage, at in moments.items() if at is None), None)
-    return [Step(stage, at, stage is waited_for) for stage, at in moments.items()]
+    return [ProgressStep(stage, at, stage is waited_for) for stage, at in moments.items()]
 
 
-def what_is_waited_for(steps: list[Step], reason: str | None) -> str | None:
+def waiting_message(steps: list[ProgressStep], reason: str | None) -> str | None:
     """The key of the message that says why a gift is not further, in the donor's words; None when it has arrived."""
     for step in steps:
         if step.current:
             if reason in _STANDS_STILL:
                 return _STANDS_STILL[reason]
-            return _WAITS[reason] if reason in _WAITS and step.stage is Stage.SENT else f"gift.next.{step.stage.value}"
+            return (
+                _WAITS[reason]
+                if reason in _WAITS and step.stage is DonationStage.SENT
+                else f"gift.next.{step.stage.value}"
+            )
     return None

@@ -9,32 +9,32 @@ import msgspec
 
 from almoner.giving.checkout.donations.domain import PAYMENT_SUCCESSFUL
 from almoner.giving.receipts import service
-from almoner.giving.receipts.papers import Papers
+from almoner.giving.receipts.papers import ReceiptDocuments
 from almoner.kit.time import iso
 from almoner.platform.database.transactions import Partner, Tx
 from almoner.platform.events.outbox import Event, Reaction
 from almoner.platform.jobs import queue
-from almoner.platform.jobs.background_tasks import Handler, Work
-from almoner.platform.jobs.queue import Done, Job, NewJob, Result
+from almoner.platform.jobs.background_tasks import Handler, JobContext
+from almoner.platform.jobs.queue import JobDone, Job, NewJob, Result
 from almoner.platform.outbound import mailing
 from almoner.platform.outbound.mail import MailTransport
-from almoner.platform.pages.rendering import Pages
+from almoner.platform.pages.rendering import PageRenderer
 
 SEND: Final = "receipts.send"
 
 
-class _Paid(msgspec.Struct):
+class _PaidDonation(msgspec.Struct):
     """What is read of the event's donation."""
 
     id: str
     type: str
 
 
-async def on_payment(tx: Tx, events: Sequence[Event]) -> None:
+async def on_payment_received(tx: Tx, events: Sequence[Event]) -> None:
     """Enqueue the receipts of hosted donations."""
     jobs = []
     for event in events:
-        paid = msgspec.convert(event.record(), _Paid)
+        paid = msgspec.convert(event.record(), _PaidDonation)
         donation_id = tx.ids.parse("donation", paid.id)
         if event.partner_id is not None and donation_id is not None and paid.type == "hosted":
             payload = {
@@ -46,22 +46,24 @@ async def on_payment(tx: Tx, events: Sequence[Event]) -> None:
     await queue.enqueue_all(tx, jobs)
 
 
-reactions: Final = (Reaction(PAYMENT_SUCCESSFUL, on_payment),)
+reactions: Final = (Reaction(PAYMENT_SUCCESSFUL, on_payment_received),)
 
 
-def handlers(pages: Pages, transport: MailTransport) -> Mapping[str, Handler]:
+def handlers(pages: PageRenderer, transport: MailTransport) -> Mapping[str, Handler]:
     """The job's handler, with the templates and the carrier of mails."""
-    papers = Papers(pages)
+    papers = ReceiptDocuments(pages)
 
-    async def send(work: Work, job: Job) -> Result:
+    async def send(work: JobContext, job: Job) -> Result:
         partner, donation_id = Partner(UUID(job.payload["partner"])), UUID(job.payload["donation"])
         async with work.db.write() as tx:
-            issued = await service.issue(tx, partner, donation_id, datetime.fromisoformat(job.payload["received"]))
-            to = await service.address(tx, partner, donation_id)
+            issued = await service.issue_receipt(
+                tx, partner, donation_id, datetime.fromisoformat(job.payload["received"])
+            )
+            to = await service.donor_email_of(tx, partner, donation_id)
             if issued is None or to is None:
-                return Done()
+                return JobDone()
             receipt = await service.get(tx, donation_id)  # a receipt that is sent late may be void by now
         mail = await papers.mail(receipt, to)
-        return await mailing.carry(transport, mail, job)
+        return await mailing.send_mail(transport, mail, job)
 
     return {SEND: send}

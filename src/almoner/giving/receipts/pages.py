@@ -8,32 +8,32 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
-from almoner.giving.disbursing.disbursements.domain import Rules
+from almoner.giving.disbursing.disbursements.domain import DisbursementRules
 from almoner.giving.receipts import service
-from almoner.giving.receipts.domain import PAGE
-from almoner.giving.receipts.papers import PDF, Papers
-from almoner.giving.receipts.service import Followed
+from almoner.giving.receipts.domain import PAGE_PURPOSE
+from almoner.giving.receipts.papers import PDF, ReceiptDocuments
+from almoner.giving.receipts.service import DonationProgress
 from almoner.kit.errors import NotFound
 from almoner.platform.database.transactions import Database
 from almoner.platform.pages import link_sessions
-from almoner.platform.pages.error_handling import kindly
+from almoner.platform.pages.error_handling import with_error_pages
 from almoner.platform.pages.headers import NO_PAGE
-from almoner.platform.pages.rendering import Pages
-from almoner.platform.pages.server_error import Broken
+from almoner.platform.pages.rendering import PageRenderer
+from almoner.platform.pages.server_error import ServerErrorResponse
 
 TEMPLATES: Final = Path(__file__).parent / "templates"
 
 _COOKIE_SECONDS: Final = 24 * 3600  # the link opens it again
 
 
-class GiftPages:
+class DonationStatusPages:
     """The pages of gifts that were made."""
 
-    def __init__(self, db: Database, pages: Pages, rules: Rules) -> None:
+    def __init__(self, db: Database, pages: PageRenderer, rules: DisbursementRules) -> None:
         self._db = db
         self._rules = rules
         self._pages = pages
-        self._papers = Papers(pages)
+        self._papers = ReceiptDocuments(pages)
         self._vault = db.deployment.vault
 
     def routes(self) -> list[Route]:
@@ -44,50 +44,55 @@ class GiftPages:
             Route("/gift/{id}/receipt.pdf", self.download, methods=["GET"]),
         ]
 
-    @kindly
+    @with_error_pages
     async def open_link(self, request: Request) -> Response:
         """The link with its token: a cookie takes the token's place, and the address is clean (H1)."""
-        donation_id = self._vault.read_page_token(PAGE, request.query_params.get("token", ""))
+        donation_id = self._vault.read_page_token(PAGE_PURPOSE, request.query_params.get("token", ""))
         if donation_id is None:
             raise NotFound
         name = self._db.deployment.ids.text("donation", donation_id)
         response = RedirectResponse(f"/gift/{name}", 303, NO_PAGE)
-        link_sessions.begin(self._vault, PAGE, donation_id, name).keep(response, seconds=_COOKIE_SECONDS)
+        link_sessions.begin_session(self._vault, PAGE_PURPOSE, donation_id, name).set_cookie(
+            response, seconds=_COOKIE_SECONDS
+        )
         return response
 
-    @kindly
+    @with_error_pages
     async def show(self, request: Request) -> Response:
         """Where the gift is."""
         async with self._db.read() as tx:
-            followed = await service.follow(tx, self._visited(request), self._rules)
+            followed = await service.load_progress(tx, self._visited(request), self._rules)
         return self._page(followed)
 
-    @kindly
+    @with_error_pages
     async def download(self, request: Request) -> Response:
         """The receipt as it was attached to the mail, byte for byte."""
         async with self._db.read() as tx:
             receipt = await service.get(tx, self._visited(request))
         headers = {**NO_PAGE, "Content-Disposition": f'attachment; filename="{receipt.file_name}"'}
-        return Response(await self._papers.document(receipt), media_type=PDF, headers=headers)
+        return Response(await self._papers.render(receipt), media_type=PDF, headers=headers)
 
     def unknown(self, request: Request, status: int = 404) -> Response:
         """No link, or no cookie of it."""
-        return self._pages.message("gift.unknown", self._pages.preferred(request), status=status, icon="link")
+        return self._pages.message("gift.unknown", self._pages.preferred_language(request), status=status, icon="link")
 
     def broken(self, request: Request, error: Exception) -> Response:
         """Something failed that nobody expected."""
-        page = self._pages.message("give.broken", self._pages.preferred(request), status=500, icon="info")
-        return Broken(page, error)
+        page = self._pages.message("give.broken", self._pages.preferred_language(request), status=500, icon="info")
+        return ServerErrorResponse(page, error)
 
     def _visited(self, request: Request) -> UUID:
         """The donation whose link was opened in this browser. Raises NotFound."""
         name = request.path_params["id"]
         donation_id = self._db.deployment.ids.parse("donation", name)
-        if donation_id is None or link_sessions.find(request, self._vault, PAGE, donation_id, name) is None:
+        if (
+            donation_id is None
+            or link_sessions.find_session(request, self._vault, PAGE_PURPOSE, donation_id, name) is None
+        ):
             raise NotFound
         return donation_id
 
-    def _page(self, followed: Followed) -> Response:
+    def _page(self, followed: DonationProgress) -> Response:
         receipt = followed.receipt
         return self._pages.page(
             "gift_now.html",

@@ -10,8 +10,8 @@ from almoner.giving.receipts.domain import Receipt
 from almoner.kit import language as languages
 from almoner.platform.outbound.mail import Attachment, Mail
 from almoner.platform.pages import formats
-from almoner.platform.pages.pdf import Facts, Press, piece
-from almoner.platform.pages.rendering import Pages, embed
+from almoner.platform.pages.pdf import Facts, PdfRenderer, directional_text
+from almoner.platform.pages.rendering import PageRenderer, isolated_plain_text
 from almoner.platform.pages.translations import Language
 
 PDF: Final = "application/pdf"
@@ -20,27 +20,27 @@ _TEMPLATE: Final = Path(__file__).parent / "templates" / "receipt.typ"
 
 
 @cache
-def _press() -> Press:
+def _press() -> PdfRenderer:
     """One for the process: it holds the fonts."""
-    return Press(_TEMPLATE)
+    return PdfRenderer(_TEMPLATE)
 
 
-class Papers:
+class ReceiptDocuments:
     """Makes mails and documents of receipts, in the donor's language."""
 
-    def __init__(self, pages: Pages) -> None:
+    def __init__(self, pages: PageRenderer) -> None:
         self._pages = pages
 
     async def mail(self, receipt: Receipt, to: str) -> Mail:
         """The mail that brings a receipt; the same until something becomes of the gift."""
         language = self._pages.language(receipt.language)
-        amount = formats.money(receipt.money.minor, receipt.money.currency, language.locale)
+        amount = formats.format_money(receipt.money.minor, receipt.money.currency, language.locale)
         facts = {
             "receipt": receipt,
             "amount": amount,
             "rows": self._rows(receipt, language),
-            "back": formats.day(receipt.refunded.at, language.locale) if receipt.refunded else None,
-            "moved": formats.day(receipt.passed_on.at, language.locale) if receipt.passed_on else None,
+            "back": formats.format_day(receipt.refunded.at, language.locale) if receipt.refunded else None,
+            "moved": formats.format_day(receipt.passed_on.at, language.locale) if receipt.passed_on else None,
             "link": self.link(receipt),
         }
         reference = self._reference(receipt)
@@ -53,19 +53,19 @@ class Papers:
             text=self._pages.text("receipt.txt", language, **facts),
             html=self._pages.text("receipt.html", language, **facts),
             language=language.html_lang,
-            attachments=(Attachment(receipt.file_name, PDF, await self.document(receipt)),),
+            attachments=(Attachment(receipt.file_name, PDF, await self.render(receipt)),),
         )
 
-    async def document(self, receipt: Receipt) -> bytes:
+    async def render(self, receipt: Receipt) -> bytes:
         """The PDF; the same bytes each time, until more of the gift goes back, or it is passed on."""
         language = self._pages.language(receipt.language)
-        return await _press().print(self._facts(receipt, language), {"now": self.link(receipt)}, receipt.issued_at)
+        return await _press().render(self._facts(receipt, language), {"now": self.link(receipt)}, receipt.issued_at)
 
     def link(self, receipt: Receipt) -> str:
         """The private address where the donor sees how far the gift is."""
         deployment = self._pages.deployment
-        token = deployment.vault.page_token(domain.PAGE, receipt.donation_id)
-        return f"{deployment.links.pages}/{domain.PAGE}?token={token}"
+        token = deployment.vault.page_token(domain.PAGE_PURPOSE, receipt.donation_id)
+        return f"{deployment.links.pages}/{domain.PAGE_PURPOSE}?token={token}"
 
     def _reference(self, receipt: Receipt) -> str:
         return self._pages.deployment.ids.text("donation", receipt.donation_id)
@@ -74,7 +74,7 @@ class Papers:
         """Label and value of each fact, the same in mail and document; the amount stands above them."""
 
         def money(minor: int) -> str:
-            return formats.money(minor, receipt.money.currency, language.locale)
+            return formats.format_money(minor, receipt.money.currency, language.locale)
 
         parts = (("gift", money(receipt.gift_minor)), ("cover", money(receipt.cover_minor)))
         back = (("refunded", money(receipt.money.minor - receipt.kept_minor)), ("kept", money(receipt.kept_minor)))
@@ -87,7 +87,7 @@ class Papers:
             ("organisation", receipt.organisation),
             ("register", receipt.register),
             ("number", receipt.register_number),
-            ("date", formats.day(receipt.received_at, language.locale)),
+            ("date", formats.format_day(receipt.received_at, language.locale)),
             ("reference", self._reference(receipt)),
         )
         return [(language.text(f"receipt.{name}"), value) for name, value in facts]
@@ -95,38 +95,41 @@ class Papers:
     def _facts(self, receipt: Receipt, language: Language) -> Facts:
         """What the template reads."""
         rtl = language.direction == "rtl"
-        name = formats.called(receipt.first_name, receipt.last_name, language.locale)
-        title = language.text("receipt.title", number=embed(receipt.shown_number, language.direction))
+        name = formats.greeting_name(receipt.first_name, receipt.last_name, language.locale)
+        title = language.text("receipt.title", number=isolated_plain_text(receipt.shown_number, language.direction))
         notes = [] if receipt.void else [language.text("receipt.tax")]
         if receipt.anonymous:
             notes.append(language.text("receipt.anonymous"))
         if receipt.refunded and not receipt.void:
-            back = formats.day(receipt.refunded.at, language.locale)
-            notes.insert(0, language.text("receipt.corrected", day=embed(back, language.direction)))
+            back = formats.format_day(receipt.refunded.at, language.locale)
+            notes.insert(0, language.text("receipt.corrected", day=isolated_plain_text(back, language.direction)))
         if receipt.passed_on:
             said = {
-                "day": formats.day(receipt.passed_on.at, language.locale),
+                "day": formats.format_day(receipt.passed_on.at, language.locale),
                 "former": receipt.organisation,
                 "organisation": receipt.now_for,
             }
-            said = {name: embed(value, language.direction) for name, value in said.items()}
+            said = {name: isolated_plain_text(value, language.direction) for name, value in said.items()}
             notes.insert(0, language.text("gift.reassigned", **said))
         return {
             "lang": language.html_lang.split("-")[0],
-            "region": languages.region(language.html_lang),
+            "region": languages.region_of(language.html_lang),
             "rtl": rtl,
             "title": title,
             "date": _day(receipt.issued_at),
             "test": language.text("receipt.test") if self._pages.deployment.sandbox else None,
             "void": language.text("receipt.void") if receipt.void else None,
-            "issuer": piece(receipt.issuer, rtl=rtl),
-            "organisation": piece(receipt.now_for, rtl=rtl),
-            "greeting": language.text("receipt.greeting", name=embed(name, language.direction)),
+            "issuer": directional_text(receipt.issuer, rtl=rtl),
+            "organisation": directional_text(receipt.now_for, rtl=rtl),
+            "greeting": language.text("receipt.greeting", name=isolated_plain_text(name, language.direction)),
             "text": language.text("receipt.text"),
             "amount_label": language.text("receipt.amount"),
-            "amount": piece(formats.money(receipt.money.minor, receipt.money.currency, language.locale), rtl=rtl),
+            "amount": directional_text(
+                formats.format_money(receipt.money.minor, receipt.money.currency, language.locale), rtl=rtl
+            ),
             "rows": [
-                {"label": label, "value": piece(value, rtl=rtl)} for label, value in self._rows(receipt, language)
+                {"label": label, "value": directional_text(value, rtl=rtl)}
+                for label, value in self._rows(receipt, language)
             ],
             "notes": notes,
             "now": {

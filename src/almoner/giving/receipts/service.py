@@ -12,14 +12,14 @@ from almoner.access.partners import service as partners
 from almoner.giving.checkout.donations import service as donations
 from almoner.giving.checkout.donations.domain import Donation
 from almoner.giving.checkout.hosted_page import service as gateway
-from almoner.giving.checkout.hosted_page.service import Cause
+from almoner.giving.checkout.hosted_page.service import NonprofitProfile
 from almoner.giving.checkout.sessions import service as sessions
 from almoner.giving.disbursing.disbursements import service as payouts
-from almoner.giving.disbursing.disbursements.domain import Rules
+from almoner.giving.disbursing.disbursements.domain import DisbursementRules
 from almoner.giving.receipts import domain, store
-from almoner.giving.receipts.domain import Issuer, PassedOn, Receipt, Step
+from almoner.giving.receipts.domain import Issuer, ReassignedTo, Receipt, ProgressStep
 from almoner.kit.errors import NotFound
-from almoner.platform.database.transactions import EVERYONE, Partner, Tx
+from almoner.platform.database.transactions import ALL_PARTNERS, Partner, Tx
 
 MAILS: Final = Path(__file__).parent / "mails"
 
@@ -27,7 +27,7 @@ _PREFIX: Final = re.compile(r"[A-Z0-9]([A-Z0-9-]{0,10}[A-Z0-9])?")
 
 
 @dataclass(frozen=True, slots=True)
-class Followed:
+class DonationProgress:
     """A gift with its receipt and where it is. ``organisation``: who it is for now.
 
     ``waiting``: the key of the message that says what it waits for, None once it has arrived.
@@ -36,13 +36,13 @@ class Followed:
 
     receipt: Receipt
     donation: Donation
-    organisation: Cause
-    steps: list[Step]
+    organisation: NonprofitProfile
+    steps: list[ProgressStep]
     waiting: str | None
     returned_at: datetime | None
 
 
-async def issue(tx: Tx, partner: Partner, donation_id: UUID, received_at: datetime) -> Receipt | None:
+async def issue_receipt(tx: Tx, partner: Partner, donation_id: UUID, received_at: datetime) -> Receipt | None:
     """The receipt of a paid hosted donation: the one that was issued, or a new one with the issuer's next number.
 
     None for a donation that gets none: not paid on the page. Raises NotFound.
@@ -55,16 +55,16 @@ async def issue(tx: Tx, partner: Partner, donation_id: UUID, received_at: dateti
     issuer = await store.lock_issuer(tx, partner)
     if (issued := await store.find(tx, partner, donation_id)) is not None:
         return issued  # by another, while we waited for the lock
-    receipt = await _filled(tx, partner, donation, issuer, received_at)
+    receipt = await _new_receipt(tx, partner, donation, issuer, received_at)
     await store.insert(tx, partner, receipt)
     return receipt
 
 
-async def _filled(tx: Tx, partner: Partner, donation: Donation, issuer: Issuer, received_at: datetime) -> Receipt:
+async def _new_receipt(tx: Tx, partner: Partner, donation: Donation, issuer: Issuer, received_at: datetime) -> Receipt:
     assert donation.session_id is not None, "a hosted donation has a session"
     assert donation.payment_id is not None, "a paid donation has a payment"
     session = await sessions.get(tx, partner, donation.session_id)
-    cause = await gateway.cause(tx, session)
+    cause = await gateway.load_nonprofit(tx, session)
     return Receipt(
         donation_id=donation.id,
         partner_id=partner.id,
@@ -86,32 +86,34 @@ async def _filled(tx: Tx, partner: Partner, donation: Donation, issuer: Issuer, 
     )
 
 
-async def address(tx: Tx, partner: Partner, donation_id: UUID) -> str | None:
+async def donor_email_of(tx: Tx, partner: Partner, donation_id: UUID) -> str | None:
     """Where the receipt of a donation is sent. Raises NotFound."""
     return (await donations.get(tx, partner, donation_id)).email
 
 
 async def get(tx: Tx, donation_id: UUID) -> Receipt:
     """The receipt that a private link opens, with what has become of the gift since. Raises NotFound."""
-    if (receipt := await store.find(tx, EVERYONE, donation_id)) is None:
+    if (receipt := await store.find(tx, ALL_PARTNERS, donation_id)) is None:
         raise NotFound
     donation = await donations.get(tx, Partner(receipt.partner_id), donation_id)
-    return replace(receipt, refunded=donation.refunded, passed_on=await _passed_on(tx, donation))
+    return replace(receipt, refunded=donation.refunded, passed_on=await _reassigned_to(tx, donation))
 
 
-async def _passed_on(tx: Tx, donation: Donation) -> PassedOn | None:
+async def _reassigned_to(tx: Tx, donation: Donation) -> ReassignedTo | None:
     """Whom it is for now, unless that is whom it was made for, perhaps again."""
     if donation.reassigned_at is None or donation.session_id is None:
         return None
     partner = Partner(donation.partner_id)
     if donation.organisation_id == (await sessions.get(tx, partner, donation.session_id)).organisation_id:
         return None
-    return PassedOn((await gateway.cause_of(tx, partner, donation.organisation_id)).name, donation.reassigned_at)
+    return ReassignedTo(
+        (await gateway.nonprofit_profile_of(tx, partner, donation.organisation_id)).name, donation.reassigned_at
+    )
 
 
-async def all_of(tx: Tx, partner: Partner, donation_ids: Sequence[UUID]) -> dict[UUID, Receipt]:
+async def receipts_of(tx: Tx, partner: Partner, donation_ids: Sequence[UUID]) -> dict[UUID, Receipt]:
     """The receipts of these donations, by donation."""
-    return {receipt.donation_id: receipt for receipt in await store.all_of(tx, partner, donation_ids)}
+    return {receipt.donation_id: receipt for receipt in await store.receipts_of(tx, partner, donation_ids)}
 
 
 async def issuer_name(tx: Tx, partner: Partner) -> str | None:
@@ -119,23 +121,23 @@ async def issuer_name(tx: Tx, partner: Partner) -> str | None:
     return await store.issuer_name(tx, partner)
 
 
-async def follow(tx: Tx, donation_id: UUID, rules: Rules) -> Followed:
+async def load_progress(tx: Tx, donation_id: UUID, rules: DisbursementRules) -> DonationProgress:
     """What the private page shows. Raises NotFound."""
     receipt = await get(tx, donation_id)
     partner = Partner(receipt.partner_id)
     donation = await donations.get(tx, partner, donation_id)
-    organisation = await gateway.cause_of(tx, partner, donation.organisation_id)
-    steps = domain.journey(receipt, donation)
+    organisation = await gateway.nonprofit_profile_of(tx, partner, donation.organisation_id)
+    steps = domain.progress_of(receipt, donation)
     on_its_way = donation.status == "RECEIVED_PAYMENT" and donation.settlement is not None
-    reason = domain.stands_still(donation)
+    reason = domain.blocking_reason(donation)
     if reason is None and on_its_way:
-        reason = await payouts.waiting_reason(tx, partner, donation, rules)
-    returned_at = await payouts.returned_at(tx, partner, donation_id) if on_its_way else None
-    waiting = domain.what_is_waited_for(steps, reason)
-    return Followed(receipt, donation, organisation, steps, waiting, returned_at)
+        reason = await payouts.donation_waiting_reason(tx, partner, donation, rules)
+    returned_at = await payouts.last_returned_at(tx, partner, donation_id) if on_its_way else None
+    waiting = domain.waiting_message(steps, reason)
+    return DonationProgress(receipt, donation, organisation, steps, waiting, returned_at)
 
 
-async def name_issuer(tx: Tx, partner: Partner, name: str | None, prefix: str | None) -> Issuer:
+async def update_issuer(tx: Tx, partner: Partner, name: str | None, prefix: str | None) -> Issuer:
     """Who issues the partner's receipts from now on. Numbers go on; what was issued stays as it is.
 
     None keeps what is set; an empty name is the partner's own, an empty prefix none. Raises ValueError for a name or
@@ -150,5 +152,5 @@ async def name_issuer(tx: Tx, partner: Partner, name: str | None, prefix: str | 
         issuer = replace(issuer, name=name.strip() or None)
     if prefix is not None:
         issuer = replace(issuer, prefix=prefix)
-    await store.name_issuer(tx, partner, issuer)
+    await store.update_issuer(tx, partner, issuer)
     return issuer

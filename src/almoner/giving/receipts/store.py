@@ -8,7 +8,7 @@ from asyncpg import Record
 
 from almoner.giving.receipts.domain import Issuer, Receipt
 from almoner.kit.money import Money
-from almoner.platform.database.transactions import Everyone, Partner, Tx
+from almoner.platform.database.transactions import AllPartners, Partner, Tx
 
 _COLUMNS: Final = (
     "partner_id, donation_id, number, prefix, issuer, language, organisation, register, register_number, first_name, "
@@ -22,7 +22,7 @@ def _receipt(row: Record) -> Receipt:
     return Receipt(money=money, **values)
 
 
-async def find(tx: Tx, scope: Partner | Everyone, donation_id: UUID) -> Receipt | None:
+async def find(tx: Tx, scope: Partner | AllPartners, donation_id: UUID) -> Receipt | None:
     """The receipt of a donation."""
     partner_id = scope.id if isinstance(scope, Partner) else None
     row = await tx.fetchrow(
@@ -33,7 +33,7 @@ async def find(tx: Tx, scope: Partner | Everyone, donation_id: UUID) -> Receipt 
     return _receipt(row) if row else None
 
 
-async def all_of(tx: Tx, partner: Partner, donation_ids: Sequence[UUID]) -> list[Receipt]:
+async def receipts_of(tx: Tx, partner: Partner, donation_ids: Sequence[UUID]) -> list[Receipt]:
     """The receipts of these donations."""
     rows = await tx.fetch(
         f"select {_COLUMNS} from receipt where partner_id = $1 and donation_id = any($2::uuid[])",
@@ -65,7 +65,7 @@ async def _locked(tx: Tx, partner: Partner) -> Record | None:
     )
 
 
-async def name_issuer(tx: Tx, partner: Partner, issuer: Issuer) -> None:
+async def update_issuer(tx: Tx, partner: Partner, issuer: Issuer) -> None:
     """What the receipts that come after this say; the caller has locked the issuer."""
     await tx.execute(
         "update receipt_issuer set name = $2, prefix = $3 where partner_id = $1", partner.id, issuer.name, issuer.prefix

@@ -6,48 +6,48 @@ from uuid import UUID
 
 import msgspec
 
-from almoner.giving.accounting.refunds.domain import SENT, Sent
-from almoner.giving.accounting.suspense.domain import REFUNDED, Refunded
+from almoner.giving.accounting.refunds.domain import SENT, RefundSent
+from almoner.giving.accounting.suspense.domain import REFUNDED, UnallocatedPaymentRefunded
 from almoner.giving.refund_notices import service
 from almoner.platform.database.transactions import Tx
 from almoner.platform.events.outbox import Event, Reaction
 from almoner.platform.jobs import queue
-from almoner.platform.jobs.background_tasks import Handler, Work
+from almoner.platform.jobs.background_tasks import Handler, JobContext
 from almoner.platform.jobs.queue import Job, NewJob, Result
 from almoner.platform.outbound import mailing
 from almoner.platform.outbound.mail import MailTransport
-from almoner.platform.pages.rendering import Pages
+from almoner.platform.pages.rendering import PageRenderer
 
 SEND: Final = "refund_notices.send"
-SEND_OF_GIFT: Final = "refund_notices.send_of_gift"
+SEND_DONATION_REFUND: Final = "refund_notices.send_of_gift"
 
 
-async def on_refund(tx: Tx, events: Sequence[Event]) -> None:
+async def on_unallocated_refunded(tx: Tx, events: Sequence[Event]) -> None:
     """Enqueue the mails."""
-    told = [str(msgspec.convert(event.record(), Refunded).held) for event in events]
+    told = [str(msgspec.convert(event.record(), UnallocatedPaymentRefunded).held) for event in events]
     await queue.enqueue_all(tx, [NewJob(SEND, {"held": held}, unique=held) for held in told])
 
 
-async def on_refund_of_gift(tx: Tx, events: Sequence[Event]) -> None:
+async def on_donation_refunded(tx: Tx, events: Sequence[Event]) -> None:
     """Enqueue the mails."""
-    told = [str(msgspec.convert(event.record(), Sent).refund) for event in events]
-    await queue.enqueue_all(tx, [NewJob(SEND_OF_GIFT, {"refund": refund}, unique=refund) for refund in told])
+    told = [str(msgspec.convert(event.record(), RefundSent).refund) for event in events]
+    await queue.enqueue_all(tx, [NewJob(SEND_DONATION_REFUND, {"refund": refund}, unique=refund) for refund in told])
 
 
-reactions: Final = (Reaction(REFUNDED, on_refund), Reaction(SENT, on_refund_of_gift))
+reactions: Final = (Reaction(REFUNDED, on_unallocated_refunded), Reaction(SENT, on_donation_refunded))
 
 
-def handlers(pages: Pages, transport: MailTransport) -> Mapping[str, Handler]:
+def handlers(pages: PageRenderer, transport: MailTransport) -> Mapping[str, Handler]:
     """The jobs' handlers, with the carrier of mails."""
 
-    async def send(work: Work, job: Job) -> Result:
+    async def send(work: JobContext, job: Job) -> Result:
         async with work.db.read() as tx:
-            mail = await service.compose(tx, pages, UUID(job.payload["held"]), job.due_at)
-        return await mailing.carry(transport, mail, job)
+            mail = await service.compose_mail(tx, pages, UUID(job.payload["held"]), job.due_at)
+        return await mailing.send_mail(transport, mail, job)
 
-    async def send_of_gift(work: Work, job: Job) -> Result:
+    async def send_of_gift(work: JobContext, job: Job) -> Result:
         async with work.db.read() as tx:
-            mail = await service.compose_of_gift(tx, pages, UUID(job.payload["refund"]), job.due_at)
-        return await mailing.carry(transport, mail, job)
+            mail = await service.compose_donation_mail(tx, pages, UUID(job.payload["refund"]), job.due_at)
+        return await mailing.send_mail(transport, mail, job)
 
-    return {SEND: send, SEND_OF_GIFT: send_of_gift}
+    return {SEND: send, SEND_DONATION_REFUND: send_of_gift}

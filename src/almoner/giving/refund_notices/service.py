@@ -12,35 +12,35 @@ from almoner.giving.accounting.reassignments import service as reassignments
 from almoner.giving.accounting.refunds import service as refunds
 from almoner.giving.accounting.refunds.domain import Refund
 from almoner.giving.accounting.suspense import service as suspense
-from almoner.giving.accounting.suspense.domain import Held
+from almoner.giving.accounting.suspense.domain import UnallocatedPayment
 from almoner.giving.checkout.donations import service as donations
 from almoner.giving.checkout.donations.domain import Donation
 from almoner.giving.checkout.hosted_page import service as gateway
 from almoner.giving.checkout.sessions import service as sessions
-from almoner.giving.receipts.domain import PAGE
-from almoner.platform.database.transactions import EVERYONE, Partner, Tx
+from almoner.giving.receipts.domain import PAGE_PURPOSE
+from almoner.platform.database.transactions import ALL_PARTNERS, Partner, Tx
 from almoner.platform.outbound.mail import Mail
 from almoner.platform.pages import formats
-from almoner.platform.pages.rendering import Pages
+from almoner.platform.pages.rendering import PageRenderer
 
 MAILS: Final = Path(__file__).parent / "mails"
 
 
-async def compose(tx: Tx, pages: Pages, held_id: UUID, at: datetime) -> Mail | None:
+async def compose_mail(tx: Tx, pages: PageRenderer, held_id: UUID, at: datetime) -> Mail | None:
     """The mail about one refund; None when nobody is known who could be told. Raises NoSuchHeldPayment."""
     held = await suspense.get(tx, held_id)
     if held.donation_id is None:
         return None
-    session_id = await donations.session_of(tx, held.donation_id)
-    session = await sessions.for_page(tx, session_id)
+    session_id = await donations.session_id_of(tx, held.donation_id)
+    session = await sessions.get_for_page(tx, session_id)
     donation = await donations.get(tx, Partner(session.partner_id), held.donation_id)
     if donation.email is None:
         return None
     language = pages.language(session.language)
-    amount = formats.money(held.money.minor, held.money.currency, language.locale)
+    amount = formats.format_money(held.money.minor, held.money.currency, language.locale)
     facts = {
-        "organisation": (await gateway.cause(tx, session)).name,
-        "name": formats.called(donation.first_name or "", donation.last_name or "", language.locale),
+        "organisation": (await gateway.load_nonprofit(tx, session)).name,
+        "name": formats.greeting_name(donation.first_name or "", donation.last_name or "", language.locale),
         "amount": amount,
         "why": f"refund.why.{held.reason.value}",
         "reference": pages.deployment.ids.text("donation", donation.id),
@@ -57,27 +57,27 @@ async def compose(tx: Tx, pages: Pages, held_id: UUID, at: datetime) -> Mail | N
     )
 
 
-async def compose_of_gift(tx: Tx, pages: Pages, refund_id: UUID, at: datetime) -> Mail | None:
+async def compose_donation_mail(tx: Tx, pages: PageRenderer, refund_id: UUID, at: datetime) -> Mail | None:
     """The mail about one refund of a gift; None when no donor is known, or a partner has the money.
 
     Raises NoSuchRefund.
     """
     refund = await refunds.get(tx, refund_id)
-    donation = await donations.get(tx, EVERYONE, refund.donation_id)
+    donation = await donations.get(tx, ALL_PARTNERS, refund.donation_id)
     if donation.session_id is None or donation.email is None:
         return None
-    session = await sessions.for_page(tx, donation.session_id)
+    session = await sessions.get_for_page(tx, donation.session_id)
     language = pages.language(session.language)
-    whose = await reassignments.whose(tx, donation, refund.ended_at or at)
-    left = await _left_then(tx, refund, donation)
-    amount = formats.money(refund.money.minor, refund.money.currency, language.locale)
-    token = pages.deployment.vault.page_token(PAGE, donation.id)
+    whose = await reassignments.organisation_at(tx, donation, refund.ended_at or at)
+    left = await _remaining_then(tx, refund, donation)
+    amount = formats.format_money(refund.money.minor, refund.money.currency, language.locale)
+    token = pages.deployment.vault.page_token(PAGE_PURPOSE, donation.id)
     facts = {
-        "organisation": (await gateway.cause_of(tx, Partner(donation.partner_id), whose)).name,
-        "name": formats.called(donation.first_name or "", donation.last_name or "", language.locale),
+        "organisation": (await gateway.nonprofit_profile_of(tx, Partner(donation.partner_id), whose)).name,
+        "name": formats.greeting_name(donation.first_name or "", donation.last_name or "", language.locale),
         "amount": amount,
-        "left": formats.money(left, donation.money.currency, language.locale) if left else None,
-        "link": f"{pages.deployment.links.pages}/{PAGE}?token={token}",
+        "left": formats.format_money(left, donation.money.currency, language.locale) if left else None,
+        "link": f"{pages.deployment.links.pages}/{PAGE_PURPOSE}?token={token}",
         "reference": pages.deployment.ids.text("donation", donation.id),
     }
     return Mail(
@@ -92,12 +92,12 @@ async def compose_of_gift(tx: Tx, pages: Pages, refund_id: UUID, at: datetime) -
     )
 
 
-async def _left_then(tx: Tx, refund: Refund, donation: Donation) -> int:
+async def _remaining_then(tx: Tx, refund: Refund, donation: Donation) -> int:
     """What was left of the gift when the refund was sent, in minor units: the mail is the same however late it goes."""
-    sent = [one for one in await refunds.of_donation(tx, donation.id) if one.status == "sent" and one.ended_at]
+    sent = [one for one in await refunds.refunds_of_donation(tx, donation.id) if one.status == "sent" and one.ended_at]
     gone = sum(one.money.minor for one in sent if (one.ended_at, one.id) <= (refund.ended_at, refund.id))
     return donation.money.minor - gone
 
 
-def _key(held: Held) -> str:
+def _key(held: UnallocatedPayment) -> str:
     return f"refund:{held.id}"

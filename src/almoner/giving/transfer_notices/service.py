@@ -7,43 +7,45 @@ from typing import Final
 from uuid import UUID
 
 from almoner.giving.checkout.bank_transfers import service as transfers
-from almoner.giving.checkout.bank_transfers.domain import PayTo
+from almoner.giving.checkout.bank_transfers.domain import BankDetails
 from almoner.giving.checkout.donations import service as donations
 from almoner.giving.checkout.hosted_page import service as gateway
 from almoner.giving.checkout.sessions import service as sessions
-from almoner.giving.checkout.sessions.domain import PAGE
-from almoner.platform.database.transactions import EVERYONE, Tx
+from almoner.giving.checkout.sessions.domain import PAGE_PURPOSE
+from almoner.platform.database.transactions import ALL_PARTNERS, Tx
 from almoner.platform.outbound.mail import Mail
 from almoner.platform.pages import formats
-from almoner.platform.pages.rendering import Pages
+from almoner.platform.pages.rendering import PageRenderer
 
 MAILS: Final = Path(__file__).parent / "mails"
 
 
-async def compose(tx: Tx, pages: Pages, accounts: Mapping[str, PayTo], donation_id: UUID, at: datetime) -> Mail | None:
+async def compose_mail(
+    tx: Tx, pages: PageRenderer, accounts: Mapping[str, BankDetails], donation_id: UUID, at: datetime
+) -> Mail | None:
     """The mail about one transfer; None when it is not waited for any more, or there is no such account."""
-    donation = await donations.get(tx, EVERYONE, donation_id)
-    payment = await transfers.awaited(tx, donation)
+    donation = await donations.get(tx, ALL_PARTNERS, donation_id)
+    payment = await transfers.find_awaited_payment(tx, donation)
     pay_to = accounts.get(donation.money.currency)
     if payment is None or pay_to is None or donation.email is None or donation.session_id is None:
         return None
-    transfer = transfers.told(payment, donation, pay_to)
+    transfer = transfers.transfer_details(payment, donation, pay_to)
     if transfer.until is None:
         return None
-    session = await sessions.for_page(tx, donation.session_id)
+    session = await sessions.get_for_page(tx, donation.session_id)
     language = pages.language(session.language)
-    organisation = (await gateway.cause(tx, session)).name
-    amount = formats.money(transfer.money.minor, transfer.money.currency, language.locale)
-    token = pages.deployment.vault.page_token(PAGE, session.id)
+    organisation = (await gateway.load_nonprofit(tx, session)).name
+    amount = formats.format_money(transfer.money.minor, transfer.money.currency, language.locale)
+    token = pages.deployment.vault.page_token(PAGE_PURPOSE, session.id)
     facts = {
         "organisation": organisation,
-        "name": formats.called(donation.first_name or "", donation.last_name or "", language.locale),
+        "name": formats.greeting_name(donation.first_name or "", donation.last_name or "", language.locale),
         "amount": amount,
         "holder": pay_to.holder,
         "rows": pay_to.rows,
         "reference": transfer.shown_reference,
-        "until": formats.day(transfer.until, language.locale),
-        "link": f"{pages.deployment.links.pages}/{PAGE}?token={token}",
+        "until": formats.format_day(transfer.until, language.locale),
+        "link": f"{pages.deployment.links.pages}/{PAGE_PURPOSE}?token={token}",
     }
     return Mail(
         key=f"transfer:{donation.id}",

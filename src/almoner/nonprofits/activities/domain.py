@@ -37,7 +37,7 @@ class Tag:
     sub_tags: tuple[SubTag, ...]
 
 
-class Activities(NamedTuple):
+class AssignedTags(NamedTuple):
     """What a body does, by its register: ``rules`` says for the code of each sub-tag what gave it (``ntee:B25``).
 
     ``tag_ids`` holds the ids of these sub-tags, of the wider ones they are kinds of, and of their tags.
@@ -48,7 +48,7 @@ class Activities(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Application:
+class RetaggingRun:
     """Going through all bodies by the rules of a version. ``completed_at`` is None until the last one."""
 
     id: UUID
@@ -59,36 +59,36 @@ class Application:
     changed: int = 0
 
 
-NOTHING: Final = Activities((), MappingProxyType({}))
+NO_TAGS: Final = AssignedTags((), MappingProxyType({}))
 
-APPLIED: Final = "internal.activities_applied"
+RETAGGING_COMPLETED: Final = "internal.activities_applied"
 """Told when all bodies were gone through by the rules, with a ``RulesApplied`` in it."""
 
 
 @dataclass(frozen=True, slots=True)
-class RulesApplied:
+class RetaggingCompleted:
     """By which going through, and how many bodies are tagged otherwise since."""
 
     application: UUID
     changed: int
 
 
-def id_of(kind: str, code: str) -> UUID:
+def stable_id(kind: str, code: str) -> UUID:
     """The id for ever of a code: UUIDv7 in form, with the kind and the code in place of chance (settled 1)."""
     tail = int.from_bytes(sha256(f"{kind}:{code}".encode()).digest()[:10])
     return UUID(int=_FIRST << 80 | 7 << 76 | (tail >> 62 & 0xFFF) << 64 | 2 << 62 | tail & ((1 << 62) - 1))
 
 
-def read_file(name: str) -> Any:
+def load_data_file(name: str) -> Any:
     """A data file of this slice."""
     return json.loads(files("almoner.nonprofits.activities").joinpath(name).read_text(encoding="utf-8"))
 
 
 def _tag(row: Mapping[str, Any]) -> Tag:
-    tag_id = id_of("activitytag", row["code"])
+    tag_id = stable_id("activitytag", row["code"])
     sub_tags = (
         SubTag(
-            id_of("activitysubtag", sub["code"]),
+            stable_id("activitysubtag", sub["code"]),
             tag_id,
             sub["code"],
             sub["name"],
@@ -101,7 +101,7 @@ def _tag(row: Mapping[str, Any]) -> Tag:
     return Tag(tag_id, row["code"], row["name"], row["description"], tuple(sub_tags))
 
 
-_FILE: Final = read_file("tags.json")
+_FILE: Final = load_data_file("tags.json")
 VERSION: Final = datetime.fromisoformat(_FILE["version"])
 """Of the file: when the tags were last changed."""
 TAGS: Final[Mapping[UUID, Tag]] = {tag.id: tag for tag in map(_tag, _FILE["tags"])}
@@ -111,18 +111,18 @@ SUB_TAGS: Final[Mapping[str, SubTag]] = {sub.code: sub for tag in TAGS.values() 
 _PLACES: Final = {code: place for place, code in enumerate(SUB_TAGS)}
 
 
-def in_order(codes: Iterable[str]) -> list[SubTag]:
+def ordered_sub_tags(codes: Iterable[str]) -> list[SubTag]:
     """The sub-tags of these codes in the order of the file; codes that it no longer has are left out."""
     return [SUB_TAGS[code] for code in sorted((code for code in codes if code in _PLACES), key=_PLACES.__getitem__)]
 
 
-def activities_of(rules: Mapping[str, str]) -> Activities:
+def assigned_tags_of(rules: Mapping[str, str]) -> AssignedTags:
     """What is stored and searched for sub-tags by code, each with the rule that gave it."""
-    kept = {sub.code: rules[sub.code] for sub in in_order(rules)}
+    kept = {sub.code: rules[sub.code] for sub in ordered_sub_tags(rules)}
     ids: dict[UUID, None] = {}
     for code in kept:
         sub = SUB_TAGS[code]
         ids[sub.id] = ids[sub.tag_id] = None
         if sub.within is not None:
             ids[SUB_TAGS[sub.within].id] = None
-    return Activities(tuple(ids), kept)
+    return AssignedTags(tuple(ids), kept)

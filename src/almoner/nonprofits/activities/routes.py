@@ -6,10 +6,10 @@ from uuid import UUID
 from almoner.nonprofits.activities import service as activities
 from almoner.nonprofits.activities.schemas import ActivityTagOut, ActivityTagsQuery, activity_tag_out
 from almoner.platform.http.caller import PUBLISHABLE
-from almoner.platform.http.calls import Call
+from almoner.platform.http.calls import ApiCall
 from almoner.platform.http.endpoints import Routes
 from almoner.platform.http.ids import PathId
-from almoner.platform.http.paging import Listing
+from almoner.platform.http.paging import ListResponse
 
 TagId = Annotated[UUID, PathId("activitytag")]
 
@@ -17,12 +17,12 @@ routes = Routes("Activity tags")
 
 
 @routes.get("/v1/activity-tags", key=PUBLISHABLE, scope="activities:read")
-async def list_activity_tags(call: Call, query: ActivityTagsQuery) -> Listing[ActivityTagOut]:
+async def list_activity_tags(call: ApiCall, query: ActivityTagsQuery) -> ListResponse[ActivityTagOut]:
     """List all activity tags with their sub-tags, in one page."""
-    return call.all_of(activities.every_tag(), lambda tag: activity_tag_out(call.tx, tag), query)
+    return call.whole_list(activities.list_tags(), lambda tag: activity_tag_out(call.tx, tag), query)
 
 
 @routes.get("/v1/activity-tags/{id}", key=PUBLISHABLE, scope="activities:read")
-async def get_activity_tag(call: Call, id: TagId) -> ActivityTagOut:
+async def get_activity_tag(call: ApiCall, id: TagId) -> ActivityTagOut:
     """Retrieve an activity tag with its sub-tags."""
     return activity_tag_out(call.tx, activities.get_tag(id))

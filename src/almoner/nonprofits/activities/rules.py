@@ -11,14 +11,14 @@ from functools import lru_cache
 from typing import Any, Final
 
 from almoner.nonprofits.activities import domain
-from almoner.nonprofits.activities.domain import NOTHING, Activities, activities_of, read_file
-from almoner.nonprofits.registers.domain import Entry
+from almoner.nonprofits.activities.domain import NO_TAGS, AssignedTags, assigned_tags_of, load_data_file
+from almoner.nonprofits.registers.domain import RegisterEntry
 
-Given = tuple[tuple[str, str], ...]
+SubTagRules = tuple[tuple[str, str], ...]
 """Pairs of a sub-tag's code and the rule that gave it, the surest first."""
 _Table = Mapping[str, list[str]]
 
-_MAPPINGS: Final = read_file("mappings.json")
+_MAPPINGS: Final = load_data_file("mappings.json")
 VERSION: Final = max(domain.VERSION, datetime.fromisoformat(_MAPPINGS["version"])).date().isoformat()
 """The day on which tags or rules were last changed."""
 NTEE: Final[_Table] = _MAPPINGS["ntee"]["codes"]
@@ -37,7 +37,7 @@ _EVERY_GENDER: Final = frozenset(("females", "males", "other_gender_identities")
 """Ticked together they are everybody, and say nothing of whom a body is for."""
 
 
-def _names() -> dict[str, list[tuple[tuple[str, ...], str, list[str]]]]:
+def _name_phrases() -> dict[str, list[tuple[tuple[str, ...], str, list[str]]]]:
     """By first word: the words that must follow, the whole, its sub-tags."""
     found: dict[str, list[tuple[tuple[str, ...], str, list[str]]]] = {}
     for phrase, codes in _MAPPINGS["names"].items():
@@ -46,11 +46,11 @@ def _names() -> dict[str, list[tuple[tuple[str, ...], str, list[str]]]]:
     return found
 
 
-_NAMES: Final = _names()
+_NAMES: Final = _name_phrases()
 _PLAIN: Final = {ord(mark): " " for mark in '!"#$%&()*+,-./:;<=>?@[\\]^_{|}~'} | {ord(mark): "" for mark in "'`\u2019"}
 
 
-def of_ntee(code: str) -> tuple[list[str], str]:
+def sub_tags_of_ntee(code: str) -> tuple[list[str], str]:
     """Sub-tags of an NTEE code and the rule's name. The fourth character is cut: a sub-type or filler."""
     short = code[:_CODE_LENGTH]
     if (found := NTEE.get(short)) is not None:
@@ -62,16 +62,18 @@ def of_ntee(code: str) -> tuple[list[str], str]:
 
 
 @lru_cache(maxsize=65536)
-def _irs(ntee: str, subsection: str, classification: str, foundation: str) -> Activities | tuple[Given, Given]:
+def _tags_of_irs_codes(
+    ntee: str, subsection: str, classification: str, foundation: str
+) -> AssignedTags | tuple[SubTagRules, SubTagRules]:
     """What the codes of one body give. When NTEE says nothing: pairs, and those for a body of which nothing else tells.
 
     The first digit of CLASSIFICATION is why a body is exempt; the others are further boxes that it ticked, of which
     three in four do not show in what it does (docs/evidence/activities.md).
     """
     if ntee:
-        codes, rule = of_ntee(ntee)
+        codes, rule = sub_tags_of_ntee(ntee)
         if codes:
-            return activities_of(dict.fromkeys(codes, rule))
+            return assigned_tags_of(dict.fromkeys(codes, rule))
     given = [(code, f"foundation:{foundation}") for code in _FOUNDATION.get(foundation, ())]
     digits = [(digit, _CLASSIFICATION.get(f"{subsection}:{digit}", [])) for digit in classification]
     given += [(code, f"classification:{subsection}:{digit}") for digit, codes in digits[:1] for code in codes]
@@ -82,7 +84,7 @@ def _irs(ntee: str, subsection: str, classification: str, foundation: str) -> Ac
     return tuple(given), tuple(further)
 
 
-def by_name(name: str) -> Iterator[tuple[str, str]]:
+def sub_tags_of_name(name: str) -> Iterator[tuple[str, str]]:
     """What words of a name give."""
     words = name.lower().translate(_PLAIN).split()
     for place, word in enumerate(words):
@@ -93,23 +95,25 @@ def by_name(name: str) -> Iterator[tuple[str, str]]:
 
 
 @lru_cache(maxsize=65536)
-def _made(given: Given) -> Activities:
+def _assign(given: SubTagRules) -> AssignedTags:
     rules: dict[str, str] = {}
     for code, rule in given:
         rules.setdefault(code, rule)
-    return activities_of(rules) if rules else NOTHING
+    return assigned_tags_of(rules) if rules else NO_TAGS
 
 
-def _of_irs(entry: Entry) -> Activities:
+def _tags_of_irs_entry(entry: RegisterEntry) -> AssignedTags:
     fact: Callable[[str, Any], Any] = entry.facts.get
-    found = _irs(fact("NTEE_CD", ""), fact("SUBSECTION", ""), fact("CLASSIFICATION", ""), fact("FOUNDATION", ""))
-    if isinstance(found, Activities):
+    found = _tags_of_irs_codes(
+        fact("NTEE_CD", ""), fact("SUBSECTION", ""), fact("CLASSIFICATION", ""), fact("FOUNDATION", "")
+    )
+    if isinstance(found, AssignedTags):
         return found
     given, further = found
-    return _made((*given, *by_name(entry.name)) or further)
+    return _assign((*given, *sub_tags_of_name(entry.name)) or further)
 
 
-class _Labels:
+class _LabelTagger:
     """A register whose bodies tick codes or labels of a list."""
 
     def __init__(self, prefix: str, *facts: str, flags: Iterable[str] = ()) -> None:
@@ -119,13 +123,13 @@ class _Labels:
         self._table = {_folded(label): codes for label, codes in _MAPPINGS[prefix].items()}
         self._given = lru_cache(maxsize=65536)(self._look_up)
 
-    def __call__(self, entry: Entry) -> Activities:
+    def __call__(self, entry: RegisterEntry) -> AssignedTags:
         """What its ticks give; where there are none, its name."""
-        said = [label for fact in self._facts for label in _listed(entry.facts.get(fact))]
+        said = [label for fact in self._facts for label in _as_labels(entry.facts.get(fact))]
         said += [flag for flag in self._flags if entry.facts.get(flag)]
-        return _made(self._given(tuple(said)) or tuple(by_name(entry.name)))
+        return _assign(self._given(tuple(said)) or tuple(sub_tags_of_name(entry.name)))
 
-    def _look_up(self, said: tuple[str, ...]) -> Given:
+    def _look_up(self, said: tuple[str, ...]) -> SubTagRules:
         folded = {_folded(label) for label in said}
         of_some = not folded >= _EVERY_GENDER
         return tuple(
@@ -136,37 +140,37 @@ class _Labels:
         )
 
 
-def _listed(value: object) -> list[str]:
+def _as_labels(value: object) -> list[str]:
     if value is None:
         return []
     return [str(item) for item in value] if isinstance(value, list | tuple) else [str(value)]
 
 
-def _by_name_alone(entry: Entry) -> Activities:
-    return _made(tuple(by_name(entry.name)))
+def _tags_of_name(entry: RegisterEntry) -> AssignedTags:
+    return _assign(tuple(sub_tags_of_name(entry.name)))
 
 
-REGISTERS: Final[Mapping[str, Callable[[Entry], Activities]]] = {
-    "IRS": _of_irs,
-    "CCEW": _Labels("ccew", "classification"),
-    "OSCR": _Labels("oscr", "purposes", "beneficiaries", "activities"),
-    "CCNI": _Labels("ccni", "purposes", "beneficiaries", "activities"),
-    "ACNC": _Labels("acnc", "purposes", "beneficiaries", flags=("PBI", "HPC")),
-    "CRA": _by_name_alone,
-    "CRI": _by_name_alone,
-    "NZCS": _by_name_alone,
+TAGGERS: Final[Mapping[str, Callable[[RegisterEntry], AssignedTags]]] = {
+    "IRS": _tags_of_irs_entry,
+    "CCEW": _LabelTagger("ccew", "classification"),
+    "OSCR": _LabelTagger("oscr", "purposes", "beneficiaries", "activities"),
+    "CCNI": _LabelTagger("ccni", "purposes", "beneficiaries", "activities"),
+    "ACNC": _LabelTagger("acnc", "purposes", "beneficiaries", flags=("PBI", "HPC")),
+    "CRA": _tags_of_name,
+    "CRI": _tags_of_name,
+    "NZCS": _tags_of_name,
 }
 """By code of the registry. Names are asked in English alone, so that a register of another language gives nothing."""
 
 
-def tags_of(registry_code: str, entry: Entry) -> Activities:
+def tags_of_entry(registry_code: str, entry: RegisterEntry) -> AssignedTags:
     """What a register says that a body does."""
-    read = REGISTERS.get(registry_code)
-    return read(entry) if read else NOTHING
+    read = TAGGERS.get(registry_code)
+    return read(entry) if read else NO_TAGS
 
 
-def words_of(registry_code: str, name: str) -> Mapping[str, str]:
+def rules_matching_name(registry_code: str, name: str) -> Mapping[str, str]:
     """By the code of a sub-tag the rule of the words in a body's name that gives it; none where names are not asked."""
-    if registry_code not in REGISTERS:
-        return NOTHING.rules
-    return _made(tuple(by_name(name))).rules
+    if registry_code not in TAGGERS:
+        return NO_TAGS.rules
+    return _assign(tuple(sub_tags_of_name(name))).rules

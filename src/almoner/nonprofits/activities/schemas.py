@@ -3,14 +3,14 @@
 from almoner.kit.time import iso
 from almoner.nonprofits.activities.domain import VERSION, SubTag, Tag
 from almoner.platform.database.transactions import Tx
-from almoner.platform.http.wire import Out, WholeQuery
+from almoner.platform.http.wire import ResponseRecord, UnpagedQuery
 
 
-class ActivityTagsQuery(WholeQuery):
+class ActivityTagsQuery(UnpagedQuery):
     """Activity tags have no filters."""
 
 
-class SubTagOut(Out):
+class SubTagOut(ResponseRecord):
     """One activity of a tag."""
 
     id: str
@@ -21,7 +21,7 @@ class SubTagOut(Out):
     updated_at: str
 
 
-class ActivityTagOut(Out, object_name="activity_tag"):
+class ActivityTagOut(ResponseRecord, object_name="activity_tag"):
     """A field of activity with its sub-tags."""
 
     id: str

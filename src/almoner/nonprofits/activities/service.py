@@ -5,12 +5,12 @@ from uuid import UUID
 
 from almoner.kit.errors import NotFound
 from almoner.nonprofits.activities import rules, suggestions
-from almoner.nonprofits.activities.domain import TAGS, Activities, Tag
+from almoner.nonprofits.activities.domain import TAGS, AssignedTags, Tag
 from almoner.nonprofits.activities.suggestions import Suggestion
-from almoner.nonprofits.registers.domain import Entry
+from almoner.nonprofits.registers.domain import RegisterEntry
 
 
-def every_tag() -> list[Tag]:
+def list_tags() -> list[Tag]:
     """All tags in the order of the file."""
     return list(TAGS.values())
 
@@ -22,19 +22,19 @@ def get_tag(tag_id: UUID) -> Tag:
     return tag
 
 
-def tags_of(registry_code: str, entry: Entry) -> Activities:
+def tags_of_entry(registry_code: str, entry: RegisterEntry) -> AssignedTags:
     """What a register says that a body does: pure, and quick enough for every row of a load."""
-    return rules.tags_of(registry_code, entry)
+    return rules.tags_of_entry(registry_code, entry)
 
 
-def words_of(registry_code: str, name: str) -> Mapping[str, str]:
+def rules_matching_name(registry_code: str, name: str) -> Mapping[str, str]:
     """By the code of a sub-tag the rule of the words in a body's name that gives it, whatever its register says."""
-    return rules.words_of(registry_code, name)
+    return rules.rules_matching_name(registry_code, name)
 
 
-def suggest(name: str, activities: str = "", objects: str = "") -> list[Suggestion]:
+def suggest_sub_tags(name: str, activities: str = "", objects: str = "") -> list[Suggestion]:
     """Sub-tags for a reviewer to look at, the likeliest first: nothing is tagged by them.
 
     From its name, and what a body says that it does and is for.
     """
-    return suggestions.suggest(name, activities, objects)
+    return suggestions.suggest_sub_tags(name, activities, objects)

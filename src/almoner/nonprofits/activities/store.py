@@ -7,25 +7,25 @@ from uuid import UUID
 
 from asyncpg import Record
 
-from almoner.nonprofits.activities.domain import Activities, Application
-from almoner.platform.database.transactions import Everyone, Tx
+from almoner.nonprofits.activities.domain import AssignedTags, RetaggingRun
+from almoner.platform.database.transactions import AllPartners, Tx
 
 SOURCE: Final = "activity-tags"
 """What stands in the history in place of a format of files."""
 
 
 @dataclass(frozen=True, slots=True)
-class Tagged:
+class TaggedOrganisation:
     """A body as it is tagged now, and what its register says of it. ``record``: the members of an entry, if any."""
 
     id: UUID
     registry_id: UUID
     registry_code: str
-    activities: Activities
+    activities: AssignedTags
     record: dict[str, Any] | None
 
 
-async def page(tx: Tx, _: Everyone, after: UUID | None, limit: int) -> list[Tagged]:
+async def page(tx: Tx, _: AllPartners, after: UUID | None, limit: int) -> list[TaggedOrganisation]:
     """The next published bodies by id, held until the transaction ends.
 
     What was last said of a body that is listed no more counts for it.
@@ -48,20 +48,20 @@ async def page(tx: Tx, _: Everyone, after: UUID | None, limit: int) -> list[Tagg
         after,
         limit,
     )
-    return [_tagged(row) for row in rows]
+    return [_tagged_organisation(row) for row in rows]
 
 
-def _tagged(row: Record) -> Tagged:
-    return Tagged(
+def _tagged_organisation(row: Record) -> TaggedOrganisation:
+    return TaggedOrganisation(
         row["id"],
         row["registry_id"],
         row["code"],
-        Activities(tuple(row["tag_ids"]), row["activities"] or {}),
+        AssignedTags(tuple(row["tag_ids"]), row["activities"] or {}),
         row["record"],
     )
 
 
-async def insert(tx: Tx, _: Everyone, application: Application) -> None:
+async def insert(tx: Tx, _: AllPartners, application: RetaggingRun) -> None:
     """Begin to go through all bodies."""
     await tx.execute(
         "insert into activity_classification_run (id, version, started_at) values ($1, $2, $3)",
@@ -71,7 +71,7 @@ async def insert(tx: Tx, _: Everyone, application: Application) -> None:
     )
 
 
-async def count(tx: Tx, _: Everyone, application: Application) -> None:
+async def update_progress(tx: Tx, _: AllPartners, application: RetaggingRun) -> None:
     """How far it is."""
     await tx.execute(
         "update activity_classification_run set organisations = $2, changed = $3, completed_at = $4 where id = $1",
@@ -82,7 +82,7 @@ async def count(tx: Tx, _: Everyone, application: Application) -> None:
     )
 
 
-async def insert_load(tx: Tx, _: Everyone, load_id: UUID, registry_id: UUID) -> None:
+async def insert_load(tx: Tx, _: AllPartners, load_id: UUID, registry_id: UUID) -> None:
     """What stands for the changes of one registry's bodies among the loads; no file came with it."""
     await tx.execute(
         """
@@ -97,7 +97,7 @@ async def insert_load(tx: Tx, _: Everyone, load_id: UUID, registry_id: UUID) -> 
     )
 
 
-async def change(tx: Tx, _: Everyone, changed: Sequence[tuple[Tagged, Activities, UUID]]) -> None:
+async def update_tags(tx: Tx, _: AllPartners, changed: Sequence[tuple[TaggedOrganisation, AssignedTags, UUID]]) -> None:
     """Tag these bodies anew, and keep what they were tagged before. Each with the load that stands for it."""
     rows = [
         {"id": str(body.id), "load": str(load_id), "tags": list(map(str, found.tag_ids)), "rules": dict(found.rules)}

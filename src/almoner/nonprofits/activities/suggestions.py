@@ -14,7 +14,7 @@ from itertools import accumulate
 from math import log, sqrt
 from typing import Any, Final, NamedTuple
 
-from almoner.nonprofits.activities.domain import SUB_TAGS, read_file
+from almoner.nonprofits.activities.domain import SUB_TAGS, load_data_file
 
 MATCH_WEIGHTS: Final = {"*": 0.5, "name": 0.7, "activities": 0.5, "objects": 0.35}
 """How much the match of an expression counts in the whole text and in each part, beside words that have length 1."""
@@ -50,7 +50,7 @@ class Features(NamedTuple):
     matches: Mapping[str, float]
 
 
-def features(name: str, activities: str, objects: str) -> Features:
+def extract_features(name: str, activities: str, objects: str) -> Features:
     """The features of one body. A word of the name counts twice: everywhere, and as ``name: word``."""
     parts = {"name": name, "activities": activities[:_MOST_CHARACTERS], "objects": objects[:_MOST_CHARACTERS]}
     counts: dict[str, int] = {}
@@ -101,36 +101,38 @@ class _Expression(NamedTuple):
 
 @cache
 def _expressions() -> dict[str, _Expression]:
-    read = read_file("expressions.json")["expressions"]
+    read = load_data_file("expressions.json")["expressions"]
     return {
         code: _Expression(
-            _lower(given[0].removeprefix(r"\b")), _lower(given[0]), _lower(given[1]) if given[1:] else None
+            _compile_lowercase(given[0].removeprefix(r"\b")),
+            _compile_lowercase(given[0]),
+            _compile_lowercase(given[1]) if given[1:] else None,
         )
         for code, given in read.items()
     }
 
 
-def _lower(expression: str) -> re.Pattern[str]:
+def _compile_lowercase(expression: str) -> re.Pattern[str]:
     return re.compile(
         _AGAIN.sub(lambda found: _A_FEW_TIMES[found[0]], _CAPITALS.sub(lambda found: found[0].lower(), expression))
     )
 
 
-def matched(name: str, activities: str, objects: str) -> set[str]:
+def matching_sub_tags(name: str, activities: str, objects: str) -> set[str]:
     """The sub-tags whose expression matches: what UK-CAT itself gives, to stand beside."""
     whole = f"{name} {activities} {objects}".lower()
     return {code for code, expression in _expressions().items() if expression.holds(whole)}
 
 
-class Weights(NamedTuple):
+class ModelWeights(NamedTuple):
     """What was learnt. ``rarity``: the logarithm of how rare a word is; ``of``: by feature and code of a sub-tag."""
 
     threshold: float
-    before: Mapping[str, float]
+    intercepts: Mapping[str, float]
     rarity: Mapping[str, float]
     of: Mapping[str, Mapping[str, float]]
 
-    def vector(self, found: Features) -> dict[str, float]:
+    def weighted_features(self, found: Features) -> dict[str, float]:
         """The features as they are weighed: known words, together of length 1, and matches."""
         words = {word: count * rarity for word, count in found.words.items() if (rarity := self.rarity.get(word))}
         length = sqrt(sum(value * value for value in words.values())) or 1.0
@@ -138,7 +140,7 @@ class Weights(NamedTuple):
 
     def scores(self, vector: Mapping[str, float]) -> dict[str, float]:
         """The score of each sub-tag that was learnt."""
-        scores = dict(self.before)
+        scores = dict(self.intercepts)
         for feature, value in vector.items():
             for code, weight in self.of.get(feature, {}).items():
                 scores[code] += value * weight
@@ -146,13 +148,13 @@ class Weights(NamedTuple):
 
 
 @cache
-def weights() -> Weights:
+def load_weights() -> ModelWeights:
     """The shipped ones, read when first asked for."""
     packed = files("almoner.nonprofits.activities").joinpath("weights.json.gz").read_bytes()
-    return unpacked(json.loads(gzip.decompress(packed)))
+    return parse_weights(json.loads(gzip.decompress(packed)))
 
 
-def unpacked(read: Mapping[str, Any]) -> Weights:
+def parse_weights(read: Mapping[str, Any]) -> ModelWeights:
     """Weights as their file holds them: whole numbers over ``scale``, for pairs of a sub-tag's place and a weight.
 
     Places are differences to the one before.
@@ -164,31 +166,33 @@ def unpacked(read: Mapping[str, Any]) -> Weights:
         )
         for feature, row in read["features"].items()
     }
-    return Weights(read["threshold"], dict(zip(codes, read["before"], strict=True)), read["rarity"], of)
+    return ModelWeights(read["threshold"], dict(zip(codes, read["before"], strict=True)), read["rarity"], of)
 
 
-def suggest(name: str, activities: str = "", objects: str = "", *, learnt: Weights | None = None) -> list[Suggestion]:
+def suggest_sub_tags(
+    name: str, activities: str = "", objects: str = "", *, learnt: ModelWeights | None = None
+) -> list[Suggestion]:
     """Sub-tags for a body by its name and by what it says that it does and is for, the likeliest first."""
-    known = learnt or weights()
-    vector = known.vector(features(name, activities, objects))
+    known = learnt or load_weights()
+    vector = known.weighted_features(extract_features(name, activities, objects))
     likely = [(score, code) for code, score in known.scores(vector).items() if score >= known.threshold]
     return [
-        Suggestion(code, round(min(score, 1.0), 3), _reasons(known, vector, code))
+        Suggestion(code, round(min(score, 1.0), 3), _top_reasons(known, vector, code))
         for score, code in sorted(likely, reverse=True)
         if code in SUB_TAGS
     ]
 
 
-def _reasons(known: Weights, vector: Mapping[str, float], code: str) -> tuple[str, ...]:
+def _top_reasons(known: ModelWeights, vector: Mapping[str, float], code: str) -> tuple[str, ...]:
     weighed = {
         feature: value * known.of[feature][code]
         for feature, value in vector.items()
         if code in known.of.get(feature, {})
     }
     most = sorted((feature for feature, weight in weighed.items() if weight > 0), key=lambda one: -weighed[one])
-    return tuple(dict.fromkeys(_reason(feature) for feature in most))[:_MOST_REASONS]
+    return tuple(dict.fromkeys(_describe_feature(feature) for feature in most))[:_MOST_REASONS]
 
 
-def _reason(feature: str) -> str:
+def _describe_feature(feature: str) -> str:
     part, _, code = feature.partition(":")
     return f"like {SUB_TAGS[code].name}" if part in MATCH_WEIGHTS and code in SUB_TAGS else feature

@@ -5,19 +5,19 @@ from typing import Final
 
 LOGO_SIDE: Final = 320
 IMAGE_SIDE: Final = 1600
-MOST_LOGO_BYTES: Final = 40_000  # it comes with every donation page
-MOST_IMAGE_BYTES: Final = 2_000_000
-MOST_IMAGES: Final = 10
-LONGEST_NAME: Final = 200
-LONGEST_DESCRIPTION: Final = 5_000
+MAX_LOGO_BYTES: Final = 40_000  # it comes with every donation page
+MAX_IMAGE_BYTES: Final = 2_000_000
+MAX_IMAGES: Final = 10
+MAX_NAME_LENGTH: Final = 200
+MAX_DESCRIPTION_LENGTH: Final = 5_000
 
 
-class BrandingRefused(ValueError):
+class InvalidBranding(ValueError):
     """It cannot be shown so; the message says why."""
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
+class BrandingContent:
     """What an organisation has said of itself; None and nothing fall back to its record. Images are keys of media."""
 
     display_name: str | None = None
@@ -27,26 +27,26 @@ class Shown:
     primary_color: str | None = None
 
     @property
-    def keys(self) -> set[str]:
+    def image_keys(self) -> set[str]:
         """Every image that is shown."""
         return {*self.images, *([self.logo] if self.logo else ())}
 
 
-def text(name: str, said: str | None, longest: int) -> str | None:
+def normalise_text(name: str, said: str | None, longest: int) -> str | None:
     """A text as it is kept: in one form of blanks, None when nothing is left of it. Raises BrandingRefused."""
     if said is None:
         return None
     kept = "\n".join(" ".join(line.split()) for line in said.strip().splitlines()).strip()
     if any(not (character.isprintable() or character == "\n") for character in kept):
-        raise BrandingRefused(f"the {name} holds characters that cannot be shown")
+        raise InvalidBranding(f"the {name} holds characters that cannot be shown")
     if len(kept) > longest:
-        raise BrandingRefused(f"the {name} has {len(kept)} characters, at most {longest}")
+        raise InvalidBranding(f"the {name} has {len(kept)} characters, at most {longest}")
     return kept or None
 
 
-def small_enough(name: str, content: bytes, most: int) -> None:
+def check_image_size(name: str, content: bytes, most: int) -> None:
     """Raises BrandingRefused for an image that is too large for every page."""
     if len(content) > most:
-        raise BrandingRefused(
+        raise InvalidBranding(
             f"the {name} has {len(content)} bytes when written anew, at most {most}: take a simpler one"
         )

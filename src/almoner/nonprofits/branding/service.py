@@ -5,16 +5,16 @@ from dataclasses import dataclass, replace
 from uuid import UUID
 
 from almoner.nonprofits.branding import domain, store
-from almoner.nonprofits.branding.domain import Shown
+from almoner.nonprofits.branding.domain import BrandingContent
 from almoner.nonprofits.organisations import service as organisations
-from almoner.platform.database.transactions import EVERYONE, Tx
+from almoner.platform.database.transactions import ALL_PARTNERS, Tx
 from almoner.platform.files import media
 from almoner.platform.files.images import Image
 from almoner.platform.pages import colours
 
 
 @dataclass(frozen=True, slots=True)
-class Wish:
+class BrandingChange:
     """What is to change; what is None stays. An empty text goes back to the register's; ``images`` replace all."""
 
     display_name: str | None = None
@@ -24,52 +24,54 @@ class Wish:
     colour: str | None = None
 
 
-async def show(tx: Tx, organisation_id: UUID, wish: Wish) -> tuple[UUID, Shown]:
+async def update_branding(tx: Tx, organisation_id: UUID, wish: BrandingChange) -> tuple[UUID, BrandingContent]:
     """(the record that answers for it, how it is shown now). Raises NotFound, BrandingRefused, ValueError.
 
     An organisation in several registers is one, with one branding.
     """
-    principal = await organisations.get(tx, EVERYONE, organisation_id)
-    before = await store.lock(tx, EVERYONE, principal.id)
-    name = domain.text("name", wish.display_name, domain.LONGEST_NAME)
-    description = domain.text("description", wish.description, domain.LONGEST_DESCRIPTION)
+    principal = await organisations.get(tx, ALL_PARTNERS, organisation_id)
+    before = await store.lock(tx, ALL_PARTNERS, principal.id)
+    name = domain.normalise_text("name", wish.display_name, domain.MAX_NAME_LENGTH)
+    description = domain.normalise_text("description", wish.description, domain.MAX_DESCRIPTION_LENGTH)
     if name is not None and "\n" in name:
-        raise domain.BrandingRefused("the name has more than one line")
+        raise domain.InvalidBranding("the name has more than one line")
     shown = replace(
         before,
         display_name=before.display_name if wish.display_name is None else name,
         description=before.description if wish.description is None else description,
-        primary_color=before.primary_color if wish.colour is None else colours.written(colours.parse(wish.colour)),
+        primary_color=before.primary_color
+        if wish.colour is None
+        else colours.css_colour(colours.parse_colour(wish.colour)),
     )
     if wish.logo is not None:
-        shown = replace(shown, logo=await _kept(tx, "logo", wish.logo, domain.MOST_LOGO_BYTES))
+        shown = replace(shown, logo=await _store_image(tx, "logo", wish.logo, domain.MAX_LOGO_BYTES))
     if wish.images is not None:
-        if len(wish.images) > domain.MOST_IMAGES:
-            raise domain.BrandingRefused(f"there are {len(wish.images)} images, at most {domain.MOST_IMAGES}")
-        keys = [await _kept(tx, "image", image, domain.MOST_IMAGE_BYTES) for image in wish.images]
+        if len(wish.images) > domain.MAX_IMAGES:
+            raise domain.InvalidBranding(f"there are {len(wish.images)} images, at most {domain.MAX_IMAGES}")
+        keys = [await _store_image(tx, "image", image, domain.MAX_IMAGE_BYTES) for image in wish.images]
         shown = replace(shown, images=tuple(keys))
-    await _replace(tx, principal.id, before, shown)
+    await _save_branding(tx, principal.id, before, shown)
     return principal.id, shown
 
 
-async def clear(tx: Tx, organisation_id: UUID) -> tuple[UUID, Shown]:
+async def reset_branding(tx: Tx, organisation_id: UUID) -> tuple[UUID, BrandingContent]:
     """Show it as its register does. Raises NotFound."""
-    principal = await organisations.get(tx, EVERYONE, organisation_id)
-    shown = Shown()
-    await _replace(tx, principal.id, await store.lock(tx, EVERYONE, principal.id), shown)
+    principal = await organisations.get(tx, ALL_PARTNERS, organisation_id)
+    shown = BrandingContent()
+    await _save_branding(tx, principal.id, await store.lock(tx, ALL_PARTNERS, principal.id), shown)
     return principal.id, shown
 
 
-async def _kept(tx: Tx, name: str, image: Image, most: int) -> str:
-    domain.small_enough(name, image.content, most)
+async def _store_image(tx: Tx, name: str, image: Image, most: int) -> str:
+    domain.check_image_size(name, image.content, most)
     return await media.insert(tx, image.content, image.media_type)
 
 
-async def _replace(tx: Tx, organisation_id: UUID, before: Shown, shown: Shown) -> None:
+async def _save_branding(tx: Tx, organisation_id: UUID, before: BrandingContent, shown: BrandingContent) -> None:
     if shown == before:
         return
-    await store.update(tx, EVERYONE, organisation_id, shown)
-    await organisations.tell_shown(tx, organisation_id)
-    left = before.keys - shown.keys
-    for key in left - await store.shown(tx, EVERYONE, left):
+    await store.update(tx, ALL_PARTNERS, organisation_id, shown)
+    await organisations.emit_display_changed(tx, organisation_id)
+    left = before.image_keys - shown.image_keys
+    for key in left - await store.image_keys_in_use(tx, ALL_PARTNERS, left):
         await media.delete(tx, key)

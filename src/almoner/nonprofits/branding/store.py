@@ -3,11 +3,11 @@
 from collections.abc import Collection
 from uuid import UUID
 
-from almoner.nonprofits.branding.domain import Shown
-from almoner.platform.database.transactions import Everyone, Tx
+from almoner.nonprofits.branding.domain import BrandingContent
+from almoner.platform.database.transactions import AllPartners, Tx
 
 
-async def lock(tx: Tx, _: Everyone, organisation_id: UUID) -> Shown:
+async def lock(tx: Tx, _: AllPartners, organisation_id: UUID) -> BrandingContent:
     """What it has said so far; nobody else changes it until the transaction ends."""
     await tx.execute(
         "insert into organisation_branding (organisation_id) values ($1) on conflict do nothing", organisation_id
@@ -20,10 +20,12 @@ async def lock(tx: Tx, _: Everyone, organisation_id: UUID) -> Shown:
         organisation_id,
     )
     assert row is not None
-    return Shown(row["display_name"], row["description"], row["logo"], tuple(row["images"]), row["primary_color"])
+    return BrandingContent(
+        row["display_name"], row["description"], row["logo"], tuple(row["images"]), row["primary_color"]
+    )
 
 
-async def update(tx: Tx, _: Everyone, organisation_id: UUID, shown: Shown) -> None:
+async def update(tx: Tx, _: AllPartners, organisation_id: UUID, shown: BrandingContent) -> None:
     """Show it so from now on; its record has changed for its readers."""
     await tx.execute(
         """
@@ -49,7 +51,7 @@ async def update(tx: Tx, _: Everyone, organisation_id: UUID, shown: Shown) -> No
     await tx.execute("update organisation set updated_at = $2 where id = $1", organisation_id, tx.now)
 
 
-async def shown(tx: Tx, _: Everyone, keys: Collection[str]) -> set[str]:
+async def image_keys_in_use(tx: Tx, _: AllPartners, keys: Collection[str]) -> set[str]:
     """Those of these images that an organisation shows: a record shows those of another that it answers for."""
     rows = await tx.fetch(
         """

@@ -14,7 +14,7 @@ MAX_KEY_LENGTH = 40
 MAX_VALUE_LENGTH = 250
 
 
-class NameTaken(BadRequest):
+class CategoryNameTaken(BadRequest):
     code = "category/name_taken"
     message = "Another category has this name; names are unique"
 

@@ -4,54 +4,56 @@ from typing import Annotated
 from uuid import UUID
 
 from almoner.nonprofits.categories import service as categories
-from almoner.nonprofits.categories.domain import NameTaken
+from almoner.nonprofits.categories.domain import CategoryNameTaken
 from almoner.nonprofits.categories.schemas import CategoriesQuery, CategoryIn, CategoryOut, CategoryPatch, category_out
 from almoner.platform.files import images
-from almoner.platform.files.uploads.files import Checked
+from almoner.platform.files.uploads.files import CheckedFile
 from almoner.platform.files.uploads.problems import UPLOAD_ERRORS
 from almoner.platform.http.caller import PUBLISHABLE, SECRET
-from almoner.platform.http.calls import Call
+from almoner.platform.http.calls import ApiCall
 from almoner.platform.http.endpoints import Routes
 from almoner.platform.http.ids import PathId
-from almoner.platform.http.paging import Listing
-from almoner.platform.http.uploads import Upload
+from almoner.platform.http.paging import ListResponse
+from almoner.platform.http.uploads import UploadDeclaration
 
 CategoryId = Annotated[UUID, PathId("category")]
 OrganisationId = Annotated[UUID, PathId("organisation")]
 
-IMAGE = Upload("image", max_bytes=5 * 1024 * 1024, media_types=images.MEDIA_TYPES, longest_side=images.LONGEST_SIDE)
+IMAGE = UploadDeclaration(
+    "image", max_bytes=5 * 1024 * 1024, media_types=images.MEDIA_TYPES, longest_side=images.LONGEST_SIDE
+)
 
 routes = Routes("Categories")
 
 
 @routes.get("/v1/categories", key=PUBLISHABLE, scope="categories:read")
-async def list_categories(call: Call, query: CategoriesQuery) -> Listing[CategoryOut]:
+async def list_categories(call: ApiCall, query: CategoriesQuery) -> ListResponse[CategoryOut]:
     """List categories."""
     page = call.page(query)
     rows, total = await categories.page(call.tx, call.partner, page)
     return call.listing(page, rows, total, lambda row: category_out(call.tx, row), lambda row: (row.id.bytes,))
 
 
-@routes.post("/v1/categories", key=SECRET, scope="categories:write", errors=(NameTaken,))
-async def create_category(call: Call, body: CategoryIn) -> CategoryOut:
+@routes.post("/v1/categories", key=SECRET, scope="categories:write", errors=(CategoryNameTaken,))
+async def create_category(call: ApiCall, body: CategoryIn) -> CategoryOut:
     """Create a category."""
     return category_out(call.tx, await categories.create(call.tx, call.partner, body.name, body.attributes))
 
 
 @routes.get("/v1/categories/{id}", key=PUBLISHABLE, scope="categories:read")
-async def get_category(call: Call, id: CategoryId) -> CategoryOut:
+async def get_category(call: ApiCall, id: CategoryId) -> CategoryOut:
     """Retrieve a category."""
     return category_out(call.tx, await categories.get(call.tx, call.partner, id))
 
 
-@routes.patch("/v1/categories/{id}", key=SECRET, scope="categories:write", errors=(NameTaken,))
-async def update_category(call: Call, id: CategoryId, body: CategoryPatch) -> CategoryOut:
+@routes.patch("/v1/categories/{id}", key=SECRET, scope="categories:write", errors=(CategoryNameTaken,))
+async def update_category(call: ApiCall, id: CategoryId, body: CategoryPatch) -> CategoryOut:
     """Change a category's name or attributes."""
-    return category_out(call.tx, await categories.change(call.tx, call.partner, id, body.name, body.attributes))
+    return category_out(call.tx, await categories.update(call.tx, call.partner, id, body.name, body.attributes))
 
 
 @routes.delete("/v1/categories/{id}", key=SECRET, scope="categories:write")
-async def delete_category(call: Call, id: CategoryId) -> None:
+async def delete_category(call: ApiCall, id: CategoryId) -> None:
     """Delete a category; its organisations stay."""
     await categories.delete(call.tx, call.partner, id)
 
@@ -64,20 +66,20 @@ async def delete_category(call: Call, id: CategoryId) -> None:
     upload=IMAGE,
     errors=UPLOAD_ERRORS,
 )
-async def set_category_image(call: Call, id: CategoryId, upload: Checked) -> None:
+async def set_category_image(call: ApiCall, id: CategoryId, upload: CheckedFile) -> None:
     """Upload the image that is shown with a category: JPEG or PNG, at most 5 MiB."""
-    await categories.set_image(call.tx, call.partner, id, images.made(upload))
+    await categories.set_image(call.tx, call.partner, id, images.image_of(upload))
 
 
 @routes.put("/v1/categories/{categoryId}/{organisationId}", key=SECRET, scope="categories:write", empty=200)
-async def add_organisation_to_category(call: Call, category_id: CategoryId, organisation_id: OrganisationId) -> None:
+async def add_organisation_to_category(call: ApiCall, category_id: CategoryId, organisation_id: OrganisationId) -> None:
     """Add an organisation to a category; doing it again changes nothing."""
     await categories.add_member(call.tx, call.partner, category_id, organisation_id)
 
 
 @routes.delete("/v1/categories/{categoryId}/{organisationId}", key=SECRET, scope="categories:write")
 async def remove_organisation_from_category(
-    call: Call, category_id: CategoryId, organisation_id: OrganisationId
+    call: ApiCall, category_id: CategoryId, organisation_id: OrganisationId
 ) -> None:
     """Remove an organisation from a category."""
     await categories.remove_member(call.tx, call.partner, category_id, organisation_id)

@@ -9,7 +9,7 @@ from almoner.kit.time import iso
 from almoner.nonprofits.categories.domain import Attribute, Category
 from almoner.platform.database.transactions import Tx
 from almoner.platform.files import media
-from almoner.platform.http.wire import In, Maybe, Out, PageQuery, Patch, Text255
+from almoner.platform.http.wire import RequestBody, Maybe, ResponseRecord, PageQuery, PatchBody, Text255
 
 _LARGEST = 2**53 - 1  # what every JSON reader keeps exactly
 _Bounds = Field(ge=-_LARGEST, le=_LARGEST)
@@ -31,21 +31,21 @@ class CategoriesQuery(PageQuery):
     """Categories have no filters."""
 
 
-class CategoryIn(In):
+class CategoryIn(RequestBody):
     """A new category."""
 
     name: Text255
     attributes: Attributes | None = None
 
 
-class CategoryPatch(Patch):
+class CategoryPatch(PatchBody):
     """Changes to a category; ``attributes`` replaces the whole object, null removes it."""
 
     name: Maybe[Text255] = UNSET
     attributes: Maybe[Attributes | None] = UNSET
 
 
-class CategoryOut(Out, object_name="Category"):
+class CategoryOut(ResponseRecord, object_name="Category"):
     """A category as partners see it."""
 
     id: str
@@ -61,6 +61,6 @@ def category_out(tx: Tx, category: Category) -> CategoryOut:
         id=tx.ids.text("category", category.id),
         name=category.name,
         attributes=None if category.attributes is None else dict(category.attributes),
-        image_url=media.address(tx.links, category.image_key),
+        image_url=media.media_url(tx.links, category.image_key),
         created_at=iso(category.created_at),
     )

@@ -7,10 +7,10 @@ from uuid import UUID
 import asyncpg
 
 from almoner.kit.errors import IncorrectParams, NotFound
-from almoner.kit.patch import UnsetType, given
+from almoner.kit.patch import UnsetType, value_or_current
 from almoner.nonprofits.categories import domain, store
-from almoner.nonprofits.categories.domain import Attribute, Category, NameTaken
-from almoner.platform.database.transactions import EVERYONE, Partner, Tx
+from almoner.nonprofits.categories.domain import Attribute, Category, CategoryNameTaken
+from almoner.platform.database.transactions import ALL_PARTNERS, Partner, Tx
 from almoner.platform.files import media
 from almoner.platform.files.images import Image
 from almoner.platform.http.paging import Page
@@ -23,7 +23,7 @@ async def create(tx: Tx, partner: Partner, name: str, attributes: Attributes | N
     _check(attributes)
     category = Category(tx.new_id(), name, attributes, None, tx.now)
     if not await store.insert(tx, partner, category):
-        raise NameTaken(f"body.name '{name}' is the name of another category")
+        raise CategoryNameTaken(f"body.name '{name}' is the name of another category")
     return category
 
 
@@ -39,27 +39,33 @@ async def page(tx: Tx, partner: Partner, page_: Page) -> tuple[list[Category], i
     return await store.page(tx, partner, page_)
 
 
-async def of_organisations(tx: Tx, partner: Partner, organisation_ids: Sequence[UUID]) -> dict[UUID, list[Category]]:
+async def list_by_organisation(
+    tx: Tx, partner: Partner, organisation_ids: Sequence[UUID]
+) -> dict[UUID, list[Category]]:
     """The partner's categories of each of these organisations, by creation; those in none are left out."""
-    return await store.of_organisations(tx, partner, organisation_ids) if organisation_ids else {}
+    return await store.list_by_organisation(tx, partner, organisation_ids) if organisation_ids else {}
 
 
 async def followers(tx: Tx, organisation_ids: Sequence[UUID]) -> Mapping[UUID, set[UUID]]:
     """The partners that have each of these organisations in a category: they hear when it changes (settled 6)."""
-    return await store.followers(tx, EVERYONE, organisation_ids)
+    return await store.followers(tx, ALL_PARTNERS, organisation_ids)
 
 
-async def change(
+async def update(
     tx: Tx, partner: Partner, category_id: UUID, name: str | UnsetType, attributes: Attributes | UnsetType | None
 ) -> Category:
     """Change what is given. Raises NotFound, IncorrectParams, NameTaken."""
     category = await _lock(tx, partner, category_id)
-    changed = replace(category, name=given(name, category.name), attributes=given(attributes, category.attributes))
+    changed = replace(
+        category,
+        name=value_or_current(name, category.name),
+        attributes=value_or_current(attributes, category.attributes),
+    )
     _check(changed.attributes)
     try:
         await store.update(tx, partner, changed)
     except asyncpg.UniqueViolationError:
-        raise NameTaken(f"body.name '{changed.name}' is the name of another category") from None
+        raise CategoryNameTaken(f"body.name '{changed.name}' is the name of another category") from None
     return changed
 
 

@@ -6,7 +6,7 @@ from uuid import UUID
 from asyncpg import Record
 
 from almoner.nonprofits.categories.domain import Category
-from almoner.platform.database.transactions import Everyone, Partner, Tx
+from almoner.platform.database.transactions import AllPartners, Partner, Tx
 from almoner.platform.http.paging import Page
 
 _COLUMNS = "id, name, attributes, image_key, created_at"
@@ -90,7 +90,9 @@ async def page(tx: Tx, partner: Partner, page_: Page) -> tuple[list[Category], i
     return [_category(row) for row in rows if row["id"] is not None], rows[0]["total"]
 
 
-async def of_organisations(tx: Tx, partner: Partner, organisation_ids: Sequence[UUID]) -> dict[UUID, list[Category]]:
+async def list_by_organisation(
+    tx: Tx, partner: Partner, organisation_ids: Sequence[UUID]
+) -> dict[UUID, list[Category]]:
     """The partner's categories by organisation, in the order of creation."""
     rows = await tx.fetch(
         f"""
@@ -144,7 +146,7 @@ async def remove_member(tx: Tx, partner: Partner, category_id: UUID, organisatio
     )
 
 
-async def followers(tx: Tx, _: Everyone, organisation_ids: Sequence[UUID]) -> dict[UUID, set[UUID]]:
+async def followers(tx: Tx, _: AllPartners, organisation_ids: Sequence[UUID]) -> dict[UUID, set[UUID]]:
     """The partners that have each of these in a category."""
     rows = await tx.fetch(
         "select distinct organisation_id, partner_id from category_member where organisation_id = any($1::uuid[])",

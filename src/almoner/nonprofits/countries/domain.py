@@ -25,7 +25,7 @@ COUNTRIES: Final[Mapping[str, Country]] = {
     row["code"]: Country(row["code"], row["name"], row["currency"], row["endonyms"]) for row in _ROWS
 }
 """By three-letter code, in the order of the codes."""
-OF_TWO_LETTERS: Final[Mapping[str, str]] = {row["code2"]: row["code"] for row in _ROWS}
+ALPHA3_BY_ALPHA2: Final[Mapping[str, str]] = {row["code2"]: row["code"] for row in _ROWS}
 """The three letters of a country that is written with two."""
 
 

@@ -2,17 +2,17 @@
 
 from pydantic import Field
 
-from almoner.nonprofits.countries.service import Listed
-from almoner.platform.http.wire import Out, WholeQuery
+from almoner.nonprofits.countries.service import CountryListing
+from almoner.platform.http.wire import ResponseRecord, UnpagedQuery
 
 
-class CountriesQuery(WholeQuery):
+class CountriesQuery(UnpagedQuery):
     """The filter of the list."""
 
     has_registry: bool | None = Field(None, description="Only countries with (or without) a registry known here.")
 
 
-class CountryOut(Out, object_name="Country"):
+class CountryOut(ResponseRecord, object_name="Country"):
     """A country as partners see it; ``endonyms`` are its names in its own official languages."""
 
     code: str
@@ -21,6 +21,6 @@ class CountryOut(Out, object_name="Country"):
     endonyms: dict[str, str]
 
 
-def country_out(row: Listed) -> CountryOut:
+def country_out(row: CountryListing) -> CountryOut:
     """The answer for one country."""
     return CountryOut(row.country.code, row.country.name, row.has_registry, dict(row.country.endonyms))

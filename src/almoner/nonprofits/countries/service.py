@@ -8,15 +8,15 @@ from almoner.platform.database.transactions import Tx
 
 
 @dataclass(frozen=True, slots=True)
-class Listed:
+class CountryListing:
     """A country, and whether a registry of it is known here."""
 
     country: Country
     has_registry: bool
 
 
-async def every(tx: Tx, has_registry: bool | None) -> list[Listed]:
+async def list_all(tx: Tx, has_registry: bool | None) -> list[CountryListing]:
     """All countries in the order of their codes, or those with (without) a registry."""
-    known = await registries.country_codes(tx)
-    listed = [Listed(country, country.code in known) for country in COUNTRIES.values()]
+    known = await registries.list_country_codes(tx)
+    listed = [CountryListing(country, country.code in known) for country in COUNTRIES.values()]
     return [row for row in listed if has_registry is None or row.has_registry is has_registry]

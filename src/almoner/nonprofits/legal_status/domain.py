@@ -13,7 +13,7 @@ from typing import Final, Literal
 
 Step = Literal["listing", "revocation", "terminated", "group", "deductibility", "publication_78", "foundation"]
 Verdict = Literal["pass", "fail", "warn", "not_applicable", "unknown"]
-Overruling = Literal["revoked", "terminated"]
+OverrideReason = Literal["revoked", "terminated"]
 """Why a body that its register lists is not active all the same."""
 
 BMF: Final = "irs-bmf"
@@ -35,7 +35,7 @@ _DECISIVE: Final[frozenset[Step]] = frozenset({"listing", "revocation", "termina
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class SourceReport:
     """What one source says of a number.
 
     ``rows`` are its facts, one mapping for each row that tells of it; none: the source does not list it.
@@ -71,7 +71,7 @@ class Reason:
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class LegalStatus:
     """All steps, in the order they were asked."""
 
     reasons: tuple[Reason, ...]
@@ -82,47 +82,57 @@ class Standing:
         return not any(reason.step in _DECISIVE and reason.verdict == "fail" for reason in self.reasons)
 
     @property
-    def status_override(self) -> Overruling | None:
+    def status_override(self) -> OverrideReason | None:
         """What another list says against the register's listing; None when nothing does."""
         failed = {reason.step for reason in self.reasons if reason.verdict == "fail"}
         if "revocation" in failed:
             return "revoked"
         return "terminated" if "terminated" in failed else None
 
-    def of(self, step: Step) -> Reason | None:
+    def reason_for(self, step: Step) -> Reason | None:
         """How a step ended; None when it was not asked."""
         return next((reason for reason in self.reasons if reason.step == step), None)
 
 
 @dataclass(frozen=True, slots=True)
-class Heard:
+class NumberStatus:
     """What all sources of a registry say of one number, by their codes, and how it stands by that.
 
     ``lister``: what the source says that lists it or, where none does, the one that would; None without any source.
     """
 
-    told: Mapping[str, Told]
-    lister: Told | None
-    standing: Standing
+    told: Mapping[str, SourceReport]
+    listing: SourceReport | None
+    standing: LegalStatus
 
 
-def of_listed(told: Told) -> Standing:
+def status_of_listed(told: SourceReport) -> LegalStatus:
     """The standing of a body whose register itself says registered or removed."""
-    return Standing((_listing(told),))
+    return LegalStatus((_check_listing(told),))
 
 
-def of_us_body(told: Mapping[str, Told], central: Mapping[str, Told] | None = None) -> Standing:
+def status_of_us_organisation(
+    told: Mapping[str, SourceReport], central: Mapping[str, SourceReport] | None = None
+) -> LegalStatus:
     """The standing of a number of the IRS, from what each of ``US_SOURCES`` says of it.
 
     ``central`` is what they say of the central body of its group, None when there is none of it.
     """
-    said = {source: told.get(source) or Told(source, None) for source in US_SOURCES}
-    reasons = [_listing(said[BMF]), _revocation(said[REVOCATIONS], said[BMF]), _terminated(said[E_POSTCARD])]
+    said = {source: told.get(source) or SourceReport(source, None) for source in US_SOURCES}
+    reasons = [
+        _check_listing(said[BMF]),
+        _check_revocation(said[REVOCATIONS], said[BMF]),
+        _check_termination(said[E_POSTCARD]),
+    ]
     if said[BMF].rows:
-        followed = _group(said[BMF], central)
+        followed = _check_group(said[BMF], central)
         reasons += [followed] if followed else []
-        reasons += [_deductibility(said[BMF], followed), _pub_78(said, central), _foundation(said[BMF])]
-    return Standing(tuple(reasons))
+        reasons += [
+            _check_deductibility(said[BMF], followed),
+            _check_publication_78(said, central),
+            _check_foundation(said[BMF]),
+        ]
+    return LegalStatus(tuple(reasons))
 
 
 def is_subordinate(facts: Mapping[str, object]) -> bool:
@@ -130,7 +140,7 @@ def is_subordinate(facts: Mapping[str, object]) -> bool:
     return facts.get("AFFILIATION") == _SUBORDINATE and _group_number(facts) is not None
 
 
-def day(value: object) -> date | None:
+def parse_list_date(value: object) -> date | None:
     """A day as the lists write it, ``2017-11-15`` or ``15-NOV-2017``; None for anything else."""
     text = str(value or "").strip()
     try:
@@ -142,7 +152,7 @@ def day(value: object) -> date | None:
 
 
 @dataclass(frozen=True, slots=True)
-class Cycle:
+class RevocationCycle:
     """One revocation: when it took effect, when the list told of it, and whether a reinstatement cured it."""
 
     revoked: date
@@ -151,64 +161,66 @@ class Cycle:
     facts: Mapping[str, object]
 
 
-def latest_cycle(rows: Iterable[Mapping[str, object]]) -> Cycle | None:
+def latest_revocation(rows: Iterable[Mapping[str, object]]) -> RevocationCycle | None:
     """The revocation that counts of all that a number had: the latest one; None without a readable date.
 
     A cycle may be listed twice, first open and later cured. Reinstatements are often dated back to the revocation
     itself, so the same day cures; one from before it belongs to an earlier cycle, or is a mistake, and does not.
     """
-    latest: Cycle | None = None
+    latest: RevocationCycle | None = None
     for facts in rows:
-        written = day(facts.get("REVOCATION_DATE"))
+        written = parse_list_date(facts.get("REVOCATION_DATE"))
         if written is None:
             continue
-        revoked = _meant(written)
-        cycle = Cycle(revoked, day(facts.get("POSTING_DATE")) or revoked, _cures(facts, written), facts)
+        revoked = _corrected_date(written)
+        cycle = RevocationCycle(
+            revoked, parse_list_date(facts.get("POSTING_DATE")) or revoked, _is_cured(facts, written), facts
+        )
         if latest is None or (cycle.revoked, cycle.cured, cycle.posted) > (latest.revoked, latest.cured, latest.posted):
             latest = cycle
     return latest
 
 
-def _cures(facts: Mapping[str, object], revoked: date) -> bool:
-    reinstated = day(facts.get("REINSTATEMENT_DATE"))
-    return reinstated is not None and reinstated >= revoked and _meant(reinstated) >= _meant(revoked)
+def _is_cured(facts: Mapping[str, object], revoked: date) -> bool:
+    reinstated = parse_list_date(facts.get("REINSTATEMENT_DATE"))
+    return reinstated is not None and reinstated >= revoked and _corrected_date(reinstated) >= _corrected_date(revoked)
 
 
-def _meant(written: date) -> date:
+def _corrected_date(written: date) -> date:
     return _MEANT if _WRONG_FROM <= written <= _WRONG_TO else written
 
 
-def _reason(step: Step, verdict: Verdict, code: str, told: Told, *names: str) -> Reason:
+def _build_reason(step: Step, verdict: Verdict, code: str, told: SourceReport, *names: str) -> Reason:
     facts = {name: told.first[name] for name in names if name in told.first}
     return Reason(step, verdict, code, told.source, told.data_as_of, facts)
 
 
-def _listing(told: Told) -> Reason:
+def _check_listing(told: SourceReport) -> Reason:
     if told.data_as_of is None:
-        return _reason("listing", "unknown", "register_not_loaded", told)
+        return _build_reason("listing", "unknown", "register_not_loaded", told)
     if not told.rows:
-        return _reason("listing", "fail", "not_listed", told)
+        return _build_reason("listing", "fail", "not_listed", told)
     if not told.active:
-        return _reason("listing", "fail", "removed", told)
-    return _reason(
+        return _build_reason("listing", "fail", "removed", told)
+    return _build_reason(
         "listing", "warn" if told.unverified else "pass", "unverified" if told.unverified else "listed", told
     )
 
 
-def _revocation(revocations: Told, bmf: Told) -> Reason:
+def _check_revocation(revocations: SourceReport, bmf: SourceReport) -> Reason:
     if revocations.data_as_of is None:
-        return _reason("revocation", "unknown", "list_not_loaded", revocations)
+        return _build_reason("revocation", "unknown", "list_not_loaded", revocations)
     if not revocations.rows:
-        return _reason("revocation", "pass", "not_revoked", revocations)
-    cycle = latest_cycle(revocations.rows)
+        return _build_reason("revocation", "pass", "not_revoked", revocations)
+    cycle = latest_revocation(revocations.rows)
     if cycle is None:
-        return _reason("revocation", "unknown", "unreadable", revocations, "REVOCATION_DATE")
+        return _build_reason("revocation", "unknown", "unreadable", revocations, "REVOCATION_DATE")
     facts: dict[str, object] = {**cycle.facts, "revoked": cycle.revoked.isoformat(), "posted": cycle.posted.isoformat()}
-    code, verdict = _weighed(cycle, bmf)
+    code, verdict = _revocation_verdict(cycle, bmf)
     return Reason("revocation", verdict, code, revocations.source, revocations.data_as_of, facts)
 
 
-def _weighed(cycle: Cycle, bmf: Told) -> tuple[str, Verdict]:
+def _revocation_verdict(cycle: RevocationCycle, bmf: SourceReport) -> tuple[str, Verdict]:
     """A master file older than the posting could not know of it yet; a newer one that lists the body knows better."""
     if cycle.cured:
         return "reinstated", "pass"
@@ -218,12 +230,12 @@ def _weighed(cycle: Cycle, bmf: Told) -> tuple[str, Verdict]:
     return "revoked", "fail"
 
 
-def _terminated(postcards: Told) -> Reason:
+def _check_termination(postcards: SourceReport) -> Reason:
     """The newest e-Postcard counts: what a body said of an earlier year, it has said otherwise since."""
     if postcards.data_as_of is None:
-        return _reason("terminated", "unknown", "list_not_loaded", postcards)
+        return _build_reason("terminated", "unknown", "list_not_loaded", postcards)
     if not postcards.rows:
-        return _reason("terminated", "not_applicable", "no_postcard", postcards)
+        return _build_reason("terminated", "not_applicable", "no_postcard", postcards)
     newest = max(postcards.rows, key=lambda facts: (str(facts.get("TAX_YEAR", "")), facts.get("TERMINATED") == "T"))
     over = newest.get("TERMINATED") == "T"
     facts = {name: newest[name] for name in ("TAX_YEAR", "TERMINATED") if name in newest}
@@ -231,51 +243,51 @@ def _terminated(postcards: Told) -> Reason:
     return Reason("terminated", "fail", "terminated", *said) if over else Reason("terminated", "pass", "running", *said)
 
 
-def _group(bmf: Told, central: Mapping[str, Told] | None) -> Reason | None:
+def _check_group(bmf: SourceReport, central: Mapping[str, SourceReport] | None) -> Reason | None:
     """How a subordinate stands by its central body; None for a body that is exempt by itself."""
     if not is_subordinate(bmf.first):
         return None
     if central is None:
-        return _reason("group", "unknown", "central_body_not_found", bmf, "GROUP", "AFFILIATION")
-    if not of_us_body(central).active:
-        return _reason("group", "fail", "central_body_not_active", bmf, "GROUP", "AFFILIATION")
-    return _reason("group", "pass", "central_body_active", bmf, "GROUP", "AFFILIATION")
+        return _build_reason("group", "unknown", "central_body_not_found", bmf, "GROUP", "AFFILIATION")
+    if not status_of_us_organisation(central).active:
+        return _build_reason("group", "fail", "central_body_not_active", bmf, "GROUP", "AFFILIATION")
+    return _build_reason("group", "pass", "central_body_active", bmf, "GROUP", "AFFILIATION")
 
 
-def _deductibility(bmf: Told, group: Reason | None) -> Reason:
+def _check_deductibility(bmf: SourceReport, group: Reason | None) -> Reason:
     names = ("SUBSECTION", "DEDUCTIBILITY")
     if group is not None and group.verdict == "fail":
-        return _reason("deductibility", "fail", group.code, bmf, "GROUP", *names)
+        return _build_reason("deductibility", "fail", group.code, bmf, "GROUP", *names)
     if bmf.first.get("SUBSECTION") == _CHARITABLE or bmf.first.get("DEDUCTIBILITY") == _DEDUCTIBLE:
-        return _reason("deductibility", "pass", "deductible", bmf, *names)
+        return _build_reason("deductibility", "pass", "deductible", bmf, *names)
     if bmf.first.get("DEDUCTIBILITY") == _NOT_DEDUCTIBLE:
-        return _reason("deductibility", "fail", "not_deductible", bmf, *names)
-    return _reason("deductibility", "warn", "deductibility_not_reported", bmf, *names)
+        return _build_reason("deductibility", "fail", "not_deductible", bmf, *names)
+    return _build_reason("deductibility", "warn", "deductibility_not_reported", bmf, *names)
 
 
-def _pub_78(said: Mapping[str, Told], central: Mapping[str, Told] | None) -> Reason:
+def _check_publication_78(said: Mapping[str, SourceReport], central: Mapping[str, SourceReport] | None) -> Reason:
     """Subordinates of a group are not in Publication 78 by design: their central body is."""
     bmf, own = said[BMF], said[PUB_78]
     if own.data_as_of is None:
-        return _reason("publication_78", "unknown", "list_not_loaded", own)
+        return _build_reason("publication_78", "unknown", "list_not_loaded", own)
     if own.rows:
-        return _reason("publication_78", "pass", "listed", own, "DEDUCTIBILITY")
+        return _build_reason("publication_78", "pass", "listed", own, "DEDUCTIBILITY")
     if is_subordinate(bmf.first):
         if central is None:
-            return _reason("publication_78", "unknown", "central_body_not_found", own)
+            return _build_reason("publication_78", "unknown", "central_body_not_found", own)
         through = central.get(PUB_78) or own
         if through.rows:
-            return _reason("publication_78", "pass", "through_group", through, "DEDUCTIBILITY")
-        return _reason("publication_78", "warn", "group_not_listed", own)
+            return _build_reason("publication_78", "pass", "through_group", through, "DEDUCTIBILITY")
+        return _build_reason("publication_78", "warn", "group_not_listed", own)
     if bmf.first.get("FILING_REQ_CD") in _NEED_NOT_REGISTER:
-        return _reason("publication_78", "not_applicable", "need_not_be_listed", own)
-    return _reason("publication_78", "warn", "not_listed", own)
+        return _build_reason("publication_78", "not_applicable", "need_not_be_listed", own)
+    return _build_reason("publication_78", "warn", "not_listed", own)
 
 
-def _foundation(bmf: Told) -> Reason:
+def _check_foundation(bmf: SourceReport) -> Reason:
     private = bmf.first.get("FOUNDATION") in _PRIVATE_FOUNDATIONS
     code = "private_foundation" if private else "no_private_foundation"
-    return _reason("foundation", "warn" if private else "pass", code, bmf, "FOUNDATION")
+    return _build_reason("foundation", "warn" if private else "pass", code, bmf, "FOUNDATION")
 
 
 def _group_number(facts: Mapping[str, object]) -> str | None:
@@ -283,7 +295,7 @@ def _group_number(facts: Mapping[str, object]) -> str | None:
     return number if number.strip("0") else None
 
 
-def rows_of(facts: Mapping[str, object]) -> tuple[Mapping[str, object], ...]:
+def entry_rows(facts: Mapping[str, object]) -> tuple[Mapping[str, object], ...]:
     """The rows that an entry keeps: several where its source repeats numbers, else the facts themselves."""
     several = facts.get("rows")
     if isinstance(several, Sequence) and not isinstance(several, str):

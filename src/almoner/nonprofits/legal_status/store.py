@@ -8,11 +8,11 @@ from uuid import UUID
 
 from asyncpg import Record
 
-from almoner.platform.database.transactions import Everyone, Tx
+from almoner.platform.database.transactions import AllPartners, Tx
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class StatusSource:
     """A source that was loaded. ``data_as_of``: the day of its newest data."""
 
     code: str
@@ -23,7 +23,7 @@ class Source:
 
 
 @dataclass(frozen=True, slots=True)
-class Subject:
+class StatusSubject:
     """A body to be judged: what stands of each source (``entries``: source, part, record, data_as_of).
 
     ``data_as_of`` is the day of the data that list it or would list it.
@@ -38,7 +38,7 @@ class Subject:
     entries: list[dict[str, Any]]
 
 
-async def sources(tx: Tx, _: Everyone, registry_id: UUID) -> list[Source]:
+async def list_sources(tx: Tx, _: AllPartners, registry_id: UUID) -> list[StatusSource]:
     """What was loaded for a registry."""
     rows = await tx.fetch(
         """
@@ -48,7 +48,7 @@ async def sources(tx: Tx, _: Everyone, registry_id: UUID) -> list[Source]:
         """,
         registry_id,
     )
-    return [Source(*row) for row in rows]
+    return [StatusSource(*row) for row in rows]
 
 
 _SUBJECT: Final = """
@@ -66,13 +66,15 @@ _SUBJECT: Final = """
 """
 
 
-async def find(tx: Tx, _: Everyone, organisation_id: UUID, codes: Sequence[str]) -> Subject | None:
+async def find(tx: Tx, _: AllPartners, organisation_id: UUID, codes: Sequence[str]) -> StatusSubject | None:
     """One body with what these sources say of it."""
     row = await tx.fetchrow(f"{_SUBJECT} where o.id = $1", organisation_id, codes)
     return _subject(row) if row else None
 
 
-async def find_number(tx: Tx, _: Everyone, registry_id: UUID, number_key: str, codes: Sequence[str]) -> Subject:
+async def find_by_number(
+    tx: Tx, _: AllPartners, registry_id: UUID, number_key: str, codes: Sequence[str]
+) -> StatusSubject:
     """A published body by its number with what these sources say of it; of a number without one, what they say."""
     row = await tx.fetchrow(
         f"{_SUBJECT} where o.registry_id = $1 and o.number_key = $3 and o.partner_id is null",
@@ -94,10 +96,12 @@ async def find_number(tx: Tx, _: Everyone, registry_id: UUID, number_key: str, c
     entries = [
         {"source": row[0], "record": row[1], "data_as_of": row[2].isoformat() if row[2] else None} for row in told
     ]
-    return Subject(UUID(int=0), number_key, None, None, None, None, entries)
+    return StatusSubject(UUID(int=0), number_key, None, None, None, None, entries)
 
 
-async def find_central(tx: Tx, _: Everyone, registry_id: UUID, group_key: str, codes: Sequence[str]) -> Subject | None:
+async def find_central_organisation(
+    tx: Tx, _: AllPartners, registry_id: UUID, group_key: str, codes: Sequence[str]
+) -> StatusSubject | None:
     """The central body of a group: a listed one before others, then the least number."""
     row = await tx.fetchrow(
         f"""
@@ -111,9 +115,9 @@ async def find_central(tx: Tx, _: Everyone, registry_id: UUID, group_key: str, c
     return _subject(row) if row else None
 
 
-async def doubtful(
-    tx: Tx, _: Everyone, registry_id: UUID, codes: Sequence[str], after: UUID, limit: int
-) -> list[Subject]:
+async def list_override_candidates(
+    tx: Tx, _: AllPartners, registry_id: UUID, codes: Sequence[str], after: UUID, limit: int
+) -> list[StatusSubject]:
     """Bodies after an id that another list may overrule, or that are overruled: by id."""
     rows = await tx.fetch(
         f"""
@@ -127,17 +131,17 @@ async def doubtful(
         registry_id,
         codes,
         after,
-        [code for code in codes if code in OVERRULING],
+        [code for code in codes if code in OVERRIDING_SOURCES],
         limit,
     )
     return [_subject(row) for row in rows]
 
 
-OVERRULING: Final = ("irs-revocations", "irs-990n")
+OVERRIDING_SOURCES: Final = ("irs-revocations", "irs-990n")
 
 
-def _subject(row: Record) -> Subject:
-    return Subject(
+def _subject(row: Record) -> StatusSubject:
+    return StatusSubject(
         row["id"],
         row["number_key"],
         row["group_key"],

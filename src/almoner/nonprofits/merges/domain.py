@@ -6,17 +6,17 @@ from datetime import UTC, datetime
 from typing import Final, Literal, NamedTuple
 from uuid import UUID
 
-Ending = Literal["merged", "reregistered"]
+SuccessionKind = Literal["merged", "reregistered"]
 _EARLIEST: Final = datetime.min.replace(tzinfo=UTC)
 _LATEST: Final = datetime.max.replace(tzinfo=UTC)
 
 
-class Step(NamedTuple):
+class Succession(NamedTuple):
     """One body went over into another. ``at`` is when, where the source says so."""
 
     organisation_id: UUID
     successor_id: UUID
-    kind: Ending
+    kind: SuccessionKind
     at: datetime | None = None
 
 
@@ -24,11 +24,11 @@ class Successor(NamedTuple):
     """What a body is now, at the end of the chain; ``kind`` is how the first step was made."""
 
     organisation_id: UUID
-    kind: Ending
+    kind: SuccessionKind
 
 
 @dataclass(frozen=True, slots=True)
-class Body:
+class PrincipalCandidate:
     """What decides which of the records of one body answers for it."""
 
     id: UUID
@@ -38,20 +38,20 @@ class Body:
     number_key: str
 
 
-def successors(steps: Iterable[Step]) -> dict[UUID, Successor]:
+def resolve_successors(steps: Iterable[Succession]) -> dict[UUID, Successor]:
     """What each body became, chains followed to their end.
 
     Of several steps of one body the newest counts, and of equals the one with the least id. Bodies that went over into
     each other in a circle have no successor: nobody can say which of them is left. A chain that leads into a circle
     ends where it enters it.
     """
-    chosen: dict[UUID, Step] = {}
+    chosen: dict[UUID, Succession] = {}
     for step in steps:
         if step.organisation_id != step.successor_id:
             known = chosen.get(step.organisation_id)
-            if known is None or _age(step) > _age(known):
+            if known is None or _recency(step) > _recency(known):
                 chosen[step.organisation_id] = step
-    circling = _circling({step.organisation_id: step.successor_id for step in chosen.values()})
+    circling = _find_cycles({step.organisation_id: step.successor_id for step in chosen.values()})
     found = {}
     for begun, step in chosen.items():
         if begun in circling:
@@ -63,11 +63,11 @@ def successors(steps: Iterable[Step]) -> dict[UUID, Successor]:
     return found
 
 
-def _age(step: Step) -> tuple[datetime, int, str]:
+def _recency(step: Succession) -> tuple[datetime, int, str]:
     return step.at or _EARLIEST, -step.successor_id.int, step.kind
 
 
-def _circling(following: Mapping[UUID, UUID]) -> set[UUID]:
+def _find_cycles(following: Mapping[UUID, UUID]) -> set[UUID]:
     """The bodies that a walk from themselves comes back to."""
     seen: set[UUID] = set()
     circling: set[UUID] = set()
@@ -83,7 +83,9 @@ def _circling(following: Mapping[UUID, UUID]) -> set[UUID]:
     return circling
 
 
-def principals(pairs: Iterable[tuple[UUID, UUID]], bodies: Mapping[UUID, Body]) -> dict[UUID, UUID]:
+def choose_principals(
+    pairs: Iterable[tuple[UUID, UUID]], bodies: Mapping[UUID, PrincipalCandidate]
+) -> dict[UUID, UUID]:
     """For every record that another one answers for, that other one.
 
     Records that are the same as a third are the same. Where that would make one body of two numbers of one register,
@@ -107,5 +109,5 @@ def principals(pairs: Iterable[tuple[UUID, UUID]], bodies: Mapping[UUID, Body]) 
     return found
 
 
-def _rank(body: Body) -> tuple[bool, datetime, str, str]:
+def _rank(body: PrincipalCandidate) -> tuple[bool, datetime, str, str]:
     return not body.active, body.registration_date or _LATEST, body.registry_code, body.number_key

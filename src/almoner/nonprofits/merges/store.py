@@ -6,14 +6,14 @@ from datetime import datetime
 from typing import Final
 from uuid import UUID
 
-from almoner.nonprofits.merges.domain import Body, Ending, Step
-from almoner.platform.database.transactions import Everyone, Tx
+from almoner.nonprofits.merges.domain import PrincipalCandidate, SuccessionKind, Succession
+from almoner.platform.database.transactions import AllPartners, Tx
 
 _LOCK: Final = 0x616C6D6C
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class LinkRow:
     """A link with the keys of its numbers, as a part of a source says it. ``at``: when it happened."""
 
     part: str
@@ -37,7 +37,7 @@ class StatusOverride:
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class FieldChange:
     """One field of a record that changed, and what happened."""
 
     organisation_id: UUID
@@ -47,12 +47,12 @@ class Told:
     kind: str
 
 
-async def lock(tx: Tx, _: Everyone) -> None:
+async def lock(tx: Tx, _: AllPartners) -> None:
     """One at a time: links go across registries, and loads of two may end together."""
     await tx.execute("select pg_advisory_xact_lock($1)", _LOCK)
 
 
-async def plan(tx: Tx, _: Everyone, *, few: bool) -> None:
+async def set_join_strategy(tx: Tx, _: AllPartners, *, few: bool) -> None:
     """How joins are planned from here on: by looking a few rows up, or over whole tables.
 
     A load has made statistics wrong, and the planner would take millions of rows for a handful.
@@ -70,8 +70,8 @@ _GIVEN: Final = """
 """
 
 
-async def replace(
-    tx: Tx, _: Everyone, source: str, load_id: UUID, day: datetime, parts: Sequence[str], rows: Sequence[Row]
+async def replace_links(
+    tx: Tx, _: AllPartners, source: str, load_id: UUID, day: datetime, parts: Sequence[str], rows: Sequence[LinkRow]
 ) -> None:
     """What these parts of a source say now: links that they say no more, or of another day, end, new ones begin."""
     given = (
@@ -115,7 +115,7 @@ async def replace(
     )
 
 
-async def take_back(tx: Tx, _: Everyone, load_id: UUID, by_load_id: UUID) -> None:
+async def revert_load(tx: Tx, _: AllPartners, load_id: UUID, by_load_id: UUID) -> None:
     """Undo what a load did to links: what it brought never stood, what it ended stands on."""
     await tx.execute(
         "update register_link set valid_to = valid_from, ended_by = $2 where load_id = $1 and valid_to is null",
@@ -134,19 +134,19 @@ _LINKED: Final = """
 """
 
 
-async def steps(tx: Tx, _: Everyone) -> list[Step]:
+async def list_successions(tx: Tx, _: AllPartners) -> list[Succession]:
     """Every merger and new registration of which both bodies are known here."""
     rows = await tx.fetch(f"select o.id, t.id as successor, l.kind, l.at {_LINKED} and l.kind <> 'same'")
-    return [Step(row["id"], row["successor"], row["kind"], row["at"]) for row in rows]
+    return [Succession(row["id"], row["successor"], row["kind"], row["at"]) for row in rows]
 
 
-async def pairs(tx: Tx, _: Everyone) -> list[tuple[UUID, UUID]]:
+async def list_same_pairs(tx: Tx, _: AllPartners) -> list[tuple[UUID, UUID]]:
     """Every two records that are said to be one body, and of neither another is said."""
     rows = await tx.fetch(f"select o.id, t.id as other {_LINKED} and l.kind = 'same' and not is_ambiguous(l)")
     return [(row["id"], row["other"]) for row in rows]
 
 
-async def count_ambiguous(tx: Tx, _: Everyone, source: str) -> int:
+async def count_ambiguous(tx: Tx, _: AllPartners, source: str) -> int:
     """Links of a source that join nothing, since a number of theirs is the same as several of one register."""
     return int(
         await tx.fetchval(
@@ -159,7 +159,7 @@ async def count_ambiguous(tx: Tx, _: Everyone, source: str) -> int:
     )
 
 
-async def bodies(tx: Tx, _: Everyone, organisation_ids: Sequence[UUID]) -> dict[UUID, Body]:
+async def load_candidates(tx: Tx, _: AllPartners, organisation_ids: Sequence[UUID]) -> dict[UUID, PrincipalCandidate]:
     """What decides which record answers."""
     rows = await tx.fetch(
         """
@@ -168,10 +168,10 @@ async def bodies(tx: Tx, _: Everyone, organisation_ids: Sequence[UUID]) -> dict[
         """,
         organisation_ids,
     )
-    return {row["id"]: Body(*row) for row in rows}
+    return {row["id"]: PrincipalCandidate(*row) for row in rows}
 
 
-async def same(tx: Tx, _: Everyone) -> dict[UUID, UUID]:
+async def list_principals(tx: Tx, _: AllPartners) -> dict[UUID, UUID]:
     """The records that another one answers for now."""
     rows = await tx.fetch("select id, same_as from organisation where same_as is not null")
     return {row["id"]: row["same_as"] for row in rows}
@@ -207,7 +207,7 @@ _CARRY_BRANDING: Final = """
 """
 
 
-async def set_same(tx: Tx, _: Everyone, found: Sequence[tuple[UUID, UUID | None]], day: datetime) -> None:
+async def set_principals(tx: Tx, _: AllPartners, found: Sequence[tuple[UUID, UUID | None]], day: datetime) -> None:
     """Point records to the one that answers for them.
 
     Who has one in a category has the other in it, and it is shown as they were shown, but for what it said of itself.
@@ -241,7 +241,9 @@ _OVERRULED: Final = """
 """
 
 
-async def overridden_by(tx: Tx, _: Everyone, kinds: Sequence[Ending], ids: Sequence[UUID]) -> list[StatusOverride]:
+async def overridden_by(
+    tx: Tx, _: AllPartners, kinds: Sequence[SuccessionKind], ids: Sequence[UUID]
+) -> list[StatusOverride]:
     """The bodies that are overruled for one of these reasons, and those of these ids."""
     rows = await tx.fetch(
         f"""
@@ -256,13 +258,13 @@ async def overridden_by(tx: Tx, _: Everyone, kinds: Sequence[Ending], ids: Seque
     return [StatusOverride(*row) for row in rows]
 
 
-async def status_overrides(tx: Tx, _: Everyone, ids: Sequence[UUID]) -> list[StatusOverride]:
+async def status_overrides(tx: Tx, _: AllPartners, ids: Sequence[UUID]) -> list[StatusOverride]:
     """Whether these bodies are overruled."""
     rows = await tx.fetch(f"{_OVERRULED} where o.id = any($1::uuid[])", ids)
     return [StatusOverride(*row) for row in rows]
 
 
-async def set_status_overrides(tx: Tx, _: Everyone, found: Sequence[StatusOverride]) -> None:
+async def set_status_overrides(tx: Tx, _: AllPartners, found: Sequence[StatusOverride]) -> None:
     """Store who is overruled, and with it who is active."""
     await tx.execute(
         """
@@ -279,7 +281,7 @@ async def set_status_overrides(tx: Tx, _: Everyone, found: Sequence[StatusOverri
     )
 
 
-async def tell(tx: Tx, _: Everyone, load_id: UUID, day: datetime, told: Sequence[Told]) -> None:
+async def insert_changes(tx: Tx, _: AllPartners, load_id: UUID, day: datetime, told: Sequence[FieldChange]) -> None:
     """Add to the history."""
     await tx.executemany(
         """
@@ -290,7 +292,7 @@ async def tell(tx: Tx, _: Everyone, load_id: UUID, day: datetime, told: Sequence
     )
 
 
-async def join_branches(tx: Tx, _: Everyone, registry_id: UUID, load_id: UUID, day: datetime) -> None:
+async def update_branches(tx: Tx, _: AllPartners, registry_id: UUID, load_id: UUID, day: datetime) -> None:
     """Point branches to what they are a branch of, where that has changed, and tell it of those known before.
 
     The register names the parent's number, or both carry one group number: then it is the central body, and of several

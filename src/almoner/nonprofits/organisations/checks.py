@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from almoner.nonprofits.organisations.store_index import COLUMNS, SOUGHT
+from almoner.nonprofits.organisations.store_index import SEARCH_COLUMNS, EXPECTED_VALUES
 from almoner.platform.observability.selfcheck import Check
 
 _WORDS_OF: Final = " + ".join(
@@ -45,11 +45,11 @@ checks: Final = (
         f"""
         select r.code from registry r
         left join (
-            select registry_id, count(*) as n, bit_xor(hash_record_extended(row({SOUGHT}), 0)) as told
+            select registry_id, count(*) as n, bit_xor(hash_record_extended(row({EXPECTED_VALUES}), 0)) as told
             from organisation o group by registry_id
         ) bodies on bodies.registry_id = r.id
         left join (
-            select registry_id, count(*) as n, bit_xor(hash_record_extended(row({COLUMNS}), 0)) as told
+            select registry_id, count(*) as n, bit_xor(hash_record_extended(row({SEARCH_COLUMNS}), 0)) as told
             from organisation_search group by registry_id
         ) sought on sought.registry_id = r.id
         where (bodies.n, bodies.told) is distinct from (sought.n, sought.told)

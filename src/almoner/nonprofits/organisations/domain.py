@@ -7,12 +7,12 @@ from typing import Any, Final, Literal
 from uuid import UUID
 
 from almoner.nonprofits.countries.domain import currency_of
-from almoner.nonprofits.organisations.words import MOST_PATTERNS as MOST_PATTERNS
-from almoner.nonprofits.organisations.words import searchable as searchable
-from almoner.nonprofits.organisations.words import sought as sought
+from almoner.nonprofits.organisations.words import MAX_INDEX_PATTERNS as MAX_INDEX_PATTERNS
+from almoner.nonprofits.organisations.words import search_text as search_text
+from almoner.nonprofits.organisations.words import search_terms as search_terms
 
 OrganisationType = Literal["nonprofit", "social_impact", "education"]
-Kind = Literal[
+ChangeKind = Literal[
     "renamed",
     "moved",
     "merged",
@@ -34,7 +34,7 @@ WORLD_CURRENCIES: Final = ("USD", "EUR", "GBP")
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class OrganisationSource:
     """One list that tells of a body: under which number, in data of which day; ``code`` is None for no list at all."""
 
     registry_name: str
@@ -43,7 +43,7 @@ class Source:
     unverified: bool
     data_as_of: datetime | None
 
-    def stale(self, now: datetime, max_age: timedelta | None) -> bool:
+    def is_stale(self, now: datetime, max_age: timedelta | None) -> bool:
         """Whether its data are older than allowed. What has no day is not judged."""
         return max_age is not None and self.data_as_of is not None and now - self.data_as_of > max_age
 
@@ -83,7 +83,7 @@ class Organisation:
     succeeded_by: UUID | None
     same_as: UUID | None
     activities: Mapping[str, str] | None
-    sources: tuple[Source, ...]
+    sources: tuple[OrganisationSource, ...]
     data_as_of: datetime | None
     first_seen: datetime | None
     logo: str | None
@@ -114,17 +114,17 @@ class Organisation:
         return currency_of(self.country_code)
 
     @property
-    def receives(self) -> tuple[str, ...]:
+    def donation_currencies(self) -> tuple[str, ...]:
         """The currencies of donations that it can receive; none when it cannot receive any."""
-        return receivable_currencies(self.country_code) if can_receive(self.types, active=self.active) else ()
+        return receivable_currencies(self.country_code) if can_receive_donations(self.types, active=self.active) else ()
 
 
-class NumberTaken(Exception):
+class RegistryNumberTaken(Exception):
     """Another organisation of this number is published; the message says so, in one line for people."""
 
 
 @dataclass(frozen=True, slots=True)
-class Unlisted:
+class UnlistedOrganisation:
     """What is known of a body that no register here lists. ``registry_number`` is its number as people write it."""
 
     registry_id: UUID
@@ -143,7 +143,7 @@ class Unlisted:
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class OrganisationChange:
     """One field of a record that the data of a day changed. ``field`` is a member of ``Organisation``.
 
     ``noted`` is what was written down of why. ``taken_back``: its load was undone, or it is what undid one.
@@ -155,22 +155,22 @@ class Change:
     before: object
     after: object
     source: str
-    noted: Kind | None = None
-    taken_back: bool = False
+    recorded_kind: ChangeKind | None = None
+    rolled_back: bool = False
 
     @property
-    def kind(self) -> Kind:
+    def kind(self) -> ChangeKind:
         """What happened."""
-        if self.taken_back:
+        if self.rolled_back:
             return "taken_back"
-        if self.noted is not None:
-            return self.noted
+        if self.recorded_kind is not None:
+            return self.recorded_kind
         if self.field == "active":
             return "listed_again" if self.after else "removed"
         return _KINDS.get(self.field, "changed")
 
 
-_KINDS: Final[dict[str, Kind]] = {
+_KINDS: Final[dict[str, ChangeKind]] = {
     "name": "renamed",
     "display_name": "renamed",
     "other_names": "renamed",
@@ -183,7 +183,9 @@ _KINDS: Final[dict[str, Kind]] = {
 }
 
 
-def as_of(organisation: Organisation, changes: Iterable[Change], day: datetime) -> Organisation | None:
+def record_as_of(
+    organisation: Organisation, changes: Iterable[OrganisationChange], day: datetime
+) -> Organisation | None:
     """The record as it stood after the data of ``day``; None when it was not known yet.
 
     ``changes`` are all of the organisation's, newest first. A field holds what the last load of data up to that day
@@ -199,11 +201,11 @@ def as_of(organisation: Organisation, changes: Iterable[Change], day: datetime) 
         else:
             stood.setdefault(change.field, change.before)
     dated = min(day, organisation.data_as_of) if organisation.data_as_of else None
-    known = {field: _stored(field, value) for field, value in stood.items() if field in _MEMBERS}
+    known = {field: _parse_stored(field, value) for field, value in stood.items() if field in _MEMBERS}
     return replace(organisation, **known, data_as_of=dated)
 
 
-def _stored(field: str, value: object) -> Any:
+def _parse_stored(field: str, value: object) -> Any:
     if field in {"types", "other_names", "websites"} and isinstance(value, list):
         return tuple(value)
     if field in {"branch_of", "succeeded_by", "same_as"} and isinstance(value, str):
@@ -226,12 +228,12 @@ class Branding:
     primary_color: str | None
 
 
-SHOWN_ANEW: Final = "internal.organisation_shown_anew"
+DISPLAY_CHANGED: Final = "internal.organisation_shown_anew"
 """Told when an organisation is to be shown otherwise, with a ``ShownAnew`` in it."""
 
 
 @dataclass(frozen=True, slots=True)
-class ShownAnew:
+class DisplayChanged:
     """Which one."""
 
     organisation: UUID
@@ -248,7 +250,7 @@ class Milestone:
     reward: str
 
 
-def can_receive(types: tuple[OrganisationType, ...], *, active: bool) -> bool:
+def can_receive_donations(types: tuple[OrganisationType, ...], *, active: bool) -> bool:
     """Donations go to nonprofits that their register lists now; paying out asks for more (settled 5)."""
     return active and "nonprofit" in types
 

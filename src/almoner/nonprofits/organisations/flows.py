@@ -8,7 +8,7 @@ from typing import Final
 from uuid import UUID
 
 from almoner.nonprofits.organisations import store_index
-from almoner.platform.database.transactions import EVERYONE, Database, Tx
+from almoner.platform.database.transactions import ALL_PARTNERS, Database, Tx
 
 _BATCH: Final = 5_000
 _FIRST: Final = UUID(int=0)
@@ -16,44 +16,44 @@ _WARM_SECONDS: Final = 20.0
 
 
 @dataclass(frozen=True, slots=True)
-class Reindexed:
+class ReindexReport:
     """So many bodies were looked at; of so many, and of so many words, search read something else."""
 
-    bodies: int = 0
-    mended: int = 0
+    organisations: int = 0
+    repaired: int = 0
     words: int = 0
 
 
-Report = Callable[[Reindexed], None]
-Record = Callable[[Tx, Reindexed], Awaitable[None]]
+ReportProgress = Callable[[ReindexReport], None]
+RecordAudit = Callable[[Tx, ReindexReport], Awaitable[None]]
 """Says who had it done, in the transaction that ends it."""
 
 
 async def reindex(
-    db: Database, *, batch: int = _BATCH, report: Report | None = None, record: Record | None = None
-) -> Reindexed:
+    db: Database, *, batch: int = _BATCH, report: ReportProgress | None = None, record: RecordAudit | None = None
+) -> ReindexReport:
     """Go through all bodies and all words. What is right is not touched, and searches go on.
 
     It may be stopped and begun again.
     """
-    done = Reindexed()
+    done = ReindexReport()
     after: UUID | None = _FIRST
     while after is not None:
         async with db.write() as tx:
-            made = await store_index.mend(tx, EVERYONE, after, batch)
+            made = await store_index.repair_batch(tx, ALL_PARTNERS, after, batch)
         after = made.last
-        done = Reindexed(done.bodies + made.bodies, done.mended + made.mended)
+        done = ReindexReport(done.organisations + made.organisations, done.repaired + made.repaired)
         if report is not None:
             report(done)
     async with db.write() as tx:
-        done = Reindexed(done.bodies, done.mended, await store_index.count_words(tx, EVERYONE))
+        done = ReindexReport(done.organisations, done.repaired, await store_index.recount_words(tx, ALL_PARTNERS))
         if record is not None:
             await record(tx, done)
     return done
 
 
-async def warm(db: Database, *, within: float = _WARM_SECONDS) -> None:
+async def warm_search_cache(db: Database, *, within: float = _WARM_SECONDS) -> None:
     """Have the first questions find in memory what they read. Nobody waits longer than that for a slow disk."""
     with suppress(TimeoutError):
         async with asyncio.timeout(within), db.read() as tx:
-            await store_index.warm(tx, EVERYONE)
+            await store_index.warm_cache(tx, ALL_PARTNERS)

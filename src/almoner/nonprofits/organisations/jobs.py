@@ -7,35 +7,35 @@ from uuid import UUID
 import msgspec
 
 from almoner.nonprofits.organisations import service
-from almoner.nonprofits.organisations.domain import SHOWN_ANEW, ShownAnew
-from almoner.nonprofits.organisations.ports import Followers
+from almoner.nonprofits.organisations.domain import DISPLAY_CHANGED, DisplayChanged
+from almoner.nonprofits.organisations.ports import FollowerLookup
 from almoner.platform.database.transactions import Tx
 from almoner.platform.events.outbox import Event, Reaction
-from almoner.platform.jobs.background_tasks import Handler, Work
-from almoner.platform.jobs.queue import Done, Job, Result
+from almoner.platform.jobs.background_tasks import Handler, JobContext
+from almoner.platform.jobs.queue import JobDone, Job, Result
 
 
-async def tell(followers: Sequence[Followers], work: Work, job: Job) -> Result:
+async def notify_load_followers(followers: Sequence[FollowerLookup], work: JobContext, job: Job) -> Result:
     """Tell all followers, a batch in each transaction. Begun again, it goes on where the last commit ended."""
     load_id = UUID(job.payload["load"])
     more = True
     while more:
         async with work.db.write() as tx:
-            more = await service.tell_batch(tx, followers, load_id)
-    return Done()
+            more = await service.notify_batch(tx, followers, load_id)
+    return JobDone()
 
 
-async def on_shown(followers: Sequence[Followers], tx: Tx, events: Sequence[Event]) -> None:
+async def on_display_changed(followers: Sequence[FollowerLookup], tx: Tx, events: Sequence[Event]) -> None:
     """Tell the followers of organisations that are shown otherwise; once of several changes in a moment."""
-    told = [msgspec.convert(event.record(), ShownAnew).organisation for event in events]
-    await service.tell_each(tx, followers, list(dict.fromkeys(told)))
+    told = [msgspec.convert(event.record(), DisplayChanged).organisation for event in events]
+    await service.notify_followers(tx, followers, list(dict.fromkeys(told)))
 
 
-def reactions(followers: Sequence[Followers]) -> tuple[Reaction, ...]:
+def reactions(followers: Sequence[FollowerLookup]) -> tuple[Reaction, ...]:
     """The reaction, with those who name followers."""
-    return (Reaction(SHOWN_ANEW, partial(on_shown, followers)),)
+    return (Reaction(DISPLAY_CHANGED, partial(on_display_changed, followers)),)
 
 
-def handlers(followers: Sequence[Followers]) -> Mapping[str, Handler]:
+def handlers(followers: Sequence[FollowerLookup]) -> Mapping[str, Handler]:
     """The job, with those who name followers."""
-    return {service.TELL: partial(tell, followers)}
+    return {service.NOTIFY_FOLLOWERS: partial(notify_load_followers, followers)}

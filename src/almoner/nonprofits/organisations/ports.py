@@ -5,7 +5,7 @@ from typing import Any, Protocol
 from uuid import UUID
 
 
-class Followers(Protocol):
+class FollowerLookup(Protocol):
     """A slice that knows which partners have to do with organisations, and so are told when they change."""
 
     async def __call__(self, tx: Any, organisation_ids: Sequence[UUID], /) -> Mapping[UUID, Collection[UUID]]:

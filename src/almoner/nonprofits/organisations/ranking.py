@@ -8,10 +8,10 @@ from uuid import UUID
 
 from rapidfuzz import fuzz
 
-from almoner.nonprofits.organisations.words import INITIALS, WEAK, Query, canonical
+from almoner.nonprofits.organisations.words import INITIALS_LENGTHS, STOP_WORDS, SearchQuery, canonical_words
 
-LEAST_LIKE_WHOLE: Final = 65
-LEAST_LIKE_PART: Final = 80
+MIN_WHOLE_SIMILARITY: Final = 65
+MIN_PARTIAL_SIMILARITY: Final = 80
 _SLIPS: Final = 2.5
 _LEAST_GOOD: Final = 75.0
 
@@ -24,15 +24,15 @@ _INITIALS: Final = 88.0
 _COST_OF_FURTHER_INITIALS: Final = 3.0
 _NO_INITIALS: Final = frozenset(("a", "and", "at", "for", "in", "inc", "of", "the", "to"))
 """Words that initials leave out, as ``search_lexemes`` does."""
-WORDS_MATCH: Final = 3
-NUMBER_MATCH: Final = 0
-_Place = tuple[bool, bool, bool, int, int, int, int, UUID]
+WORDS_TIER: Final = 3
+NUMBER_TIER: Final = 0
+_SortKey = tuple[bool, bool, bool, int, int, int, int, UUID]
 _INACTIVE: Final = 200
 _COST_OF_INACTIVE: Final = 6.0
 
 
 @dataclass(frozen=True, slots=True)
-class Candidate:
+class SearchCandidate:
     """What ranking knows of a result.
 
     ``rank`` is lower for active, central and larger bodies; ``described``: it has a description.
@@ -48,7 +48,7 @@ class Candidate:
 
 
 @dataclass(frozen=True, slots=True)
-class Placed:
+class RankedResult:
     """One result: how it was found, how well it answers. ``likeness`` is 0 to 100.
 
     ``not_as_typed``: words of the query that it has otherwise, in its description, or not at all.
@@ -65,29 +65,29 @@ class Placed:
         return not self.not_as_typed
 
 
-def _core(words: Sequence[str]) -> str:
-    return " ".join(canonical([word for word in words if word not in WEAK] or words))
+def _core_name(words: Sequence[str]) -> str:
+    return " ".join(canonical_words([word for word in words if word not in STOP_WORDS] or words))
 
 
-def score(query: str, name: str) -> float:
+def name_similarity(query: str, name: str) -> float:
     """0 to 100: half for being the whole name, half for being a part of it, whatever the order of the words."""
     return (fuzz.token_sort_ratio(query, name) + fuzz.token_set_ratio(query, name)) / 2
 
 
-def good(query: Query) -> float:
+def confidence_threshold(query: SearchQuery) -> float:
     """The likeness from which on a repaired name is taken for the one that is meant: what two slips explain."""
     return max(100 - _SLIPS * 100 / max(len(query.text), 1), _LEAST_GOOD)
 
 
-class Ranking:
+class ResultRanker:
     """Ranks what may answer one query. What was compared once is not compared again, whichever try finds it."""
 
-    def __init__(self, query: Query) -> None:
+    def __init__(self, query: SearchQuery) -> None:
         self._query = query
-        self._core = _core(query.words)
-        self._known: dict[tuple[UUID, int], tuple[_Place, Placed]] = {}
+        self._core = _core_name(query.words)
+        self._known: dict[tuple[UUID, int], tuple[_SortKey, RankedResult]] = {}
 
-    def ranked(self, candidates: Iterable[Candidate]) -> list[Placed]:
+    def rank_all(self, candidates: Iterable[SearchCandidate]) -> list[RankedResult]:
         """The results, best first: numbers, that very name, names with every word as typed, then the rest by likeness.
 
         Of equals the one with the weak words too is first, then active, central and larger bodies, the shorter name,
@@ -95,22 +95,22 @@ class Ranking:
         """
         return [found for _, found in sorted(map(self._placed, candidates), key=itemgetter(0))]
 
-    def placed(self, candidate: Candidate) -> Placed:
+    def rank_one(self, candidate: SearchCandidate) -> RankedResult:
         """How well one candidate answers."""
         return self._placed(candidate)[1]
 
-    def _placed(self, candidate: Candidate) -> "tuple[_Place, Placed]":
+    def _placed(self, candidate: SearchCandidate) -> "tuple[_SortKey, RankedResult]":
         at = candidate.id, candidate.tier
         if (known := self._known.get(at)) is None:
             known = self._known[at] = self._compared(candidate)
         return known
 
-    def _compared(self, candidate: Candidate) -> "tuple[_Place, Placed]":
+    def _compared(self, candidate: SearchCandidate) -> "tuple[_SortKey, RankedResult]":
         whole = fuzz.ratio(self._query.text, candidate.name)
         found = self._answer(candidate, whole)
         likeness = found.likeness - (_COST_OF_INACTIVE if candidate.rank >= _INACTIVE else 0.0)
         place = (
-            candidate.tier != NUMBER_MATCH,
+            candidate.tier != NUMBER_TIER,
             candidate.name != self._query.text,
             not found.as_typed,
             -round(likeness / 2),
@@ -121,62 +121,64 @@ class Ranking:
         )
         return place, found
 
-    def _answer(self, candidate: Candidate, whole: float) -> Placed:
+    def _answer(self, candidate: SearchCandidate, whole: float) -> RankedResult:
         query = self._query
         likeness, told, here = self._likeness(candidate, whole)
         otherwise = _not_as_typed(query, told + here)
-        found_by = _FOUND_BY[min(candidate.tier, WORDS_MATCH)]
+        found_by = _FOUND_BY[min(candidate.tier, WORDS_TIER)]
         if found_by == "beginning":
             likeness = max(likeness, _BEGINS)
         if otherwise and (further := _further_initials(query, candidate.name)) is not None:
             least = _INITIALS - _COST_OF_FURTHER_INITIALS * further
-            return Placed(candidate.id, "initials", max(likeness, least), ())
+            return RankedResult(candidate.id, "initials", max(likeness, least), ())
         if found_by == "words" and candidate.described and otherwise:
             found_by = "description"
         elif found_by == "words" and here and _not_as_typed(query, told):
             found_by = "place"
-        return Placed(candidate.id, found_by, likeness, otherwise)
+        return RankedResult(candidate.id, found_by, likeness, otherwise)
 
-    def _likeness(self, candidate: Candidate, whole: float) -> tuple[float, list[str], list[str]]:
+    def _likeness(self, candidate: SearchCandidate, whole: float) -> tuple[float, list[str], list[str]]:
         """(likeness, words of its names, further words of its place that are asked for)."""
         query, asked, name = self._query, self._core, candidate.name.split()
-        likeness, told = max(score(asked, _core(name)), whole), name
+        likeness, told = max(name_similarity(asked, _core_name(name)), whole), name
         place = candidate.place.split()
         if candidate.other:
             other = candidate.other.split()
-            likeness = max(likeness, score(asked, _core(name + other)))
+            likeness = max(likeness, name_similarity(asked, _core_name(name + other)))
             if not {*other} <= {*place}:  # a second line that is a place is no name
-                likeness = max(likeness, score(asked, _core(other)))
+                likeness = max(likeness, name_similarity(asked, _core_name(other)))
             told = name + other
         if here := [word for word in place if word in query.words and word not in told]:
-            likeness = max(likeness, score(asked, _core(name + here)), fuzz.ratio(query.text, " ".join(name + here)))
+            likeness = max(
+                likeness, name_similarity(asked, _core_name(name + here)), fuzz.ratio(query.text, " ".join(name + here))
+            )
         return likeness, told, here
 
 
-def _further_initials(query: Query, name: str) -> int | None:
+def _further_initials(query: SearchQuery, name: str) -> int | None:
     """How many more initials the name has than the one word that is typed; None when they are others."""
-    if len(query.words) != 1 or len(query.text) not in INITIALS:
+    if len(query.words) != 1 or len(query.text) not in INITIALS_LENGTHS:
         return None
     initials = "".join(word[0] for word in name.split() if word not in _NO_INITIALS)
     return len(initials) - len(query.text) if initials.startswith(query.text) else None
 
 
-def _not_as_typed(query: Query, told: Sequence[str]) -> tuple[str, ...]:
+def _not_as_typed(query: SearchQuery, told: Sequence[str]) -> tuple[str, ...]:
     lacking = [word for word in query.needed if word not in told]
     if not lacking:
         return ()
-    held = {*told, *canonical(told)}
+    held = {*told, *canonical_words(told)}
     return tuple(
         word
         for word in lacking
-        if canonical([word])[0] not in held
+        if canonical_words([word])[0] not in held
         and not (word == query.unfinished and any(one.startswith(word) for one in told))
     )
 
 
-def resembles(query: Query, candidate: Candidate) -> bool:
+def is_similar(query: SearchQuery, candidate: SearchCandidate) -> bool:
     """Whether a name that shares a word with a query is near enough to be offered."""
     return (
-        fuzz.token_sort_ratio(query.text, candidate.name) >= LEAST_LIKE_WHOLE
-        or fuzz.partial_ratio(query.text, candidate.name) >= LEAST_LIKE_PART
+        fuzz.token_sort_ratio(query.text, candidate.name) >= MIN_WHOLE_SIMILARITY
+        or fuzz.partial_ratio(query.text, candidate.name) >= MIN_PARTIAL_SIMILARITY
     )

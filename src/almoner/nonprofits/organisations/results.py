@@ -11,27 +11,34 @@ from almoner.nonprofits.categories.domain import Category
 from almoner.nonprofits.organisations import service as organisations
 from almoner.nonprofits.organisations.domain import Organisation
 from almoner.nonprofits.organisations.filters import Filters
-from almoner.nonprofits.organisations.schemas import OrganisationOut, OrganisationsQuery, explained, organisation_out
-from almoner.nonprofits.organisations.service import Found
-from almoner.platform.http.calls import Call
-from almoner.platform.http.paging import Listing, Page
+from almoner.nonprofits.organisations.schemas import (
+    OrganisationOut,
+    OrganisationsQuery,
+    with_explanation,
+    organisation_out,
+)
+from almoner.nonprofits.organisations.service import OrganisationResults
+from almoner.platform.http.calls import ApiCall
+from almoner.platform.http.paging import ListResponse, Page
 
-NUMBERED: Final = 1_000
+MAX_NUMBERED_RESULTS: Final = 1_000
 """Results that numbered pages reach."""
 
 
-async def by_cursor(call: Call, query: OrganisationsQuery, filters: Filters) -> Listing[Any]:
+async def list_by_cursor(call: ApiCall, query: OrganisationsQuery, filters: Filters) -> ListResponse[Any]:
     """The page that the cursor names."""
     page = call.page(query)
     if not query.query:
         found = await organisations.page(call.tx, call.partner, filters, page)
-        record = await _recorder(call, found)
-        return call.listing(page, found.organisations, found.total, record, lambda row: (row.id.bytes,), _extra(found))
-    start, stop = _stretch(page)
-    found = await organisations.ranked(
+        record = await _record_builder(call, found)
+        return call.listing(
+            page, found.organisations, found.total, record, lambda row: (row.id.bytes,), _extra_fields(found)
+        )
+    start, stop = _result_range(page)
+    found = await organisations.search_by_text(
         call.tx, call.partner, filters, query.query, start, stop, best_first=page.descending
     )
-    record = await _recorder(call, found)
+    record = await _record_builder(call, found)
     placed = list(enumerate(found.organisations, start))
     return call.listing(
         page,
@@ -39,34 +46,38 @@ async def by_cursor(call: Call, query: OrganisationsQuery, filters: Filters) -> 
         found.total,
         lambda row: record(row[1]),
         lambda row: (row[0],),
-        _extra(found),
+        _extra_fields(found),
     )
 
 
-async def by_number(call: Call, query: OrganisationsQuery, number: int, filters: Filters) -> Listing[Any]:
+async def list_by_page_number(
+    call: ApiCall, query: OrganisationsQuery, number: int, filters: Filters
+) -> ListResponse[Any]:
     """The numbered page. Raises IncorrectParams beyond the results that numbers reach."""
     start = (number - 1) * query.page_size
-    if start >= NUMBERED:
-        raise IncorrectParams(f"query.page reaches the first {NUMBERED} results only; narrow the query or use a cursor")
-    stop = min(start + query.page_size, NUMBERED)
+    if start >= MAX_NUMBERED_RESULTS:
+        raise IncorrectParams(
+            f"query.page reaches the first {MAX_NUMBERED_RESULTS} results only; narrow the query or use a cursor"
+        )
+    stop = min(start + query.page_size, MAX_NUMBERED_RESULTS)
     descending = query.direction == "DESC"
     if query.query:
-        found = await organisations.ranked(
+        found = await organisations.search_by_text(
             call.tx, call.partner, filters, query.query, start, stop, best_first=descending
         )
     else:
         found = await organisations.page(call.tx, call.partner, filters, Page(stop - start, descending), start)
-    record = await _recorder(call, found)
-    return Listing(
+    record = await _record_builder(call, found)
+    return ListResponse(
         [record(row) for row in found.organisations[: stop - start]],
         found.total,
         query.page_size,
-        _numbered_links(call, number, min(found.total, NUMBERED), query.page_size),
-        {**_extra(found), "pageNumber": number},
+        _numbered_links(call, number, min(found.total, MAX_NUMBERED_RESULTS), query.page_size),
+        {**_extra_fields(found), "pageNumber": number},
     )
 
 
-def _stretch(page: Page) -> tuple[int, int]:
+def _result_range(page: Page) -> tuple[int, int]:
     """The results from ``start`` to ``stop`` (exclusive), one more than is shown."""
     if page.position is None:
         return 0, page.limit
@@ -74,11 +85,11 @@ def _stretch(page: Page) -> tuple[int, int]:
     return (max(anchor - page.limit, 0), anchor) if page.backwards else (anchor + 1, anchor + 1 + page.limit)
 
 
-def _extra(found: Found) -> dict[str, object]:
+def _extra_fields(found: OrganisationResults) -> dict[str, object]:
     return {"exhaustiveTotalResults": found.exhaustive}
 
 
-def _numbered_links(call: Call, number: int, reachable: int, size: int) -> dict[str, str | None]:
+def _numbered_links(call: ApiCall, number: int, reachable: int, size: int) -> dict[str, str | None]:
     address = call.db.deployment.links.api + call.path
     kept = [(name, value) for name, value in call.parameters if name != "page"]
     last = max(1, -(-reachable // size))
@@ -95,23 +106,23 @@ def _numbered_links(call: Call, number: int, reachable: int, size: int) -> dict[
     }
 
 
-async def _recorder(call: Call, found: Found) -> Callable[[Organisation], OrganisationOut]:
+async def _record_builder(call: ApiCall, found: OrganisationResults) -> Callable[[Organisation], OrganisationOut]:
     """Makes the record of each organisation found, with its explanation where the caller asks for one."""
     own = await _categories(call, found.organisations)
     explain = call.headers.get("explain", "").strip().lower() == "true"
 
     def record(row: Organisation) -> OrganisationOut:
         made = organisation_out(call.tx, row, own.get(row.id, []))
-        return explained(made, found.placed.get(row.id)) if explain else made
+        return with_explanation(made, found.rankings.get(row.id)) if explain else made
 
     return record
 
 
-async def _categories(call: Call, shown: Sequence[Organisation]) -> dict[UUID, list[Category]]:
-    return await categories.of_organisations(call.tx, call.partner, [row.id for row in shown])
+async def _categories(call: ApiCall, shown: Sequence[Organisation]) -> dict[UUID, list[Category]]:
+    return await categories.list_by_organisation(call.tx, call.partner, [row.id for row in shown])
 
 
-async def single(call: Call, row: Organisation) -> OrganisationOut:
+async def respond_with_record(call: ApiCall, row: Organisation) -> OrganisationOut:
     """The answer for one organisation, dated by its register's data."""
     if row.data_as_of is not None:
         call.answer_headers["Data-As-Of"] = row.data_as_of.strftime("%Y-%m-%d")

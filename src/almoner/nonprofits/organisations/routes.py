@@ -16,21 +16,21 @@ from almoner.nonprofits.organisations.schemas import (
     SearchOut,
     branding_out,
     change_out,
-    filters_of,
+    parse_filters,
     milestone_out,
     profile_out,
 )
 from almoner.platform.http.caller import NO_KEY, PUBLISHABLE, SECRET
-from almoner.platform.http.calls import Call
+from almoner.platform.http.calls import ApiCall
 from almoner.platform.http.endpoints import Routes
 from almoner.platform.http.ids import PathId
-from almoner.platform.http.paging import Listing
+from almoner.platform.http.paging import ListResponse
 from almoner.platform.http.wire import PageQuery
 
 OrganisationId = Annotated[UUID, PathId("organisation")]
 
-DATED = {"Data-As-Of": "The day of the register's data, such as 2026-04-13; missing where it is not known."}
-EXPLAINED = {"Explain": "`true` adds `explain` to each result: how it was found."}
+DATA_AS_OF_HEADER = {"Data-As-Of": "The day of the register's data, such as 2026-04-13; missing where it is not known."}
+EXPLAIN_HEADER = {"Explain": "`true` adds `explain` to each result: how it was found."}
 
 routes = Routes("Organisations")
 
@@ -44,70 +44,75 @@ class MilestonesQuery(PageQuery):
 
 
 @routes.get(
-    "/v1/organisations", key=PUBLISHABLE, scope="organisations:read", beside=SearchOut, request_headers=EXPLAINED
+    "/v1/organisations", key=PUBLISHABLE, scope="organisations:read", beside=SearchOut, request_headers=EXPLAIN_HEADER
 )
-async def search_organisations(call: Call, query: OrganisationsQuery) -> Listing[OrganisationOut]:
+async def search_organisations(call: ApiCall, query: OrganisationsQuery) -> ListResponse[OrganisationOut]:
     """Search organisations.
 
     With `query` the best matches come first: the words of a name in any order, misspelt ones repaired, the last one
     maybe unfinished. Without it the list is in the order of creation.
     """
-    filters = await organisations.filters_with(
-        call.tx, filters_of(call.tx, query), registry_name=query.registry_name, registry_number=query.registry_id
+    filters = await organisations.resolve_filters(
+        call.tx, parse_filters(call.tx, query), registry_name=query.registry_name, registry_number=query.registry_id
     )
     if query.page is not None:
-        return await results.by_number(call, query, query.page, filters)
-    return await results.by_cursor(call, query, filters)
+        return await results.list_by_page_number(call, query, query.page, filters)
+    return await results.list_by_cursor(call, query, filters)
 
 
-@routes.get("/v1/organisations/{id}", key=PUBLISHABLE, scope="organisations:read", headers=DATED)
-async def get_organisation(call: Call, id: OrganisationId, query: OrganisationQuery) -> OrganisationOut:
+@routes.get("/v1/organisations/{id}", key=PUBLISHABLE, scope="organisations:read", headers=DATA_AS_OF_HEADER)
+async def get_organisation(call: ApiCall, id: OrganisationId, query: OrganisationQuery) -> OrganisationOut:
     """Retrieve an organisation, as it stands or as it stood. The header `Data-As-Of` dates its register's data."""
     if query.as_of is not None:
-        return await results.single(call, await organisations.get_as_of(call.tx, call.partner, id, query.as_of))
-    return await results.single(call, await organisations.get(call.tx, call.partner, id))
+        return await results.respond_with_record(
+            call, await organisations.get_as_of(call.tx, call.partner, id, query.as_of)
+        )
+    return await results.respond_with_record(call, await organisations.get(call.tx, call.partner, id))
 
 
 @routes.get("/v1/organisations/{id}/history", key=PUBLISHABLE, scope="organisations:read")
-async def list_organisation_history(call: Call, id: OrganisationId, query: HistoryQuery) -> Listing[ChangeOut]:
+async def list_organisation_history(call: ApiCall, id: OrganisationId, query: HistoryQuery) -> ListResponse[ChangeOut]:
     """List what its register changed in an organisation since it was first loaded."""
     page = call.page(query)
-    rows, total = await organisations.history(call.tx, call.partner, id, page)
+    rows, total = await organisations.list_changes(call.tx, call.partner, id, page)
     return call.listing(page, rows, total, lambda row: change_out(call.tx, row), lambda row: (row.id,))
 
 
 @routes.get(
-    "/v1/organisations/{countryCode}/{registry}/{registryId}", key=SECRET, scope="organisations:read", headers=DATED
+    "/v1/organisations/{countryCode}/{registry}/{registryId}",
+    key=SECRET,
+    scope="organisations:read",
+    headers=DATA_AS_OF_HEADER,
 )
-async def find_organisation(call: Call, country_code: str, registry: str, registry_id: str) -> OrganisationOut:
+async def find_organisation(call: ApiCall, country_code: str, registry: str, registry_id: str) -> OrganisationOut:
     """Retrieve an organisation by country, registry (its id, code or name) and number in any spelling.
 
     A 404 tells a number that the register does not list, with `Data-As-Of`, from a register that is not loaded.
     """
-    return await results.single(
-        call, await organisations.by_number(call.tx, call.partner, country_code, registry, registry_id)
+    return await results.respond_with_record(
+        call, await organisations.get_by_number(call.tx, call.partner, country_code, registry, registry_id)
     )
 
 
 @routes.get("/v1/organisations/{id}/profile", key=NO_KEY)
-async def get_organisation_profile(call: Call, id: OrganisationId) -> OrganisationProfileOut:
+async def get_organisation_profile(call: ApiCall, id: OrganisationId) -> OrganisationProfileOut:
     """Retrieve what everybody may know of an organisation; no key is needed."""
     return profile_out(call.tx, await organisations.get_published(call.tx, id))
 
 
 @routes.get("/v1/organisations/{id}/branding", key=PUBLISHABLE, scope="organisations:read")
-async def get_organisation_branding(call: Call, id: OrganisationId) -> OrganisationBrandingOut:
+async def get_organisation_branding(call: ApiCall, id: OrganisationId) -> OrganisationBrandingOut:
     """Retrieve how an organisation wishes to be shown; what it has not said falls back to its record."""
-    return branding_out(call.tx, await organisations.branding(call.tx, call.partner, id))
+    return branding_out(call.tx, await organisations.get_branding(call.tx, call.partner, id))
 
 
 @routes.get("/v1/organisations/{id}/milestones", key=PUBLISHABLE, scope="organisations:read")
 async def list_organisation_milestones(
-    call: Call,
+    call: ApiCall,
     id: OrganisationId,
     query: MilestonesQuery,
-) -> Listing[MilestoneOut]:
+) -> ListResponse[MilestoneOut]:
     """List the goals that an organisation publishes."""
     page = call.page(query)
-    rows, total = await organisations.milestones(call.tx, call.partner, id, page)
+    rows, total = await organisations.list_milestones(call.tx, call.partner, id, page)
     return call.listing(page, rows, total, lambda row: milestone_out(call.tx, row), lambda row: (row.id.bytes,))

@@ -14,22 +14,22 @@ from almoner.kit.time import iso, iso_or_none
 from almoner.nonprofits.categories.domain import Attribute, Category
 from almoner.nonprofits.organisations.domain import (
     Branding,
-    Change,
-    Kind,
+    OrganisationChange,
+    ChangeKind,
     Milestone,
     Organisation,
     OrganisationType,
-    Source,
+    OrganisationSource,
 )
 from almoner.nonprofits.organisations.filters import AnyOf, Filters
-from almoner.nonprofits.organisations.ranking import FoundBy, Placed
+from almoner.nonprofits.organisations.ranking import FoundBy, RankedResult
 from almoner.nonprofits.organisations.sub_tags import ActivitySubTagOut, sub_tags_out
 from almoner.platform.database.transactions import Tx
 from almoner.platform.files import media
-from almoner.platform.http.wire import CountryCode, DayOrMoment, Out, PageQuery, Query
+from almoner.platform.http.wire import CountryCode, DayOrMoment, ResponseRecord, PageQuery, Query
 
 _PAGE_DIGITS = 6
-MOST_ALTERNATIVES = 100
+MAX_ALTERNATIVES = 100
 
 
 def _page_number(value: object) -> object:
@@ -40,22 +40,22 @@ def _page_number(value: object) -> object:
     return value
 
 
-def _split(values: object) -> object:
+def _split_alternatives(values: object) -> object:
     """Repeated values, each a comma-separated list of alternatives."""
     if isinstance(values, list):
         return [[part.strip() for part in str(value).split(",") if part.strip()] for value in values]
     return values
 
 
-def _flat(values: object) -> object:
-    split = _split(values)
+def _split_flat(values: object) -> object:
+    split = _split_alternatives(values)
     return [part for group in split for part in group] if isinstance(split, list) else split
 
 
 PageNumber = Annotated[int, Field(ge=1), BeforeValidator(_page_number)]
-Several = Annotated[
+AlternativesFilter = Annotated[
     list[list[str]],
-    BeforeValidator(_split),
+    BeforeValidator(_split_alternatives),
     Field(max_length=20),
     WithJsonSchema({"type": "array", "items": {"type": "string"}, "maxItems": 20}),
 ]
@@ -76,12 +76,16 @@ class OrganisationsQuery(PageQuery):
         json_schema_extra={"also": "registryID"},
     )
     registry_name: str | None = Field(None, max_length=255, description="A registry's name, code or id.")
-    category: Several = Field(
+    category: AlternativesFilter = Field(
         [], alias="category[]", description="In this category; repeated: in each; with commas: in one of them."
     )
-    not_category: Several = Field([], alias="notCategory[]", description="In none of these categories.")
-    tags: Several = Field([], alias="tags[]", description="With this activity tag or sub-tag; as `category[]`.")
-    not_tags: Several = Field([], alias="notTags[]", description="With none of these activity tags or sub-tags.")
+    not_category: AlternativesFilter = Field([], alias="notCategory[]", description="In none of these categories.")
+    tags: AlternativesFilter = Field(
+        [], alias="tags[]", description="With this activity tag or sub-tag; as `category[]`."
+    )
+    not_tags: AlternativesFilter = Field(
+        [], alias="notTags[]", description="With none of these activity tags or sub-tags."
+    )
     type: Annotated[list[OrganisationType], BeforeValidator(_flat)] = Field(
         [], alias="type[]", description="Of one of these types."
     )
@@ -95,7 +99,7 @@ class OrganisationQuery(Query):
     as_of: DayOrMoment | None = Field(None, description="The record as it stood after the data of this day.")
 
 
-def filters_of(tx: Tx, query: OrganisationsQuery) -> Filters:
+def parse_filters(tx: Tx, query: OrganisationsQuery) -> Filters:
     """The filters that name no registry. Raises IncorrectParams for malformed ids."""
     reasons: list[str] = []
 
@@ -103,8 +107,8 @@ def filters_of(tx: Tx, query: OrganisationsQuery) -> Filters:
         found = []
         for group in groups:
             parsed = [next((id_ for type_ in types if (id_ := tx.ids.parse(type_, text))), None) for text in group]
-            if None in parsed or not parsed or len(parsed) > MOST_ALTERNATIVES:
-                reasons.append(f"query.{name} must hold ids of type {' or '.join(types)}, at most {MOST_ALTERNATIVES}")
+            if None in parsed or not parsed or len(parsed) > MAX_ALTERNATIVES:
+                reasons.append(f"query.{name} must hold ids of type {' or '.join(types)}, at most {MAX_ALTERNATIVES}")
             found.append(tuple(id_ for id_ in parsed if id_))
         return tuple(found)
 
@@ -125,7 +129,7 @@ def filters_of(tx: Tx, query: OrganisationsQuery) -> Filters:
     return made
 
 
-class OrganisationCategoryOut(Out):
+class OrganisationCategoryOut(ResponseRecord):
     """A category of the calling partner that the organisation is in."""
 
     id: str
@@ -135,13 +139,13 @@ class OrganisationCategoryOut(Out):
     created_at: str
 
 
-class CountrySpecificOut(Out):
+class CountrySpecificOut(ResponseRecord):
     """What only one country's registers know."""
 
     usa_group_exempt: bool | None
 
 
-class SourceOut(Out):
+class SourceOut(ResponseRecord):
     """A list that tells of the organisation."""
 
     registry_name: str
@@ -154,7 +158,7 @@ class SourceOut(Out):
     stale: Annotated[bool, msgspec.Meta(description="Its data are older than this service allows.")]
 
 
-class ExplainOut(Out):
+class ExplainOut(ResponseRecord):
     """Why an organisation is among the results, with the header `Explain: true`."""
 
     found_by: FoundBy | Literal["filters"]
@@ -169,7 +173,7 @@ class ExplainOut(Out):
 InactiveReason = Literal["removed", "revoked", "terminated", "merged", "reregistered"]
 
 
-class OrganisationOut(Out, object_name="organisation"):
+class OrganisationOut(ResponseRecord, object_name="organisation"):
     """An organisation as partners see it."""
 
     id: str
@@ -223,11 +227,11 @@ class SearchOut(msgspec.Struct, rename="camel"):
     ] = None
 
 
-class ChangeOut(Out, object_name="organisation_change"):
+class ChangeOut(ResponseRecord, object_name="organisation_change"):
     """A field of the record that the data of a day changed."""
 
     at: str
-    kind: Annotated[Kind, msgspec.Meta(description="What happened.")]
+    kind: Annotated[ChangeKind, msgspec.Meta(description="What happened.")]
     field: str
     before: Annotated[Any, msgspec.Meta(description="The value until then.")] = msgspec.field(name="from")
     after: Annotated[Any, msgspec.Meta(description="The value from then on.")] = msgspec.field(name="to")
@@ -242,7 +246,7 @@ _CHANGED = {
 _OTHERS = frozenset({"branch_of", "succeeded_by", "same_as"})
 
 
-class OrganisationProfileOut(Out, object_name="organisation"):
+class OrganisationProfileOut(ResponseRecord, object_name="organisation"):
     """What everybody may know of an organisation."""
 
     id: str
@@ -252,7 +256,7 @@ class OrganisationProfileOut(Out, object_name="organisation"):
     logo: str | None
 
 
-class OrganisationBrandingOut(Out, object_name="organisation_branding"):
+class OrganisationBrandingOut(ResponseRecord, object_name="organisation_branding"):
     """How an organisation is shown."""
 
     organisation_id: str
@@ -263,7 +267,7 @@ class OrganisationBrandingOut(Out, object_name="organisation_branding"):
     primary_color: str | None
 
 
-class MilestoneOut(Out, object_name="milestone"):
+class MilestoneOut(ResponseRecord, object_name="milestone"):
     """A goal that a nonprofit publishes."""
 
     id: str
@@ -290,7 +294,7 @@ def organisation_out(tx: Tx, row: Organisation, categories: list[Category]) -> O
         succeeded_by=tx.ids.optional("organisation", row.succeeded_by),
         categories=[_category_out(tx, category) for category in categories],
         activity_sub_tags=sub_tags_out(tx, row.activities),
-        logo=media.address(tx.deployment.links, row.logo),
+        logo=media.media_url(tx.deployment.links, row.logo),
         images=_addresses(tx, row.images),
         website=row.websites[0] if row.websites else None,
         websites=list(row.websites),
@@ -312,18 +316,18 @@ def organisation_out(tx: Tx, row: Organisation, categories: list[Category]) -> O
     )
 
 
-def _source_out(tx: Tx, source: Source) -> SourceOut:
+def _source_out(tx: Tx, source: OrganisationSource) -> SourceOut:
     return SourceOut(
         source.registry_name,
         source.registry_number,
         iso_or_none(source.data_as_of),
         source.code,
         source.unverified,
-        source.stale(tx.now, tx.deployment.max_age),
+        source.is_stale(tx.now, tx.deployment.max_age),
     )
 
 
-def explained(record: OrganisationOut, placed: Placed | None) -> OrganisationOut:
+def with_explanation(record: OrganisationOut, placed: RankedResult | None) -> OrganisationOut:
     """The record with how it was found: by what, 0 to 100 how like the query, and whether no word was repaired."""
     why = (
         ExplainOut(placed.found_by, round(placed.likeness), placed.as_typed, list(placed.not_as_typed))
@@ -338,18 +342,18 @@ def _category_out(tx: Tx, category: Category) -> OrganisationCategoryOut:
         id=tx.ids.text("category", category.id),
         name=category.name,
         attributes=None if category.attributes is None else dict(category.attributes),
-        image_url=media.address(tx.links, category.image_key),
+        image_url=media.media_url(tx.links, category.image_key),
         created_at=iso(category.created_at),
     )
 
 
-def change_out(tx: Tx, row: Change) -> ChangeOut:
+def change_out(tx: Tx, row: OrganisationChange) -> ChangeOut:
     """The answer for one change."""
-    before, after = (_shown(tx, row.field, value) for value in (row.before, row.after))
+    before, after = (_render_value(tx, row.field, value) for value in (row.before, row.after))
     return ChangeOut(iso(row.at), row.kind, _CHANGED.get(row.field, to_camel(row.field)), before, after, row.source)
 
 
-def _shown(tx: Tx, field: str, value: object) -> object:
+def _render_value(tx: Tx, field: str, value: object) -> object:
     if field == "activities":
         return msgspec.to_builtins(sub_tags_out(tx, value)) if isinstance(value, dict) else []
     if not isinstance(value, str):
@@ -366,7 +370,7 @@ def profile_out(tx: Tx, row: Organisation) -> OrganisationProfileOut:
         row.name,
         row.display_name,
         row.description,
-        media.address(tx.deployment.links, row.logo),
+        media.media_url(tx.deployment.links, row.logo),
     )
 
 
@@ -376,14 +380,14 @@ def branding_out(tx: Tx, row: Branding) -> OrganisationBrandingOut:
         organisation_id=tx.ids.text("organisation", row.organisation_id),
         display_name=row.display_name,
         description=row.description,
-        logo=media.address(tx.deployment.links, row.logo),
+        logo=media.media_url(tx.deployment.links, row.logo),
         images=_addresses(tx, row.images),
         primary_color=row.primary_color,
     )
 
 
 def _addresses(tx: Tx, images: Sequence[str]) -> list[str]:
-    return [address for key in images if (address := media.address(tx.deployment.links, key))]
+    return [address for key in images if (address := media.media_url(tx.deployment.links, key))]
 
 
 def milestone_out(tx: Tx, row: Milestone) -> MilestoneOut:

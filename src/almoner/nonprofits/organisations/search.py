@@ -10,18 +10,24 @@ from typing import Final
 
 from almoner.nonprofits.organisations import ranking, spelling, store_search
 from almoner.nonprofits.organisations.filters import Filters
-from almoner.nonprofits.organisations.ranking import NUMBER_MATCH, Placed, Ranking
-from almoner.nonprofits.organisations.spelling import Group, Heard
+from almoner.nonprofits.organisations.ranking import NUMBER_TIER, RankedResult, ResultRanker
+from almoner.nonprofits.organisations.spelling import QueryTerm, WordSuggestions
 from almoner.nonprofits.organisations.store import Scope
-from almoner.nonprofits.organisations.store_search import COUNTED, HEAD, Asked, Match, Near
-from almoner.nonprofits.organisations.words import LONGEST, Query
+from almoner.nonprofits.organisations.store_search import (
+    MAX_COUNTED,
+    MAX_RANKED,
+    SearchRequest,
+    SearchMatches,
+    CompareBy,
+)
+from almoner.nonprofits.organisations.words import MAX_QUERY_WORDS, SearchQuery
 from almoner.nonprofits.registries.domain import number_keys
-from almoner.platform.database.transactions import EVERYONE, Tx
+from almoner.platform.database.transactions import ALL_PARTNERS, Tx
 
-ENOUGH: Final = 5
+ENOUGH_RESULTS: Final = 5
 """With fewer results than these, and none of that very name, words are taken as misspelt."""
 
-MOST_ALIKE: Final = 1
+SIMILARITY_MARGIN: Final = 1
 """Likeness by which a later try must be better to be taken instead of an earlier one."""
 
 _NAME_TIER: Final = 2
@@ -31,21 +37,21 @@ _POSTCODE: Final = re.compile(r"[0-9]{5}-[0-9]{4}", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True)
-class Results:
+class SearchResults:
     """A stretch of ranked results. ``total`` is exact unless ``exhaustive`` is false: then there are more."""
 
-    placed: list[Placed]
+    placed: list[RankedResult]
     total: int
     exhaustive: bool
 
 
 @dataclass(frozen=True, slots=True)
-class _Tried:
+class _Attempt:
     """What one way of asking found, best first. ``asked`` is None where there is no more than that."""
 
-    asked: Asked | None
-    match: Match
-    placed: list[Placed]
+    asked: SearchRequest | None
+    match: SearchMatches
+    placed: list[RankedResult]
 
     @property
     def best(self) -> float:
@@ -59,58 +65,60 @@ class _Search:
     tx: Tx
     scope: Scope
     filters: Filters
-    query: Query
-    ranking: Ranking
+    query: SearchQuery
+    ranking: ResultRanker
     keys: tuple[str, ...]
-    before: dict[Asked, _Tried] = field(default_factory=dict)
+    before: dict[SearchRequest, _Attempt] = field(default_factory=dict)
 
-    async def tried(self, asked: Asked) -> _Tried:
+    async def tried(self, asked: SearchRequest) -> _Attempt:
         if asked not in self.before:
-            found = await store_search.match(self.tx, self.scope, self.filters, asked, 0, HEAD)
-            if asked.vast and len(found.candidates) < HEAD:
-                return await self.tried(replace(asked, vast=False))
-            self.before[asked] = _Tried(asked, found, self.ranking.ranked(found.candidates))
+            found = await store_search.match_words(self.tx, self.scope, self.filters, asked, 0, MAX_RANKED)
+            if asked.exceeds_count and len(found.candidates) < MAX_RANKED:
+                return await self.tried(replace(asked, exceeds_count=False))
+            self.before[asked] = _Attempt(asked, found, self.ranking.rank_all(found.candidates))
         return self.before[asked]
 
-    async def with_words(self, groups: Sequence[Group], other: str | None = None) -> _Tried:
+    async def with_words(self, groups: Sequence[QueryTerm], other: str | None = None) -> _Attempt:
         """What has every word for which something stands; names that are alike, when that is one word of several."""
-        needed = spelling.asked_for(groups)
-        named, elsewhere = spelling.every(needed, other)
-        near: Near = "letters" if any(group.lost or group.repaired for group in groups) else "length"
-        vast = spelling.vast(needed) and self.filters == Filters()
-        asked = Asked(named, elsewhere, self.query.text, self.keys, near, vast)
-        only_one = len(groups) > 1 and sum(not group.lost for group in groups) == 1
+        needed = spelling.required_terms(groups)
+        named, elsewhere = spelling.match_all(needed, other)
+        near: CompareBy = "letters" if any(group.is_unmatched or group.repaired for group in groups) else "length"
+        vast = spelling.exceeds_count_limit(needed) and self.filters == Filters()
+        asked = SearchRequest(named, elsewhere, self.query.text, self.keys, near, vast)
+        only_one = len(groups) > 1 and sum(not group.is_unmatched for group in groups) == 1
         if only_one:  # how many there are is not told
-            return await self.alike(replace(asked, vast=spelling.vast(needed, spelling.MANY)))
+            return await self.alike(
+                replace(asked, exceeds_count=spelling.exceeds_count_limit(needed, spelling.COMMON_OCCURRENCES))
+            )
         return await self.tried(asked)
 
-    async def alike(self, asked: Asked) -> _Tried:
+    async def alike(self, asked: SearchRequest) -> _Attempt:
         """Of what is found by one word of several, the names that are near the whole query, and whose number it has."""
         tried = await self.tried(replace(asked, counted=False))
-        near = [one for one in tried.match.candidates if one.tier == NUMBER_MATCH or ranking.resembles(self.query, one)]
-        return _Tried(None, Match(near, len(near)), self.ranking.ranked(near))
+        near = [one for one in tried.match.candidates if one.tier == NUMBER_TIER or ranking.is_similar(self.query, one)]
+        return _Attempt(None, SearchMatches(near, len(near)), self.ranking.rank_all(near))
 
 
-async def ranked(
+async def search_by_text(
     tx: Tx, scope: Scope, filters: Filters, text: str, start: int, stop: int, *, best_first: bool
-) -> Results:
+) -> SearchResults:
     """Results ``start`` to ``stop`` (exclusive) for what a person typed."""
     digits = sum(map(str.isdigit, text))
     keys = tuple(number_keys(text)) if digits else ()
-    query = Query.of(text)
-    search = _Search(tx, scope, filters, query, Ranking(query), (*keys, *_keys_beside_a_name(text)))
-    found = await _numbered(search, keys) if digits >= _DIGITS_OF_A_NUMBER else None
-    found = found or await _best(search)
-    total, exhaustive = min(found.match.total, COUNTED), found.match.total <= COUNTED
+    query = SearchQuery.parse(text)
+    search = _Search(tx, scope, filters, query, ResultRanker(query), (*keys, *_keys_beside_a_name(text)))
+    found = await _search_numbers(search, keys) if digits >= _DIGITS_OF_A_NUMBER else None
+    found = found or await _search_words(search)
+    total, exhaustive = min(found.match.total, MAX_COUNTED), found.match.total <= MAX_COUNTED
     if not best_first:
         start, stop = total - stop, total - start
     start, stop = max(start, 0), min(stop, total)
     placed = found.placed[start:stop] if start < len(found.placed) else []
     if (further := stop - max(start, len(found.placed))) > 0 and found.asked is not None:
         skip = max(start, len(found.placed))
-        rest = await store_search.match(tx, scope, filters, found.asked, skip, further)
-        placed += [search.ranking.placed(candidate) for candidate in rest.candidates]
-    return Results(placed if best_first else placed[::-1], total, exhaustive)
+        rest = await store_search.match_words(tx, scope, filters, found.asked, skip, further)
+        placed += [search.ranking.rank_one(candidate) for candidate in rest.candidates]
+    return SearchResults(placed if best_first else placed[::-1], total, exhaustive)
 
 
 def _keys_beside_a_name(text: str) -> list[str]:
@@ -118,67 +126,76 @@ def _keys_beside_a_name(text: str) -> list[str]:
     several = text.split()
     numbers = [
         word
-        for word in (several[:LONGEST] if len(several) > 1 else ())
+        for word in (several[:MAX_QUERY_WORDS] if len(several) > 1 else ())
         if sum(map(str.isdigit, word)) >= _DIGITS_BESIDE_A_NAME and not _POSTCODE.fullmatch(word)
     ]
     return [key for word in numbers for key in number_keys(word.strip("()[],;:#"))]
 
 
-async def _numbered(search: _Search, keys: Sequence[str]) -> _Tried | None:
-    found = await store_search.numbered(search.tx, search.scope, search.filters, keys)
-    return _Tried(None, found, search.ranking.ranked(found.candidates)) if found.candidates else None
+async def _search_numbers(search: _Search, keys: Sequence[str]) -> _Attempt | None:
+    found = await store_search.match_numbers(search.tx, search.scope, search.filters, keys)
+    return _Attempt(None, found, search.ranking.rank_all(found.candidates)) if found.candidates else None
 
 
-async def _best(search: _Search) -> _Tried:
+async def _search_words(search: _Search) -> _Attempt:
     """The first try that is good enough, or the best of all."""
     query = search.query
-    suspected = [word for word in query.needed if spelling.repairable(word)]
-    words = spelling.asked_of_dictionary(query)
-    heard = await store_search.suggest_words(search.tx, EVERYONE, words, query.begun, suspected)
-    groups = spelling.groups(query, heard)
-    best = await search.with_words(groups, spelling.initials(query, heard))
-    if not suspected or _is_enough(query, best, groups):
+    suspected = [word for word in query.needed if spelling.is_correctable(word)]
+    words = spelling.dictionary_lookups(query)
+    heard = await store_search.suggest_words(search.tx, ALL_PARTNERS, words, query.prefix, suspected)
+    groups = spelling.build_terms(query, heard)
+    best = await search.with_words(groups, spelling.initials_query(query, heard))
+    if not suspected or _is_good_enough(query, best, groups):
         return best
-    heard = await _listened(search, heard, groups, suspected)
-    groups = spelling.groups(query, heard, doubtful=True)
-    if spelling.bearable(spelling.asked_for(groups)):
-        best = _better(search, best, await search.with_words(groups))
+    heard = await _extend_suggestions(search, heard, groups, suspected)
+    groups = spelling.build_terms(query, heard, doubtful=True)
+    if spelling.is_affordable(spelling.required_terms(groups)):
+        best = _better_attempt(search, best, await search.with_words(groups))
     for lacking in (1, 2):
-        if best.best >= ranking.good(query):
+        if best.best >= ranking.confidence_threshold(query):
             break
-        if (most := spelling.most(spelling.asked_for(groups), lacking)) is not None:
-            best = _better(search, best, await search.tried(Asked(most, (), query.text, search.keys, "letters")))
-    if best.best < ranking.good(query) and (one_word := spelling.any_of(spelling.asked_for(groups))) is not None:
-        best = _better(search, best, await search.alike(Asked(one_word, (), query.text, search.keys, "letters")))
+        if (most := spelling.match_most(spelling.required_terms(groups), lacking)) is not None:
+            best = _better_attempt(
+                search, best, await search.tried(SearchRequest(most, (), query.text, search.keys, "letters"))
+            )
+    if (
+        best.best < ranking.confidence_threshold(query)
+        and (one_word := spelling.match_any(spelling.required_terms(groups))) is not None
+    ):
+        best = _better_attempt(
+            search, best, await search.alike(SearchRequest(one_word, (), query.text, search.keys, "letters"))
+        )
     return best
 
 
-def _is_enough(query: Query, first: _Tried, groups: Sequence[Group]) -> bool:
-    if first.best >= ranking.good(query):
+def _is_good_enough(query: SearchQuery, first: _Attempt, groups: Sequence[QueryTerm]) -> bool:
+    if first.best >= ranking.confidence_threshold(query):
         return True
-    if any(group.lost or group.repaired for group in groups):
+    if any(group.is_unmatched or group.repaired for group in groups):
         return False
-    return first.match.total >= ENOUGH or any(one.tier <= _NAME_TIER for one in first.match.candidates)
+    return first.match.total >= ENOUGH_RESULTS or any(one.tier <= _NAME_TIER for one in first.match.candidates)
 
 
-def _better(search: _Search, best: _Tried, tried: _Tried) -> _Tried:
+def _better_attempt(search: _Search, best: _Attempt, tried: _Attempt) -> _Attempt:
     """Both together where they are few, else the one with the likelier first result."""
     several = {one.id: one for one in (*best.match.candidates, *tried.match.candidates)}
-    if len(several) < HEAD and max(best.match.total, tried.match.total) < HEAD:
+    if len(several) < MAX_RANKED and max(best.match.total, tried.match.total) < MAX_RANKED:
         found = list(several.values())
-        return _Tried(None, Match(found, len(found)), search.ranking.ranked(found))
-    return tried if tried.best > best.best + MOST_ALIKE or (tried.placed and not best.placed) else best
+        return _Attempt(None, SearchMatches(found, len(found)), search.ranking.rank_all(found))
+    return tried if tried.best > best.best + SIMILARITY_MARGIN or (tried.placed and not best.placed) else best
 
 
-async def _listened(search: _Search, heard: Heard, groups: Sequence[Group], suspected: Sequence[str]) -> Heard:
+async def _extend_suggestions(
+    search: _Search, heard: WordSuggestions, groups: Sequence[QueryTerm], suspected: Sequence[str]
+) -> WordSuggestions:
     """What the dictionary knows with more effort: words that share letters, and two words written as one."""
-    lost = [word for word in spelling.doubted(groups) if word in suspected]
+    lost = [word for word in spelling.uncertain_words(groups) if word in suspected]
     unheard = [word for word in suspected if word not in heard.similar]
-    far = spelling.all_left_of_two_slips(lost)
-    similar = await store_search.similar_words(search.tx, EVERYONE, unheard, far)
-    parts = {half for word in lost for pair in spelling.halves(word) for half in pair}
-    counts = await store_search.counts(search.tx, EVERYONE, sorted(parts)) if parts else {}
+    far = spelling.bounded_two_edit_variants(lost)
+    similar = await store_search.similar_words(search.tx, ALL_PARTNERS, unheard, far)
+    parts = {half for word in lost for pair in spelling.compound_splits(word) for half in pair}
+    counts = await store_search.word_counts(search.tx, ALL_PARTNERS, sorted(parts)) if parts else {}
     for word in lost:
-        similar.setdefault(word, []).extend(spelling.two_words(word, counts))
+        similar.setdefault(word, []).extend(spelling.known_compound_splits(word, counts))
     several = {word: [*heard.similar.get(word, ()), *similar.get(word, ())] for word in suspected}
-    return Heard(heard.known, heard.completions, several)
+    return WordSuggestions(heard.known, heard.completions, several)

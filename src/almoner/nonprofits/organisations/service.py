@@ -20,27 +20,27 @@ from almoner.nonprofits.organisations import (
 )
 from almoner.nonprofits.organisations.domain import (
     Branding,
-    Change,
+    OrganisationChange,
     Milestone,
-    NumberTaken,
+    RegistryNumberTaken,
     Organisation,
-    ShownAnew,
-    Unlisted,
+    DisplayChanged,
+    UnlistedOrganisation,
 )
 from almoner.nonprofits.organisations.filters import Filters
-from almoner.nonprofits.organisations.ports import Followers
-from almoner.nonprofits.organisations.ranking import Placed
+from almoner.nonprofits.organisations.ports import FollowerLookup
+from almoner.nonprofits.organisations.ranking import RankedResult
 from almoner.nonprofits.registries import domain as registries_domain
 from almoner.nonprofits.registries import service as registries
 from almoner.nonprofits.registries.domain import Registry
-from almoner.platform.database.transactions import EVERYONE, Everyone, Partner, Tx
+from almoner.platform.database.transactions import ALL_PARTNERS, AllPartners, Partner, Tx
 from almoner.platform.events import outbox
 from almoner.platform.http.paging import Page
 from almoner.platform.jobs import queue
 
-Scope = Partner | Everyone
+Scope = Partner | AllPartners
 
-TELL: Final = "organisations.tell"
+NOTIFY_FOLLOWERS: Final = "organisations.tell"
 """The job that tells followers what a load changed."""
 UPDATED: Final = "organisation.updated"
 _TOLD_AT_ONCE: Final = 100
@@ -48,7 +48,7 @@ _NAMESAKES_COUNTED: Final = 100
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class OrganisationResults:
     """Organisations in the order asked for; ``total`` is exact unless ``exhaustive`` is false: then there are more.
 
     ``placed`` tells of each result for words how it was found.
@@ -57,7 +57,7 @@ class Found:
     organisations: list[Organisation]
     total: int
     exhaustive: bool
-    placed: Mapping[UUID, Placed]
+    rankings: Mapping[UUID, RankedResult]
 
 
 async def get(tx: Tx, scope: Scope, organisation_id: UUID) -> Organisation:
@@ -67,9 +67,9 @@ async def get(tx: Tx, scope: Scope, organisation_id: UUID) -> Organisation:
     return organisation
 
 
-async def joined(tx: Tx, organisation_id: UUID) -> list[Organisation]:
+async def list_merged_records(tx: Tx, organisation_id: UUID) -> list[Organisation]:
     """The other records for which this one answers: the same body in other registers, as each of them says it."""
-    return await store.joined(tx, EVERYONE, organisation_id)
+    return await store.list_merged_records(tx, ALL_PARTNERS, organisation_id)
 
 
 async def get_as_of(tx: Tx, scope: Scope, organisation_id: UUID, day: datetime) -> Organisation:
@@ -77,7 +77,7 @@ async def get_as_of(tx: Tx, scope: Scope, organisation_id: UUID, day: datetime) 
     return await past.get(tx, scope, organisation_id, day)
 
 
-async def history(tx: Tx, scope: Scope, organisation_id: UUID, page: Page) -> tuple[list[Change], int]:
+async def list_changes(tx: Tx, scope: Scope, organisation_id: UUID, page: Page) -> tuple[list[OrganisationChange], int]:
     """One page of what its registers changed in an organisation, and the total. Raises NotFound."""
     organisation = await get(tx, scope, organisation_id)
     return await store_history.page_of_changes(tx, scope, organisation.id, page)
@@ -85,26 +85,26 @@ async def history(tx: Tx, scope: Scope, organisation_id: UUID, page: Page) -> tu
 
 async def get_published(tx: Tx, organisation_id: UUID) -> Organisation:
     """One organisation that everybody may see. Raises NotFound."""
-    return await get(tx, EVERYONE, organisation_id)
+    return await get(tx, ALL_PARTNERS, organisation_id)
 
 
-async def by_number(tx: Tx, scope: Scope, country_code: str, registry: str, number: str) -> Organisation:
+async def get_by_number(tx: Tx, scope: Scope, country_code: str, registry: str, number: str) -> Organisation:
     """The organisation of a number, in any spelling, of a registry (its id, code or name).
 
     Raises NotFound, which tells a number that is none of that registry's, one that its data do not list (and of what
     day they are), and a registry that is not loaded.
     """
-    named = await registries.called(tx, registry, country_code)
-    checks = [registries_domain.check(known.code, number) for known in named]
+    named = await registries.find_matching(tx, registry, country_code)
+    checks = [registries_domain.check_identifier(known.code, number) for known in named]
     for known, checked in zip(named, checks, strict=True):
-        key = checked.key or registries_domain.kept_key(known.code, number)
+        key = checked.key or registries_domain.stored_key(known.code, number)
         if key and (organisation := await store.find_by_number(tx, scope, known.id, key)):
             return organisation
     if not named:
         raise NotFound("the country has no registry of that id, code or name")
     days = [known.data_as_of for known in named if known.data_as_of is not None]
-    doubts = [_doubt(checked) for checked in checks if checked.verdict != "ok"]
-    unlisted = [_not_listed(known, await registries.parts(tx, known.id)) for known in named]
+    doubts = [_describe_check(checked) for checked in checks if checked.verdict != "ok"]
+    unlisted = [_describe_unlisted(known, await registries.list_loaded_parts(tx, known.id)) for known in named]
     raise NotFound(*doubts, *unlisted, data_as_of=min(days, default=None))
 
 
@@ -115,15 +115,15 @@ async def find_by_key(tx: Tx, scope: Scope, registry_id: UUID, number_key: str) 
 
 async def find_listed(tx: Tx, registry_id: UUID, number_key: str) -> Organisation | None:
     """The record of this very number, also where another one answers for it; None where no register here has it."""
-    return await store.find_listed(tx, EVERYONE, registry_id, number_key)
+    return await store.find_listed(tx, ALL_PARTNERS, registry_id, number_key)
 
 
-async def namesakes(tx: Tx, organisation: Organisation) -> int:
+async def count_namesakes(tx: Tx, organisation: Organisation) -> int:
     """How many other bodies of its register that stand have the same words for a name, counted up to 100."""
-    return await store.count_namesakes(tx, EVERYONE, organisation, _NAMESAKES_COUNTED)
+    return await store.count_namesakes(tx, ALL_PARTNERS, organisation, _NAMESAKES_COUNTED)
 
 
-async def register_own(tx: Tx, partner: Partner, unlisted: Unlisted) -> Organisation:
+async def find_or_create_own(tx: Tx, partner: Partner, unlisted: UnlistedOrganisation) -> Organisation:
     """The organisation of a number for one partner: the one there is, else a new one seen by it alone (settled 5)."""
     found = await store.find_by_number(tx, partner, unlisted.registry_id, unlisted.number_key)
     if found is None:
@@ -139,10 +139,10 @@ async def publish(tx: Tx, organisation_id: UUID, websites: Sequence[str] = ()) -
     ``websites``: those that the reviewer found to be its own. What its partner typed is not taken over: an e-mail
     on a website of a published record lets agents through. Raises NotFound, NumberTaken; then nothing more can be done.
     """
-    if not await store_own.is_own(tx, EVERYONE, organisation_id):
+    if not await store_own.is_own(tx, ALL_PARTNERS, organisation_id):
         raise NotFound
-    if not await store_own.publish(tx, EVERYONE, organisation_id, websites):
-        raise NumberTaken("another organisation of its number is published: requests are accepted as that one")
+    if not await store_own.publish(tx, ALL_PARTNERS, organisation_id, websites):
+        raise RegistryNumberTaken("another organisation of its number is published: requests are accepted as that one")
 
 
 _VERDICTS: Final[Mapping[registries_domain.Verdict, str]] = {
@@ -152,116 +152,120 @@ _VERDICTS: Final[Mapping[registries_domain.Verdict, str]] = {
 }
 
 
-def _doubt(checked: registries_domain.Check) -> str:
+def _describe_check(checked: registries_domain.IdentifierCheck) -> str:
     hints = f" ({'; '.join(checked.hints)})" if checked.hints else ""
     return f"registryId {_VERDICTS[checked.verdict]}: {checked.reason}{hints}"
 
 
-def _not_listed(registry: Registry, parts: Sequence[str]) -> str:
+def _describe_unlisted(registry: Registry, parts: Sequence[str]) -> str:
     """What is known of a number without a body. It may be in a part that is not loaded, so those that are get named."""
     if registry.data_as_of is None:
         return f"the register {registry.code} is not loaded: whether it lists this number is not known"
     told = f"the register {registry.code} does not list this number in its data of {registry.data_as_of:%Y-%m-%d}"
     if not (missing := registries_domain.missing_parts(registry.code, parts)):
         return told
-    loaded, whole = ", ".join(parts), len(registries_domain.WHOLE[registry.code])
+    loaded, whole = ", ".join(parts), len(registries_domain.REQUIRED_PARTS[registry.code])
     return (
         f"{told}, of which {whole - len(missing)} of {whole} parts are loaded ({loaded}): one of the others may list it"
     )
 
 
-async def branding(tx: Tx, scope: Scope, organisation_id: UUID) -> Branding:
+async def get_branding(tx: Tx, scope: Scope, organisation_id: UUID) -> Branding:
     """How an organisation is shown. Raises NotFound."""
     if (found := await store.find_branding(tx, scope, organisation_id)) is None:
         raise NotFound
     return found
 
 
-async def milestones(tx: Tx, scope: Scope, organisation_id: UUID, page: Page) -> tuple[list[Milestone], int]:
+async def list_milestones(tx: Tx, scope: Scope, organisation_id: UUID, page: Page) -> tuple[list[Milestone], int]:
     """One page of an organisation's milestones, and their total. Raises NotFound."""
     if (found := await store.page_of_milestones(tx, scope, organisation_id, page)) is None:
         raise NotFound
     return found
 
 
-async def filters_with(tx: Tx, filters: Filters, *, registry_name: str | None, registry_number: str | None) -> Filters:
+async def resolve_filters(
+    tx: Tx, filters: Filters, *, registry_name: str | None, registry_number: str | None
+) -> Filters:
     """The filters with a registry by its name, and a number in any spelling, looked up."""
     registry_ids, keys = filters.registry_ids, filters.number_keys
     if registry_name is not None:
-        named = await registries.called(tx, registry_name, filters.country_code)
+        named = await registries.find_matching(tx, registry_name, filters.country_code)
         registry_ids = tuple(registry.id for registry in named)
         if registry_number is not None:
-            found = (registries_domain.kept_key(registry.code, registry_number) for registry in named)
+            found = (registries_domain.stored_key(registry.code, registry_number) for registry in named)
             keys = tuple({key for key in found if key})
     elif registry_number is not None:
         keys = tuple(registries_domain.number_keys(registry_number))
     if keys and registry_ids is not None:  # a record of another registry may answer for the number
-        registry_ids = tuple({*registry_ids, *await store.answering(tx, EVERYONE, registry_ids, keys)})
+        registry_ids = tuple({*registry_ids, *await store.principal_registry_ids(tx, ALL_PARTNERS, registry_ids, keys)})
     return replace(filters, registry_ids=registry_ids, number_keys=keys)
 
 
-async def page(tx: Tx, scope: Scope, filters: Filters, page_: Page, offset: int = 0) -> Found:
+async def page(tx: Tx, scope: Scope, filters: Filters, page_: Page, offset: int = 0) -> OrganisationResults:
     """One page by creation, in reading order (``page_.limit`` rows), from its position or from an offset."""
     ids, counted = await store_search.page(tx, scope, filters, page_, offset)
-    shown = await _in_order(tx, scope, ids)
-    return Found(shown, min(counted, store_search.COUNTED), counted <= store_search.COUNTED, {})
+    shown = await _load_in_order(tx, scope, ids)
+    return OrganisationResults(shown, min(counted, store_search.MAX_COUNTED), counted <= store_search.MAX_COUNTED, {})
 
 
-async def ranked(
+async def search_by_text(
     tx: Tx, scope: Scope, filters: Filters, text: str, start: int, stop: int, *, best_first: bool
-) -> Found:
+) -> OrganisationResults:
     """Results ``start`` to ``stop`` for a query in words."""
-    results = await search.ranked(tx, scope, filters, text, start, stop, best_first=best_first)
-    shown = await _in_order(tx, scope, [placed.id for placed in results.placed])
-    return Found(shown, results.total, results.exhaustive, {placed.id: placed for placed in results.placed})
+    results = await search.search_by_text(tx, scope, filters, text, start, stop, best_first=best_first)
+    shown = await _load_in_order(tx, scope, [placed.id for placed in results.placed])
+    return OrganisationResults(
+        shown, results.total, results.exhaustive, {placed.id: placed for placed in results.placed}
+    )
 
 
-async def best(tx: Tx, scope: Scope, text: str, count: int) -> Found:
+async def search_best(tx: Tx, scope: Scope, text: str, count: int) -> OrganisationResults:
     """The best results for what somebody types, of all that the scope may see."""
-    return await ranked(tx, scope, Filters(), text, 0, count, best_first=True)
+    return await search_by_text(tx, scope, Filters(), text, 0, count, best_first=True)
 
 
-async def tell(tx: Tx, load_id: UUID) -> None:
+async def schedule_notifications(tx: Tx, load_id: UUID) -> None:
     """Have the followers of what a load changed told of it, once, after the commit."""
-    await store_history.begin_notification(tx, EVERYONE, load_id)
-    await queue.enqueue(tx, TELL, {"load": str(load_id)}, unique=str(load_id))
+    await store_history.begin_notification(tx, ALL_PARTNERS, load_id)
+    await queue.enqueue(tx, NOTIFY_FOLLOWERS, {"load": str(load_id)}, unique=str(load_id))
 
 
-async def tell_shown(tx: Tx, organisation_id: UUID) -> None:
+async def emit_display_changed(tx: Tx, organisation_id: UUID) -> None:
     """Have the followers of one told, once, that it is shown otherwise now."""
-    await outbox.emit(tx, None, domain.SHOWN_ANEW, ShownAnew(organisation_id))
+    await outbox.emit(tx, None, domain.DISPLAY_CHANGED, DisplayChanged(organisation_id))
 
 
-async def tell_batch(tx: Tx, followers: Sequence[Followers], load_id: UUID) -> bool:
+async def notify_batch(tx: Tx, followers: Sequence[FollowerLookup], load_id: UUID) -> bool:
     """Tell the followers of some of what a load changed; False when all were told.
 
     The events and how far it is are one commit: each partner hears once of each organisation, whatever dies.
     """
-    telling = await store_history.lock_notification(tx, EVERYONE, load_id)
+    telling = await store_history.lock_notification(tx, ALL_PARTNERS, load_id)
     if telling is None or telling.done:
         return False
-    changed = await store_history.changed_by(tx, EVERYONE, load_id, telling.last_notified_id, _TOLD_AT_ONCE)
+    changed = await store_history.records_changed_by(tx, ALL_PARTNERS, load_id, telling.last_notified_id, _TOLD_AT_ONCE)
     if not changed:
-        await store_history.advance_notification(tx, EVERYONE, load_id, None)
+        await store_history.advance_notification(tx, ALL_PARTNERS, load_id, None)
         return False
-    before = await store_history.notified_before(tx, EVERYONE, load_id, [record for record, _ in changed])
-    await tell_each(tx, followers, [principal for record, principal in changed if record not in before])
-    await store_history.advance_notification(tx, EVERYONE, load_id, changed[-1][0])
+    before = await store_history.notified_before(tx, ALL_PARTNERS, load_id, [record for record, _ in changed])
+    await notify_followers(tx, followers, [principal for record, principal in changed if record not in before])
+    await store_history.advance_notification(tx, ALL_PARTNERS, load_id, changed[-1][0])
     return True
 
 
-async def tell_each(tx: Tx, followers: Sequence[Followers], organisation_ids: Sequence[UUID]) -> None:
+async def notify_followers(tx: Tx, followers: Sequence[FollowerLookup], organisation_ids: Sequence[UUID]) -> None:
     """Tell the followers of these how they are now, each partner once of each organisation."""
-    records = await store.records_of(tx, EVERYONE, organisation_ids)
+    records = await store.principals_by_record(tx, ALL_PARTNERS, organisation_ids)
     told: dict[UUID, set[UUID]] = {}
     for followers_of in followers:
         for record, partners in (await followers_of(tx, list(records))).items():
             for partner in partners:
                 told.setdefault(partner, set()).add(records[record])
-    shown = await store.find_many(tx, EVERYONE, list({id_ for ids in told.values() for id_ in ids})) if told else {}
+    shown = await store.find_many(tx, ALL_PARTNERS, list({id_ for ids in told.values() for id_ in ids})) if told else {}
     events: list[tuple[UUID, object]] = []
     for partner, ids in sorted(told.items()):
-        own = await categories.of_organisations(tx, Partner(partner), list(ids))
+        own = await categories.list_by_organisation(tx, Partner(partner), list(ids))
         events += [
             (partner, schemas.organisation_out(tx, shown[id_], own.get(id_, []))) for id_ in sorted(ids & shown.keys())
         ]
@@ -269,6 +273,6 @@ async def tell_each(tx: Tx, followers: Sequence[Followers], organisation_ids: Se
         await outbox.emit_all(tx, UPDATED, events)
 
 
-async def _in_order(tx: Tx, scope: Scope, ids: list[UUID]) -> list[Organisation]:
+async def _load_in_order(tx: Tx, scope: Scope, ids: list[UUID]) -> list[Organisation]:
     records = await store.find_many(tx, scope, ids) if ids else {}
     return [records[id_] for id_ in ids if id_ in records]

@@ -7,65 +7,65 @@ from typing import Final
 
 from rapidfuzz.distance import OSA
 
-from almoner.nonprofits.organisations.words import INITIALS, WEAK, Query, spellings
+from almoner.nonprofits.organisations.words import INITIALS_LENGTHS, STOP_WORDS, SearchQuery, alternative_spellings
 
-Counted = tuple[str, int]
+WordCount = tuple[str, int]
 """A word of the dictionary, and how often it occurs."""
 
-Ways = tuple[tuple[str, ...], ...]
+QueryAlternatives = tuple[tuple[str, ...], ...]
 """Several ways to match: of one of them all tsqueries must hold. None: nothing matches.
 
 Each word's own tsquery lets the index skip from one rare place to the next; in one tsquery of all words it asks for
 each place whether any of their spellings is there, which takes up to ten times as long.
 """
 
-SIMILAR_WORDS: Final = 6
+MAX_CORRECTIONS: Final = 6
 """Dictionary words that stand in for one misspelt word, at most."""
 
-COMPLETIONS: Final = 40
+MAX_COMPLETIONS: Final = 40
 """The commonest words with a beginning that are looked at."""
 
-MOST_BEGUN: Final = 20_000
+MAX_PREFIX_OCCURRENCES: Final = 20_000
 """Occurrences of words with one beginning up to which it excludes; of more it only ranks, unless it is all there is."""
 
-VAST: Final = 40_000
+UNCOUNTED_OCCURRENCES: Final = 40_000
 """Occurrences from which on there are more results than are counted, without counting."""
 
-MANY: Final = 20_000
+COMMON_OCCURRENCES: Final = 20_000
 """Occurrences from which on the nearest are chosen without counting how many there are."""
 
-BEARABLE: Final = 100_000
+MAX_SCANNED_OCCURRENCES: Final = 100_000
 """Occurrences up to which names are looked through for words that may be misspelt; for missing ones, fewer."""
 
-SEVERAL: Final = 3
-FEW: Final = 10_000
+MIN_ALTERNATIVE_WORDS: Final = 3
+MAX_ALTERNATIVE_OCCURRENCES: Final = 10_000
 """Of more words than ``SEVERAL``, those count alone of which one is enough that occur so often together, at most."""
 
-RARE: Final = 200
+RARE_OCCURRENCES: Final = 200
 """Occurrences up to which a known word may yet be a slip: registers hold slips too."""
 
-REPAIRABLE: Final = range(3, 41)
+CORRECTABLE_LENGTHS: Final = range(3, 41)
 """Letters of a word that may be misspelt: longer ones are only found as they stand (``deletion_variants``)."""
 
-MOST_LEFT: Final = 4_000
+MAX_EDIT_VARIANTS: Final = 4_000
 """Strings that are looked up for what two slips may have left of all words of a query, at most."""
 
-SHORTEST_HALF: Final = 3
-MOST_ASKED: Final = 6
+MIN_SPLIT_LENGTH: Final = 3
+MAX_REQUIRED_TERMS: Final = 6
 """The rarest words of a query that a result must have: further ones only rank."""
 
 
 @dataclass(frozen=True, slots=True)
-class Heard:
+class WordSuggestions:
     """What the dictionary says: words that it knows, words with the last one's beginning, words one slip away."""
 
     known: Mapping[str, int] = field(default_factory=dict)
-    completions: Sequence[Counted] = ()
-    similar: Mapping[str, Sequence[Counted]] = field(default_factory=dict)
+    completions: Sequence[WordCount] = ()
+    similar: Mapping[str, Sequence[WordCount]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
-class Group:
+class QueryTerm:
     """One needed word: as typed with its other spellings, as a beginning, and repaired."""
 
     word: str
@@ -76,50 +76,56 @@ class Group:
     """How often all of these occur."""
 
     @property
-    def lost(self) -> bool:
+    def is_unmatched(self) -> bool:
         """Whether nothing is known that could stand for it."""
         return not self.weight
 
-    def named(self) -> str:
+    def name_query(self) -> str:
         """The tsquery for names."""
         return self._terms("", (*self.typed, *self.repaired))
 
-    def named_or_placed(self) -> str:
+    def name_or_place_query(self) -> str:
         """The tsquery for names and places."""
         everything = (*self.typed, *self.repaired)
         return f"({self._terms('', everything)} | {self._terms('@', everything)})"
 
-    def elsewhere(self) -> str:
+    def other_fields_query(self) -> str:
         """The tsquery for places and, as typed, descriptions."""
         return f"({self._terms('@', (*self.typed, *self.repaired))} | {self._terms('#', self.typed)})"
 
-    def anywhere(self) -> str:
+    def any_field_query(self) -> str:
         """The tsquery for names, places and descriptions."""
-        return f"({self.named()} | {self.elsewhere()})"
+        return f"({self.name_query()} | {self.other_fields_query()})"
 
     def _terms(self, mark: str, words: Iterable[str]) -> str:
         # Words are [a-z0-9]+ only, so that nothing in them can end the quotes.
-        terms = [f"'{mark}{word}':*" if self.begins and word == self.word else _term(mark, word) for word in words]
+        terms = [
+            f"'{mark}{word}':*" if self.begins and word == self.word else _tsquery_term(mark, word) for word in words
+        ]
         return "(" + " | ".join(terms) + ")"
 
 
-def _term(mark: str, word: str) -> str:
+def _tsquery_term(mark: str, word: str) -> str:
     parts = [f"'{mark}{part}'" for part in word.split()]
     return parts[0] if len(parts) == 1 else "(" + " & ".join(parts) + ")"
 
 
-def asked_of_dictionary(query: Query) -> list[str]:
+def dictionary_lookups(query: SearchQuery) -> list[str]:
     """The words to look up: the needed ones, other spellings of theirs, and neighbours written as one."""
     joined = ["".join(pair) for pair in pairwise(query.words)]
-    return list(dict.fromkeys([*query.needed, *(other for word in query.needed for other in spellings(word)), *joined]))
+    return list(
+        dict.fromkeys(
+            [*query.needed, *(other for word in query.needed for other in alternative_spellings(word)), *joined]
+        )
+    )
 
 
-def repairable(word: str) -> bool:
+def is_correctable(word: str) -> bool:
     """Whether a word may be misspelt: numbers, short and very long words are taken as they stand."""
-    return len(word) in REPAIRABLE and not any(character.isdigit() for character in word)
+    return len(word) in CORRECTABLE_LENGTHS and not any(character.isdigit() for character in word)
 
 
-def similar(word: str, known: Sequence[Counted]) -> tuple[str, ...]:
+def rank_corrections(word: str, known: Sequence[WordCount]) -> tuple[str, ...]:
     """The known words that the word may be a slip of: fewest slips first, then the commoner one."""
     slips = 1 if len(word) <= 4 else 2 if len(word) <= 8 else 3
     near = []
@@ -127,10 +133,10 @@ def similar(word: str, known: Sequence[Counted]) -> tuple[str, ...]:
         distance = OSA.distance(word, other, score_cutoff=slips)
         if distance <= slips and other != word:
             near.append((distance, -count, other))
-    return tuple(other for _, _, other in sorted(near)[:SIMILAR_WORDS])
+    return tuple(other for _, _, other in sorted(near)[:MAX_CORRECTIONS])
 
 
-def left_of_two_slips(word: str) -> list[str]:
+def two_edit_variants(word: str) -> list[str]:
     """What may be left of the word that is meant, if of two slips one is a letter too many or two that changed places.
 
     Known words are found by what is left of them when any one letter is left out.
@@ -141,23 +147,23 @@ def left_of_two_slips(word: str) -> list[str]:
     return sorted(once | {one[:at] + one[at + 1 :] for one in once for at in range(len(one))})
 
 
-def all_left_of_two_slips(words: Sequence[str]) -> dict[str, list[str]]:
+def bounded_two_edit_variants(words: Sequence[str]) -> dict[str, list[str]]:
     """``left_of_two_slips`` of as many of the words as few enough strings are made of, the shortest first.
 
     Of a word there are about twice as many as the square of its length.
     """
     left: dict[str, list[str]] = {}
-    room = MOST_LEFT
+    room = MAX_EDIT_VARIANTS
     for word in sorted(words, key=len):
         if (room := room - 2 * len(word) ** 2) < 0:
             break
-        left[word] = left_of_two_slips(word)
+        left[word] = two_edit_variants(word)
     return left
 
 
-def groups(query: Query, heard: Heard, *, doubtful: bool = False) -> list[Group]:
+def build_terms(query: SearchQuery, heard: WordSuggestions, *, doubtful: bool = False) -> list[QueryTerm]:
     """A group for each needed word; ``doubtful``: known words may be slips of others as well."""
-    made = [_group(word, query, heard, doubtful=doubtful) for word in query.needed]
+    made = [_build_term(word, query, heard, doubtful=doubtful) for word in query.needed]
     place = {group.word: nth for nth, group in enumerate(made)}
     for pair in pairwise(query.words):
         joined = "".join(pair)
@@ -169,99 +175,104 @@ def groups(query: Query, heard: Heard, *, doubtful: bool = False) -> list[Group]
     return made
 
 
-def _group(word: str, query: Query, heard: Heard, *, doubtful: bool) -> Group:
-    typed = [word, *(other for other in spellings(word) if other in heard.known)]
+def _build_term(word: str, query: SearchQuery, heard: WordSuggestions, *, doubtful: bool) -> QueryTerm:
+    typed = [word, *(other for other in alternative_spellings(word) if other in heard.known)]
     weight, begins = sum(heard.known.get(one, 0) for one in typed), False
-    if word == query.begun and heard.completions:
+    if word == query.prefix and heard.completions:
         weight, begins = max(weight, sum(count for _, count in heard.completions)), True
     if weight and not doubtful:
-        return Group(word, tuple(typed), begins, (), weight)
+        return QueryTerm(word, tuple(typed), begins, (), weight)
     counts = dict(heard.similar.get(word, ()))
-    repaired = similar(word, heard.similar.get(word, ()))
-    return Group(word, tuple(typed), begins, repaired, weight + sum(counts[other] for other in repaired))
+    repaired = rank_corrections(word, heard.similar.get(word, ()))
+    return QueryTerm(word, tuple(typed), begins, repaired, weight + sum(counts[other] for other in repaired))
 
 
-def doubted(made: Sequence[Group]) -> list[str]:
+def uncertain_words(made: Sequence[QueryTerm]) -> list[str]:
     """The words for which nothing stands, or what hardly anybody uses, so that two slips are likelier than one."""
-    return [group.word for group in made if group.lost or (group.repaired and group.weight <= RARE)]
+    return [group.word for group in made if group.is_unmatched or (group.repaired and group.weight <= RARE_OCCURRENCES)]
 
 
-def asked_for(made: Sequence[Group]) -> list[Group]:
+def required_terms(made: Sequence[QueryTerm]) -> list[QueryTerm]:
     """The groups that a result must have, at least one where any stands for something.
 
     Others only rank: those for which nothing stands, that may be a slip of a weak word, or begin too many words.
     """
-    known = [group for group in made if not group.lost]
+    known = [group for group in made if not group.is_unmatched]
     strong = [
         group
         for group in known
-        if not any(word in WEAK for word in group.repaired) and not (group.begins and group.weight > MOST_BEGUN)
+        if not any(word in STOP_WORDS for word in group.repaired)
+        and not (group.begins and group.weight > MAX_PREFIX_OCCURRENCES)
     ]
-    rarest = sorted(strong or known, key=lambda group: group.weight)[: MOST_ASKED if strong else 1]
+    rarest = sorted(strong or known, key=lambda group: group.weight)[: MAX_REQUIRED_TERMS if strong else 1]
     return [group for group in known if group in rarest]
 
 
-def halves(word: str) -> list[tuple[str, str]]:
+def compound_splits(word: str) -> list[tuple[str, str]]:
     """The two words that a word may be when a blank was left out."""
-    return [(word[:at], word[at:]) for at in range(SHORTEST_HALF, len(word) - SHORTEST_HALF + 1)]
+    return [(word[:at], word[at:]) for at in range(MIN_SPLIT_LENGTH, len(word) - MIN_SPLIT_LENGTH + 1)]
 
 
-def two_words(word: str, counts: Mapping[str, int]) -> list[Counted]:
+def known_compound_splits(word: str, counts: Mapping[str, int]) -> list[WordCount]:
     """The known pairs of words that a word may be, each with a blank between."""
     return [
         (f"{left} {right}", min(counts[left], counts[right]))
-        for left, right in halves(word)
+        for left, right in compound_splits(word)
         if left in counts and right in counts
     ]
 
 
-def vast(asked: Sequence[Group], above: int = VAST) -> bool:
+def exceeds_count_limit(asked: Sequence[QueryTerm], above: int = UNCOUNTED_OCCURRENCES) -> bool:
     """Whether there are certainly more results than are counted; with less above, probably."""
     return len(asked) == 1 and asked[0].weight > above
 
 
-def every(asked: Sequence[Group], other: str | None = None) -> tuple[Ways, Ways]:
+def match_all(asked: Sequence[QueryTerm], other: str | None = None) -> tuple[QueryAlternatives, QueryAlternatives]:
     """(names, elsewhere): the ways of names with all of the groups, and of what else has them, or ``other``."""
     rarest_first = sorted(asked, key=lambda one: one.weight)
-    named = tuple(one.named() for one in rarest_first)
+    named = tuple(one.name_query() for one in rarest_first)
     lacking = f"!({' & '.join(named)})"
-    if len(asked) > 1 and rarest_first[0].weight <= MANY:
-        return (named,), ((*(one.anywhere() for one in rarest_first), lacking),)
+    if len(asked) > 1 and rarest_first[0].weight <= COMMON_OCCURRENCES:
+        return (named,), ((*(one.any_field_query() for one in rarest_first), lacking),)
     if len(asked) > 1:  # few places and descriptions have what is common in names: they lead
         return (named,), tuple(
-            (one.elsewhere(), *(more.anywhere() for more in rarest_first if more is not one), lacking)
+            (one.other_fields_query(), *(more.any_field_query() for more in rarest_first if more is not one), lacking)
             for one in rarest_first
         )
-    otherwise = " | ".join([*(one.elsewhere() for one in asked), *([other] if other else [])])
+    otherwise = " | ".join([*(one.other_fields_query() for one in asked), *([other] if other else [])])
     if not named:
         return (), ((otherwise,),) if otherwise else ()
     return (named,), ((f"({otherwise}) & {lacking}",),)
 
 
-def initials(query: Query, heard: Heard) -> str | None:
+def initials_query(query: SearchQuery, heard: WordSuggestions) -> str | None:
     """The tsquery of names with the initials that are typed, when there is one short word that is not common."""
-    if len(query.words) != 1 or len(query.text) not in INITIALS or heard.known.get(query.text, 0) > RARE:
+    if (
+        len(query.words) != 1
+        or len(query.text) not in INITIALS_LENGTHS
+        or heard.known.get(query.text, 0) > RARE_OCCURRENCES
+    ):
         return None
     return f"'~{query.text}':*"
 
 
-def bearable(asked: Sequence[Group], lacking: int = 0) -> bool:
+def is_affordable(asked: Sequence[QueryTerm], lacking: int = 0) -> bool:
     """Whether names that may lack so many of the words are found soon enough: each is compared in as many ways."""
-    return sum(sorted(one.weight for one in asked)[: lacking + 1]) <= BEARABLE // (lacking + 1)
+    return sum(sorted(one.weight for one in asked)[: lacking + 1]) <= MAX_SCANNED_OCCURRENCES // (lacking + 1)
 
 
-def most(asked: Sequence[Group], lacking: int) -> Ways | None:
+def match_most(asked: Sequence[QueryTerm], lacking: int) -> QueryAlternatives | None:
     """The ways of what lacks ``lacking`` of the groups; None with few to keep or too common ones.
 
     A place that is typed with a name is no word that the name lacks.
     """
-    if len(asked) < lacking + 2 or not bearable(asked, lacking):
+    if len(asked) < lacking + 2 or not is_affordable(asked, lacking):
         return None
-    terms = [one.named_or_placed() for one in sorted(asked, key=lambda one: one.weight)]
+    terms = [one.name_or_place_query() for one in sorted(asked, key=lambda one: one.weight)]
     return tuple(combinations(terms, len(terms) - lacking))
 
 
-def any_of(asked: Sequence[Group]) -> Ways | None:
+def match_any(asked: Sequence[QueryTerm]) -> QueryAlternatives | None:
     """The way of names with one of several words that are not common; None without such.
 
     Of many words the rarest alone: a name that has one of them, and a common one, is not like all of them.
@@ -270,6 +281,8 @@ def any_of(asked: Sequence[Group]) -> Ways | None:
     occurrences = 0
     for one in sorted(asked, key=lambda group: group.weight):
         occurrences += one.weight
-        if one.weight <= MOST_BEGUN and (len(rare) < SEVERAL or occurrences <= FEW):
-            rare.append(one.named())
+        if one.weight <= MAX_PREFIX_OCCURRENCES and (
+            len(rare) < MIN_ALTERNATIVE_WORDS or occurrences <= MAX_ALTERNATIVE_OCCURRENCES
+        ):
+            rare.append(one.name_query())
     return ((" | ".join(rare),),) if rare and len(asked) > 1 else None

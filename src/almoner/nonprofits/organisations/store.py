@@ -7,11 +7,11 @@ from uuid import UUID
 
 from asyncpg import Record
 
-from almoner.nonprofits.organisations.domain import Branding, Milestone, Organisation, Source
-from almoner.platform.database.transactions import Everyone, Partner, Tx
+from almoner.nonprofits.organisations.domain import Branding, Milestone, Organisation, OrganisationSource
+from almoner.platform.database.transactions import AllPartners, Partner, Tx
 from almoner.platform.http.paging import Page
 
-Scope = Partner | Everyone
+Scope = Partner | AllPartners
 
 _SELECT: Final = """
 select o.id, o.partner_id, o.registry_id, r.code as registry_code, r.name as registry_name, o.registry_number, o.name,
@@ -62,19 +62,19 @@ def _organisation(row: Record) -> Organisation:
     values = dict(row)
     for several in ("types", "websites", "images", "other_names"):
         values[several] = tuple(values[several])
-    values["sources"] = tuple(source(*told) for told in values["sources"])
+    values["sources"] = tuple(parse_source(*told) for told in values["sources"])
     return Organisation(**values)
 
 
-def source(
+def parse_source(
     registry_name: str, registry_number: str, code: str | None, unverified: bool, data_as_of: str | None
-) -> Source:
+) -> OrganisationSource:
     """From the members of an array as JSON."""
     dated = datetime.fromisoformat(data_as_of) if data_as_of else None
-    return Source(registry_name, registry_number, code, unverified, dated)
+    return OrganisationSource(registry_name, registry_number, code, unverified, dated)
 
 
-def owner(scope: Scope) -> UUID | None:
+def visible_partner_id(scope: Scope) -> UUID | None:
     """The partner whose unpublished organisations the scope may see."""
     return scope.id if isinstance(scope, Partner) else None
 
@@ -88,7 +88,7 @@ async def find(tx: Tx, scope: Scope, organisation_id: UUID) -> Organisation | No
             and (o.partner_id is null or o.partner_id = $2)
         """,
         organisation_id,
-        owner(scope),
+        visible_partner_id(scope),
     )
     return _organisation(row) if row else None
 
@@ -96,12 +96,14 @@ async def find(tx: Tx, scope: Scope, organisation_id: UUID) -> Organisation | No
 async def find_record(tx: Tx, scope: Scope, organisation_id: UUID) -> Organisation | None:
     """The record of this very id, also where another one answers for it, as its register alone says it."""
     row = await tx.fetchrow(
-        _UNBRANDED + "where o.id = $1 and (o.partner_id is null or o.partner_id = $2)", organisation_id, owner(scope)
+        _UNBRANDED + "where o.id = $1 and (o.partner_id is null or o.partner_id = $2)",
+        organisation_id,
+        visible_partner_id(scope),
     )
     return _organisation(row) if row else None
 
 
-async def joined(tx: Tx, _: Everyone, organisation_id: UUID) -> list[Organisation]:
+async def list_merged_records(tx: Tx, _: AllPartners, organisation_id: UUID) -> list[Organisation]:
     """The other records for which this one answers, each as its register alone says it."""
     rows = await tx.fetch(_UNBRANDED + "where o.same_as = $1 order by o.id", organisation_id)
     return [_organisation(row) for row in rows]
@@ -120,12 +122,12 @@ async def find_by_number(tx: Tx, scope: Scope, registry_id: UUID, number_key: st
         """,
         number_key,
         registry_id,
-        owner(scope),
+        visible_partner_id(scope),
     )
     return _organisation(row) if row else None
 
 
-async def find_listed(tx: Tx, _: Everyone, registry_id: UUID, number_key: str) -> Organisation | None:
+async def find_listed(tx: Tx, _: AllPartners, registry_id: UUID, number_key: str) -> Organisation | None:
     """The published record of this very number, also where another one answers for it."""
     row = await tx.fetchrow(
         _RECORD + "where o.number_key = $1 and o.registry_id = $2 and o.partner_id is null", number_key, registry_id
@@ -133,7 +135,7 @@ async def find_listed(tx: Tx, _: Everyone, registry_id: UUID, number_key: str) -
     return _organisation(row) if row else None
 
 
-async def count_namesakes(tx: Tx, _: Everyone, organisation: Organisation, limit: int) -> int:
+async def count_namesakes(tx: Tx, _: AllPartners, organisation: Organisation, limit: int) -> int:
     """How many other active bodies of its register have a name of the same words, up to ``limit``."""
     return int(
         await tx.fetchval(
@@ -155,12 +157,16 @@ async def count_namesakes(tx: Tx, _: Everyone, organisation: Organisation, limit
 async def find_many(tx: Tx, scope: Scope, organisation_ids: Sequence[UUID]) -> dict[UUID, Organisation]:
     """The organisations of these ids, as far as the scope sees them."""
     rows = await tx.fetch(
-        _RECORD + "where o.id = any($1) and (o.partner_id is null or o.partner_id = $2)", organisation_ids, owner(scope)
+        _RECORD + "where o.id = any($1) and (o.partner_id is null or o.partner_id = $2)",
+        organisation_ids,
+        visible_partner_id(scope),
     )
     return {row["id"]: _organisation(row) for row in rows}
 
 
-async def answering(tx: Tx, _: Everyone, registry_ids: Sequence[UUID], number_keys: Sequence[str]) -> list[UUID]:
+async def principal_registry_ids(
+    tx: Tx, _: AllPartners, registry_ids: Sequence[UUID], number_keys: Sequence[str]
+) -> list[UUID]:
     """The registries of the records that answer for those of these numbers."""
     rows = await tx.fetch(
         """
@@ -173,7 +179,7 @@ async def answering(tx: Tx, _: Everyone, registry_ids: Sequence[UUID], number_ke
     return [row["registry_id"] for row in rows]
 
 
-async def records_of(tx: Tx, _: Everyone, organisation_ids: Sequence[UUID]) -> dict[UUID, UUID]:
+async def principals_by_record(tx: Tx, _: AllPartners, organisation_ids: Sequence[UUID]) -> dict[UUID, UUID]:
     """All records of these organisations, with the one that answers for each."""
     rows = await tx.fetch(
         """
@@ -198,7 +204,7 @@ async def find_branding(tx: Tx, scope: Scope, organisation_id: UUID) -> Branding
             and (o.partner_id is null or o.partner_id = $2)
         """,
         organisation_id,
-        owner(scope),
+        visible_partner_id(scope),
     )
     if row is None:
         return None
@@ -235,7 +241,7 @@ async def page_of_milestones(
         order by m.id {order}
         """,
         organisation_id,
-        owner(scope),
+        visible_partner_id(scope),
         page.after_id,
         page.limit,
     )

@@ -8,9 +8,9 @@ from uuid import UUID
 
 from asyncpg import Record
 
-from almoner.nonprofits.organisations.domain import Change, Source
+from almoner.nonprofits.organisations.domain import OrganisationChange, OrganisationSource
 from almoner.nonprofits.organisations.store import Scope
-from almoner.platform.database.transactions import Everyone, Tx
+from almoner.platform.database.transactions import AllPartners, Tx
 from almoner.platform.http.paging import Page
 
 # Activities that new rules of ours gave were told by no register (slice activities).
@@ -24,7 +24,7 @@ _RECORDS: Final = "c.organisation_id in (select id from organisation where id = 
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
+class BrandingSnapshot:
     """How an organisation was shown, where its register did not say it. Images are keys of media."""
 
     display_name: str | None
@@ -33,13 +33,13 @@ class Shown:
     images: tuple[str, ...]
 
 
-async def every_change(tx: Tx, _: Scope, organisation_id: UUID) -> list[Change]:
+async def list_changes(tx: Tx, _: Scope, organisation_id: UUID) -> list[OrganisationChange]:
     """All changes of a record that the scope was shown to see, newest first."""
     rows = await tx.fetch(_CHANGES + "where c.organisation_id = $1 order by c.id desc", organisation_id)
-    return [Change(*row) for row in rows]
+    return [OrganisationChange(*row) for row in rows]
 
 
-async def page_of_changes(tx: Tx, _: Scope, organisation_id: UUID, page: Page) -> tuple[list[Change], int]:
+async def page_of_changes(tx: Tx, _: Scope, organisation_id: UUID, page: Page) -> tuple[list[OrganisationChange], int]:
     """One page of the changes of all records of an organisation in reading order, and their total."""
     comparison, order = ("<", "desc") if page.reads_down else (">", "asc")
     rows = await tx.fetch(
@@ -56,7 +56,7 @@ async def page_of_changes(tx: Tx, _: Scope, organisation_id: UUID, page: Page) -
         page.position[0] if page.position else None,
         page.limit,
     )
-    return [Change(*row[:8]) for row in rows if row["id"] is not None], rows[0]["total"]
+    return [OrganisationChange(*row[:8]) for row in rows if row["id"] is not None], rows[0]["total"]
 
 
 def _versions(conditions: str) -> str:
@@ -72,7 +72,7 @@ _OWN_VERSIONS: Final = _versions("e.number_key = o.number_key and e.source = o.s
 _TOLD_VERSIONS: Final = _versions("e.number_key = o.number_key and e.source = s.code")
 
 
-async def listed_at(tx: Tx, _: Scope, organisation_id: UUID, day: datetime) -> bool | None:
+async def was_listed_at(tx: Tx, _: Scope, organisation_id: UUID, day: datetime) -> bool | None:
     """Whether its register listed a body as standing in the data of a day; None for one that no load told of."""
     row = await tx.fetchrow(
         f"""
@@ -90,7 +90,7 @@ async def listed_at(tx: Tx, _: Scope, organisation_id: UUID, day: datetime) -> b
     return row["listed"] if row else None
 
 
-async def sources_at(tx: Tx, _: Scope, organisation_ids: Sequence[UUID], day: datetime) -> list[Source]:
+async def sources_at(tx: Tx, _: Scope, organisation_ids: Sequence[UUID], day: datetime) -> list[OrganisationSource]:
     """What told of these records in the data of a day; the listing of the first record comes first."""
     rows = await tx.fetch(
         f"""
@@ -114,10 +114,10 @@ async def sources_at(tx: Tx, _: Scope, organisation_ids: Sequence[UUID], day: da
         list(organisation_ids),
         day,
     )
-    return [Source(*row) for row in rows]
+    return [OrganisationSource(*row) for row in rows]
 
 
-def _on_day(field: str) -> str:
+def _value_on_day(field: str) -> str:
     """Joins of what a column of ``o`` held on the day ``$2``, as ``held.value``: what its changes say (``as_of``)."""
     told = f"from organisation_change c where c.organisation_id = o.id and c.field = '{field}'"
     return f"""
@@ -131,11 +131,11 @@ def _on_day(field: str) -> str:
     """
 
 
-_SAME_AS_HELD: Final = _on_day("same_as")
-_BRANCH_OF_HELD: Final = _on_day("branch_of")
+_SAME_AS_HELD: Final = _value_on_day("same_as")
+_BRANCH_OF_HELD: Final = _value_on_day("branch_of")
 
 
-async def joined_at(tx: Tx, _: Scope, organisation_id: UUID, day: datetime) -> list[UUID]:
+async def merged_records_at(tx: Tx, _: Scope, organisation_id: UUID, day: datetime) -> list[UUID]:
     """The records for which this one answered on a day: of numbers that were ever said to be its own."""
     rows = await tx.fetch(
         f"""
@@ -185,7 +185,7 @@ async def had_branches(tx: Tx, _: Scope, organisation_id: UUID, day: datetime) -
     )
 
 
-async def shown_at(tx: Tx, _: Scope, organisation_id: UUID, moment: datetime) -> Shown | None:
+async def branding_at(tx: Tx, _: Scope, organisation_id: UUID, moment: datetime) -> BrandingSnapshot | None:
     """What an organisation had said of itself, with those of its images that are kept; None: nothing."""
     row = await tx.fetchrow(
         """
@@ -199,7 +199,7 @@ async def shown_at(tx: Tx, _: Scope, organisation_id: UUID, moment: datetime) ->
         organisation_id,
         moment,
     )
-    return Shown(row["display_name"], row["description"], row["logo"], tuple(row["images"])) if row else None
+    return BrandingSnapshot(row["display_name"], row["description"], row["logo"], tuple(row["images"])) if row else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -210,14 +210,14 @@ class Notification:
     done: bool
 
 
-async def begin_notification(tx: Tx, _: Everyone, load_id: UUID) -> None:
+async def begin_notification(tx: Tx, _: AllPartners, load_id: UUID) -> None:
     """From here on the followers of what the load changed are to be told."""
     await tx.execute(
         "insert into organisation_change_notification (load_id) values ($1) on conflict (load_id) do nothing", load_id
     )
 
 
-async def lock_notification(tx: Tx, _: Everyone, load_id: UUID) -> Notification | None:
+async def lock_notification(tx: Tx, _: AllPartners, load_id: UUID) -> Notification | None:
     """How far it is, held until the transaction ends; None where nothing was begun."""
     row = await tx.fetchrow(
         "select last_notified_id, completed_at from organisation_change_notification "
@@ -227,7 +227,7 @@ async def lock_notification(tx: Tx, _: Everyone, load_id: UUID) -> Notification 
     return Notification(row["last_notified_id"], row["completed_at"] is not None) if row else None
 
 
-async def advance_notification(tx: Tx, _: Everyone, load_id: UUID, last_notified_id: UUID | None) -> None:
+async def advance_notification(tx: Tx, _: AllPartners, load_id: UUID, last_notified_id: UUID | None) -> None:
     """The followers of organisations up to this one were told; None: all were."""
     await tx.execute(
         """
@@ -241,7 +241,9 @@ async def advance_notification(tx: Tx, _: Everyone, load_id: UUID, last_notified
     )
 
 
-async def changed_by(tx: Tx, _: Everyone, load_id: UUID, after: UUID | None, limit: int) -> list[tuple[UUID, UUID]]:
+async def records_changed_by(
+    tx: Tx, _: AllPartners, load_id: UUID, after: UUID | None, limit: int
+) -> list[tuple[UUID, UUID]]:
     """Records that a load changed, after one, by id: (record, the one that answers for it).
 
     Of several records of one body only the one with the least id is among them.
@@ -262,7 +264,7 @@ async def changed_by(tx: Tx, _: Everyone, load_id: UUID, after: UUID | None, lim
     return [(row["organisation_id"], row["principal"]) for row in rows]
 
 
-async def notified_before(tx: Tx, _: Everyone, load_id: UUID, records: Sequence[UUID]) -> set[UUID]:
+async def notified_before(tx: Tx, _: AllPartners, load_id: UUID, records: Sequence[UUID]) -> set[UUID]:
     """Those of the records of which another record of the same body, with a lesser id, was changed by the load too."""
     rows = await tx.fetch(
         """

@@ -7,14 +7,14 @@ from dataclasses import dataclass
 from typing import Final
 from uuid import UUID
 
-from almoner.platform.database.transactions import Everyone, Tx
+from almoner.platform.database.transactions import AllPartners, Tx
 
-COLUMNS: Final = """
+SEARCH_COLUMNS: Final = """
     id, partner_id, registry_id, country_code, listed, active, usa_group_exempt, kinds, rank, tag_ids, name, other,
     place, described
 """
 """Of ``organisation_search``."""
-SOUGHT: Final = """
+EXPECTED_VALUES: Final = """
     o.id, o.partner_id, o.registry_id, o.country_code, o.same_as is null, o.active, o.usa_group_exempt,
     (case when 'nonprofit' = any(o.types) then 1 else 0 end
         + case when 'social_impact' = any(o.types) then 2 else 0 end
@@ -24,28 +24,28 @@ SOUGHT: Final = """
     o.tag_ids, o.search_name, o.search_other, o.search_place, o.search_description
 """
 """The same columns by an organisation ``o``, as the triggers write them."""
-WORDS: Final = "string_to_array(concat_ws(' ', name, other, place, described), ' ')"
+ALL_WORDS: Final = "string_to_array(concat_ws(' ', name, other, place, described), ' ')"
 """All words that a body is found by; empty ones among them do not count."""
 
 
 @dataclass(frozen=True, slots=True)
-class Batch:
+class ReindexBatch:
     """So many bodies were looked at, so many were not found as they are; None for ``last``: there are no more."""
 
     last: UUID | None
-    bodies: int
-    mended: int
+    organisations: int
+    repaired: int
 
 
-async def mend(tx: Tx, _: Everyone, after: UUID, limit: int) -> Batch:
+async def repair_batch(tx: Tx, _: AllPartners, after: UUID, limit: int) -> ReindexBatch:
     """Make what search reads of some bodies what they are. Changes of them wait meanwhile."""
     row = await tx.fetchrow(
         f"""
         with looked as materialized (
-            select {SOUGHT} from organisation o where o.id > $1 order by o.id limit $2 for share
-        ), sought ({COLUMNS}) as (select * from looked), mended as (
-            insert into organisation_search as found ({COLUMNS}) select * from sought
-            on conflict (id) do update set ({COLUMNS}) = row(excluded.*) where found is distinct from excluded
+            select {EXPECTED_VALUES} from organisation o where o.id > $1 order by o.id limit $2 for share
+        ), sought ({SEARCH_COLUMNS}) as (select * from looked), mended as (
+            insert into organisation_search as found ({SEARCH_COLUMNS}) select * from sought
+            on conflict (id) do update set ({SEARCH_COLUMNS}) = row(excluded.*) where found is distinct from excluded
             returning 1
         )
         select (select id from sought order by id desc limit 1) as last, (select count(*) from sought) as bodies,
@@ -55,10 +55,10 @@ async def mend(tx: Tx, _: Everyone, after: UUID, limit: int) -> Batch:
         limit,
     )
     assert row is not None
-    return Batch(row["last"], row["bodies"], row["mended"])
+    return ReindexBatch(row["last"], row["bodies"], row["mended"])
 
 
-async def count_words(tx: Tx, _: Everyone) -> int:
+async def recount_words(tx: Tx, _: AllPartners) -> int:
     """Count every word anew; how many were counted wrong. Loads wait meanwhile, searches do not."""
     await tx.execute("select from registry order by id for no key update")
     await tx.execute("lock table organisation_search_term in share row exclusive mode")
@@ -67,7 +67,7 @@ async def count_words(tx: Tx, _: Everyone) -> int:
         await tx.fetchval(
             f"""
             with counted as materialized (
-                select word, count(*) as n from organisation_search cross join unnest({WORDS}) word
+                select word, count(*) as n from organisation_search cross join unnest({ALL_WORDS}) word
                 where word <> '' group by word
             ), mended as (
                 insert into organisation_search_term as known (word, n) select word, n from counted order by word
@@ -83,6 +83,6 @@ async def count_words(tx: Tx, _: Everyone) -> int:
     )
 
 
-async def warm(tx: Tx, _: Everyone) -> int:
+async def warm_cache(tx: Tx, _: AllPartners) -> int:
     """Have the server read what search reads, so that no question waits for its disk; the bytes, 0 where it cannot."""
     return int(await tx.fetchval("select prewarm_search()"))

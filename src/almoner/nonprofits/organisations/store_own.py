@@ -6,11 +6,11 @@ from uuid import UUID
 
 from asyncpg import UniqueViolationError
 
-from almoner.nonprofits.organisations.domain import Unlisted, searchable
-from almoner.platform.database.transactions import Everyone, Partner, Tx
+from almoner.nonprofits.organisations.domain import UnlistedOrganisation, search_text
+from almoner.platform.database.transactions import AllPartners, Partner, Tx
 
 
-async def insert(tx: Tx, partner: Partner, new: Unlisted) -> None:
+async def insert(tx: Tx, partner: Partner, new: UnlistedOrganisation) -> None:
     """Store an organisation that the partner alone sees, unless it has one of this number."""
     place = " ".join(part for part in (new.city, new.state) if part)
     await tx.execute(
@@ -37,19 +37,19 @@ async def insert(tx: Tx, partner: Partner, new: Unlisted) -> None:
         new.state,
         new.postcode,
         new.usa_group_exempt,
-        searchable(new.name),
-        searchable(place),
+        search_text(new.name),
+        search_text(place),
         tx.now,
     )
 
 
-async def is_own(tx: Tx, _: Everyone, organisation_id: UUID) -> bool:
+async def is_own(tx: Tx, _: AllPartners, organisation_id: UUID) -> bool:
     """Whether one partner sees it alone."""
     own = await tx.fetchval("select partner_id is not null from organisation where id = $1", organisation_id)
     return bool(own)
 
 
-async def publish(tx: Tx, _: Everyone, organisation_id: UUID, websites: Sequence[str]) -> bool:
+async def publish(tx: Tx, _: AllPartners, organisation_id: UUID, websites: Sequence[str]) -> bool:
     """Have everybody see it, with these websites; False when another of its number is published.
 
     The transaction is over where two of a number are published at once: the index lets one through.

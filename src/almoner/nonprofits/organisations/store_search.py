@@ -13,14 +13,20 @@ from uuid import UUID
 from asyncpg import Record
 
 from almoner.nonprofits.organisations.filters import Filters
-from almoner.nonprofits.organisations.ranking import NUMBER_MATCH, Candidate
-from almoner.nonprofits.organisations.spelling import COMPLETIONS, RARE, Counted, Heard, Ways
-from almoner.nonprofits.organisations.store import Scope, owner
-from almoner.platform.database.transactions import Everyone, Tx
+from almoner.nonprofits.organisations.ranking import NUMBER_TIER, SearchCandidate
+from almoner.nonprofits.organisations.spelling import (
+    MAX_COMPLETIONS,
+    RARE_OCCURRENCES,
+    WordCount,
+    WordSuggestions,
+    QueryAlternatives,
+)
+from almoner.nonprofits.organisations.store import Scope, visible_partner_id
+from almoner.platform.database.transactions import AllPartners, Tx
 from almoner.platform.http.paging import Page
 
-COUNTED: Final = 10_000
-HEAD: Final = 300
+MAX_COUNTED: Final = 10_000
+MAX_RANKED: Final = 300
 _SAME: Final = 200
 _FIRST: Final = 3_000
 _LONGEST: Final = 100
@@ -40,32 +46,32 @@ _NUMBERED: Final = (
     "and (o.partner_id is null or o.partner_id = $1)))"
 )
 
-Near = Literal["length", "letters"]
+CompareBy = Literal["length", "letters"]
 """What decides which of many matches are compared in full: names as long as the query, or with letters in common."""
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class SearchRequest:
     """What to match: ways for names, and for what names lack and places or descriptions have; the text; numbers.
 
     ``vast``: there are certainly more than ``COUNTED``, which need not be found to be counted. ``counted``: whether the
     total will be told.
     """
 
-    named: Ways
-    elsewhere: Ways
+    name_alternatives: QueryAlternatives
+    elsewhere: QueryAlternatives
     text: str
     keys: tuple[str, ...] = ()
-    near: Near = "length"
-    vast: bool = False
+    compare_by: CompareBy = "length"
+    exceeds_count: bool = False
     counted: bool = True
 
 
 @dataclass(frozen=True, slots=True)
-class Match:
+class SearchMatches:
     """The candidates for ranking, and how many results there are (at most ``COUNTED`` + 1)."""
 
-    candidates: list[Candidate]
+    candidates: list[SearchCandidate]
     total: int
 
 
@@ -75,16 +81,16 @@ class _Where:
     def __init__(self, scope: Scope, filters: Filters) -> None:
         self.values: list[object] = []
         self._conditions: list[str] = ["listed"]
-        self._add("(partner_id is null or partner_id = {})", owner(scope))
+        self._add("(partner_id is null or partner_id = {})", visible_partner_id(scope))
         self._plain(filters)
-        self._memberships(owner(scope), filters)
+        self._memberships(visible_partner_id(scope), filters)
 
     def bind(self, value: object) -> str:
         """The placeholder of a further value."""
         self.values.append(value)
         return f"${len(self.values)}"
 
-    def has(self, ways: Ways) -> str:
+    def has(self, ways: QueryAlternatives) -> str:
         """The condition that one of the ways matches."""
         places = {query: f"{_LEXEMES} @@ {self.bind(query)}::tsquery" for query in dict.fromkeys(chain(*ways))}
         several = [" and ".join(places[query] for query in way) for way in ways]
@@ -137,7 +143,7 @@ async def page(tx: Tx, scope: Scope, filters: Filters, page_: Page, offset: int 
     statement = f"""
         select listed.id, counted.total
         from (
-            select count(*) as total from (select from organisation_search where {where} limit {COUNTED + 1}) found
+            select count(*) as total from (select from organisation_search where {where} limit {MAX_COUNTED + 1}) found
         ) counted
         left join lateral (
             select id from organisation_search where {where} {after}
@@ -152,22 +158,24 @@ async def page(tx: Tx, scope: Scope, filters: Filters, page_: Page, offset: int 
     return [row["id"] for row in rows if row["id"] is not None], rows[0]["total"]
 
 
-async def numbered(tx: Tx, scope: Scope, filters: Filters, keys: Sequence[str]) -> Match:
+async def match_numbers(tx: Tx, scope: Scope, filters: Filters, keys: Sequence[str]) -> SearchMatches:
     """Organisations whose number it is."""
     where = _Where(scope, filters)
     statement = f"""
-        select {NUMBER_MATCH} as tier, {_FIELDS} from organisation_search
+        select {NUMBER_TIER} as tier, {_FIELDS} from organisation_search
         where {_NUMBERED.format(where.bind(list(keys)))} and {where}
-        order by rank, id limit {HEAD}
+        order by rank, id limit {MAX_RANKED}
         """
     rows = await tx.fetch(
         statement,
         *where.values,
     )
-    return Match([_candidate(row) for row in rows], len(rows))
+    return SearchMatches([_candidate(row) for row in rows], len(rows))
 
 
-async def match(tx: Tx, scope: Scope, filters: Filters, asked: Asked, offset: int, limit: int) -> Match:
+async def match_words(
+    tx: Tx, scope: Scope, filters: Filters, asked: SearchRequest, offset: int, limit: int
+) -> SearchMatches:
     """Organisations with the words that are asked for, or whose number or beginning of the name it is.
 
     Their order here is fixed but rough: number, whole name, beginning, the foremost where there are too many to count,
@@ -176,18 +184,20 @@ async def match(tx: Tx, scope: Scope, filters: Filters, asked: Asked, offset: in
     where = _Where(scope, filters)
     text = where.bind(asked.text)
     length = f"abs(octet_length(name) - octet_length({text}))"
-    near = length if asked.near == "length" else f"-similarity(name, left({text}, {_LONGEST}))"
+    near = length if asked.compare_by == "length" else f"-similarity(name, left({text}, {_LONGEST}))"
     upto = f"{where.bind(offset + limit)}::bigint"
 
     def nearest(tier: int, of: str, unless: str = "false") -> str:
         some = f"select * from {of} where not ({unless})"
-        chosen = some if asked.near == "length" else f"{some} order by {_one_number(length)}, id limit {_COMPARED}"
+        chosen = (
+            some if asked.compare_by == "length" else f"{some} order by {_one_number(length)}, id limit {_COMPARED}"
+        )
         return f"(select {tier}, {near} as far, * from ({chosen}) {of} order by far, rank, id limit {upto})"
 
     certain = _with_name_or_number(where, asked, text, filtered=filters != Filters())
     statement = f"""
         with {certain}, {_with_words(where, asked, upto)}, found as (
-            select {NUMBER_MATCH} as tier, {near} as far, * from numbered
+            select {NUMBER_TIER} as tier, {near} as far, * from numbered
             union all select 1, {near}, * from same
             union all select 2, {near}, * from begun
             union all {nearest(3, "foremost")}
@@ -196,7 +206,7 @@ async def match(tx: Tx, scope: Scope, filters: Filters, asked: Asked, offset: in
         ), matched as (
             select distinct on (id) * from found order by id, tier
         )
-        select *, case when (select results from many) then {COUNTED + 1}
+        select *, case when (select results from many) then {MAX_COUNTED + 1}
             when exists (select from matched where tier < 3) then (
                 select count(*) from (
                     select id from named union all select id from others union select id from matched
@@ -208,7 +218,7 @@ async def match(tx: Tx, scope: Scope, filters: Filters, asked: Asked, offset: in
         statement,
         *where.values,
     )
-    return Match([_candidate(row) for row in rows], rows[0]["total"] if rows else 0)
+    return SearchMatches([_candidate(row) for row in rows], rows[0]["total"] if rows else 0)
 
 
 def _one_number(length: str) -> str:
@@ -216,13 +226,13 @@ def _one_number(length: str) -> str:
     return f"({length}::bigint << 32) + (uuid_hash(id)::bigint & 4294967295)"
 
 
-def _with_words(where: _Where, asked: Asked, upto: str) -> str:
+def _with_words(where: _Where, asked: SearchRequest, upto: str) -> str:
     """What has the words: planned as if all its rows were wanted, by index, and read no further than is counted.
 
     No row is counted twice: those with the words in their names, then those that have them elsewhere as well. What
     need not be counted is not read where what comes before suffices.
     """
-    named = where.has(asked.named)
+    named = where.has(asked.name_alternatives)
     name_hits = f"""
         name_hits as materialized (
             select {_FIELDS} from organisation_search where {named} and {where}
@@ -239,19 +249,19 @@ def _with_words(where: _Where, asked: Asked, upto: str) -> str:
                 union select id from foremost
             ) sure
         )"""
-    if asked.vast:
+    if asked.exceeds_count:
         return f"""
         many as (select true as results), {first}, {name_hits}, named as not materialized (
-            select * from name_hits where not (select suffices from before) limit {COUNTED + 1}
+            select * from name_hits where not (select suffices from before) limit {MAX_COUNTED + 1}
         ), known as (
             select 0 as n
         ), others as (
             select * from named where false
         )"""
-    wanted = f"{COUNTED + 1} - n" if asked.counted else f"case when n < {upto} then {COUNTED + 1} else 0 end"
+    wanted = f"{MAX_COUNTED + 1} - n" if asked.counted else f"case when n < {upto} then {MAX_COUNTED + 1} else 0 end"
     return f"""
         {name_hits}, named as not materialized (
-            select * from name_hits limit {COUNTED + 1}
+            select * from name_hits limit {MAX_COUNTED + 1}
         ), known as materialized (
             select count(*) as n from named
         ), other_hits as materialized (
@@ -259,11 +269,11 @@ def _with_words(where: _Where, asked: Asked, upto: str) -> str:
         ), others as not materialized (
             select * from other_hits limit (select {wanted} from known)
         ), many as materialized (
-            select (select n from known) + (select count(*) from others) > {COUNTED} as results
+            select (select n from known) + (select count(*) from others) > {MAX_COUNTED} as results
         ), {first}"""
 
 
-def _with_name_or_number(where: _Where, asked: Asked, text: str, *, filtered: bool) -> str:
+def _with_name_or_number(where: _Where, asked: SearchRequest, text: str, *, filtered: bool) -> str:
     beyond, keys = where.bind(asked.text + "~"), where.bind(list(asked.keys))
     # As a row it is the end of the same stretch of the index, but is not estimated from statistics: of a few letters
     # these say too few names, and all of them would be read and sorted. With filters another index may be the better.
@@ -277,24 +287,26 @@ def _with_name_or_number(where: _Where, asked: Asked, text: str, *, filtered: bo
             where {text} <> '' and name > {text} and {below} and {where}
             order by name, rank, id limit {_SAME}
         ), numbered as materialized (
-            select {_FIELDS} from organisation_search where {_NUMBERED.format(keys)} and {where} limit {HEAD}
+            select {_FIELDS} from organisation_search where {_NUMBERED.format(keys)} and {where} limit {MAX_RANKED}
         )"""
 
 
-def _candidate(row: Record) -> Candidate:
-    return Candidate(row["id"], row["tier"], row["name"], row["other"], row["place"], row["rank"], row["described"])
+def _candidate(row: Record) -> SearchCandidate:
+    return SearchCandidate(
+        row["id"], row["tier"], row["name"], row["other"], row["place"], row["rank"], row["described"]
+    )
 
 
 async def suggest_words(
-    tx: Tx, _: Everyone, words: Sequence[str], begun: str | None, suspected: Sequence[str]
-) -> Heard:
+    tx: Tx, _: AllPartners, words: Sequence[str], begun: str | None, suspected: Sequence[str]
+) -> WordSuggestions:
     """What the dictionary knows of the words, of a beginning, and one slip away from those suspected words it lacks."""
     rows = await tx.fetch(
         f"""
         select 0 as kind, word as asked, word, n from organisation_search_term where word = any($1::text[]) and n > 0
         union all (
             select 1, $2, word, n from organisation_search_term
-            where word >= $2 and word < $2 || '~' and n > 0 order by n desc, word limit {COMPLETIONS}
+            where word >= $2 and word < $2 || '~' and n > 0 order by n desc, word limit {MAX_COMPLETIONS}
         ) union all
         select 2, asked.word, near.word, near.n
         from unnest($3::text[]) asked (word)
@@ -303,17 +315,17 @@ async def suggest_words(
             where deletion_variants(word) && deletion_variants(asked.word) and n > 0
             order by n desc, word limit {_BY_SLIP}
         ) near
-        where not exists (select from organisation_search_term k where k.word = asked.word and k.n > {RARE})
+        where not exists (select from organisation_search_term k where k.word = asked.word and k.n > {RARE_OCCURRENCES})
         """,
         list(words),
         begun,
         list(suspected),
     )
-    similar: dict[str, list[Counted]] = {}
+    similar: dict[str, list[WordCount]] = {}
     for row in rows:
         if row["kind"] == 2:
             similar.setdefault(row["asked"], []).append((row["word"], row["n"]))
-    return Heard(
+    return WordSuggestions(
         {row["word"]: row["n"] for row in rows if row["kind"] == 0},
         [(row["word"], row["n"]) for row in rows if row["kind"] == 1],
         similar,
@@ -321,8 +333,8 @@ async def suggest_words(
 
 
 async def similar_words(
-    tx: Tx, _: Everyone, near: Sequence[str], far: Mapping[str, Sequence[str]]
-) -> dict[str, list[Counted]]:
+    tx: Tx, _: AllPartners, near: Sequence[str], far: Mapping[str, Sequence[str]]
+) -> dict[str, list[WordCount]]:
     """For each word, dictionary words one slip away; for those that are ``far``, words that share letters too.
 
     ``far`` has with each word what else may be left of the one that is meant.
@@ -356,13 +368,13 @@ async def similar_words(
         list(far),
         [" ".join(parts) for parts in far.values()],
     )
-    found: dict[str, list[Counted]] = {}
+    found: dict[str, list[WordCount]] = {}
     for row in rows:
         found.setdefault(row["asked"], []).append((row["word"], row["n"]))
     return found
 
 
-async def counts(tx: Tx, _: Everyone, words: Sequence[str]) -> dict[str, int]:
+async def word_counts(tx: Tx, _: AllPartners, words: Sequence[str]) -> dict[str, int]:
     """Those of the words that are known, with how often they occur."""
     rows = await tx.fetch(
         "select word, n from organisation_search_term where word = any($1::text[]) and n > 0", list(words)

@@ -3,19 +3,19 @@
 from collections.abc import Mapping
 
 from almoner.kit.time import iso
-from almoner.nonprofits.activities.domain import TAGS, VERSION, in_order
+from almoner.nonprofits.activities.domain import TAGS, VERSION, ordered_sub_tags
 from almoner.platform.database.transactions import Tx
-from almoner.platform.http.wire import Out
+from almoner.platform.http.wire import ResponseRecord
 
 
-class TagNameOut(Out):
+class TagNameOut(ResponseRecord):
     """The tag of a sub-tag."""
 
     id: str
     name: str
 
 
-class ActivitySubTagOut(Out):
+class ActivitySubTagOut(ResponseRecord):
     """An activity of the organisation. `rule` names what its register says: `ntee:B25`, `ccew:102`, `name:church`."""
 
     id: str
@@ -40,5 +40,5 @@ def sub_tags_out(tx: Tx, rules: Mapping[str, str] | None) -> list[ActivitySubTag
             created_at=at,
             updated_at=at,
         )
-        for sub in in_order(rules or {})
+        for sub in ordered_sub_tags(rules or {})
     ]

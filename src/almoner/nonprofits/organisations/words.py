@@ -15,30 +15,30 @@ _SPELT: Final = re.compile(
     r"(?<![a-z0-9])(?:[a-z](?: [a-z](?![a-z0-9]))+|[0-9] [a-z](?![a-z0-9]| [a-z0-9](?![a-z0-9])))"
 )
 
-WEAK: Final = frozenset(
+STOP_WORDS: Final = frozenset(
     "a an and at by co corp corporation for fund in inc incorporated limited llc ltd of on or the to with".split()
 ) - {"fund"}
 """Words that a name may lack and still be the one asked for: they rank, and do not exclude."""
 
-MOST_WORDS: Final = 12
+MAX_REQUIRED_WORDS: Final = 12
 """Words of a query that are looked up; further ones only rank."""
 
-MOST_PATTERNS: Final = 8
+MAX_INDEX_PATTERNS: Final = 8
 """Words of a query that a list looks up in its index; further ones are compared with what these have found."""
 
-LONGEST: Final = 20
+MAX_QUERY_WORDS: Final = 20
 """Words of a query that are read at all."""
 
-LONGEST_WORD: Final = 100
+MAX_WORD_LENGTH: Final = 100
 """Letters of a word of a query that are read: names are found by their words' beginnings, too."""
 
-MOST_LETTERS: Final = 500
+MAX_QUERY_LETTERS: Final = 500
 """Letters of a query that are read: one sign of another script may be many."""
 
-INITIALS: Final = range(3, 7)
+INITIALS_LENGTHS: Final = range(3, 7)
 """Letters that one word has which may be initials."""
 
-SHORTEST_PREFIX: Final = 2
+MIN_PREFIX_LENGTH: Final = 2
 """Letters from which on the last word of a query may be unfinished."""
 
 _ALIKE: Final = (
@@ -73,7 +73,7 @@ _ALTERNATIVES: Final[Mapping[str, tuple[str, ...]]] = {word: group for group in 
 _CANONICAL: Final[Mapping[str, str]] = {word: group[0] for group in _ALIKE for word in group}
 
 
-def words(text: str) -> list[str]:
+def split_words(text: str) -> list[str]:
     """``Crédit & Co. (O'Brien)`` -> ``credit and co obrien``, ``Y.M.C.A.`` -> ``ymca``, ``4-H`` -> ``4h``.
 
     Chinese: a word per sign.
@@ -89,37 +89,37 @@ def words(text: str) -> list[str]:
     return found
 
 
-def searchable(text: str | None) -> str:
+def search_text(text: str | None) -> str:
     """The words with one blank between, as they are stored."""
-    return " ".join(words(text)) if text else ""
+    return " ".join(split_words(text)) if text else ""
 
 
-def sought(text: str) -> tuple[str, ...]:
+def search_terms(text: str) -> tuple[str, ...]:
     """The words that a text must hold to be found in a list: each once, the longest first, as fewest texts hold it."""
-    return tuple(sorted(dict.fromkeys(words(text)), key=len, reverse=True))
+    return tuple(sorted(dict.fromkeys(split_words(text)), key=len, reverse=True))
 
 
-def canonical(words: Iterable[str]) -> list[str]:
+def canonical_words(words: Iterable[str]) -> list[str]:
     """Words with one spelling for those that have several, to compare names by."""
     return [_CANONICAL.get(word, word) for word in words]
 
 
-def spellings(word: str) -> tuple[str, ...]:
+def alternative_spellings(word: str) -> tuple[str, ...]:
     """The other spellings of a word."""
     return tuple(other for other in _ALTERNATIVES.get(word, ()) if other != word)
 
 
-def _bounded(found: Iterable[str]) -> Iterator[str]:
+def _truncate_words(found: Iterable[str]) -> Iterator[str]:
     """The beginnings of the words that are read, up to as many letters as are read in all."""
-    room = MOST_LETTERS
+    room = MAX_QUERY_LETTERS
     for word in found:
         if room > 0:
-            yield word[: min(LONGEST_WORD, room)]
+            yield word[: min(MAX_WORD_LENGTH, room)]
         room -= len(word)
 
 
 @dataclass(frozen=True, slots=True)
-class Query:
+class SearchQuery:
     """What is typed, as words. ``needed`` are those that a result must have, ``unfinished`` may be half a word."""
 
     text: str
@@ -128,18 +128,18 @@ class Query:
     unfinished: str | None
 
     @classmethod
-    def of(cls, text: str) -> "Query":
+    def parse(cls, text: str) -> "SearchQuery":
         """The words of a query; when it has weak ones only, those are needed. A blank at the end finishes a word."""
-        found = tuple(_bounded(words(text)[:LONGEST]))
+        found = tuple(_truncate_words(split_words(text)[:MAX_QUERY_WORDS]))
         unfinished = found[-1] if found and not text[-1:].isspace() else None
-        strong = [word for word in dict.fromkeys(found) if word not in WEAK]
-        if len(strong) > 1 and len(found[-1]) < SHORTEST_PREFIX and unfinished == strong[-1]:
+        strong = [word for word in dict.fromkeys(found) if word not in STOP_WORDS]
+        if len(strong) > 1 and len(found[-1]) < MIN_PREFIX_LENGTH and unfinished == strong[-1]:
             strong.pop()
         needed = strong or list(dict.fromkeys(found))
-        return cls(" ".join(found), found, tuple(needed[:MOST_WORDS]), unfinished)
+        return cls(" ".join(found), found, tuple(needed[:MAX_REQUIRED_WORDS]), unfinished)
 
     @property
-    def begun(self) -> str | None:
+    def prefix(self) -> str | None:
         """The beginning of a word that is long enough to look up."""
         word = self.unfinished
-        return word if word is not None and word in self.needed and len(word) >= SHORTEST_PREFIX else None
+        return word if word is not None and word in self.needed and len(word) >= MIN_PREFIX_LENGTH else None

@@ -9,7 +9,7 @@ from typing import Final, Literal, NamedTuple, TypedDict
 from uuid import UUID
 
 
-class Entry(NamedTuple):
+class RegisterEntry(NamedTuple):
     """One body as a source lists it, without personal data.
 
     ``part`` is what a file replaces (for the IRS, a state; for a register in one file, ``all``). ``facts`` are the
@@ -42,14 +42,14 @@ class Entry(NamedTuple):
     until: datetime | None = None
 
 
-def standing_on(entry: Entry, day: datetime) -> Entry:
+def entry_as_of(entry: RegisterEntry, day: datetime) -> RegisterEntry:
     """The entry as it holds on the day of its data: an end that is announced for a later day is none yet."""
     if not entry.active and entry.until is not None and entry.until > day:
         return entry._replace(active=True)
     return entry
 
 
-class Link(NamedTuple):
+class RegisterLink(NamedTuple):
     """What one number of a register has to do with another, of the same register or not.
 
     ``same``: one body in two registers; ``merged``: the first went into the second; ``reregistered``: the second is the
@@ -65,7 +65,7 @@ class Link(NamedTuple):
     part: str = "all"
 
 
-class BadRow(NamedTuple):
+class RejectedRow(NamedTuple):
     """A rejected row: why, and its content without personal members.
 
     ``file`` is the position of its file when a source reads several at once. ``number``: the key of the number that the
@@ -82,7 +82,7 @@ class BadRow(NamedTuple):
     lists: bool = True
 
 
-class Unnumbered(NamedTuple):
+class UnnumberedRow(NamedTuple):
     """A row that the register publishes without a number on purpose (withheld bodies): counted, not kept, not bad.
 
     ``name``: what it calls its organisation. One that is known by this name and missing has lost its number here.
@@ -93,7 +93,7 @@ class Unnumbered(NamedTuple):
     name: str = ""
 
 
-class Unread(NamedTuple):
+class UnreadableValue(NamedTuple):
     """An optional value that cannot be read: the row counts without it. ``example`` is what may be shown of it."""
 
     line: int
@@ -102,7 +102,7 @@ class Unread(NamedTuple):
     file: int = 0
 
 
-class Note(NamedTuple):
+class ReaderNote(NamedTuple):
     """What a reader has to say of its files that is no row of theirs."""
 
     text: str
@@ -125,7 +125,7 @@ class LoadQuarantined(ImportRefused):
 
 
 @dataclass(frozen=True, slots=True)
-class FileFacts:
+class LoadedFile:
     """Where a load came from: one file. ``sha256`` and ``bytes`` are of its content, packed or not."""
 
     name: str
@@ -136,12 +136,12 @@ class FileFacts:
     quarantined: int = 0
 
 
-PUT_ASIDE: Final = "internal.register_put_aside"
+QUARANTINED: Final = "internal.register_put_aside"
 """Told when files were put into quarantine, with a ``PutAside`` in it."""
 
 
 @dataclass(frozen=True, slots=True)
-class PutAside:
+class RegisterQuarantined:
     """Which register's files, of which day, and why."""
 
     source: str
@@ -161,18 +161,18 @@ class RegisterChanged:
     load: UUID
 
 
-class UnreadColumn(TypedDict):
+class UnreadableColumn(TypedDict):
     """In how many rows a column could not be read, and the first of them: (file, line, what may be shown)."""
 
     rows: int
     examples: list[Sequence[str | int]]
 
 
-UnreadColumns = dict[str, UnreadColumn]
+UnreadableColumns = dict[str, UnreadableColumn]
 _EXAMPLES: Final = 3
 
 
-def add_unread(columns: UnreadColumns, column: str, rows: int, examples: Iterable[Sequence[str | int]]) -> None:
+def add_unreadable(columns: UnreadableColumns, column: str, rows: int, examples: Iterable[Sequence[str | int]]) -> None:
     """Count more rows in which a column could not be read; the first few are the examples."""
     found = columns.setdefault(column, {"rows": 0, "examples": []})
     found["rows"] += rows
@@ -204,7 +204,7 @@ class Load:
     removed: int
     quarantined: int
     forced: bool
-    files: tuple[FileFacts, ...]
+    files: tuple[LoadedFile, ...]
     status: LoadStatus = "loaded"
     reasons: tuple[str, ...] = ()
     ignored_changes: int = 0
@@ -212,13 +212,13 @@ class Load:
     unnumbered: int = 0
     rolls_back: UUID | None = None
     ambiguous: int = 0
-    unreadable_values: UnreadColumns = field(default_factory=dict)
+    unreadable_values: UnreadableColumns = field(default_factory=dict)
     notes: tuple[str, ...] = ()
     carried_over: int = 0
 
 
 @dataclass(frozen=True, slots=True)
-class Progress:
+class ImportProgress:
     """How far an import is. ``share`` is of the whole work; ``seconds_left`` is None until it can be told."""
 
     stage: Literal["reading", "merging"]
@@ -228,21 +228,21 @@ class Progress:
     seconds_left: float | None
 
 
-Fills = dict[str, int]
+FillCounts = dict[str, int]
 """Rows in which a column holds something, by column; ``rows``: of all."""
 
 
 @dataclass(frozen=True, slots=True)
-class FileRead:
+class FileReadResult:
     """What reading the file at a position came to. ``staged``: rows in staging, bad ones and links too."""
 
     position: int
     rows: int
     staged: int
     unnumbered: int
-    filled_counts: dict[str, Fills]
+    filled_counts: dict[str, FillCounts]
     refused: str | None = None
-    unreadable_values: UnreadColumns = field(default_factory=dict)
+    unreadable_values: UnreadableColumns = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -272,7 +272,7 @@ def seconds_left(share: float, elapsed: float) -> float | None:
 
 
 @dataclass(frozen=True, slots=True)
-class Difference:
+class LoadDifference:
     """What differs between two loads of a source. ``moved`` and ``renamed`` are among the changed.
 
     ``columns``: in how many of the changed and ignored numbers a column differs; the most frequent first.
@@ -288,7 +288,7 @@ class Difference:
 
 
 @dataclass(frozen=True, slots=True)
-class DifferentRow:
+class DifferentNumber:
     """One number that differs. ``fate``: in, out, changed or ignored."""
 
     number: str

@@ -12,22 +12,22 @@ from pathlib import Path
 from typing import BinaryIO, Final, cast
 from zipfile import BadZipFile, ZipExtFile, ZipFile
 
-from almoner.nonprofits.registers.domain import FileFacts, ImportRefused
+from almoner.nonprofits.registers.domain import LoadedFile, ImportRefused
 from almoner.platform.outbound import remote_files
 
 _Content = io.BufferedReader | GzipFile | ZipExtFile
 
-LONGEST_LINE: Final = 1 << 20
+MAX_LINE_LENGTH: Final = 1 << 20
 """Characters of one line; what is longer is no row of a register."""
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class FoundFile:
     """One file, or one member of a zip, that is to be loaded. ``facts.bytes`` are those of its content."""
 
     path: Path
     member: str | None
-    facts: FileFacts
+    facts: LoadedFile
 
 
 class OpenFile:
@@ -49,8 +49,8 @@ class OpenFile:
         Raises ImportRefused at a line that is longer than any: what has no ends of lines is no table.
         """
         self._text = io.TextIOWrapper(self._content, encoding=encoding, errors="replace", newline="")
-        while line := self._text.readline(LONGEST_LINE):
-            if len(line) == LONGEST_LINE:
+        while line := self._text.readline(MAX_LINE_LENGTH):
+            if len(line) == MAX_LINE_LENGTH:
                 raise ImportRefused(f"{self.name} holds a line of over a million characters: it is no such list")
             yield line
 
@@ -65,15 +65,15 @@ class OpenFile:
         self._content.close()
 
 
-def find(paths: Sequence[Path]) -> list[Found]:
+def find_files(paths: Sequence[Path]) -> list[FoundFile]:
     """The files that the paths stand for: folders and zips by what they hold, in the order of the names.
 
     Raises ImportRefused when one cannot be read, or when two have the same content.
     """
-    found = [one for path in paths for one in _at(path)]
+    found = [one for path in paths for one in _files_at(path)]
     if not found:
         raise ImportRefused("no file was named" if not paths else f"there is no file in {paths[0]}")
-    seen: dict[bytes, Found] = {}
+    seen: dict[bytes, FoundFile] = {}
     for one in found:
         if (twin := seen.setdefault(one.facts.sha256, one)) is not one:
             raise ImportRefused(
@@ -82,18 +82,18 @@ def find(paths: Sequence[Path]) -> list[Found]:
     return found
 
 
-def _at(path: Path) -> Iterator[Found]:
+def _files_at(path: Path) -> Iterator[FoundFile]:
     try:
         if path.is_dir():
-            for inner in remote_files.held(path):
-                yield from _at(inner)
+            for inner in remote_files.list_files(path):
+                yield from _files_at(inner)
         elif path.suffix.lower() == ".zip":
             with ZipFile(path) as archive:
-                names = [member.filename for member in remote_files.members(archive)]
+                names = [member.filename for member in remote_files.list_zip_members(archive)]
             for name in names:
-                yield Found(path, name, _facts(path, name))
+                yield FoundFile(path, name, _describe_file(path, name))
         else:
-            yield Found(path, None, _facts(path, None))
+            yield FoundFile(path, None, _describe_file(path, None))
     except (OSError, EOFError, zlib.error, BadZipFile, NotImplementedError, RuntimeError) as error:
         raise ImportRefused(f"{path} cannot be read ({error}): fetch it again") from error
 
@@ -111,15 +111,15 @@ def _content(path: Path, member: str | None) -> Iterator[_Content]:
             yield raw
 
 
-def _facts(path: Path, member: str | None) -> FileFacts:
+def _describe_file(path: Path, member: str | None) -> LoadedFile:
     name = path.name if member is None else member.rpartition("/")[2]
     with _content(path, member) as content:
         sha256 = file_digest(content, "sha256").digest()
-        return FileFacts(name, sha256, content.tell())
+        return LoadedFile(name, sha256, content.tell())
 
 
 @contextmanager
-def opened(found: Found) -> Iterator[OpenFile]:
+def open_file(found: FoundFile) -> Iterator[OpenFile]:
     """A file for reading once."""
     with _content(found.path, found.member) as content:
         file = OpenFile(found.facts.name, content)
@@ -129,16 +129,16 @@ def opened(found: Found) -> Iterator[OpenFile]:
             file.close()
 
 
-def day_of(found: Sequence[Found]) -> datetime:
+def data_date_of(found: Sequence[FoundFile]) -> datetime:
     """The day of the data: the latest one that a file or its folder names, else the day the newest was written."""
-    named = [day for one in found if (day := _day_in(one))]
+    named = [day for one in found if (day := _date_in_name(one))]
     if named:
         return max(named)
     written = datetime.fromtimestamp(max(one.path.stat().st_mtime for one in found), UTC)
     return written.replace(hour=0, minute=0, second=0, microsecond=0)
 
 
-def _day_in(one: Found) -> datetime | None:
+def _date_in_name(one: FoundFile) -> datetime | None:
     """Of the file's own name, its archive's, then its folder's."""
     names = (one.member or "", one.path.name, one.path.absolute().parent.name)
-    return next((day for name in names if (day := remote_files.day_in(name))), None)
+    return next((day for name in names if (day := remote_files.date_in_name(name))), None)

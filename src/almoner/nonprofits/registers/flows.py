@@ -11,28 +11,28 @@ from uuid import UUID
 
 from almoner.nonprofits.registers import files, load_checks, reading, store, store_merge, store_staging
 from almoner.nonprofits.registers.domain import (
-    PUT_ASIDE,
-    FileFacts,
-    FileRead,
-    Fills,
+    QUARANTINED,
+    LoadedFile,
+    FileReadResult,
+    FillCounts,
     ImportRefused,
     Load,
     LoadQuarantined,
-    PutAside,
-    UnreadColumns,
-    add_unread,
+    RegisterQuarantined,
+    UnreadableColumns,
+    add_unreadable,
 )
-from almoner.nonprofits.registers.files import Found
-from almoner.nonprofits.registers.load_checks import Judged
-from almoner.nonprofits.registers.merging import Record as Record
-from almoner.nonprofits.registers.merging import declare as declare
-from almoner.nonprofits.registers.merging import merge, registry_of
-from almoner.nonprofits.registers.ports import Dating, RegisterSource
-from almoner.nonprofits.registers.reading import Busy, Pace, Report
+from almoner.nonprofits.registers.files import FoundFile
+from almoner.nonprofits.registers.load_checks import LoadSummary
+from almoner.nonprofits.registers.merging import RecordAudit as RecordAudit
+from almoner.nonprofits.registers.merging import declare_registry as declare_registry
+from almoner.nonprofits.registers.merging import merge_load, registry_of
+from almoner.nonprofits.registers.ports import DatedSource, RegisterSource
+from almoner.nonprofits.registers.reading import ImportInProgress, ProgressReporter, ReportProgress
 from almoner.nonprofits.registers.rollback import roll_back as roll_back
-from almoner.nonprofits.registers.store import Standing
+from almoner.nonprofits.registers.store import LoadedPart
 from almoner.nonprofits.registries.domain import Registry
-from almoner.platform.database.transactions import EVERYONE, Database, Tx
+from almoner.platform.database.transactions import ALL_PARTNERS, Database, Tx
 from almoner.platform.events import outbox
 
 _KEPT_QUARANTINE: Final = 50_000
@@ -45,8 +45,8 @@ async def import_files(
     *,
     as_of: datetime | None = None,
     force: bool = False,
-    report: Report | None = None,
-    record: Record | None = None,
+    report: ReportProgress | None = None,
+    record: RecordAudit | None = None,
 ) -> Load:
     """Load the files of one register as one snapshot, all or nothing.
 
@@ -56,64 +56,64 @@ async def import_files(
     data. Files that were read before an interruption are not read again. Raises LoadQuarantined when the files are no
     good, and ImportRefused when they cannot be read at all.
     """
-    found = await asyncio.to_thread(files.find, paths)  # a worker does other things while gigabytes are hashed
-    as_of = as_of or await asyncio.to_thread(_told_inside, source, found)
+    found = await asyncio.to_thread(files.find_files, paths)  # a worker does other things while gigabytes are hashed
+    as_of = as_of or await asyncio.to_thread(_data_date_inside, source, found)
     async with db.write() as tx:
         registry = await registry_of(tx, source)
-        await store.know_source(tx, EVERYONE, registry.id, source)
-        standing = await store.standing_files(tx, EVERYONE, source.code, [one.facts.sha256 for one in found])
-    fresh = found if force else [one for one in found if _is_news(one, standing, as_of)]
+        await store.upsert_source(tx, ALL_PARTNERS, registry.id, source)
+        standing = await store.loaded_files(tx, ALL_PARTNERS, source.code, [one.facts.sha256 for one in found])
+    fresh = found if force else [one for one in found if _is_new(one, standing, as_of)]
     if not fresh:
-        return await _unchanged(db, source, registry, found)
-    fresh = found if source.joined else fresh
-    day = as_of or files.day_of(fresh)
-    _check_day(db, day)
-    reading_id, pace = await reading.read(db, source, fresh, day, report)
+        return await _unchanged_load(db, source, registry, found)
+    fresh = found if source.reads_files_together else fresh
+    day = as_of or files.data_date_of(fresh)
+    _check_data_date(db, day)
+    reading_id, pace = await reading.read_files(db, source, fresh, day, report)
     async with db.write() as tx:
-        await store.lock_registry(tx, EVERYONE, registry.id)
-        if not await store_staging.lock(tx, EVERYONE, reading_id):
-            raise Busy(source.code)
-        load = await _Loading(tx, source, registry, reading_id, fresh, day, pace).finish(force=force)
-        await store_staging.end(tx, EVERYONE, reading_id)
+        await store.lock_registry(tx, ALL_PARTNERS, registry.id)
+        if not await store_staging.lock_reading(tx, ALL_PARTNERS, reading_id):
+            raise ImportInProgress(source.code)
+        load = await _ImportRun(tx, source, registry, reading_id, fresh, day, pace).finish(force=force)
+        await store_staging.end_reading(tx, ALL_PARTNERS, reading_id)
         if record is not None:
             await record(tx, load)
     if load.status == "quarantined":
         raise LoadQuarantined(load)
     async with db.write() as tx:
-        await store_merge.settle(tx, EVERYONE)
+        await store_merge.optimise_search(tx, ALL_PARTNERS)
     return load
 
 
-def _told_inside(source: RegisterSource, found: Sequence[Found]) -> datetime | None:
-    if not isinstance(source, Dating):
+def _data_date_inside(source: RegisterSource, found: Sequence[FoundFile]) -> datetime | None:
+    if not isinstance(source, DatedSource):
         return None
     with ExitStack() as stack, suppress(ImportRefused):  # whoever reads them says it, and keeps it as the reason
-        return source.day([stack.enter_context(files.opened(one)) for one in found])
+        return source.data_date([stack.enter_context(files.open_file(one)) for one in found])
     return None
 
 
-def _is_news(one: Found, standing: Mapping[bytes, datetime], as_of: datetime | None) -> bool:
+def _is_new(one: FoundFile, standing: Mapping[bytes, datetime], as_of: datetime | None) -> bool:
     """Whether a file is not what is loaded, or says that it holds on a later day too."""
     known = standing.get(one.facts.sha256)
-    return known is None or known < (as_of or files.day_of([one]))
+    return known is None or known < (as_of or files.data_date_of([one]))
 
 
-def _check_day(db: Database, day: datetime) -> None:
+def _check_data_date(db: Database, day: datetime) -> None:
     """Refuse data of a day to come: all true files would be older than they are. Raises ImportRefused.
 
     Registers are of the real world; only where a sandbox is further may their days be.
     """
     clock = db.deployment.clock
-    if day > max(clock.now(), clock.wall()) + timedelta(days=1):
+    if day > max(clock.now(), clock.real_now()) + timedelta(days=1):
         raise ImportRefused(
             f"the data would be of {day:%Y-%m-%d}, a day to come: name the day they are of with --as-of, or rename "
             "the file or folder that names a wrong one"
         )
 
 
-async def _unchanged(db: Database, source: RegisterSource, registry: Registry, found: Sequence[Found]) -> Load:
+async def _unchanged_load(db: Database, source: RegisterSource, registry: Registry, found: Sequence[FoundFile]) -> Load:
     async with db.read() as tx:
-        newest = await store.newest_load(tx, EVERYONE, source.code)
+        newest = await store.find_newest_load(tx, ALL_PARTNERS, source.code)
         assert newest is not None  # a standing file came with one
         given = tuple(one.facts for one in found)
         return Load(
@@ -122,42 +122,50 @@ async def _unchanged(db: Database, source: RegisterSource, registry: Registry, f
 
 
 @dataclass(frozen=True, slots=True)
-class _Loading:
+class _ImportRun:
     """What was read, about to become a load."""
 
     tx: Tx
     source: RegisterSource
     registry: Registry
     reading_id: UUID
-    found: Sequence[Found]
-    day: datetime
-    pace: Pace
+    found: Sequence[FoundFile]
+    data_date: datetime
+    pace: ProgressReporter
 
     async def finish(self, *, force: bool) -> Load:
         """Judge it, and merge it or keep why not."""
         tx, reading_id = self.tx, self.reading_id
-        self.pace.merged(0, 1)
-        await store_staging.prepare(tx, EVERYONE, reading_id)
-        read = await store_staging.files_read(tx, EVERYONE, reading_id)
-        again = {} if self.source.repeats else await store_staging.put_repeated_aside(tx, EVERYONE, reading_id)
-        by_file = _by_file(read, again)
-        parts = _sum(by_file)
+        self.pace.report_merged(0, 1)
+        await store_staging.prepare_merge(tx, ALL_PARTNERS, reading_id)
+        read = await store_staging.list_read_files(tx, ALL_PARTNERS, reading_id)
+        again = (
+            {}
+            if self.source.repeats_numbers
+            else await store_staging.reject_repeated_numbers(tx, ALL_PARTNERS, reading_id)
+        )
+        by_file = _fills_by_file(read, again)
+        parts = _sum_fills(by_file)
         rows = sum(fills["rows"] for fills in parts.values())
-        standing = await store.standing_parts(tx, EVERYONE, self.source.code)
+        standing = await store.loaded_parts(tx, ALL_PARTNERS, self.source.code)
         strays = await self._strays(parts, standing, rows)
         parts = {part: fills for part, fills in parts.items() if part not in strays}
         parts |= {part: {"rows": 0} for part in await self._left_out(parts) if part in standing}
-        bad = await store_staging.count_bad(tx, EVERYONE, reading_id)
-        await store_staging.hold(tx, EVERYONE, reading_id, self.source.code, lists=self.source.lists)
+        bad = await store_staging.count_rejected(tx, ALL_PARTNERS, reading_id)
+        await store_staging.retain_numbers(
+            tx, ALL_PARTNERS, reading_id, self.source.code, lists=self.source.lists_organisations
+        )
         covered = [part for part in standing if part in parts]
-        await store_staging.hold_missing(tx, EVERYONE, reading_id, self.source.code, covered, doubtful=not force)
-        reasons = load_checks.reasons(await self._judged(read, parts, standing, sum(bad.values())))
+        await store_staging.retain_missing_numbers(
+            tx, ALL_PARTNERS, reading_id, self.source.code, covered, doubtful=not force
+        )
+        reasons = load_checks.quarantine_reasons(await self._judged(read, parts, standing, sum(bad.values())))
         refused = bool(reasons) and (not force or not any(fills["rows"] for fills in parts.values()))
         load = Load(
             id=tx.new_id(),
             registry_code=self.registry.code,
             source=self.source.code,
-            data_as_of=self.day,
+            data_as_of=self.data_date,
             loaded_at=tx.now,
             rows=rows,
             added=0,
@@ -169,52 +177,64 @@ class _Loading:
             status="quarantined" if refused else "loaded",
             reasons=tuple(reasons) if refused else (),
             unnumbered=sum(one.unnumbered for one in read),
-            unreadable_values=_unread(read),
-            notes=await store_staging.notes(tx, EVERYONE, reading_id),
-            carried_over=0 if refused else await store_staging.count_held(tx, EVERYONE),
+            unreadable_values=_unreadable_columns(read),
+            notes=await store_staging.list_notes(tx, ALL_PARTNERS, reading_id),
+            carried_over=0 if refused else await store_staging.count_retained(tx, ALL_PARTNERS),
         )
         if refused:
-            await outbox.emit(tx, None, PUT_ASIDE, PutAside(load.source, load.data_as_of, load.reasons))
+            await outbox.emit(tx, None, QUARANTINED, RegisterQuarantined(load.source, load.data_as_of, load.reasons))
         else:
-            load = await merge(tx, self.source, self.registry.id, reading_id, load, parts, self.pace)
-        kept = await store_staging.bad_rows(tx, EVERYONE, reading_id, _KEPT_QUARANTINE)
-        await store.insert_load(tx, EVERYONE, self.registry.id, load, kept, {} if refused else parts)
+            load = await merge_load(tx, self.source, self.registry.id, reading_id, load, parts, self.pace)
+        kept = await store_staging.list_rejected_rows(tx, ALL_PARTNERS, reading_id, _KEPT_QUARANTINE)
+        await store.insert_load(tx, ALL_PARTNERS, self.registry.id, load, kept, {} if refused else parts)
         return load
 
-    async def _strays(self, parts: Mapping[str, Fills], standing: Mapping[str, Standing], rows: int) -> frozenset[str]:
+    async def _strays(
+        self, parts: Mapping[str, FillCounts], standing: Mapping[str, LoadedPart], rows: int
+    ) -> frozenset[str]:
         """Parts that a few rows of other files name by mistake: none of their numbers is there, so they are not told.
 
         Such a row counts, with the part that it names; nothing of that part is replaced by it.
         """
-        few = [part for part in parts.keys() & standing.keys() if parts[part]["rows"] <= rows * load_checks.MOST_BAD]
-        return frozenset(few) - await store_staging.parts_met(self.tx, EVERYONE, self.reading_id, self.source.code, few)
+        few = [
+            part
+            for part in parts.keys() & standing.keys()
+            if parts[part]["rows"] <= rows * load_checks.MAX_REJECTED_SHARE
+        ]
+        return frozenset(few) - await store_staging.parts_with_known_numbers(
+            self.tx, ALL_PARTNERS, self.reading_id, self.source.code, few
+        )
 
-    async def _left_out(self, parts: Mapping[str, Fills]) -> set[str]:
+    async def _left_out(self, parts: Mapping[str, FillCounts]) -> set[str]:
         """Parts that came in a file which these replace, and are not there now: nothing of them is left.
 
         A file is replaced by one of its name, or by files with most of its parts; one state alone replaces no region.
         """
         left: set[str] = set()
         names = {one.facts.name for one in self.found}
-        for name, of_file in await store.parts_of_files(self.tx, EVERYONE, self.source.code):
+        for name, of_file in await store.parts_of_files(self.tx, ALL_PARTNERS, self.source.code):
             there = of_file & parts.keys()
             if there and (name in names or 2 * len(there) > len(of_file)):
                 left |= of_file - there
         return left
 
     async def _judged(
-        self, read: Sequence[FileRead], parts: Mapping[str, Fills], standing: Mapping[str, Standing], bad: int
-    ) -> Judged:
+        self,
+        read: Sequence[FileReadResult],
+        parts: Mapping[str, FillCounts],
+        standing: Mapping[str, LoadedPart],
+        bad: int,
+    ) -> LoadSummary:
         tx, source = self.tx, self.source
         covered = {part: one for part, one in standing.items() if part in parts}
         missing: list[str] = []
-        if covered and covered.keys() == standing.keys() and source.canaries:
-            canaries = sorted(source.canaries)
-            if not await store_staging.holds_any(tx, EVERYONE, self.reading_id, canaries):
-                missing = await store.any_stands(tx, EVERYONE, source.code, canaries)
-        numbers, gone = await store_staging.count_gone(tx, EVERYONE, self.reading_id, source.code, list(covered))
-        first = await store_staging.bad_rows(tx, EVERYONE, self.reading_id, 1)
-        return Judged(
+        if covered and covered.keys() == standing.keys() and source.canary_numbers:
+            canaries = sorted(source.canary_numbers)
+            if not await store_staging.contains_any_number(tx, ALL_PARTNERS, self.reading_id, canaries):
+                missing = await store.recorded_numbers(tx, ALL_PARTNERS, source.code, canaries)
+        numbers, gone = await store_staging.count_missing(tx, ALL_PARTNERS, self.reading_id, source.code, list(covered))
+        first = await store_staging.list_rejected_rows(tx, ALL_PARTNERS, self.reading_id, 1)
+        return LoadSummary(
             refused=tuple(one.refused for one in read if one.refused),
             rows=sum(fills["rows"] for fills in parts.values()),
             bad=bad,
@@ -224,13 +244,17 @@ class _Loading:
             numbers=numbers,
             removed=gone,
             missing=missing,
-            day=self.day,
+            data_date=self.data_date,
             newest=max((one.data_as_of for one in covered.values()), default=None),
         )
 
     def _with_counts(
-        self, place: int, by_file: Mapping[int, Mapping[str, Fills]], bad: Mapping[int, int], strays: frozenset[str]
-    ) -> FileFacts:
+        self,
+        place: int,
+        by_file: Mapping[int, Mapping[str, FillCounts]],
+        bad: Mapping[int, int],
+        strays: frozenset[str],
+    ) -> LoadedFile:
         own = {part: fills["rows"] for part, fills in by_file.get(place, {}).items() if fills["rows"]}
         facts = self.found[place].facts
         return replace(
@@ -238,7 +262,9 @@ class _Loading:
         )
 
 
-def _by_file(read: Sequence[FileRead], again: Mapping[tuple[int, str], int]) -> dict[int, dict[str, Fills]]:
+def _fills_by_file(
+    read: Sequence[FileReadResult], again: Mapping[tuple[int, str], int]
+) -> dict[int, dict[str, FillCounts]]:
     """What each file holds of each part, without the rows of numbers that occurred before."""
     by_file = {one.position: {part: dict(fills) for part, fills in one.filled_counts.items()} for one in read}
     for (place, part), rows in again.items():
@@ -246,16 +272,16 @@ def _by_file(read: Sequence[FileRead], again: Mapping[tuple[int, str], int]) -> 
     return by_file
 
 
-def _unread(read: Sequence[FileRead]) -> UnreadColumns:
-    columns: UnreadColumns = {}
+def _unreadable_columns(read: Sequence[FileReadResult]) -> UnreadableColumns:
+    columns: UnreadableColumns = {}
     for one in read:
         for column, found in one.unreadable_values.items():
-            add_unread(columns, column, found["rows"], found["examples"])
+            add_unreadable(columns, column, found["rows"], found["examples"])
     return columns
 
 
-def _sum(by_file: Mapping[int, Mapping[str, Fills]]) -> dict[str, Fills]:
-    parts: dict[str, Fills] = {}
+def _sum_fills(by_file: Mapping[int, Mapping[str, FillCounts]]) -> dict[str, FillCounts]:
+    parts: dict[str, FillCounts] = {}
     for of_file in by_file.values():
         for part, fills in of_file.items():
             total = parts.setdefault(part, {"rows": 0})
@@ -267,4 +293,4 @@ def _sum(by_file: Mapping[int, Mapping[str, Fills]]) -> dict[str, Fills]:
 async def list_loads(db: Database, limit: int = 50) -> list[Load]:
     """The newest loads, newest first."""
     async with db.read() as tx:
-        return await store.every_load(tx, EVERYONE, limit)
+        return await store.list_loads(tx, ALL_PARTNERS, limit)

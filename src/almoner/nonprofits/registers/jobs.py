@@ -13,20 +13,20 @@ import msgspec
 from almoner.access.operators import service as operators
 from almoner.access.security_emails import service as letters
 from almoner.nonprofits.registers import flows, store_refresh
-from almoner.nonprofits.registers.domain import PUT_ASIDE, ImportRefused, Load, LoadQuarantined, PutAside
+from almoner.nonprofits.registers.domain import QUARANTINED, ImportRefused, Load, LoadQuarantined, RegisterQuarantined
 from almoner.nonprofits.registers.schedule import Refresh as Refresh
-from almoner.nonprofits.registers.schedule import Standing
+from almoner.nonprofits.registers.schedule import RefreshStatus
 from almoner.platform.audit import log as audit
-from almoner.platform.database.transactions import EVERYONE, Database, Tx
+from almoner.platform.database.transactions import ALL_PARTNERS, Database, Tx
 from almoner.platform.events.outbox import Event, Reaction
 from almoner.platform.jobs import queue
-from almoner.platform.jobs.background_tasks import Handler, Schedule, Work
-from almoner.platform.jobs.queue import Done, Job, NewJob, Result, Retry
-from almoner.platform.jobs.refreshing import pause
+from almoner.platform.jobs.background_tasks import Handler, Schedule, JobContext
+from almoner.platform.jobs.queue import JobDone, Job, NewJob, Result, JobRetry
+from almoner.platform.jobs.refreshing import retry_delay
 from almoner.platform.observability.telemetry import Telemetry
 from almoner.platform.outbound import fetching
-from almoner.platform.outbound.client import Outbound
-from almoner.platform.outbound.fetching import Fetched, FetchRefused
+from almoner.platform.outbound.client import OutboundClient
+from almoner.platform.outbound.fetching import FetchedFile, FetchRefused
 
 REFRESH: Final = "registers.refresh"
 _LANE: Final = "registers"
@@ -40,91 +40,99 @@ before has what was read kept, and the next turn goes on there.
 
 
 @dataclass(frozen=True, slots=True)
-class Refreshing:
+class RegisterRefreshContext:
     """What refreshing needs. ``folder``: where fetched files lie, a folder for each source."""
 
     plan: Sequence[Refresh]
-    outbound: Outbound
+    outbound: OutboundClient
     folder: Path
     telemetry: Telemetry
 
 
-async def refresh(parts: Refreshing, work: Work, job: Job) -> Result:
+async def refresh(parts: RegisterRefreshContext, work: JobContext, job: Job) -> Result:
     """Fetch the files of a source and load them when one has changed."""
     source = str(job.payload["source"])
     planned = next((one for one in parts.plan if one.source == source), None)
     if planned is None:
-        return Done()  # the schedule no longer names it
+        return JobDone()  # the schedule no longer names it
     async with work.db.read() as tx:
-        before = await store_refresh.standing(tx, EVERYONE, source) or Standing(None)
-        last = await store_refresh.fetched_for(tx, EVERYONE, before.load_id) if before.load_id else []
+        before = await store_refresh.find_status(tx, ALL_PARTNERS, source) or RefreshStatus(None)
+        last = await store_refresh.fetched_files_of(tx, ALL_PARTNERS, before.load_id) if before.load_id else []
     try:
         async with asyncio.timeout(_FETCHING_SECONDS):
             fetched = await _fetch(parts, work.db, planned)
     except TimeoutError:
-        return Retry(timedelta(), "its files are still coming")
+        return JobRetry(timedelta(), "its files are still coming")
     except FetchRefused as error:
-        await _failed(parts, work.db, planned, before, str(error))
-        return Done()
+        await _record_failure(parts, work.db, planned, before, str(error))
+        return JobDone()
     if before.status not in (None, "failed") and [(one.sha256, one.last_modified) for one in fetched] == last:
         # What was put aside stays aside until the publisher sends another file.
-        left = before if before.status == "quarantined" else Standing("unchanged", load_id=before.load_id)
-        await _note(parts, work.db, source, left)
-        return Done()
+        left = before if before.status == "quarantined" else RefreshStatus("unchanged", load_id=before.load_id)
+        await _record_attempt(parts, work.db, source, left)
+        return JobDone()
     await _load(parts, work.db, planned, before, fetched)
-    return Done()
+    return JobDone()
 
 
-async def _fetch(parts: Refreshing, db: Database, planned: Refresh) -> list[Fetched]:
-    folder, wall = parts.folder / planned.source, db.deployment.clock.wall
-    return [await fetching.fetch(parts.outbound, folder, url, wall) for url in planned.urls]
+async def _fetch(parts: RegisterRefreshContext, db: Database, planned: Refresh) -> list[FetchedFile]:
+    folder, wall = parts.folder / planned.source, db.deployment.clock.real_now
+    return [await fetching.fetch_file(parts.outbound, folder, url, wall) for url in planned.urls]
 
 
 async def _load(
-    parts: Refreshing, db: Database, planned: Refresh, before: Standing, fetched: Sequence[Fetched]
+    parts: RegisterRefreshContext, db: Database, planned: Refresh, before: RefreshStatus, fetched: Sequence[FetchedFile]
 ) -> None:
     async def record(tx: Tx, load: Load) -> None:
-        await store_refresh.insert_fetched(tx, EVERYONE, load.id, fetched)
+        await store_refresh.insert_fetched_files(tx, ALL_PARTNERS, load.id, fetched)
         action = "register.put_aside" if load.status == "quarantined" else "register.imported"
         data_of = {"data_of": f"{load.data_as_of:%Y-%m-%d}"}
         await audit.record(tx, audit.DEPLOYMENT, _SCHEDULE, action, load.source, details=data_of)
 
     try:
         async with db.write() as tx:
-            if (entered := await flows.declare(tx, planned.format)) is not None:
+            if (entered := await flows.declare_registry(tx, planned.format)) is not None:
                 named = {"name": entered.name, "country": entered.country_code, "by": planned.source}
                 await audit.record(tx, audit.DEPLOYMENT, _SCHEDULE, "registry.declared", entered.code, details=named)
         load = await flows.import_files(db, planned.format, [one.path for one in fetched], record=record)
     except LoadQuarantined as put_aside:
         kept = put_aside.load
-        await _note(parts, db, planned.source, Standing("quarantined", load_id=kept.id), "; ".join(kept.reasons))
+        await _record_attempt(
+            parts, db, planned.source, RefreshStatus("quarantined", load_id=kept.id), "; ".join(kept.reasons)
+        )
     except ImportRefused as error:
-        await _failed(parts, db, planned, before, str(error))
+        await _record_failure(parts, db, planned, before, str(error))
     else:
         unchanged = load.status == "unchanged"
-        standing = Standing("unchanged", load_id=before.load_id) if unchanged else Standing("loaded", load_id=load.id)
-        await _note(parts, db, planned.source, standing)
+        standing = (
+            RefreshStatus("unchanged", load_id=before.load_id)
+            if unchanged
+            else RefreshStatus("loaded", load_id=load.id)
+        )
+        await _record_attempt(parts, db, planned.source, standing)
 
 
-async def _failed(parts: Refreshing, db: Database, planned: Refresh, before: Standing, reason: str) -> None:
+async def _record_failure(
+    parts: RegisterRefreshContext, db: Database, planned: Refresh, before: RefreshStatus, reason: str
+) -> None:
     failures = before.failures + 1
-    standing = Standing("failed", failures, before.load_id)
-    await _note(parts, db, planned.source, standing, reason, pause(failures, planned.every))
+    standing = RefreshStatus("failed", failures, before.load_id)
+    await _record_attempt(parts, db, planned.source, standing, reason, retry_delay(failures, planned.every))
 
 
-async def _note(
-    parts: Refreshing,
+async def _record_attempt(
+    parts: RegisterRefreshContext,
     db: Database,
     source: str,
-    standing: Standing,
+    standing: RefreshStatus,
     reason: str | None = None,
     again: timedelta | None = None,
 ) -> None:
     async with db.write() as tx:
-        await store_refresh.note(tx, EVERYONE, source, standing, reason, again)
+        await store_refresh.record_attempt(tx, ALL_PARTNERS, source, standing, reason, again)
     parts.telemetry.log(
         "register_refresh",
-        db.deployment.clock.wall(),
+        db.deployment.clock.real_now(),
         level="error" if standing.status in ("failed", "quarantined") else "info",
         source=source,
         status=standing.status,
@@ -132,28 +140,28 @@ async def _note(
     )
 
 
-def handlers(parts: Refreshing) -> Mapping[str, Handler]:
+def handlers(parts: RegisterRefreshContext) -> Mapping[str, Handler]:
     """The job."""
     return {REFRESH: partial(refresh, parts)}
 
 
-async def on_put_aside(tx: Tx, events: Sequence[Event]) -> None:
+async def on_quarantined(tx: Tx, events: Sequence[Event]) -> None:
     """Mail every administrator that a register was not replaced, and why."""
-    administrators = await operators.administrators(tx)
+    administrators = await operators.list_administrators(tx)
     for event in events:
-        told = msgspec.convert(event.record(), PutAside)
+        told = msgspec.convert(event.record(), RegisterQuarantined)
         facts = {"Data of": f"{told.data_as_of:%Y-%m-%d}", "Why": "; ".join(told.reasons)}
         for person in administrators:
-            await letters.send(tx, person, "register_put_aside", values={"source": told.source}, facts=facts)
+            await letters.enqueue_email(tx, person, "register_put_aside", values={"source": told.source}, facts=facts)
 
 
-reactions: Final = (Reaction(PUT_ASIDE, on_put_aside),)
+reactions: Final = (Reaction(QUARANTINED, on_quarantined),)
 
 
 async def _enqueue(plan: Sequence[Refresh], tx: Tx) -> int:
     """Have a worker refresh what is due. The sweep itself deals with none."""
-    await store_refresh.keep_plan(tx, EVERYONE, plan)
-    due = await store_refresh.take_due(tx, EVERYONE)
+    await store_refresh.sync_schedule(tx, ALL_PARTNERS, plan)
+    due = await store_refresh.claim_due(tx, ALL_PARTNERS)
     await queue.enqueue_all(tx, [NewJob(REFRESH, {"source": one}, lane=_LANE, unique=one) for one in due])
     return 0
 
@@ -163,7 +171,7 @@ def schedules(plan: Sequence[Refresh]) -> tuple[Schedule, ...]:
     return (
         Schedule(
             REFRESH,
-            partial(store_refresh.next_due, _=EVERYONE, plan=plan),
+            partial(store_refresh.next_due_at, _=ALL_PARTNERS, plan=plan),
             partial(_enqueue, plan),
         ),
     )

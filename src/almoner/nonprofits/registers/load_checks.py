@@ -9,23 +9,23 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
 
-from almoner.nonprofits.registers.domain import Fills
+from almoner.nonprofits.registers.domain import FillCounts
 
-SMALLEST_SHARE: Final = 0.9
+MIN_ROW_SHARE: Final = 0.9
 """With fewer than this share of the rows it had, a file is refused: it was cut off, or is not the whole register."""
-MOST_BAD: Final = 0.01
+MAX_REJECTED_SHARE: Final = 0.01
 """More bad rows than this share and the file is refused: its form has changed."""
-BAD_ROWS_IN_ANY_FILE: Final = 10
-JUDGED_PART: Final = 100
+TOLERATED_REJECTED_ROWS: Final = 10
+MIN_CHECKED_ROWS: Final = 100
 """Parts with fewer rows than this may shrink freely; the whole file may not."""
-FILLED: Final = 0.05
+MIN_CHECKED_FILL: Final = 0.05
 """A column that holds something in a smaller share of rows may lose it."""
-SMALLEST_FILL: Final = 0.5
+MIN_FILL_SHARE: Final = 0.5
 """Of the share that a column was filled in: with less, its content was lost."""
 
 
 @dataclass(frozen=True, slots=True)
-class Judged:
+class LoadSummary:
     """What a load is judged by. ``before`` and ``after`` count rows and filled columns of the parts that it replaces.
 
     ``numbers`` is how many numbers stand in those parts, ``removed`` how many of these are in none of the files.
@@ -36,21 +36,21 @@ class Judged:
     rows: int
     bad: int
     first_bad: tuple[str, int, str] | None
-    before: Mapping[str, Fills]
-    after: Mapping[str, Fills]
+    before: Mapping[str, FillCounts]
+    after: Mapping[str, FillCounts]
     numbers: int
     removed: int
     missing: Collection[str]
-    day: datetime
+    data_date: datetime
     newest: datetime | None
 
 
-def reasons(judged: Judged) -> list[str]:
+def quarantine_reasons(judged: LoadSummary) -> list[str]:
     """All that is wrong with a load."""
     found = list(judged.refused)
     if judged.rows == 0 and not found:
         found.append("the files hold no rows")
-    if too_many_bad(judged.rows, judged.bad) and judged.first_bad is not None:
+    if has_too_many_rejected(judged.rows, judged.bad) and judged.first_bad is not None:
         name, line, reason = judged.first_bad
         found.append(
             f"{judged.bad} of {judged.rows + judged.bad} rows are bad, the first in line {line} of {name}: {reason}"
@@ -58,59 +58,59 @@ def reasons(judged: Judged) -> list[str]:
     if judged.rows:
         rows_before = {part: fills["rows"] for part, fills in judged.before.items()}
         rows_after = {part: fills["rows"] for part, fills in judged.after.items()}
-        found += shrunken_columns(rows_before, rows_after) or exchanged(judged.numbers, judged.removed)
-        found += emptied_columns(judged.before, judged.after)
+        found += find_shrunken_parts(rows_before, rows_after) or find_replaced_numbers(judged.numbers, judged.removed)
+        found += find_emptied_columns(judged.before, judged.after)
     if judged.missing and judged.rows:
         found.append(f"none of the numbers that are always in it is there ({', '.join(sorted(judged.missing)[:3])})")
-    if judged.newest is not None and judged.day < judged.newest:
+    if judged.newest is not None and judged.data_date < judged.newest:
         found.append(
-            f"the data are of {judged.day:%Y-%m-%d}, data of {judged.newest:%Y-%m-%d} are loaded (say --as-of if that "
+            f"the data are of {judged.data_date:%Y-%m-%d}, data of {judged.newest:%Y-%m-%d} are loaded (say --as-of if that "
             f"day is wrong)"
         )
     return found
 
 
-def shrunken_columns(before: Mapping[str, int], after: Mapping[str, int]) -> list[str]:
+def find_shrunken_parts(before: Mapping[str, int], after: Mapping[str, int]) -> list[str]:
     """One sentence for every part, and for the whole, that lost more than a tenth of its rows."""
     found = []
     total_before, total_after = sum(before.values()), sum(after.get(part, 0) for part in before)
-    if total_after < total_before * SMALLEST_SHARE:
+    if total_after < total_before * MIN_ROW_SHARE:
         found.append(f"the register shrank: the files hold {total_after} rows where {total_before} were loaded before")
     for part, rows in sorted(before.items()):
-        if rows >= JUDGED_PART and after.get(part, 0) < rows * SMALLEST_SHARE:
+        if rows >= MIN_CHECKED_ROWS and after.get(part, 0) < rows * MIN_ROW_SHARE:
             found.append(f"part '{part}' has {after.get(part, 0)} rows where it had {rows}")
     return found
 
 
-def exchanged(numbers: int, gone: int) -> list[str]:
+def find_replaced_numbers(numbers: int, gone: int) -> list[str]:
     """A sentence when more than a tenth of the numbers went, though as many rows are there."""
-    if numbers < JUDGED_PART or numbers - gone >= numbers * SMALLEST_SHARE:
+    if numbers < MIN_CHECKED_ROWS or numbers - gone >= numbers * MIN_ROW_SHARE:
         return []
     told = f"{gone} of the {numbers} numbers that were loaded before are in none of the files"
     return [f"{told}: they are written otherwise, or the files are of another register"]
 
 
-def too_many_bad(good: int, bad: int) -> bool:
+def has_too_many_rejected(good: int, bad: int) -> bool:
     """Whether a file has more bad rows than a register in its known form ever has."""
-    return bad > max(BAD_ROWS_IN_ANY_FILE, (good + bad) * MOST_BAD)
+    return bad > max(TOLERATED_REJECTED_ROWS, (good + bad) * MAX_REJECTED_SHARE)
 
 
-def emptied_columns(before: Mapping[str, Fills], after: Mapping[str, Fills]) -> list[str]:
+def find_emptied_columns(before: Mapping[str, FillCounts], after: Mapping[str, FillCounts]) -> list[str]:
     """One sentence for every column that holds far less than it did in the parts that were loaded before."""
-    was, now = _sum(before), _sum({part: fills for part, fills in after.items() if part in before})
+    was, now = _sum_fills(before), _sum_fills({part: fills for part, fills in after.items() if part in before})
     rows_was, rows_now = was.pop("rows", 0), now.pop("rows", 0)
-    if rows_was < JUDGED_PART or rows_now == 0:
+    if rows_was < MIN_CHECKED_ROWS or rows_now == 0:
         return []
     found = []
     for column, filled in sorted(was.items()):
         share, left = filled / rows_was, now.get(column, 0) / rows_now
-        if share >= FILLED and left < share * SMALLEST_FILL:
+        if share >= MIN_CHECKED_FILL and left < share * MIN_FILL_SHARE:
             found.append(f"{column} holds something in {left:.1%} of the rows where it was {share:.1%}")
     return found
 
 
-def _sum(fills: Mapping[str, Fills]) -> Fills:
-    total: Fills = {}
+def _sum_fills(fills: Mapping[str, FillCounts]) -> FillCounts:
+    total: FillCounts = {}
     for of_part in fills.values():
         for column, filled in of_part.items():
             total[column] = total.get(column, 0) + filled

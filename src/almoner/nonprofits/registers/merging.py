@@ -7,15 +7,15 @@ from uuid import UUID
 
 from almoner.nonprofits.merges import service as links
 from almoner.nonprofits.registers import store, store_merge, store_staging
-from almoner.nonprofits.registers.domain import Fills, ImportRefused, Load
-from almoner.nonprofits.registers.ports import Declaring, RegisterSource
-from almoner.nonprofits.registers.reading import Pace
-from almoner.nonprofits.registers.store_merge import Counts, Merge
+from almoner.nonprofits.registers.domain import FillCounts, ImportRefused, Load
+from almoner.nonprofits.registers.ports import RegistryDeclaringSource, RegisterSource
+from almoner.nonprofits.registers.reading import ProgressReporter
+from almoner.nonprofits.registers.store_merge import MergeCounts, MergeRun
 from almoner.nonprofits.registries import service as registries
-from almoner.nonprofits.registries.domain import Declared, Registry
-from almoner.platform.database.transactions import EVERYONE, Tx
+from almoner.nonprofits.registries.domain import DeclaredRegistry, Registry
+from almoner.platform.database.transactions import ALL_PARTNERS, Tx
 
-Record = Callable[[Tx, Load], Awaitable[None]]
+RecordAudit = Callable[[Tx, Load], Awaitable[None]]
 """Says who loaded it, in the transaction that does; also when it is put into quarantine."""
 
 _STEPS: Final = 5
@@ -23,18 +23,18 @@ _STEPS: Final = 5
 
 async def registry_of(tx: Tx, source: RegisterSource) -> Registry:
     """The registry whose numbers a source holds. Raises ImportRefused when it was never declared."""
-    for row in await registries.every(tx):
+    for row in await registries.list_all(tx):
         if row.code == source.registry_code:
             return row
     raise ImportRefused(f"{source.registry_code} is no registry: nothing of {source.code} was ever loaded")
 
 
-async def declare(tx: Tx, source: RegisterSource) -> Declared | None:
+async def declare_registry(tx: Tx, source: RegisterSource) -> DeclaredRegistry | None:
     """Enter the registry that a source brings with it; what was entered. Raises ImportRefused when it is another."""
-    declared = source.declares if isinstance(source, Declaring) else None
+    declared = source.declared_registry if isinstance(source, RegistryDeclaringSource) else None
     if declared is None:
         return None
-    entered = await registries.declare(tx, declared)
+    entered = await registries.declare_registry(tx, declared)
     if entered is None:
         raise ImportRefused(
             f"the registry {declared.code} is known already by other names or in another country: "
@@ -43,44 +43,44 @@ async def declare(tx: Tx, source: RegisterSource) -> Declared | None:
     return declared if entered else None
 
 
-async def merge(
+async def merge_load(
     tx: Tx,
     source: RegisterSource,
     registry_id: UUID,
     reading_id: UUID,
     load: Load,
-    parts: Mapping[str, Fills],
-    pace: Pace,
+    parts: Mapping[str, FillCounts],
+    pace: ProgressReporter,
 ) -> Load:
     """Merge what is staged; the load with its counts."""
-    staged = store_staging.table_of(reading_id)
-    if source.repeats:
-        staged = await store_merge.gather_repeated(tx, EVERYONE, reading_id)
-    known = await store_merge.has_entries(tx, EVERYONE, source.code)
+    staged = store_staging.staging_table(reading_id)
+    if source.repeats_numbers:
+        staged = await store_merge.group_repeated_rows(tx, ALL_PARTNERS, reading_id)
+    known = await store_merge.has_entries(tx, ALL_PARTNERS, source.code)
     if known:
         day = load.data_as_of
-        rows, counts = await store_merge.compare(
-            tx, EVERYONE, source.code, staged, list(parts), source.ignored_columns, day
+        rows, counts = await store_merge.compare_staged(
+            tx, ALL_PARTNERS, source.code, staged, list(parts), source.ignored_columns, day
         )
     else:
-        rows, counts = store_merge.all_new(staged), Counts()
-    pace.merged(1, _STEPS)
-    doing = Merge(source.code, registry_id, load.id, load.data_as_of, rows)
+        rows, counts = store_merge.new_rows_query(staged), MergeCounts()
+    pace.report_merged(1, _STEPS)
+    doing = MergeRun(source.code, registry_id, load.id, load.data_as_of, rows)
     if known:
-        await store_merge.end_entries(tx, EVERYONE, doing)
-    inserted = await store_merge.insert_entries(tx, EVERYONE, doing)
-    pace.merged(2, _STEPS)
-    if source.lists:
-        await merge_bodies(tx, doing, known=known)
-    pace.merged(3, _STEPS)
-    told = await store_staging.links(tx, EVERYONE, reading_id)
+        await store_merge.end_entries(tx, ALL_PARTNERS, doing)
+    inserted = await store_merge.insert_entries(tx, ALL_PARTNERS, doing)
+    pace.report_merged(2, _STEPS)
+    if source.lists_organisations:
+        await merge_organisations(tx, doing, known=known)
+    pace.report_merged(3, _STEPS)
+    told = await store_staging.list_links(tx, ALL_PARTNERS, reading_id)
     # Without links in it, a file by itself says that there are none; an extract may come without their table.
-    silent = () if source.joined else parts.keys()
-    await links.take(tx, source.code, load.id, load.data_as_of, told, silent)
-    await store.date_parts(tx, EVERYONE, load, parts)
-    await store.date_source(tx, EVERYONE, source.code, registry_id)
-    await links.settle(tx, registry_id, load.id, load.data_as_of)
-    pace.merged(4, _STEPS)
+    silent = () if source.reads_files_together else parts.keys()
+    await links.replace_links(tx, source.code, load.id, load.data_as_of, told, silent)
+    await store.upsert_parts(tx, ALL_PARTNERS, load, parts)
+    await store.update_source_dates(tx, ALL_PARTNERS, source.code, registry_id)
+    await links.apply_to_organisations(tx, registry_id, load.id, load.data_as_of)
+    pace.report_merged(4, _STEPS)
     added = counts.added if known else inserted
     made = replace(
         load,
@@ -90,13 +90,13 @@ async def merge(
         moved=counts.moved,
         removed=counts.removed,
     )
-    return replace(made, ambiguous=await links.ambiguous(tx, source.code))
+    return replace(made, ambiguous=await links.count_ambiguous(tx, source.code))
 
 
-async def merge_bodies(tx: Tx, doing: Merge, *, known: bool) -> None:
+async def merge_organisations(tx: Tx, doing: MergeRun, *, known: bool) -> None:
     """Organisations follow from the entries that differ. ``known``: whether there were any before."""
-    await store_merge.tell_changes(tx, EVERYONE, doing)
-    await store_merge.change_organisations(tx, EVERYONE, doing)
-    await store_merge.insert_organisations(tx, EVERYONE, doing)
+    await store_merge.insert_changes(tx, ALL_PARTNERS, doing)
+    await store_merge.change_organisations(tx, ALL_PARTNERS, doing)
+    await store_merge.insert_organisations(tx, ALL_PARTNERS, doing)
     if known:
-        await store_merge.retire_organisations(tx, EVERYONE, doing)
+        await store_merge.retire_organisations(tx, ALL_PARTNERS, doing)

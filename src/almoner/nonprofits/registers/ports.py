@@ -4,10 +4,17 @@ from collections.abc import Iterator, Sequence
 from datetime import datetime
 from typing import BinaryIO, Protocol, runtime_checkable
 
-from almoner.nonprofits.registers.domain import BadRow, Entry, Link, Note, Unnumbered, Unread
-from almoner.nonprofits.registries.domain import Declared
+from almoner.nonprofits.registers.domain import (
+    RejectedRow,
+    RegisterEntry,
+    RegisterLink,
+    ReaderNote,
+    UnnumberedRow,
+    UnreadableValue,
+)
+from almoner.nonprofits.registries.domain import DeclaredRegistry
 
-Row = Entry | Link | BadRow | Unnumbered | Unread | Note
+SourceRow = RegisterEntry | RegisterLink | RejectedRow | UnnumberedRow | UnreadableValue | ReaderNote
 """What a reader gives."""
 
 
@@ -42,7 +49,7 @@ class RegisterSource(Protocol):
         ...
 
     @property
-    def lists(self) -> bool:
+    def lists_organisations(self) -> bool:
         """Whether its entries are bodies; else they say more of bodies that another source lists."""
         ...
 
@@ -52,12 +59,12 @@ class RegisterSource(Protocol):
         ...
 
     @property
-    def repeats(self) -> bool:
+    def repeats_numbers(self) -> bool:
         """Whether several rows may tell of one number; their facts are then kept as one entry, in order."""
         ...
 
     @property
-    def joined(self) -> bool:
+    def reads_files_together(self) -> bool:
         """Whether the files of a load are tables of one extract and read together; else each is read by itself."""
         ...
 
@@ -67,29 +74,29 @@ class RegisterSource(Protocol):
         ...
 
     @property
-    def canaries(self) -> frozenset[str]:
+    def canary_numbers(self) -> frozenset[str]:
         """Keys of numbers of which one at least is in every whole file; a load of all parts without any is refused."""
         ...
 
-    def read(self, files: Sequence[SourceFile]) -> Iterator[Row]:
+    def read(self, files: Sequence[SourceFile]) -> Iterator[SourceRow]:
         """The rows, one at a time, in bounded memory. Raises ImportRefused when a needed column is missing."""
         ...
 
 
 @runtime_checkable
-class Dating(Protocol):
+class DatedSource(Protocol):
     """A source whose files say inside of which day they are."""
 
-    def day(self, files: Sequence[SourceFile]) -> datetime | None:
+    def data_date(self, files: Sequence[SourceFile]) -> datetime | None:
         """That day (00:00 UTC), read from the first row; None when it says none. Raises ImportRefused."""
         ...
 
 
 @runtime_checkable
-class Declaring(Protocol):
+class RegistryDeclaringSource(Protocol):
     """A source that may bring its registry with it."""
 
     @property
-    def declares(self) -> Declared | None:
+    def declared_registry(self) -> DeclaredRegistry | None:
         """Its registry, where no other source has its numbers; it is entered before the first load."""
         ...

@@ -11,36 +11,36 @@ from uuid import UUID
 
 from almoner.nonprofits.registers import domain, files, records, store_staging
 from almoner.nonprofits.registers.domain import (
-    BadRow,
-    Entry,
-    FileRead,
-    Fills,
+    RejectedRow,
+    RegisterEntry,
+    FileReadResult,
+    FillCounts,
     ImportRefused,
-    Link,
-    Note,
-    Progress,
-    Unnumbered,
-    Unread,
-    UnreadColumns,
+    RegisterLink,
+    ReaderNote,
+    ImportProgress,
+    UnnumberedRow,
+    UnreadableValue,
+    UnreadableColumns,
 )
-from almoner.nonprofits.registers.files import Found, OpenFile
-from almoner.nonprofits.registers.ports import RegisterSource, Row
+from almoner.nonprofits.registers.files import FoundFile, OpenFile
+from almoner.nonprofits.registers.ports import RegisterSource, SourceRow
 from almoner.nonprofits.registries.domain import number_key
-from almoner.platform.database.transactions import EVERYONE, Database, Tx
-from almoner.platform.jobs.sidecar import beside
+from almoner.platform.database.transactions import ALL_PARTNERS, Database, Tx
+from almoner.platform.jobs.sidecar import run_detached
 
-Report = Callable[[Progress], None]
+ReportProgress = Callable[[ImportProgress], None]
 
 _ROWS_BETWEEN_REPORTS: Final = 5_000
 _ROWS_AT_ONCE: Final = 1_000
 _READING: Final = 0.5
 """The share of the time of a load that reading takes; measured, and right enough for a line on a terminal."""
 _FIRST_ROW: Final = 2  # the header is line 1
-LINKS: Final = "links"
+LINKS_PART: Final = "links"
 """The part of the links of a source that lists no bodies: its rows are counted, and guarded, as others are."""
 
 
-class Busy(ImportRefused):
+class ImportInProgress(ImportRefused):
     """Another process loads the same files."""
 
     def __init__(self, source: str) -> None:
@@ -48,11 +48,11 @@ class Busy(ImportRefused):
 
 
 @dataclass(slots=True)
-class Pace:
+class ProgressReporter:
     """How far a load is, told to whoever shows it."""
 
     bytes: int
-    report: Report | None
+    report: ReportProgress | None
     wall: Callable[[], datetime]
     rows: int = 0
     _started: datetime = field(init=False)
@@ -60,11 +60,11 @@ class Pace:
     def __post_init__(self) -> None:
         self._started = self.wall()
 
-    def read(self, position: int) -> None:
+    def report_read(self, position: int) -> None:
         """So many bytes of all files are read."""
         self._tell("reading", _READING * (position / self.bytes if self.bytes else 1.0))
 
-    def merged(self, steps: int, of: int) -> None:
+    def report_merged(self, steps: int, of: int) -> None:
         """So many steps of the merge are done."""
         self._tell("merging", _READING + (1 - _READING) * steps / of)
 
@@ -72,85 +72,89 @@ class Pace:
         if self.report is not None:
             elapsed = max((self.wall() - self._started).total_seconds(), 1e-6)
             left = domain.seconds_left(share, elapsed)
-            self.report(Progress(stage, self.rows, self.rows / elapsed, share, left))
+            self.report(ImportProgress(stage, self.rows, self.rows / elapsed, share, left))
 
 
-async def read(
-    db: Database, source: RegisterSource, found: Sequence[Found], day: datetime, report: Report | None
-) -> tuple[UUID, Pace]:
+async def read_files(
+    db: Database, source: RegisterSource, found: Sequence[FoundFile], day: datetime, report: ReportProgress | None
+) -> tuple[UUID, ProgressReporter]:
     """Read all files that were not read before an interruption, as data of a day. Raises Busy."""
     hashes = [*(one.facts.sha256 for one in found), day.isoformat().encode()]
     async with db.write() as tx:
-        if (begun := await store_staging.begin(tx, EVERYONE, source.code, hashes, joined=source.joined)) is None:
-            raise Busy(source.code)
+        if (
+            begun := await store_staging.begin_reading(
+                tx, ALL_PARTNERS, source.code, hashes, joined=source.reads_files_together
+            )
+        ) is None:
+            raise ImportInProgress(source.code)
     reading_id, done = begun
-    pace = Pace(sum(one.facts.bytes for one in found), report, db.deployment.clock.wall)
+    pace = ProgressReporter(sum(one.facts.bytes for one in found), report, db.deployment.clock.real_now)
     pace.rows = sum(one.rows for one in done)
     known = {one.position for one in done}
     before = 0
-    for place, together in _units(source, found):
+    for place, together in _read_units(source, found):
         if place not in known:
             async with db.write() as tx:
-                if not await store_staging.lock(tx, EVERYONE, reading_id):
-                    raise Busy(source.code)
-                await _Unit(tx, source, together, place, day, pace, before).read(reading_id)
+                if not await store_staging.lock_reading(tx, ALL_PARTNERS, reading_id):
+                    raise ImportInProgress(source.code)
+                await _ReadUnit(tx, source, together, place, day, pace, before).read(reading_id)
         before += sum(one.facts.bytes for one in together)
     return reading_id, pace
 
 
-def _units(source: RegisterSource, found: Sequence[Found]) -> list[tuple[int, Sequence[Found]]]:
+def _read_units(source: RegisterSource, found: Sequence[FoundFile]) -> list[tuple[int, Sequence[FoundFile]]]:
     """What is read at once: all tables of an extract, or each file by itself. (position of the first file, files)."""
-    return [(0, found)] if source.joined else [(place, [one]) for place, one in enumerate(found)]
+    return [(0, found)] if source.reads_files_together else [(place, [one]) for place, one in enumerate(found)]
 
 
-async def _yielding(records: Iterator[tuple[Any, ...]]) -> AsyncIterator[tuple[Any, ...]]:
+async def _iterate_in_thread(records: Iterator[tuple[Any, ...]]) -> AsyncIterator[tuple[Any, ...]]:
     """The records, read beside the loop: a worker prolongs its leases and does other jobs meanwhile."""
 
     def some() -> list[tuple[Any, ...]]:
         return list(islice(records, _ROWS_AT_ONCE))
 
-    while read := await beside(some):
+    while read := await run_detached(some):
         for record in read:
             yield record
 
 
 @dataclass(slots=True)
-class _Unit:
+class _ReadUnit:
     """Files that are read at once."""
 
     tx: Tx
     source: RegisterSource
-    found: Sequence[Found]
+    found: Sequence[FoundFile]
     place: int
-    day: datetime
-    pace: Pace
+    data_date: datetime
+    pace: ProgressReporter
     before: int
     rows: int = 0
     staged: int = 0
     unnumbered: int = 0
     filled: dict[str, tuple[Counter[str], Counter[str]]] = field(default_factory=dict)
-    unreadable_values: UnreadColumns = field(default_factory=dict)
+    unreadable_values: UnreadableColumns = field(default_factory=dict)
 
     async def read(self, reading_id: UUID) -> None:
         """Into staging; what refuses the files is kept as the reason."""
         refused = None
         try:
             async with self.tx.savepoint():
-                await store_staging.copy(self.tx, EVERYONE, reading_id, _yielding(self._records()))
+                await store_staging.copy_rows(self.tx, ALL_PARTNERS, reading_id, _iterate_in_thread(self._records()))
         except ImportRefused as error:
             refused = str(error)
             if not any(one.facts.name in refused for one in self.found):
                 refused = f"{self.found[0].facts.name}: {refused}"
             self.rows, self.staged, self.unnumbered, self.filled, self.unreadable_values = 0, 0, 0, {}, {}
-        read = FileRead(
+        read = FileReadResult(
             self.place, self.rows, self.staged, self.unnumbered, self._fills(), refused, self.unreadable_values
         )
-        await store_staging.insert_file(self.tx, EVERYONE, reading_id, read)
+        await store_staging.insert_read_file(self.tx, ALL_PARTNERS, reading_id, read)
 
     def _records(self) -> Iterator[tuple[Any, ...]]:
         """One record for each row that is kept."""
         with ExitStack() as stack:
-            opened = [stack.enter_context(files.opened(one)) for one in self.found]
+            opened = [stack.enter_context(files.open_file(one)) for one in self.found]
             for nth, row in enumerate(self.source.read(opened)):
                 if nth % _ROWS_BETWEEN_REPORTS == 0:
                     self._tell(opened)
@@ -160,48 +164,48 @@ class _Unit:
             self.pace.rows += self.rows % _ROWS_BETWEEN_REPORTS
 
     def _tell(self, opened: Sequence[OpenFile]) -> None:
-        self.pace.read(self.before + sum(file.position for file in opened))
+        self.pace.report_read(self.before + sum(file.position for file in opened))
 
-    def _record(self, row: Row, line: int) -> tuple[Any, ...] | None:
+    def _record(self, row: SourceRow, line: int) -> tuple[Any, ...] | None:
         match row:
-            case Entry():
+            case RegisterEntry():
                 return self._entry(row, line)
-            case Unread():
+            case UnreadableValue():
                 self._unread(row.column, row.file, row.line, row.example)
                 return None
-            case Note():
+            case ReaderNote():
                 return records.staged_note(row, self.place)
-            case BadRow():
+            case RejectedRow():
                 key = number_key(self.source.registry_code, row.number) if row.number else None
-                return records.staged_bad(row._replace(number=key or row.number), self.place + row.file)
-            case Link():
-                if not self.source.lists:
-                    self._count(LINKS, ("number",), ())
+                return records.staged_rejected_row(row._replace(number=key or row.number), self.place + row.file)
+            case RegisterLink():
+                if not self.source.lists_organisations:
+                    self._count(LINKS_PART, ("number",), ())
                 return records.staged_link(row, self.place, line)
-            case Unnumbered():
+            case UnnumberedRow():
                 self.unnumbered += 1
-                return records.staged_unnumbered(row, self.place + row.file)
+                return records.staged_unnumbered_row(row, self.place + row.file)
 
-    def _entry(self, row: Entry, line: int) -> tuple[Any, ...]:
+    def _entry(self, row: RegisterEntry, line: int) -> tuple[Any, ...]:
         source = self.source
-        row = domain.standing_on(row, self.day)
-        if long := records.too_long(row):
+        row = domain.entry_as_of(row, self.data_date)
+        if long := records.oversized_members(row):
             cleared: dict[str, Any] = dict.fromkeys(long)
             row = row._replace(**cleared)
             for member, text in long.items():
                 self._unread(member, 0, line, f"(a text of {len(text)} characters)")
         record = records.record_of(row)
-        new_id = self.tx.new_id() if source.lists else None
-        staged = records.staged(source.registry_code, row, record, new_id, self.place, line)
+        new_id = self.tx.new_id() if source.lists_organisations else None
+        staged = records.staged_record(source.registry_code, row, record, new_id, self.place, line)
         if isinstance(staged, str):
-            number = row.number[: records.LONGEST_NUMBER]
+            number = row.number[: records.MAX_NUMBER_LENGTH]
             key = number_key(source.registry_code, number) or number
-            return records.staged_bad(BadRow(line, staged, number, number=key), self.place)
+            return records.staged_rejected_row(RejectedRow(line, staged, number, number=key), self.place)
         self._count(row.part, record.keys(), row.facts.keys())
         return staged
 
     def _unread(self, column: str, file: int, line: int, example: str) -> None:
-        domain.add_unread(self.unreadable_values, column, 1, [(self.found[file].facts.name, line, example)])
+        domain.add_unreadable(self.unreadable_values, column, 1, [(self.found[file].facts.name, line, example)])
 
     def _count(self, part: str, members: Iterable[str], facts: Iterable[str]) -> None:
         """One more row of the part, with what it holds."""
@@ -213,7 +217,7 @@ class _Unit:
         filled[0].update(members)
         filled[1].update(facts)
 
-    def _fills(self) -> dict[str, Fills]:
+    def _fills(self) -> dict[str, FillCounts]:
         """Every record names its number: as often as it does, there are rows."""
         return {
             part: {"rows": members["number"], **members, **{f"facts.{name}": n for name, n in facts.items()}}

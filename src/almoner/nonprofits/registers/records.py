@@ -12,11 +12,11 @@ from uuid import UUID
 import msgspec
 
 from almoner.nonprofits.activities import service as activities
-from almoner.nonprofits.organisations.domain import searchable
-from almoner.nonprofits.registers.domain import BadRow, Entry, Link, Note, Unnumbered
+from almoner.nonprofits.organisations.domain import search_text
+from almoner.nonprofits.registers.domain import RejectedRow, RegisterEntry, RegisterLink, ReaderNote, UnnumberedRow
 from almoner.nonprofits.registries.domain import number_key
 
-LISTED: Final = (
+ORGANISATION_COLUMNS: Final = (
     "registry_number",
     "name",
     "display_name",
@@ -44,18 +44,29 @@ LISTED: Final = (
     "search_place",
 )
 """The columns of a body that its source's entry gives, beside its part."""
-STAGED: Final = ("id", "file_position", "line", "number_key", "part", "record", "reason", *LISTED)
+STAGING_COLUMNS: Final = (
+    "id",
+    "file_position",
+    "line",
+    "number_key",
+    "part",
+    "record",
+    "reason",
+    *ORGANISATION_COLUMNS,
+)
 """The columns of staging, in the order of a copied record."""
-FILLABLE: Final = tuple(field for field in Entry._fields if field not in {"part", "active", "facts", "until"})
+COUNTED_MEMBERS: Final = tuple(
+    field for field in RegisterEntry._fields if field not in {"part", "active", "facts", "until"}
+)
 """The members whose content is counted, beside the facts."""
 
-_KEPT: Final = tuple((place, field) for place, field in enumerate(Entry._fields) if field in FILLABLE)
-_NO_BODY: Final = (None,) * len(LISTED)
-BESIDE, NOTE, UNNUMBERED = "beside", "note", "unnumbered"
+_KEPT: Final = tuple((place, field) for place, field in enumerate(RegisterEntry._fields) if field in COUNTED_MEMBERS)
+_NO_BODY: Final = (None,) * len(ORGANISATION_COLUMNS)
+SUPPLEMENTARY, NOTE, UNNUMBERED = "beside", "note", "unnumbered"
 """What stands for the part of a row that gives no entry; none where it is a rejected row that should have given one."""
-_TO_PARENT: Final = Entry._fields.index("parent_number")
-LONGEST_NUMBER: Final = 100
-_LONGEST: Final = {"number": LONGEST_NUMBER, "part": 100, "name": 500}
+_TO_PARENT: Final = RegisterEntry._fields.index("parent_number")
+MAX_NUMBER_LENGTH: Final = 100
+_LONGEST: Final = {"number": MAX_NUMBER_LENGTH, "part": 100, "name": 500}
 _LONGEST_OPTIONAL: Final = {"group_key": 100, "parent_number": 100}
 """Characters of what is in an index: PostgreSQL takes 2,704 bytes. Registers cut names at 250 and sooner."""
 _LONGEST_WORD: Final = 200
@@ -68,7 +79,7 @@ _decode: Final = msgspec.json.Decoder().decode
 _NUL: Final = b"\\u0000"
 
 
-def record_of(entry: Entry) -> dict[str, Any]:
+def record_of(entry: RegisterEntry) -> dict[str, Any]:
     """The members of an entry that hold something, and its facts: what is stored. Its part is a column beside it."""
     record: dict[str, Any] = {field: entry[place] for place, field in _KEPT if entry[place]}
     if not entry.active:
@@ -80,22 +91,22 @@ def record_of(entry: Entry) -> dict[str, Any]:
     return record
 
 
-def entry_of(part: str, record: Mapping[str, Any]) -> Entry:
+def entry_of(part: str, record: Mapping[str, Any]) -> RegisterEntry:
     """The entry that a stored record was made of."""
     given = dict(record)
     if isinstance(dated := given.get("registration_date"), str):
         given["registration_date"] = datetime.fromisoformat(dated)
-    return Entry(part=part, **given)
+    return RegisterEntry(part=part, **given)
 
 
-def too_long(entry: Entry) -> dict[str, str]:
+def oversized_members(entry: RegisterEntry) -> dict[str, str]:
     """The optional members that no index takes: they are left out."""
     found = {field: getattr(entry, field) for field in _LONGEST_OPTIONAL}
     return {field: text for field, text in found.items() if text and len(text) > _LONGEST_OPTIONAL[field]}
 
 
-def staged(
-    registry_code: str, entry: Entry, record: Mapping[str, Any], new_id: UUID | None, place: int, line: int
+def staged_record(
+    registry_code: str, entry: RegisterEntry, record: Mapping[str, Any], new_id: UUID | None, place: int, line: int
 ) -> tuple[Any, ...] | str:
     """One record for COPY in the order of ``STAGED``; a sentence when it cannot be stored.
 
@@ -111,7 +122,7 @@ def staged(
     if new_id is None:
         return (None, place, line, key, entry.part, text.decode(), None, *_NO_BODY)
     parent = entry.parent_number
-    tags = activities.tags_of(registry_code, entry)
+    tags = activities.tags_of_entry(registry_code, entry)
     others, description = entry.other_names, entry.description
     return (
         new_id,
@@ -127,67 +138,76 @@ def staged(
         entry.prominence,
         tags.tag_ids,
         _encode(tags.rules).decode() if tags.rules else None,
-        _words(entry.name),
-        _words(" ".join(others)) if others else "",
-        _words(description) if description else "",
-        _words(f"{entry.city or ''} {entry.state or ''} {_halves(entry.postcode)}"),
+        _search_text(entry.name),
+        _search_text(" ".join(others)) if others else "",
+        _search_text(description) if description else "",
+        _search_text(f"{entry.city or ''} {entry.state or ''} {_postcode_words(entry.postcode)}"),
     )
 
 
-def _halves(postcode: str | None) -> str:
+def _postcode_words(postcode: str | None) -> str:
     """A postcode in the words that are typed for it: of ``YO1 1AA`` the first half, and the whole with or without."""
     if postcode is None or (halves := _TWO_HALVES.fullmatch(postcode)) is None:
         return postcode or ""
     return f"{halves[1]} {halves[2]} {halves[1]}{halves[2]}"
 
 
-def _words(text: str) -> str:
+def _search_text(text: str) -> str:
     """What it is found by, without words that no index takes."""
-    words = searchable(text)
+    words = search_text(text)
     return _NO_WORD.sub("", words).strip() if len(words) > _LONGEST_WORD else words
 
 
-def staged_as_kept(key: str, part: str, record: Mapping[str, Any], line: int) -> tuple[Any, ...]:
+def staged_stored_record(key: str, part: str, record: Mapping[str, Any], line: int) -> tuple[Any, ...]:
     """A record that makes no body, as it was stored."""
     return (None, 0, line, key, part, _encode(record).decode(), None, *_NO_BODY)
 
 
-def staged_bad(row: BadRow, place: int) -> tuple[Any, ...]:
+def staged_rejected_row(row: RejectedRow, place: int) -> tuple[Any, ...]:
     """A rejected row, with its number, or else its name, in the columns of these."""
-    part = None if row.lists else BESIDE
-    return (None, place, row.line, None, part, _storable(row.content), row.reason, *_named(row.number, row.name))
+    part = None if row.lists else SUPPLEMENTARY
+    return (
+        None,
+        place,
+        row.line,
+        None,
+        part,
+        _without_nul(row.content),
+        row.reason,
+        *_identity_columns(row.number, row.name),
+    )
 
 
-def staged_note(note: Note, place: int) -> tuple[Any, ...]:
+def staged_note(note: ReaderNote, place: int) -> tuple[Any, ...]:
     """What a reader says of its files."""
-    return (None, place, 0, None, NOTE, "", _storable(note.text), *_NO_BODY)
+    return (None, place, 0, None, NOTE, "", _without_nul(note.text), *_NO_BODY)
 
 
-def staged_unnumbered(row: Unnumbered, place: int) -> tuple[Any, ...]:
+def staged_unnumbered_row(row: UnnumberedRow, place: int) -> tuple[Any, ...]:
     """A row without a number: it is counted by its file, and its name may be one that is missing."""
-    return (None, place, row.line, None, UNNUMBERED, "", "the row has no number", *_named(None, row.name))
+    return (None, place, row.line, None, UNNUMBERED, "", "the row has no number", *_identity_columns(None, row.name))
 
 
-def _named(number: str | None, name: str) -> tuple[Any, ...]:
-    return (_storable(number) if number else None, _name_key(name), *_NO_BODY[2:])
+def _identity_columns(number: str | None, name: str) -> tuple[Any, ...]:
+    return (_without_nul(number) if number else None, _name_key(name), *_NO_BODY[2:])
 
 
 def _name_key(name: str) -> str | None:
     """A name as it is compared with those of organisations that are missing."""
-    return _storable(name[: _LONGEST["name"]]) or None
+    return _without_nul(name[: _LONGEST["name"]]) or None
 
 
-def _storable(text: str) -> str:
+def _without_nul(text: str) -> str:
     return text.replace("\0", "\ufffd")
 
 
-def staged_link(link: Link, place: int, line: int) -> tuple[Any, ...]:
+def staged_link(link: RegisterLink, place: int, line: int) -> tuple[Any, ...]:
     """A link between numbers."""
     return (None, place, line, None, None, _encode(link).decode(), None, *_NO_BODY)
 
 
-def link_of(text: str) -> Link:
+def parse_staged_link(text: str) -> RegisterLink:
     """A link as staged."""
     kind, registry_code, number, to_registry_code, to_number, at, part = _decode(text)
     day = datetime.fromisoformat(at) if at else None
-    return Link(kind, registry_code, number, to_registry_code, to_number, day, part)
+    return RegisterLink(kind, registry_code, number, to_registry_code, to_number, day, part)

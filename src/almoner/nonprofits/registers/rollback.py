@@ -6,16 +6,16 @@ from uuid import UUID
 from almoner.nonprofits.merges import service as links
 from almoner.nonprofits.registers import merging, records, store, store_diff, store_merge, store_staging
 from almoner.nonprofits.registers.domain import ImportRefused, Load
-from almoner.nonprofits.registers.merging import Record, registry_of
+from almoner.nonprofits.registers.merging import RecordAudit, registry_of
 from almoner.nonprofits.registers.ports import RegisterSource
-from almoner.nonprofits.registers.reading import Busy
-from almoner.nonprofits.registers.store_merge import Merge
-from almoner.platform.database.transactions import EVERYONE, Database, Tx
+from almoner.nonprofits.registers.reading import ImportInProgress
+from almoner.nonprofits.registers.store_merge import MergeRun
+from almoner.platform.database.transactions import ALL_PARTNERS, Database, Tx
 
 _AT_ONCE: Final = 5_000
 
 
-async def roll_back(db: Database, source: RegisterSource, record: Record | None = None) -> Load:
+async def roll_back(db: Database, source: RegisterSource, record: RecordAudit | None = None) -> Load:
     """Take the newest load of a source back; the load that does. Raises ImportRefused.
 
     Entries stand again as before, organisations get their fields back, bodies that it brought become inactive. The day
@@ -23,8 +23,8 @@ async def roll_back(db: Database, source: RegisterSource, record: Record | None 
     """
     async with db.write() as tx:
         registry = await registry_of(tx, source)
-        await store.lock_registry(tx, EVERYONE, registry.id)
-        undone = await store.newest_load(tx, EVERYONE, source.code)
+        await store.lock_registry(tx, ALL_PARTNERS, registry.id)
+        undone = await store.find_newest_load(tx, ALL_PARTNERS, source.code)
         if undone is None:
             raise ImportRefused(f"nothing of {source.code} is loaded: there is nothing to take back")
         if undone.rolls_back is not None:
@@ -35,27 +35,27 @@ async def roll_back(db: Database, source: RegisterSource, record: Record | None 
         if record is not None:
             await record(tx, made)
     async with db.write() as tx:
-        await store_merge.settle(tx, EVERYONE)
+        await store_merge.optimise_search(tx, ALL_PARTNERS)
     return made
 
 
 async def _undo(tx: Tx, source: RegisterSource, registry_id: UUID, undone: Load) -> Load:
     load_id = tx.new_id()
-    if (begun := await store_staging.begin(tx, EVERYONE, source.code, [load_id.bytes])) is None:
-        raise Busy(source.code)
+    if (begun := await store_staging.begin_reading(tx, ALL_PARTNERS, source.code, [load_id.bytes])) is None:
+        raise ImportInProgress(source.code)
     reading_id, _ = begun
     await _stage(tx, source, reading_id, undone)
-    await store_staging.prepare(tx, EVERYONE, reading_id)
-    staged = store_staging.table_of(reading_id)
-    rows, counts = await store_merge.compare_touched(tx, EVERYONE, source.code, staged, undone.id)
-    await store_diff.set_rolled_back(tx, EVERYONE, undone.id)
-    await store_diff.return_parts(tx, EVERYONE, source.code, undone.id)
-    standing = await store.standing_parts(tx, EVERYONE, source.code)
-    doing = Merge(source.code, registry_id, load_id, undone.data_as_of, rows)
-    await store_merge.end_entries(tx, EVERYONE, doing)
-    await store_merge.insert_entries(tx, EVERYONE, doing)
-    if source.lists:
-        await merging.merge_bodies(tx, doing, known=True)
+    await store_staging.prepare_merge(tx, ALL_PARTNERS, reading_id)
+    staged = store_staging.staging_table(reading_id)
+    rows, counts = await store_merge.compare_reverted(tx, ALL_PARTNERS, source.code, staged, undone.id)
+    await store_diff.set_rolled_back(tx, ALL_PARTNERS, undone.id)
+    await store_diff.restore_parts(tx, ALL_PARTNERS, source.code, undone.id)
+    standing = await store.loaded_parts(tx, ALL_PARTNERS, source.code)
+    doing = MergeRun(source.code, registry_id, load_id, undone.data_as_of, rows)
+    await store_merge.end_entries(tx, ALL_PARTNERS, doing)
+    await store_merge.insert_entries(tx, ALL_PARTNERS, doing)
+    if source.lists_organisations:
+        await merging.merge_organisations(tx, doing, known=True)
     made = Load(
         id=load_id,
         registry_code=undone.registry_code,
@@ -72,28 +72,28 @@ async def _undo(tx: Tx, source: RegisterSource, registry_id: UUID, undone: Load)
         moved=counts.moved,
         rolls_back=undone.id,
     )
-    await store.insert_load(tx, EVERYONE, registry_id, made, [], {})
-    await store.date_source(tx, EVERYONE, source.code, registry_id)
-    await links.take_back(tx, undone.id, load_id)
-    await links.settle(tx, registry_id, load_id, undone.data_as_of)
-    await store_staging.end(tx, EVERYONE, reading_id)
+    await store.insert_load(tx, ALL_PARTNERS, registry_id, made, [], {})
+    await store.update_source_dates(tx, ALL_PARTNERS, source.code, registry_id)
+    await links.revert_load(tx, undone.id, load_id)
+    await links.apply_to_organisations(tx, registry_id, load_id, undone.data_as_of)
+    await store_staging.end_reading(tx, ALL_PARTNERS, reading_id)
     return made
 
 
 async def _stage(tx: Tx, source: RegisterSource, reading_id: UUID, undone: Load) -> None:
     """The versions that the load ended, as if a file held them."""
-    total = await store_diff.gather_ended(tx, EVERYONE, undone.id)
+    total = await store_diff.collect_ended_entries(tx, ALL_PARTNERS, undone.id)
     for after in range(0, total, _AT_ONCE):
-        ended = await store_diff.ended(tx, EVERYONE, after, after + _AT_ONCE)
-        rows = [_staged(tx, source, undone.registry_code, row, after + nth) for nth, row in enumerate(ended)]
-        await store_staging.copy(tx, EVERYONE, reading_id, rows)
+        ended = await store_diff.list_ended_entries(tx, ALL_PARTNERS, after, after + _AT_ONCE)
+        rows = [_staged_record(tx, source, undone.registry_code, row, after + nth) for nth, row in enumerate(ended)]
+        await store_staging.copy_rows(tx, ALL_PARTNERS, reading_id, rows)
 
 
-def _staged(tx: Tx, source: RegisterSource, registry_code: str, row: Any, line: int) -> tuple[Any, ...]:
+def _staged_record(tx: Tx, source: RegisterSource, registry_code: str, row: Any, line: int) -> tuple[Any, ...]:
     record = row["record"]
-    if not source.lists:
-        return records.staged_as_kept(row["number_key"], row["part"], record, line)
+    if not source.lists_organisations:
+        return records.staged_stored_record(row["number_key"], row["part"], record, line)
     entry = records.entry_of(row["part"], record)
-    staged = records.staged(registry_code, entry, record, tx.new_id(), 0, line)
+    staged = records.staged_record(registry_code, entry, record, tx.new_id(), 0, line)
     assert not isinstance(staged, str)  # it could be stored
     return staged

@@ -8,11 +8,11 @@ from almoner.nonprofits.registers.ports import RegisterSource
 from almoner.platform.jobs import refreshing
 
 Status = Literal["loaded", "unchanged", "quarantined", "failed"]
-Refresh = refreshing.Refresh[RegisterSource]
+Refresh = refreshing.ScheduledRefresh[RegisterSource]
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class RefreshStatus:
     """How the last try of a source went. ``status`` is None before the first; ``failures`` are in a row."""
 
     status: Status | None

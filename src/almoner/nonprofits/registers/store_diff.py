@@ -5,9 +5,9 @@ from uuid import UUID
 
 from asyncpg import Record
 
-from almoner.nonprofits.registers.domain import Difference, DifferentRow
+from almoner.nonprofits.registers.domain import LoadDifference, DifferentNumber
 from almoner.nonprofits.registers.store_sameness import same_but_ignored
-from almoner.platform.database.transactions import Everyone, Tx
+from almoner.platform.database.transactions import AllPartners, Tx
 
 # As things stood after a load: what it or one before it brought, and it and those before it did not end.
 _STOOD = "load_id <= {0} and (ended_by is null or ended_by > {0})"
@@ -38,7 +38,9 @@ _DIFFERENT = f"""
 """
 
 
-async def difference(tx: Tx, _: Everyone, source: str, old: UUID, new: UUID, ignored: Iterable[str]) -> Difference:
+async def count_differences(
+    tx: Tx, _: AllPartners, source: str, old: UUID, new: UUID, ignored: Iterable[str]
+) -> LoadDifference:
     """What differs between two loads of a source, counted."""
     rows = await tx.fetch(
         f"""
@@ -67,7 +69,7 @@ async def difference(tx: Tx, _: Everyone, source: str, old: UUID, new: UUID, ign
     )
     fates = {row["name"]: row["n"] for row in rows if row["kind"] == "fate"}
     columns = {row["name"]: row["n"] for row in rows if row["kind"] == "column"}
-    return Difference(
+    return LoadDifference(
         fates.get("in", 0),
         fates.get("out", 0),
         fates.get("changed", 0),
@@ -78,9 +80,9 @@ async def difference(tx: Tx, _: Everyone, source: str, old: UUID, new: UUID, ign
     )
 
 
-async def different_rows(
-    tx: Tx, _: Everyone, source: str, old: UUID, new: UUID, ignored: Iterable[str], limit: int
-) -> list[DifferentRow]:
+async def list_differences(
+    tx: Tx, _: AllPartners, source: str, old: UUID, new: UUID, ignored: Iterable[str], limit: int
+) -> list[DifferentNumber]:
     """The numbers that differ, those that came and went first."""
     rows = await tx.fetch(
         f"""
@@ -95,12 +97,14 @@ async def different_rows(
         limit,
     )
     return [
-        DifferentRow(row["number_key"], row["fate"], row["old_part"], row["new_part"], row["old_name"], row["new_name"])
+        DifferentNumber(
+            row["number_key"], row["fate"], row["old_part"], row["new_part"], row["old_name"], row["new_name"]
+        )
         for row in rows
     ]
 
 
-async def gather_ended(tx: Tx, _: Everyone, load_id: UUID) -> int:
+async def collect_ended_entries(tx: Tx, _: AllPartners, load_id: UUID) -> int:
     """Find the versions that a load ended; how many they are."""
     done = await tx.execute(
         """
@@ -113,7 +117,7 @@ async def gather_ended(tx: Tx, _: Everyone, load_id: UUID) -> int:
     return int(done.split()[-1])
 
 
-async def ended(tx: Tx, _: Everyone, after: int, until: int) -> list[Record]:
+async def list_ended_entries(tx: Tx, _: AllPartners, after: int, until: int) -> list[Record]:
     """Some of the versions found: number_key, part, record."""
     return await tx.fetch(
         """
@@ -125,7 +129,7 @@ async def ended(tx: Tx, _: Everyone, after: int, until: int) -> list[Record]:
     )
 
 
-async def return_parts(tx: Tx, _: Everyone, source: str, load_id: UUID) -> None:
+async def restore_parts(tx: Tx, _: AllPartners, source: str, load_id: UUID) -> None:
     """The parts of a load are again what an earlier load brought of them, or not loaded at all."""
     await tx.execute("delete from register_part where source = $1 and load_id = $2", source, load_id)
     await tx.execute(
@@ -142,6 +146,6 @@ async def return_parts(tx: Tx, _: Everyone, source: str, load_id: UUID) -> None:
     )
 
 
-async def set_rolled_back(tx: Tx, _: Everyone, load_id: UUID) -> None:
+async def set_rolled_back(tx: Tx, _: AllPartners, load_id: UUID) -> None:
     """The load counts no longer."""
     await tx.execute("update register_load set status = 'rolled_back' where id = $1", load_id)

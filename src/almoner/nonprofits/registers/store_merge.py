@@ -10,35 +10,35 @@ from datetime import datetime
 from typing import Final
 from uuid import UUID
 
-from almoner.nonprofits.registers.records import LISTED
+from almoner.nonprofits.registers.records import ORGANISATION_COLUMNS
 from almoner.nonprofits.registers.store_sameness import same_but_ignored
-from almoner.nonprofits.registers.store_staging import table_of
-from almoner.platform.database.transactions import Everyone, Tx
+from almoner.nonprofits.registers.store_staging import staging_table
+from almoner.platform.database.transactions import AllPartners, Tx
 
 _SMALL: Final = 50_000
 """So many different rows are looked up one by one; more are joined with whole tables."""
 
-_COLUMNS: Final = ("part", *LISTED)
+_COLUMNS: Final = ("part", *ORGANISATION_COLUMNS)
 _UNTOLD: Final = {"registry_number", "group_key", "parent_key", "prominence", "tag_ids"}
 """Changes of these are not kept in the history, nor those of the words that search finds a body by."""
 
 
-def _listed(column: str) -> str:
+def _staged_value(column: str) -> str:
     """What a staged row gives for a column of a new body."""
     return "s.activities::jsonb" if column == "activities" else f"s.{column}"
 
 
-def _given(column: str) -> str:
+def _updated_value(column: str) -> str:
     """The same for a body that is known: what stands against it keeps it inactive though it is listed (slice links)."""
-    return "(s.active and o.status_override is null)" if column == "active" else _listed(column)
+    return "(s.active and o.status_override is null)" if column == "active" else _staged_value(column)
 
 
-_SET: Final = ", ".join(f"{column} = {_given(column)}" for column in _COLUMNS)
+_SET: Final = ", ".join(f"{column} = {_updated_value(column)}" for column in _COLUMNS)
 _OLD: Final = ", ".join(f"o.{column}" for column in _COLUMNS)
-_NEW: Final = ", ".join(_given(column) for column in _COLUMNS)
+_NEW: Final = ", ".join(_updated_value(column) for column in _COLUMNS)
 _DIFFERS: Final = f"(o.last_seen is not null or o.source is distinct from $2 or ({_OLD}) is distinct from ({_NEW}))"
 _HISTORY: Final = ", ".join(
-    f"('{column}', to_jsonb(o.{column}), to_jsonb({_given(column)}))"
+    f"('{column}', to_jsonb(o.{column}), to_jsonb({_updated_value(column)}))"
     for column in _COLUMNS
     if column not in _UNTOLD and not column.startswith("search_")
 )
@@ -57,18 +57,18 @@ _CENTRAL: Final = """
 
 
 @dataclass(frozen=True, slots=True)
-class Merge:
+class MergeRun:
     """One merge. ``rows`` is the staged rows that differ, as an item of FROM named ``s``."""
 
     source: str
     registry_id: UUID
     load_id: UUID
-    day: datetime
+    data_date: datetime
     rows: str
 
 
 @dataclass(frozen=True, slots=True)
-class Counts:
+class MergeCounts:
     """What differs: numbers by what became of them."""
 
     added: int = 0
@@ -78,28 +78,28 @@ class Counts:
     removed: int = 0
 
 
-async def gather_repeated(tx: Tx, _: Everyone, reading_id: UUID) -> str:
+async def group_repeated_rows(tx: Tx, _: AllPartners, reading_id: UUID) -> str:
     """All rows of a number as one record; the table that holds them."""
     await tx.execute(
         f"""
         create temporary table register_gathered on commit drop as
         select number_key, min(part) as part,
             jsonb_build_object('rows', jsonb_agg(record::jsonb order by file_position, line))::text as record
-        from {table_of(reading_id)} where number_key is not null group by number_key
+        from {staging_table(reading_id)} where number_key is not null group by number_key
         """
     )
     await tx.execute("analyze register_gathered")
     return "register_gathered"
 
 
-async def has_entries(tx: Tx, _: Everyone, source: str) -> bool:
+async def has_entries(tx: Tx, _: AllPartners, source: str) -> bool:
     """Whether anything of the source stands."""
     return bool(
         await tx.fetchval("select exists (select from register_entry where source = $1 and valid_to is null)", source)
     )
 
 
-def all_new(staged: str) -> str:
+def new_rows_query(staged: str) -> str:
     """The rows of a source of which nothing stands."""
     return f"(select * from {staged} where number_key is not null) s"
 
@@ -114,9 +114,9 @@ _GONE_SINCE: Final = """
 """
 
 
-async def compare(
-    tx: Tx, _: Everyone, source: str, staged: str, covered: Sequence[str], ignored: Iterable[str], day: datetime
-) -> tuple[str, Counts]:
+async def compare_staged(
+    tx: Tx, _: AllPartners, source: str, staged: str, covered: Sequence[str], ignored: Iterable[str], day: datetime
+) -> tuple[str, MergeCounts]:
     """Learn what differs from what stands, in one pass: the rows that do, and their counts.
 
     What the data of a later day found in another part is not moved back by those of an earlier one (``day``), and what
@@ -154,10 +154,10 @@ async def compare(
         day,
         is_older,
     )
-    return await _differing(tx, staged)
+    return await _count_differences(tx, staged)
 
 
-async def compare_touched(tx: Tx, _: Everyone, source: str, staged: str, load_id: UUID) -> tuple[str, Counts]:
+async def compare_reverted(tx: Tx, _: AllPartners, source: str, staged: str, load_id: UUID) -> tuple[str, MergeCounts]:
     """As ``compare``, for a staging that holds how things stood before a load did what it did."""
     await tx.execute(
         f"""
@@ -174,10 +174,10 @@ async def compare_touched(tx: Tx, _: Everyone, source: str, staged: str, load_id
         source,
         load_id,
     )
-    return await _differing(tx, staged)
+    return await _count_differences(tx, staged)
 
 
-async def _differing(tx: Tx, staged: str) -> tuple[str, Counts]:
+async def _count_differences(tx: Tx, staged: str) -> tuple[str, MergeCounts]:
     await tx.execute("analyze register_delta")
     rows = await tx.fetch(
         "select fate, count(*) as n, count(*) filter (where moved) as moved from register_delta group by 1"
@@ -185,7 +185,7 @@ async def _differing(tx: Tx, staged: str) -> tuple[str, Counts]:
     fates = {row["fate"]: row["n"] for row in rows}
     if sum(fates.values()) <= _SMALL:
         await tx.execute("set local enable_nestloop = on")
-    counts = Counts(
+    counts = MergeCounts(
         fates.get("added", 0),
         fates.get("changed", 0),
         fates.get("ignored", 0),
@@ -195,7 +195,7 @@ async def _differing(tx: Tx, staged: str) -> tuple[str, Counts]:
     return f"(select t.* from register_delta d join {staged} t on t.number_key = d.number_key) s", counts
 
 
-async def end_entries(tx: Tx, _: Everyone, merge: Merge) -> None:
+async def end_entries(tx: Tx, _: AllPartners, merge: MergeRun) -> None:
     """The versions that no longer hold end with the day of the data.
 
     So do earlier ones of these numbers that a load of a later day had ended on its own: it was taken back, or what was
@@ -206,11 +206,11 @@ async def end_entries(tx: Tx, _: Everyone, merge: Merge) -> None:
         update register_entry e set valid_to = greatest(e.valid_from, $1), ended_by = $2
         from register_delta d where e.id = d.entry_id
         """,
-        merge.day,
+        merge.data_date,
         merge.load_id,
     )
     if await tx.fetchval(
-        "select exists (select from register_load where source = $1 and data_as_of > $2)", merge.source, merge.day
+        "select exists (select from register_load where source = $1 and data_as_of > $2)", merge.source, merge.data_date
     ):
         await tx.execute(
             """
@@ -218,11 +218,11 @@ async def end_entries(tx: Tx, _: Everyone, merge: Merge) -> None:
             where e.source = $1 and e.number_key = d.number_key and e.valid_to > $2
             """,
             merge.source,
-            merge.day,
+            merge.data_date,
         )
 
 
-async def insert_entries(tx: Tx, _: Everyone, merge: Merge) -> int:
+async def insert_entries(tx: Tx, _: AllPartners, merge: MergeRun) -> int:
     """The versions that hold from now on."""
     done = await tx.execute(
         f"""
@@ -230,13 +230,13 @@ async def insert_entries(tx: Tx, _: Everyone, merge: Merge) -> int:
         select $1, s.number_key, s.part, s.record::jsonb, $2, $3 from {merge.rows}
         """,
         merge.source,
-        merge.day,
+        merge.data_date,
         merge.load_id,
     )
     return int(done.split()[-1])
 
 
-async def tell_changes(tx: Tx, _: Everyone, merge: Merge) -> None:
+async def insert_changes(tx: Tx, _: AllPartners, merge: MergeRun) -> None:
     """What ``change_organisations`` is about to change, field by field, for the history."""
     await tx.execute(
         f"""
@@ -251,11 +251,11 @@ async def tell_changes(tx: Tx, _: Everyone, merge: Merge) -> None:
         merge.registry_id,
         merge.source,
         merge.load_id,
-        merge.day,
+        merge.data_date,
     )
 
 
-async def change_organisations(tx: Tx, _: Everyone, merge: Merge) -> None:
+async def change_organisations(tx: Tx, _: AllPartners, merge: MergeRun) -> None:
     """Bodies that were known and differ, or are listed again."""
     await tx.execute(
         f"""
@@ -267,11 +267,11 @@ async def change_organisations(tx: Tx, _: Everyone, merge: Merge) -> None:
         merge.registry_id,
         merge.source,
         tx.now,
-        merge.day,
+        merge.data_date,
     )
 
 
-async def insert_organisations(tx: Tx, _: Everyone, merge: Merge) -> None:
+async def insert_organisations(tx: Tx, _: AllPartners, merge: MergeRun) -> None:
     """Bodies that were not known; their ids go up in the order of the files."""
     central = _CENTRAL.format(rows=merge.rows)
     await tx.execute(
@@ -280,7 +280,7 @@ async def insert_organisations(tx: Tx, _: Everyone, merge: Merge) -> None:
             id, registry_id, country_code, number_key, {", ".join(_COLUMNS)}, branch_of, source, first_seen, created_at,
             updated_at
         )
-        select s.id, $1, g.country_code, s.number_key, {", ".join(map(_listed, _COLUMNS))},
+        select s.id, $1, g.country_code, s.number_key, {", ".join(map(_staged_value, _COLUMNS))},
             case when coalesce(s.usa_group_exempt, not s.is_branch_parent) then c.id end, $2, $3, $4, $4
         from {merge.rows}
         join registry g on g.id = $1
@@ -292,7 +292,7 @@ async def insert_organisations(tx: Tx, _: Everyone, merge: Merge) -> None:
         """,
         merge.registry_id,
         merge.source,
-        merge.day,
+        merge.data_date,
         tx.now,
     )
 
@@ -303,7 +303,7 @@ _GONE: Final = """
 """
 
 
-async def retire_organisations(tx: Tx, _: Everyone, merge: Merge) -> None:
+async def retire_organisations(tx: Tx, _: AllPartners, merge: MergeRun) -> None:
     """Bodies that their source no longer lists: kept, inactive, with the day they were last seen."""
     await tx.execute(
         f"""
@@ -313,7 +313,7 @@ async def retire_organisations(tx: Tx, _: Everyone, merge: Merge) -> None:
         merge.registry_id,
         merge.source,
         merge.load_id,
-        merge.day,
+        merge.data_date,
     )
     await tx.execute(
         f"""
@@ -327,6 +327,6 @@ async def retire_organisations(tx: Tx, _: Everyone, merge: Merge) -> None:
     )
 
 
-async def settle(tx: Tx, _: Everyone) -> None:
+async def optimise_search(tx: Tx, _: AllPartners) -> None:
     """Make the first searches after a load as fast as later ones."""
     await tx.execute("select analyze_organisations()")

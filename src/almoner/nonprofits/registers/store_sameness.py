@@ -11,16 +11,16 @@ def same_but_ignored(one: str, other: str, ignored: str) -> str:
 
     Where several rows tell of a number, ignored facts are ignored in each of them.
     """
-    return f"({_loud(one, ignored)}) = ({_loud(other, ignored)})"
+    return f"({_compared_record(one, ignored)}) = ({_compared_record(other, ignored)})"
 
 
-def _loud(record: str, ignored: str) -> str:
+def _compared_record(record: str, ignored: str) -> str:
     rows = f"""
-        select jsonb_agg({_loud_row("told.row", ignored)} order by told.nth)
+        select jsonb_agg({_compared_row("told.row", ignored)} order by told.nth)
         from jsonb_array_elements({record} -> 'rows') with ordinality told (row, nth)
     """
-    return f"case when {record} ? 'rows' then ({rows}) else {_loud_row(record, ignored)} end"
+    return f"case when {record} ? 'rows' then ({rows}) else {_compared_row(record, ignored)} end"
 
 
-def _loud_row(row: str, ignored: str) -> str:
+def _compared_row(row: str, ignored: str) -> str:
     return f"({row} - {_BESIDE}) || jsonb_build_object('facts', coalesce({row} -> 'facts', '{{}}') - {ignored})"

@@ -6,41 +6,43 @@ from uuid import UUID
 
 import asyncpg
 
-from almoner.nonprofits.registers.domain import BadRow, FileRead, Link
-from almoner.nonprofits.registers.records import BESIDE, NOTE, STAGED, UNNUMBERED, link_of
-from almoner.platform.database.transactions import Everyone, Tx
+from almoner.nonprofits.registers.domain import RejectedRow, FileReadResult, RegisterLink
+from almoner.nonprofits.registers.records import SUPPLEMENTARY, NOTE, STAGING_COLUMNS, UNNUMBERED, parse_staged_link
+from almoner.platform.database.transactions import AllPartners, Tx
 
-_REJECTED: Final = f"reason is not null and (part is null or part = '{BESIDE}')"
+_REJECTED: Final = f"reason is not null and (part is null or part = '{SUPPLEMENTARY}')"
 _NUMBERLESS: Final = f"""
     number_key is null and reason is not null and (part = '{UNNUMBERED}' or (part is null and registry_number is null))
 """
 
 
-def table_of(reading_id: UUID) -> str:
+def staging_table(reading_id: UUID) -> str:
     """The staging of a reading; the database names it alike."""
     return f"register_staged_{reading_id.hex}"
 
 
-async def begin(
-    tx: Tx, _: Everyone, source: str, hashes: Sequence[bytes], *, joined: bool = False
-) -> tuple[UUID, list[FileRead]] | None:
+async def begin_reading(
+    tx: Tx, _: AllPartners, source: str, hashes: Sequence[bytes], *, joined: bool = False
+) -> tuple[UUID, list[FileReadResult]] | None:
     """A reading of these files, and what was read of them before it was interrupted; None while another process reads.
 
     ``joined``: all files are read at once. A reading of other files of the source is given up. After None the
     transaction is good for nothing more.
     """
     try:
-        return await _begin(tx, source, hashes, joined=joined)
+        return await _begin_reading(tx, source, hashes, joined=joined)
     except (asyncpg.LockNotAvailableError, asyncpg.UniqueViolationError):
         return None
 
 
-async def _begin(tx: Tx, source: str, hashes: Sequence[bytes], *, joined: bool) -> tuple[UUID, list[FileRead]]:
+async def _begin_reading(
+    tx: Tx, source: str, hashes: Sequence[bytes], *, joined: bool
+) -> tuple[UUID, list[FileReadResult]]:
     known = await tx.fetchrow("select id, hashes from register_reading where source = $1 for update nowait", source)
     if known is not None and known["hashes"] == list(hashes):
-        return known["id"], await _kept(tx, known["id"], joined=joined)
+        return known["id"], await _intact_files(tx, known["id"], joined=joined)
     if known is not None:
-        await end(tx, Everyone(), known["id"])
+        await end_reading(tx, AllPartners(), known["id"])
     reading_id = tx.new_id()
     await tx.execute(
         "insert into register_reading (id, source, hashes, started_at) values ($1, $2, $3, $4)",
@@ -53,18 +55,22 @@ async def _begin(tx: Tx, source: str, hashes: Sequence[bytes], *, joined: bool) 
     return reading_id, []
 
 
-async def _kept(tx: Tx, reading_id: UUID, *, joined: bool) -> list[FileRead]:
+async def _intact_files(tx: Tx, reading_id: UUID, *, joined: bool) -> list[FileReadResult]:
     """The files whose rows are all in staging still: a crash of the server empties it."""
-    rows = await tx.fetch(f"select file_position, count(*) as n from {table_of(reading_id)} group by file_position")
+    rows = await tx.fetch(
+        f"select file_position, count(*) as n from {staging_table(reading_id)} group by file_position"
+    )
     there = {row["file_position"]: row["n"] for row in rows}
-    read = await files_read(tx, Everyone(), reading_id)
+    read = await list_read_files(tx, AllPartners(), reading_id)
     if joined:  # read at once, as the first: bad rows bear the place of the file that they stand in
         there = {one.position: sum(there.values()) for one in read}
     kept = [one for one in read if there.get(one.position, 0) == one.staged]
     lost = [one.position for one in read if one not in kept]
     if lost:
         await tx.execute(
-            f"delete from {table_of(reading_id)} where $2::boolean or file_position = any($1::smallint[])", lost, joined
+            f"delete from {staging_table(reading_id)} where $2::boolean or file_position = any($1::smallint[])",
+            lost,
+            joined,
         )
         await tx.execute(
             "delete from register_reading_file where reading_id = $1 and position = any($2::smallint[])",
@@ -74,11 +80,11 @@ async def _kept(tx: Tx, reading_id: UUID, *, joined: bool) -> list[FileRead]:
     return kept
 
 
-async def files_read(tx: Tx, _: Everyone, reading_id: UUID) -> list[FileRead]:
+async def list_read_files(tx: Tx, _: AllPartners, reading_id: UUID) -> list[FileReadResult]:
     """The files that were read, in their order."""
     rows = await tx.fetch("select * from register_reading_file where reading_id = $1 order by position", reading_id)
     return [
-        FileRead(
+        FileReadResult(
             row["position"],
             row["rows"],
             row["staged"],
@@ -91,7 +97,7 @@ async def files_read(tx: Tx, _: Everyone, reading_id: UUID) -> list[FileRead]:
     ]
 
 
-async def lock(tx: Tx, _: Everyone, reading_id: UUID) -> bool:
+async def lock_reading(tx: Tx, _: AllPartners, reading_id: UUID) -> bool:
     """Keep others out until the transaction ends; false when another process has it, or has finished it."""
     try:
         held = await tx.fetchval("select true from register_reading where id = $1 for update nowait", reading_id)
@@ -100,14 +106,14 @@ async def lock(tx: Tx, _: Everyone, reading_id: UUID) -> bool:
     return bool(held)
 
 
-async def copy(
-    tx: Tx, _: Everyone, reading_id: UUID, rows: AsyncIterable[tuple[Any, ...]] | Iterable[tuple[Any, ...]]
+async def copy_rows(
+    tx: Tx, _: AllPartners, reading_id: UUID, rows: AsyncIterable[tuple[Any, ...]] | Iterable[tuple[Any, ...]]
 ) -> None:
     """COPY records in the order of ``records.STAGED``."""
-    await tx.copy_records(table_of(reading_id), STAGED, rows)
+    await tx.copy_records(staging_table(reading_id), STAGING_COLUMNS, rows)
 
 
-async def insert_file(tx: Tx, _: Everyone, reading_id: UUID, read: FileRead) -> None:
+async def insert_read_file(tx: Tx, _: AllPartners, reading_id: UUID, read: FileReadResult) -> None:
     """A file is read: its rows are in staging when this is committed."""
     await tx.execute(
         """
@@ -126,7 +132,7 @@ async def insert_file(tx: Tx, _: Everyone, reading_id: UUID, read: FileRead) -> 
     )
 
 
-async def prepare(tx: Tx, _: Everyone, reading_id: UUID) -> None:
+async def prepare_merge(tx: Tx, _: AllPartners, reading_id: UUID) -> None:
     """Statistics, and room for joins of whole tables."""
     await tx.execute("set local work_mem = '64MB'")
     # Of the tables that are joined, the larger may have grown since it was analysed: nested loops would be wrong.
@@ -136,12 +142,12 @@ async def prepare(tx: Tx, _: Everyone, reading_id: UUID) -> None:
     await tx.execute("select analyze_staging($1)", reading_id)
 
 
-async def put_repeated_aside(tx: Tx, _: Everyone, reading_id: UUID) -> dict[tuple[int, str], int]:
+async def reject_repeated_numbers(tx: Tx, _: AllPartners, reading_id: UUID) -> dict[tuple[int, str], int]:
     """Of numbers that occur twice, keep one row; how many others there are by (file, part): they are bad now.
 
     A row that says that the organisation is active comes before one that it is not, then the first one.
     """
-    table = table_of(reading_id)
+    table = staging_table(reading_id)
     if not await tx.fetchval(
         f"select exists (select from {table} where number_key is not null group by number_key having count(*) > 1)"
     ):
@@ -154,7 +160,7 @@ async def put_repeated_aside(tx: Tx, _: Everyone, reading_id: UUID) -> dict[tupl
             ) as nth
             from {table} where number_key is not null
         ), aside as (
-            update {table} s set number_key = null, part = '{BESIDE}',
+            update {table} s set number_key = null, part = '{SUPPLEMENTARY}',
                 reason = 'the number occurs earlier in the files',
                 record = concat_ws(',', coalesce(s.registry_number, s.number_key), s.name)
             from numbered n where s.ctid = n.place and n.nth > 1
@@ -166,61 +172,65 @@ async def put_repeated_aside(tx: Tx, _: Everyone, reading_id: UUID) -> dict[tupl
     return {(row["file_position"], row["part"]): row["n"] for row in rows}
 
 
-async def count_bad(tx: Tx, _: Everyone, reading_id: UUID) -> dict[int, int]:
+async def count_rejected(tx: Tx, _: AllPartners, reading_id: UUID) -> dict[int, int]:
     """Bad rows by file."""
     rows = await tx.fetch(
         f"""
-        select file_position, count(*) as n from {table_of(reading_id)} where {_REJECTED} group by file_position
+        select file_position, count(*) as n from {staging_table(reading_id)} where {_REJECTED} group by file_position
         """
     )
     return {row["file_position"]: row["n"] for row in rows}
 
 
-async def notes(tx: Tx, _: Everyone, reading_id: UUID) -> tuple[str, ...]:
+async def list_notes(tx: Tx, _: AllPartners, reading_id: UUID) -> tuple[str, ...]:
     """What the reader says of its files."""
-    rows = await tx.fetch(f"select reason from {table_of(reading_id)} where part = $1 and reason is not null", NOTE)
+    rows = await tx.fetch(
+        f"select reason from {staging_table(reading_id)} where part = $1 and reason is not null", NOTE
+    )
     return tuple(row["reason"] for row in rows)
 
 
-async def bad_rows(tx: Tx, _: Everyone, reading_id: UUID, limit: int) -> list[BadRow]:
+async def list_rejected_rows(tx: Tx, _: AllPartners, reading_id: UUID, limit: int) -> list[RejectedRow]:
     """The first bad rows in the order of the files."""
     rows = await tx.fetch(
         f"""
-        select file_position, line, reason, record from {table_of(reading_id)} where {_REJECTED}
+        select file_position, line, reason, record from {staging_table(reading_id)} where {_REJECTED}
         order by file_position, line limit $1
         """,
         limit,
     )
-    return [BadRow(row["line"], row["reason"], row["record"], row["file_position"]) for row in rows]
+    return [RejectedRow(row["line"], row["reason"], row["record"], row["file_position"]) for row in rows]
 
 
-async def links(tx: Tx, _: Everyone, reading_id: UUID) -> list[Link]:
+async def list_links(tx: Tx, _: AllPartners, reading_id: UUID) -> list[RegisterLink]:
     """The links between numbers, in the order of the files."""
     rows = await tx.fetch(
         f"""
-        select record from {table_of(reading_id)} where number_key is null and reason is null
+        select record from {staging_table(reading_id)} where number_key is null and reason is null
         order by file_position, line
         """
     )
-    return [link_of(row["record"]) for row in rows]
+    return [parse_staged_link(row["record"]) for row in rows]
 
 
-async def holds_any(tx: Tx, _: Everyone, reading_id: UUID, keys: Sequence[str]) -> bool:
+async def contains_any_number(tx: Tx, _: AllPartners, reading_id: UUID, keys: Sequence[str]) -> bool:
     """Whether one of the numbers was read."""
     return bool(
         await tx.fetchval(
-            f"select exists (select from {table_of(reading_id)} where number_key = any($1::text[]))", list(keys)
+            f"select exists (select from {staging_table(reading_id)} where number_key = any($1::text[]))", list(keys)
         )
     )
 
 
-async def parts_met(tx: Tx, _: Everyone, reading_id: UUID, source: str, parts: Sequence[str]) -> set[str]:
+async def parts_with_known_numbers(
+    tx: Tx, _: AllPartners, reading_id: UUID, source: str, parts: Sequence[str]
+) -> set[str]:
     """Those of the parts of which a number that stands was read."""
     if not parts:
         return set()
     rows = await tx.fetch(
         f"""
-        select distinct e.part from register_entry e join {table_of(reading_id)} s on s.number_key = e.number_key
+        select distinct e.part from register_entry e join {staging_table(reading_id)} s on s.number_key = e.number_key
         where e.source = $1 and e.valid_to is null and e.part = any($2::text[])
         """,
         source,
@@ -229,13 +239,13 @@ async def parts_met(tx: Tx, _: Everyone, reading_id: UUID, source: str, parts: S
     return {row["part"] for row in rows}
 
 
-async def hold(tx: Tx, _: Everyone, reading_id: UUID, source: str, *, lists: bool) -> None:
+async def retain_numbers(tx: Tx, _: AllPartners, reading_id: UUID, source: str, *, lists: bool) -> None:
     """The numbers that stay as they are known, whatever else the files say: a row of theirs was rejected.
 
     Rows of theirs that could be read are not taken: the rejected one may say the opposite. Where a source lists
     nobody, this holds for numbers too of which it says nothing yet.
     """
-    table = table_of(reading_id)
+    table = staging_table(reading_id)
     await tx.execute(
         f"""
         create temporary table register_held on commit drop as
@@ -256,15 +266,15 @@ async def hold(tx: Tx, _: Everyone, reading_id: UUID, source: str, *, lists: boo
     await tx.execute(f"delete from {table} s using register_held h where s.number_key = h.number_key")
 
 
-async def hold_missing(
-    tx: Tx, _: Everyone, reading_id: UUID, source: str, covered: Sequence[str], *, doubtful: bool
+async def retain_missing_numbers(
+    tx: Tx, _: AllPartners, reading_id: UUID, source: str, covered: Sequence[str], *, doubtful: bool
 ) -> None:
     """Keep also numbers that are missing and may be those of rows whose number cannot be read: their names tell which.
 
     ``doubtful``: while a name tells it of one such row less than there are, every number that is missing is kept. Rows
     that are published without a number raise no such doubt.
     """
-    table = table_of(reading_id)
+    table = staging_table(reading_id)
     if not await tx.fetchval(f"select exists (select from {table} where {_NUMBERLESS})"):
         return
     await tx.execute(
@@ -292,12 +302,14 @@ async def hold_missing(
     )
 
 
-async def count_held(tx: Tx, _: Everyone) -> int:
+async def count_retained(tx: Tx, _: AllPartners) -> int:
     """How many numbers stay as they are known."""
     return int(await tx.fetchval("select count(*) from register_held"))
 
 
-async def count_gone(tx: Tx, _: Everyone, reading_id: UUID, source: str, covered: Sequence[str]) -> tuple[int, int]:
+async def count_missing(
+    tx: Tx, _: AllPartners, reading_id: UUID, source: str, covered: Sequence[str]
+) -> tuple[int, int]:
     """How many numbers stand in parts of a source, and how many of them were not read."""
     if not covered:
         return 0, 0
@@ -305,7 +317,7 @@ async def count_gone(tx: Tx, _: Everyone, reading_id: UUID, source: str, covered
         f"""
         select count(*) as numbers, count(*) filter (where s.number_key is null) as removed
         from register_entry e
-        left join (select distinct number_key from {table_of(reading_id)} where number_key is not null) s
+        left join (select distinct number_key from {staging_table(reading_id)} where number_key is not null) s
             on s.number_key = e.number_key
         where e.source = $1 and e.valid_to is null and e.part = any($2::text[])
             and not exists (select from register_held h where h.number_key = e.number_key)
@@ -317,7 +329,7 @@ async def count_gone(tx: Tx, _: Everyone, reading_id: UUID, source: str, covered
     return row["numbers"], row["removed"]
 
 
-async def end(tx: Tx, _: Everyone, reading_id: UUID) -> None:
+async def end_reading(tx: Tx, _: AllPartners, reading_id: UUID) -> None:
     """Its rows are where they belong, or are not wanted."""
     await tx.execute("delete from register_reading where id = $1", reading_id)
     await tx.execute("select drop_staging($1)", reading_id)

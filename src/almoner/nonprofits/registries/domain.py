@@ -11,31 +11,38 @@ from types import MappingProxyType
 from typing import Final
 from uuid import UUID
 
-from almoner.nonprofits.registries.identifiers import Check, Verdict, check
-from almoner.nonprofits.registries.numbers import NUMBERINGS, kept_key, number_key, number_keys, org_id, written
+from almoner.nonprofits.registries.identifiers import IdentifierCheck, Verdict, check_identifier
+from almoner.nonprofits.registries.numbers import (
+    NUMBER_FORMATS,
+    stored_key,
+    number_key,
+    number_keys,
+    parse_org_id,
+    format_number,
+)
 
 __all__ = [
-    "ABROAD",
-    "WHOLE",
-    "Check",
-    "Declared",
-    "Loaded",
+    "ABROAD_PART",
+    "REQUIRED_PARTS",
+    "IdentifierCheck",
+    "DeclaredRegistry",
+    "LoadedSource",
     "Registry",
     "Verdict",
-    "check",
-    "kept_key",
-    "known",
+    "check_identifier",
+    "stored_key",
+    "has_known_format",
     "missing_parts",
-    "named",
+    "is_named",
     "number_key",
     "number_keys",
-    "org_id",
-    "written",
+    "parse_org_id",
+    "format_number",
 ]
 
 
 @dataclass(frozen=True, slots=True)
-class Loaded:
+class LoadedSource:
     """A published format that tells of a register's bodies and is loaded here, with the day of its data.
 
     ``unverified``: its reader was written from the layout alone, so that nothing is decided by it without a person.
@@ -59,7 +66,7 @@ class Registry:
     english_name: str
     country_code: str
     data_as_of: datetime | None
-    sources: tuple[Loaded, ...] = ()
+    sources: tuple[LoadedSource, ...] = ()
 
     @property
     def unverified(self) -> bool | None:
@@ -68,7 +75,7 @@ class Registry:
 
 
 @dataclass(frozen=True, slots=True)
-class Declared:
+class DeclaredRegistry:
     """A register that is known by a mapping file alone.
 
     Its numbers have from ``shortest`` to ``longest`` characters without blanks, hyphens, dots and strokes: digits, or
@@ -83,12 +90,12 @@ class Declared:
     longest: int = 50
     digits: bool = False
 
-    def holds(self, key: str) -> bool:
+    def accepts_key(self, key: str) -> bool:
         """Whether the key has the form of its numbers."""
         formed = key.isascii() and (key.isdigit() if self.digits else key.isalnum())
         return formed and self.shortest <= len(key) <= self.longest
 
-    def is_of(self, registry: Registry) -> bool:
+    def matches(self, registry: Registry) -> bool:
         """Whether a register that is known is this one."""
         said = (registry.code, registry.name, registry.english_name, registry.country_code)
         return said == (self.code, self.name, self.english_name, self.country_code)
@@ -100,10 +107,10 @@ _OWN_FILES: Final = frozenset(
     PR RI SC SD TN TX UT VA VT WA WI WV WY
     """.split()
 )
-ABROAD: Final = "abroad"
+ABROAD_PART: Final = "abroad"
 """The part of all other rows of the IRS: they come in one file, whatever their STATE says (military, islands, none)."""
-WHOLE: Final[Mapping[str, frozenset[str]]] = MappingProxyType(
-    {"IRS": _OWN_FILES | {ABROAD}, "RNA": frozenset({"waldec", "import"})}
+REQUIRED_PARTS: Final[Mapping[str, frozenset[str]]] = MappingProxyType(
+    {"IRS": _OWN_FILES | {ABROAD_PART}, "RNA": frozenset({"waldec", "import"})}
 )
 """The parts that make a register whole which is published in several files.
 
@@ -114,15 +121,15 @@ of one department of France is a part of its own, and makes nothing whole.
 
 def missing_parts(code: str, loaded: Collection[str]) -> tuple[str, ...]:
     """The parts of a register that are not loaded: what the others do not list, one of these may."""
-    return tuple(sorted(WHOLE.get(code, frozenset()).difference(loaded)))
+    return tuple(sorted(REQUIRED_PARTS.get(code, frozenset()).difference(loaded)))
 
 
-def known(code: str) -> bool:
+def has_known_format(code: str) -> bool:
     """Whether the form of a registry's numbers is known here; a declared one's is not."""
-    return code in NUMBERINGS
+    return code in NUMBER_FORMATS
 
 
-def named(registry: Registry, text: str) -> bool:
+def is_named(registry: Registry, text: str) -> bool:
     """Whether the text is the registry's code or one of its names, in any case."""
     folded = text.strip().casefold()
     return folded in {registry.code.casefold(), registry.name.casefold(), registry.english_name.casefold()}

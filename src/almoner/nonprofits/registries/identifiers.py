@@ -13,13 +13,13 @@ from typing import Final, Literal
 from stdnum.us import ein
 
 from almoner.nonprofits.registries import check_digits, numbers
-from almoner.nonprofits.registries.numbers import MOST_CHARACTERS, NUMBERINGS, Numbering, Spelling
+from almoner.nonprofits.registries.numbers import MAX_CHARACTERS, NUMBER_FORMATS, NumberFormat, NumberText
 
 Verdict = Literal["ok", "malformed", "wrong_check_digit", "refused"]
 
 
 @dataclass(frozen=True, slots=True)
-class Check:
+class IdentifierCheck:
     """What a text is as a number of a register.
 
     ``key`` is there whenever it has the form of one, so that it can be looked up although its check digit is wrong;
@@ -29,33 +29,35 @@ class Check:
     verdict: Verdict
     reason: str
     key: str | None = None
-    written: str | None = None
+    formatted: str | None = None
     hints: tuple[str, ...] = ()
 
 
-def check(code: str, text: str) -> Check:
+def check_identifier(code: str, text: str) -> IdentifierCheck:
     """The verdict on a text as a number of the register ``code``: of one that a mapping declares, any is one."""
-    if (numbering := NUMBERINGS.get(code)) is None:
-        return _of_declared(code, text)
+    if (numbering := NUMBER_FORMATS.get(code)) is None:
+        return _check_declared(code, text)
     if (key := numbers.number_key(code, text)) is None:
-        return _without_key(code, numbering, text)
-    written = numbers.written(code, key)
-    agree = check_digits.agree(code, key)
-    doubts = tuple(_doubts(code, text, key, agree=agree))
+        return _explain_invalid(code, numbering, text)
+    written = numbers.format_number(code, key)
+    agree = check_digits.are_valid(code, key)
+    doubts = tuple(_warnings(code, text, key, agree=agree))
     if agree is False:
-        return Check("wrong_check_digit", f"{written} breaks the rule of its check digit.", key, written, doubts)
+        return IdentifierCheck(
+            "wrong_check_digit", f"{written} breaks the rule of its check digit.", key, written, doubts
+        )
     proof = "its check digit is right" if agree else "it has no check digit to prove it by"
-    return Check("ok", f"The number has the form of its register; {proof}.", key, written, doubts)
+    return IdentifierCheck("ok", f"The number has the form of its register; {proof}.", key, written, doubts)
 
 
-def _of_declared(code: str, text: str) -> Check:
-    key = numbers.number_key(code, text) if len(text) <= MOST_CHARACTERS else None
+def _check_declared(code: str, text: str) -> IdentifierCheck:
+    key = numbers.number_key(code, text) if len(text) <= MAX_CHARACTERS else None
     if key is None:
-        return Check("malformed", "There is no number, or the text is longer than any.")
-    return Check("ok", "The form of this register's numbers is not known here.", key, text.strip())
+        return IdentifierCheck("malformed", "There is no number, or the text is longer than any.")
+    return IdentifierCheck("ok", "The form of this register's numbers is not known here.", key, text.strip())
 
 
-def _doubts(code: str, text: str, key: str, *, agree: bool | None) -> Iterator[str]:
+def _warnings(code: str, text: str, key: str, *, agree: bool | None) -> Iterator[str]:
     """What is odd about a number that has the form of one."""
     if code == "IRS":
         if re.fullmatch(r"\s*[0-9]{3}-[0-9]{2}-[0-9]{4}\s*", text):
@@ -66,24 +68,26 @@ def _doubts(code: str, text: str, key: str, *, agree: bool | None) -> Iterator[s
         yield "some numbers in use break the rule: look it up before it is called wrong"  # about 1.5 % (stdnum.mx.rfc)
 
 
-def _without_key(code: str, numbering: Numbering, text: str) -> Check:
+def _explain_invalid(code: str, numbering: NumberFormat, text: str) -> IdentifierCheck:
     form = f"A number of this register has {numbering.form}, such as {numbering.example}"
-    spelling = Spelling(text)
-    if not spelling.joined:
-        return Check("malformed", f"There is no number. {form}.")
-    if len(text) > MOST_CHARACTERS:
-        return Check("malformed", f"The text is longer than any number. {form}.")
+    spelling = NumberText(text)
+    if not spelling.without_hyphens:
+        return IdentifierCheck("malformed", f"There is no number. {form}.")
+    if len(text) > MAX_CHARACTERS:
+        return IdentifierCheck("malformed", f"The text is longer than any number. {form}.")
     if numbers.is_quantity(text):
         reason = "A spreadsheet has turned the number into a quantity, which loses digits: take it from its source."
-        return Check("malformed", reason, hints=_suggested(code, re.sub(r"[.,]0+\s*$", "", text)))
-    if spelling.joined in numbering.refused:
-        return Check("refused", "This number was never given to anybody: it fills a field that must not be empty.")
+        return IdentifierCheck("malformed", reason, hints=_suggestion(code, re.sub(r"[.,]0+\s*$", "", text)))
+    if spelling.without_hyphens in numbering.refused:
+        return IdentifierCheck(
+            "refused", "This number was never given to anybody: it fills a field that must not be empty."
+        )
     if (ascii_text := _ascii_digits(text)) != text:
         reason = f"The digits are of another script or style: write them as 0 to 9. {form}."
-        return Check("refused", reason, hints=_suggested(code, ascii_text))
+        return IdentifierCheck("refused", reason, hints=_suggestion(code, ascii_text))
     if (other := _other_number(code, numbering, text, spelling)) is not None:
-        return Check("refused", f"{other}. {form}.", hints=tuple(_hints(code, spelling)))
-    return Check("malformed", f"{form}.", hints=tuple(_hints(code, spelling)))
+        return IdentifierCheck("refused", f"{other}. {form}.", hints=tuple(_hints(code, spelling)))
+    return IdentifierCheck("malformed", f"{form}.", hints=tuple(_hints(code, spelling)))
 
 
 def _ascii_digits(text: str) -> str:
@@ -102,49 +106,49 @@ _OTHER_NUMBERS: Final = (
 )
 
 
-def _other_number(code: str, numbering: Numbering, text: str, spelling: Spelling) -> str | None:
+def _other_number(code: str, numbering: NumberFormat, text: str, spelling: NumberText) -> str | None:
     """Which other number the text is, if that can be told."""
-    name = numbers.org_list(text)
+    name = numbers.org_id_prefix(text)
     if name is not None and name not in numbering.lists:
-        listed = numbers.org_id(text)
+        listed = numbers.parse_org_id(text)
         return f"{name} is the prefix of {'numbers of ' + listed[0] if listed else 'another list'}"
     for of_code, pattern, sentence in _OTHER_NUMBERS:
-        if of_code == code and pattern.fullmatch(spelling.joined):
+        if of_code == code and pattern.fullmatch(spelling.without_hyphens):
             return sentence
     return None
 
 
-def _hints(code: str, spelling: Spelling) -> Iterator[str]:
-    digits = re.sub(r"\D", "", spelling.joined, flags=re.ASCII)
-    if code in _LEADING_ZEROS and (padded := _padded(code, spelling.joined)):
+def _hints(code: str, spelling: NumberText) -> Iterator[str]:
+    digits = re.sub(r"\D", "", spelling.without_hyphens, flags=re.ASCII)
+    if code in _LEADING_ZEROS and (padded := _zero_padded(code, spelling.without_hyphens)):
         yield f"a leading zero may be missing: {padded}?"
-    if replaced := _letters_for_digits(code, spelling.joined):
+    if replaced := _letters_for_digits(code, spelling.without_hyphens):
         yield f"a letter may stand for a digit: {replaced}?"
     if code == "CCEW":
         yield from _hints_of_ccew(spelling, digits)
-    if code == "CRA" and re.fullmatch(r"(?:BN)?[0-9]{9}", spelling.joined) and _is_ok(code, f"{digits}RR0001"):
+    if code == "CRA" and re.fullmatch(r"(?:BN)?[0-9]{9}", spelling.without_hyphens) and _is_ok(code, f"{digits}RR0001"):
         yield f"the account is missing, RR and four digits: {digits}RR0001?"
-    yield from (f"this is how {other} writes its numbers" for other in _others(code, spelling))
+    yield from (f"this is how {other} writes its numbers" for other in _registers_like(code, spelling))
 
 
-def _hints_of_ccew(spelling: Spelling, digits: str) -> Iterator[str]:
+def _hints_of_ccew(spelling: NumberText, digits: str) -> Iterator[str]:
     if linked := re.search(r"([0-9]{6,7})\s*[./_]\s*([0-9]{1,5})\s*$", spelling.text):
         yield f"a linked charity is written with a hyphen: {'-'.join(linked.groups())}?"
     elif (stripped := digits.lstrip("0")) != digits and _is_ok("CCEW", stripped):
         yield f"numbers of this register do not begin with 0: {stripped}?"
 
 
-def _others(code: str, spelling: Spelling) -> Iterator[str]:
+def _registers_like(code: str, spelling: NumberText) -> Iterator[str]:
     """Registers whose numbers begin with letters of their own."""
     own = (other for other in ("OSCR", "NZCS", "RNA", "CRA") if other != code)
-    return (other for other in own if NUMBERINGS[other].pattern.fullmatch(spelling.joined))
+    return (other for other in own if NUMBER_FORMATS[other].pattern.fullmatch(spelling.without_hyphens))
 
 
 _LEADING_ZEROS: Final = {"IRS": 9, "OSCR": 8, "CRA": 15, "ANBI": 9, "CNPJ": 14, "FCRA": 9}
 """Registers whose numbers may begin with 0 (behind SC, for Scotland), and how long a number is."""
 
 
-def _padded(code: str, joined: str) -> str | None:
+def _zero_padded(code: str, joined: str) -> str | None:
     prefix, rest = ("SC", joined.removeprefix("SC")) if code == "OSCR" else ("", joined)
     candidate = prefix + rest.rjust(_LEADING_ZEROS[code] - len(prefix), "0")
     # More than two zeros make a number of anything.
@@ -162,9 +166,9 @@ def _letters_for_digits(code: str, joined: str) -> str | None:
 
 def _is_ok(code: str, candidate: str) -> bool:
     key = numbers.number_key(code, candidate)
-    return key is not None and check_digits.agree(code, key) is not False
+    return key is not None and check_digits.are_valid(code, key) is not False
 
 
-def _suggested(code: str, candidate: str) -> tuple[str, ...]:
+def _suggestion(code: str, candidate: str) -> tuple[str, ...]:
     key = numbers.number_key(code, candidate)
-    return (f"{numbers.written(code, key)}?",) if key is not None and _is_ok(code, key) else ()
+    return (f"{numbers.format_number(code, key)}?",) if key is not None and _is_ok(code, key) else ()

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Final
 
-MOST_CHARACTERS: Final = 100
+MAX_CHARACTERS: Final = 100
 """A longer text is no number in any spelling."""
 
 _DASHES: Final = "-\u00ad\u2010\u2011\u2012\u2013\u2014\u2015\u2212\ufe58\ufe63\uff0d"
@@ -30,34 +30,34 @@ _LABELS: Final = (
 
 
 @dataclass(frozen=True)
-class Spelling:
+class NumberText:
     """One text as it is compared: without blanks, dots and marks, in upper case."""
 
     text: str
 
     @cached_property
-    def hyphened(self) -> str:
+    def with_hyphens(self) -> str:
         """With its hyphens, all of one kind."""
         return "".join(self.text.translate(_HYPHENS).translate(_DROPPED).split()).upper()
 
     @cached_property
-    def joined(self) -> str:
+    def without_hyphens(self) -> str:
         """Without hyphens."""
-        return self.hyphened.replace("-", "")
+        return self.with_hyphens.replace("-", "")
 
     @cached_property
-    def bare(self) -> str:
+    def without_marks(self) -> str:
         """With its hyphens but without marks, for what stands behind a label."""
-        return "".join(_NUMERO.sub("NO", self.hyphened).translate(_MARKS).split())
+        return "".join(_NUMERO.sub("NO", self.with_hyphens).translate(_MARKS).split())
 
     @cached_property
     def usable(self) -> bool:
         """Whether it can be a number at all."""
-        return len(self.text) <= MOST_CHARACTERS and not is_quantity(self.text)
+        return len(self.text) <= MAX_CHARACTERS and not is_quantity(self.text)
 
 
 @dataclass(frozen=True)
-class Numbering:
+class NumberFormat:
     """The numbers of one register.
 
     ``pattern`` holds for a number without separators, which is then its key. ``form`` says so in words. ``lists`` are
@@ -78,7 +78,7 @@ class Numbering:
         prefixes = "|".join([*(name.replace("_", "").replace("-", "-?") for name in self.lists), *self.labels, _LABELS])
         object.__setattr__(self, "_labelled", re.compile(rf"(?:(?:{prefixes})-?)+({self.pattern.pattern})", re.ASCII))
 
-    def key(self, spelling: Spelling) -> str | None:
+    def parse_key(self, spelling: NumberText) -> str | None:
         """The key, or None when it is no number of this register."""
         if not spelling.usable:
             return None
@@ -93,15 +93,15 @@ class Numbering:
             return None
         return found.group(1) if found.re.groups else found.group()
 
-    def _readings(self, spelling: Spelling) -> Iterator[str]:
+    def _readings(self, spelling: NumberText) -> Iterator[str]:
         if not self.linked:
-            yield spelling.joined
-            yield spelling.bare.replace("-", "")
+            yield spelling.without_hyphens
+            yield spelling.without_marks.replace("-", "")
         elif not _DOUBTFUL.search(spelling.text):
-            yield _MAIN.sub("", spelling.hyphened)
-            yield _MAIN.sub("", spelling.bare)
-            if not _LINKED.search(spelling.bare):
-                yield spelling.bare.replace("-", "")
+            yield _MAIN.sub("", spelling.with_hyphens)
+            yield _MAIN.sub("", spelling.without_marks)
+            if not _LINKED.search(spelling.without_marks):
+                yield spelling.without_marks.replace("-", "")
 
 
 _LINKED: Final = re.compile(r"[0-9]{6,7}-[0-9]")
@@ -110,13 +110,13 @@ _MAIN: Final = re.compile(r"(?<=[0-9]{6})-0+$")  # linked number 0 is the main c
 _DOUBTFUL: Final = re.compile(r"[0-9]{6,7}\s*[./_]\s*[0-9]{1,5}\s*$")
 
 
-def _numbering(pattern: str, form: str, example: str, **more: object) -> Numbering:
-    return Numbering(re.compile(pattern, re.ASCII), form, example, **more)  # type: ignore[arg-type]
+def _number_format(pattern: str, form: str, example: str, **more: object) -> NumberFormat:
+    return NumberFormat(re.compile(pattern, re.ASCII), form, example, **more)  # type: ignore[arg-type]
 
 
-NUMBERINGS: Final[Mapping[str, Numbering]] = {
+NUMBER_FORMATS: Final[Mapping[str, NumberFormat]] = {
     # Our own check of EINs: no check digit, and prefix 00 is in use (python-stdnum refuses real ones).
-    "IRS": _numbering(
+    "IRS": _number_format(
         "[0-9]{9}",
         "nine digits",
         "53-0196605",
@@ -124,7 +124,7 @@ NUMBERINGS: Final[Mapping[str, Numbering]] = {
         labels=("US", "EIN", "FEIN", "TIN", "EMPLOYER", "FEDERAL"),
         refused=frozenset({"000000000"}),
     ),
-    "CCEW": _numbering(
+    "CCEW": _number_format(
         "[1-9][0-9]{5,6}(?:-[1-9][0-9]{0,4})?",
         "six or seven digits, and for a linked charity a hyphen and its number",
         "1173575",
@@ -132,10 +132,10 @@ NUMBERINGS: Final[Mapping[str, Numbering]] = {
         labels=("UK", "CCEW", "RCN"),
         linked=True,
     ),
-    "OSCR": _numbering(
+    "OSCR": _number_format(
         "SC[0-9]{6}", "SC and six digits", "SC042386", lists=("GB-SC",), labels=("SCOTTISH", "OSCR", "GB")
     ),
-    "CCNI": _numbering(
+    "CCNI": _number_format(
         "[0-9]{6}",
         "six digits",
         "100019",
@@ -143,8 +143,8 @@ NUMBERINGS: Final[Mapping[str, Numbering]] = {
         labels=("NIC", "NI", "CCNI"),
         refused=frozenset({"000000"}),
     ),
-    "HMRC": _numbering("[A-Z]{1,2}[0-9]{1,7}", "one or two letters and digits", "X6243", lists=("GB-REV",)),
-    "ACNC": _numbering(
+    "HMRC": _number_format("[A-Z]{1,2}[0-9]{1,7}", "one or two letters and digits", "X6243", lists=("GB-REV",)),
+    "ACNC": _number_format(
         "[0-9]{11}",
         "eleven digits, the first two of them check digits",
         "52 093 617 380",
@@ -152,7 +152,7 @@ NUMBERINGS: Final[Mapping[str, Numbering]] = {
         labels=("ABN", "AUSTRALIAN", "ACNC"),
         refused=frozenset({"00000000000"}),
     ),
-    "CRA": _numbering(
+    "CRA": _number_format(
         "[0-9]{9}RR[0-9]{4}",
         "nine digits, the last of them a check digit, then RR and four digits",
         "119219814RR0001",
@@ -160,19 +160,19 @@ NUMBERINGS: Final[Mapping[str, Numbering]] = {
         labels=("BN", "CRA"),
         refused=frozenset({"000000000RR0001"}),
     ),
-    "CRI": _numbering(
+    "CRI": _number_format(
         "20[0-9]{6}", "eight digits beginning with 20", "20015763", lists=("IE-CHY",), labels=("RCN", "CRA", "IE")
     ),
-    "NZCS": _numbering("CC[0-9]{5}", "CC and five digits", "CC12345", lists=("NZ-CR",), labels=("NZ",)),
-    "ANBI": _numbering(
+    "NZCS": _number_format("CC[0-9]{5}", "CC and five digits", "CC12345", lists=("NZ-CR",), labels=("NZ",)),
+    "ANBI": _number_format(
         "[0-9]{9}",
         "nine digits, the last of them a check digit",
         "123456782",
         labels=("RSIN", "FISCAAL", "FISCAALNUMMER", "ANBI"),
         refused=frozenset({"000000000"}),
     ),
-    "RNA": _numbering("W[0-9A-Z]{9}", "W and nine digits or letters", "W751001234", labels=("RNA", "FR")),
-    "CNPJ": _numbering(
+    "RNA": _number_format("W[0-9A-Z]{9}", "W and nine digits or letters", "W751001234", labels=("RNA", "FR")),
+    "CNPJ": _number_format(
         "[0-9A-Z]{12}[0-9]{2}",
         "twelve digits or letters and two check digits",
         "02.326.629/0001-51",
@@ -180,29 +180,29 @@ NUMBERINGS: Final[Mapping[str, Numbering]] = {
         labels=("CNPJ",),
         refused=frozenset({"00000000000000"}),
     ),
-    "RFC": _numbering(
+    "RFC": _number_format(
         "[A-ZÑ&]{3}[0-9]{6}[0-9A-Z]{3}",
         "three letters, a date of six digits, and three characters, the last of them a check digit",
         "MAB9307148T4",
         lists=("MX-RFC",),
         labels=("RFC",),
     ),
-    "COC": _numbering(
+    "COC": _number_format(
         "[0-9]{8}[A-Z]|[0-9]{9}[A-Z]|[RST][0-9]{2}[0-9A-Z]{2}[0-9]{4}[0-9A-Z]",
         "nine or ten characters ending in a check letter",
         "T01SS0187E",
         lists=("SG-COC",),
         labels=("UEN",),
     ),
-    "NPO": _numbering(
+    "NPO": _number_format(
         "([0-9]{4,6})(?:NPO)?", "four to six digits", "181-465", lists=("ZA-NPO",), labels=("NPO", "NPC")
     ),
-    "FCRA": _numbering("[0-9]{9}", "nine digits", "104860017", lists=("IN-MHA",), labels=("FCRA",)),
-    "ZER": _numbering("[0-9A-Z]{4,30}", "four to thirty digits or letters", "RA000220-VR8726"),
+    "FCRA": _number_format("[0-9]{9}", "nine digits", "104860017", lists=("IN-MHA",), labels=("FCRA",)),
+    "ZER": _number_format("[0-9A-Z]{4,30}", "four to thirty digits or letters", "RA000220-VR8726"),
 }
 """By the code of the register."""
 
-_LISTS: Final = {name: code for code, numbering in NUMBERINGS.items() for name in numbering.lists}
+_LISTS: Final = {name: code for code, numbering in NUMBER_FORMATS.items() for name in numbering.lists}
 
 
 def is_quantity(text: str) -> bool:
@@ -212,26 +212,26 @@ def is_quantity(text: str) -> bool:
 
 def number_key(code: str, text: str) -> str | None:
     """The key of a number in any spelling of the register ``code``; None when it is no number of that register."""
-    numbering = NUMBERINGS.get(code)
+    numbering = NUMBER_FORMATS.get(code)
     if numbering is None:
-        return Spelling(text).joined or None
+        return NumberText(text).without_hyphens or None
     found = numbering.pattern.fullmatch(text)  # most numbers come clean, and there are millions of them
     if found is None:
-        return numbering.key(Spelling(text))
+        return numbering.parse_key(NumberText(text))
     key = found.group(1) if numbering.pattern.groups else text
     return None if key in numbering.refused else key
 
 
-def kept_key(code: str, text: str) -> str | None:
+def stored_key(code: str, text: str) -> str | None:
     """The key by which loads keep a number: without the form of its register (a former one), the number itself.
 
     In any spelling; None for what is no number at all, and for those that were never given to anybody.
     """
-    spelling, numbering = Spelling(text), NUMBERINGS.get(code)
+    spelling, numbering = NumberText(text), NUMBER_FORMATS.get(code)
     key = number_key(code, text)
-    if key is not None or not spelling.usable or (numbering and spelling.joined in numbering.refused):
+    if key is not None or not spelling.usable or (numbering and spelling.without_hyphens in numbering.refused):
         return key
-    return spelling.joined or None
+    return spelling.without_hyphens or None
 
 
 def number_keys(text: str) -> list[str]:
@@ -239,29 +239,29 @@ def number_keys(text: str) -> list[str]:
 
     An org-id identifier (US-EIN-530196605) stands for one register's number alone.
     """
-    if (listed := org_id(text)) is not None:
+    if (listed := parse_org_id(text)) is not None:
         key = number_key(*listed)
         return [] if key is None else [key]
-    spelling = Spelling(text)
-    keys = {numbering.key(spelling) for numbering in NUMBERINGS.values()}
+    spelling = NumberText(text)
+    keys = {numbering.parse_key(spelling) for numbering in NUMBER_FORMATS.values()}
     if spelling.usable:
-        keys |= {spelling.joined, spelling.hyphened}
+        keys |= {spelling.without_hyphens, spelling.with_hyphens}
     return sorted(key for key in keys if key)
 
 
-def org_list(text: str) -> str | None:
+def org_id_prefix(text: str) -> str | None:
     """The prefix of an identifier in the form of org-id, such as US-EIN, known here or not."""
     found = _LIST.fullmatch(text)
     return f"{found.group(1)}-{found.group(2)}".upper() if found else None
 
 
-def org_id(text: str) -> tuple[str, str] | None:
+def parse_org_id(text: str) -> tuple[str, str] | None:
     """(register code, the text) when it is an org-id identifier of a register known here: US-EIN-530196605."""
-    name = org_list(text)
+    name = org_id_prefix(text)
     return (_LISTS[name], text) if name in _LISTS else None
 
 
-def written(code: str, number: str) -> str:
+def format_number(code: str, number: str) -> str:
     """A number as people write it: EINs with their hyphen, ABNs and CNPJs in their groups."""
     match code, len(number):
         case "IRS", 9:

@@ -6,10 +6,10 @@ from uuid import UUID
 from almoner.nonprofits.registries import service as registries
 from almoner.nonprofits.registries.schemas import RegistriesQuery, RegistryOut, registry_out
 from almoner.platform.http.caller import PUBLISHABLE
-from almoner.platform.http.calls import Call
+from almoner.platform.http.calls import ApiCall
 from almoner.platform.http.endpoints import Routes
 from almoner.platform.http.ids import PathId
-from almoner.platform.http.paging import Listing
+from almoner.platform.http.paging import ListResponse
 
 RegistryId = Annotated[UUID, PathId("registry")]
 
@@ -17,13 +17,13 @@ routes = Routes("Registries")
 
 
 @routes.get("/v1/registries", key=PUBLISHABLE, scope="registries:read")
-async def list_registries(call: Call, query: RegistriesQuery) -> Listing[RegistryOut]:
+async def list_registries(call: ApiCall, query: RegistriesQuery) -> ListResponse[RegistryOut]:
     """List the registries of a country in the order of their codes, in one page."""
-    rows = await registries.of_country(call.tx, query.country_code)
-    return call.all_of(rows, lambda row: registry_out(call.tx, row), query)
+    rows = await registries.list_by_country(call.tx, query.country_code)
+    return call.whole_list(rows, lambda row: registry_out(call.tx, row), query)
 
 
 @routes.get("/v1/registries/{id}", key=PUBLISHABLE, scope="registries:read")
-async def get_registry(call: Call, id: RegistryId) -> RegistryOut:
+async def get_registry(call: ApiCall, id: RegistryId) -> RegistryOut:
     """Retrieve a registry."""
     return registry_out(call.tx, await registries.get(call.tx, id))

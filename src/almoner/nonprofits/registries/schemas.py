@@ -5,16 +5,16 @@ from pydantic import Field
 from almoner.kit.time import iso, iso_or_none
 from almoner.nonprofits.registries.domain import Registry
 from almoner.platform.database.transactions import Tx
-from almoner.platform.http.wire import CountryCode, Out, WholeQuery
+from almoner.platform.http.wire import CountryCode, ResponseRecord, UnpagedQuery
 
 
-class RegistriesQuery(WholeQuery):
+class RegistriesQuery(UnpagedQuery):
     """The country whose registries are asked for."""
 
     country_code: CountryCode = Field(description="Three-letter country code.")
 
 
-class RegistrySourceOut(Out):
+class RegistrySourceOut(ResponseRecord):
     """A published file that lists a registry's organisations, and the day of its data."""
 
     source: str
@@ -22,7 +22,7 @@ class RegistrySourceOut(Out):
     data_as_of: str
 
 
-class RegistryOut(Out, object_name="Registry"):
+class RegistryOut(ResponseRecord, object_name="Registry"):
     """A registry as partners see it; ``dataAsOf`` and ``unverified`` are null while its register is not loaded.
 
     ``unverified`` is true when every reader of its files was written from their layout alone: then nothing is decided

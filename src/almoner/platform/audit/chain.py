@@ -18,12 +18,12 @@ from asyncpg import Record
 
 from almoner.platform.audit import heads as audit_heads
 from almoner.platform.audit import log as audit
-from almoner.platform.audit.heads import End
+from almoner.platform.audit.heads import ChainEnd
 from almoner.platform.crypto import Vault
 from almoner.platform.database.transactions import Database, Tx
 from almoner.platform.jobs.queue import BY_INDEX
 from almoner.platform.jobs.wakeup import wait_for_work
-from almoner.platform.observability.failures import TROUBLE, UNAVAILABLE, failure
+from almoner.platform.observability.failures import DATABASE_ERRORS, UNAVAILABLE_ERRORS, failure_fields
 from almoner.platform.observability.telemetry import Telemetry
 
 GENESIS: Final = bytes(32)
@@ -87,7 +87,7 @@ select (select count(*) from linked) as linked, (select count(*) from moved) as 
 """
 
 
-def link(previous: bytes, sequence: int, n: int, mac: bytes, body: bytes) -> bytes:
+def chained_hash(previous: bytes, sequence: int, n: int, mac: bytes, body: bytes) -> bytes:
     """The hash of an entry: SHA-256 of the previous hash, its place, its order of writing, its mac and itself."""
     return sha256(previous + sequence.to_bytes(8) + n.to_bytes(8) + mac + body).digest()
 
@@ -101,7 +101,7 @@ class Chainer:
         self._from = _FIRST
         self._resting: dict[UUID, float] = {}
 
-    async def batch(self) -> int:
+    async def run_batch(self) -> int:
         """How many entries were given their place. 0: none waits, or another chainer has them."""
         scopes = await self._look()
         if not scopes:
@@ -134,52 +134,54 @@ class Chainer:
         async with self._db.write() as tx:
             await tx.execute(IN_ORDER)
             # The ends are locked by a statement of their own: the next one must see what the last holder linked.
-            ends = await _turns(tx, scopes)
+            ends = await _lock_ends(tx, scopes)
             rows = await tx.fetch(TAKE, list(ends), _ENTRIES_OF_SCOPE)
             if rows:
-                await _link(tx, ends, rows)
+                await _link_entries(tx, ends, rows)
         return len(rows)
 
     def _tell(self, error: Exception, **fields: object) -> None:
         """Log what went wrong. A database that is away is nobody's failure: raised again."""
-        if isinstance(error, UNAVAILABLE):
+        if isinstance(error, UNAVAILABLE_ERRORS):
             raise error
-        self._telemetry.log("audit_chain_failed", self._db.deployment.clock.wall(), **failure(error), **fields)
+        self._telemetry.log(
+            "audit_chain_failed", self._db.deployment.clock.real_now(), **failure_fields(error), **fields
+        )
 
     async def run(self, stop: asyncio.Event) -> None:
         """Chain until ``stop`` is set: within half a second after a commit."""
         while not stop.is_set():
             linked = 0
             try:
-                linked = await self.batch()
-            except TROUBLE as error:
-                self._telemetry.log("audit_chain_waits", self._db.deployment.clock.wall(), **failure(error))
+                linked = await self.run_batch()
+            except DATABASE_ERRORS as error:
+                self._telemetry.log("audit_chain_waits", self._db.deployment.clock.real_now(), **failure_fields(error))
             if linked < _ENTRIES_OF_SCOPE:
                 await wait_for_work(stop, _LOOK_SECONDS)
 
 
-async def _turns(tx: Tx, scopes: Sequence[UUID]) -> dict[UUID, End]:
+async def _lock_ends(tx: Tx, scopes: Sequence[UUID]) -> dict[UUID, ChainEnd]:
     """The ends of those chains that nobody else holds, locked; a scope's first entry begins one."""
     rows = await tx.fetch(TURNS, scopes)
     if len(rows) < len(scopes):
-        ends = [End(scope, 0, GENESIS) for scope in scopes]
-        if await tx.fetchval(BEGIN, *_columns(tx.vault, ends)):
+        ends = [ChainEnd(scope, 0, GENESIS) for scope in scopes]
+        if await tx.fetchval(BEGIN, *_end_columns(tx.vault, ends)):
             rows = await tx.fetch(TURNS, scopes)
-    return {row["scope"]: End(*row) for row in rows}
+    return {row["scope"]: ChainEnd(*row) for row in rows}
 
 
-async def _link(tx: Tx, ends: dict[UUID, End], rows: Sequence[Record]) -> None:
+async def _link_entries(tx: Tx, ends: dict[UUID, ChainEnd], rows: Sequence[Record]) -> None:
     """Give the entries their places, in order of writing within each scope; a chain that begins is signed at once."""
     begun = [end for end in ends.values() if end.sequence == 0]
-    moved: dict[UUID, End] = {}
+    moved: dict[UUID, ChainEnd] = {}
     places: list[tuple[UUID, int, int, bytes]] = []
     for row in rows:
         end = ends[row["scope"]]
         end.sequence += 1
-        end.hash = link(end.hash, end.sequence, row["n"], row["mac"], audit.entry(row).body())
+        end.hash = chained_hash(end.hash, end.sequence, row["n"], row["mac"], audit.entry_from_row(row).body())
         moved[end.scope] = end
         places.append((end.scope, row["n"], end.sequence, end.hash))
-    done = await tx.fetchrow(LINK, *zip(*places, strict=True), *_columns(tx.vault, list(moved.values())))
+    done = await tx.fetchrow(LINK, *zip(*places, strict=True), *_end_columns(tx.vault, list(moved.values())))
     assert done is not None
     if (done["linked"], done["moved"]) != (len(places), len(moved)):
         raise RuntimeError(f"{done['linked']} of {len(places)} audit entries were there to be linked")
@@ -187,7 +189,7 @@ async def _link(tx: Tx, ends: dict[UUID, End], rows: Sequence[Record]) -> None:
         await audit_heads.sign_ends(tx, first)
 
 
-def _columns(vault: Vault, ends: Sequence[End]) -> tuple[list[UUID], list[int], list[bytes], list[bytes]]:
+def _end_columns(vault: Vault, ends: Sequence[ChainEnd]) -> tuple[list[UUID], list[int], list[bytes], list[bytes]]:
     return (
         [end.scope for end in ends],
         [end.sequence for end in ends],
@@ -196,7 +198,7 @@ def _columns(vault: Vault, ends: Sequence[End]) -> tuple[list[UUID], list[int], 
     )
 
 
-async def waited(tx: Tx) -> float:
+async def longest_wait_seconds(tx: Tx) -> float:
     """For how many seconds an entry has waited for its place; 0 when none does."""
     oldest: datetime | None = await tx.fetchval(
         f"""
@@ -211,7 +213,7 @@ async def waited(tx: Tx) -> float:
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class ChainStatus:
     """How far a chain has come: its last place, and the last head that was signed, if any."""
 
     sequence: int
@@ -220,7 +222,7 @@ class Standing:
     signed_at: datetime | None
 
 
-async def standing(tx: Tx, scope: UUID) -> Standing:
+async def find_chain_status(tx: Tx, scope: UUID) -> ChainStatus:
     """How far the chain of a scope has come."""
     row = await tx.fetchrow(
         """
@@ -235,4 +237,4 @@ async def standing(tx: Tx, scope: UUID) -> Standing:
         scope,
     )
     assert row is not None
-    return Standing(*row)
+    return ChainStatus(*row)

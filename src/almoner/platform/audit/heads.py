@@ -36,7 +36,7 @@ _EVERY: Final = timedelta(minutes=5)  # what is younger than the last exported h
 
 
 @dataclass(slots=True)
-class End:
+class ChainEnd:
     """The last place that was given in the chain of a scope."""
 
     scope: UUID
@@ -48,7 +48,7 @@ class End:
         return vault.keyed_hash("audit-chain", self.scope.bytes + self.sequence.to_bytes(8) + self.hash)
 
 
-class Line(msgspec.Struct, rename="camel"):
+class HeadLine(msgspec.Struct, rename="camel"):
     """A head as it is exported. ``signature`` is that of ``message``, in base64."""
 
     scope: str
@@ -62,11 +62,11 @@ class Line(msgspec.Struct, rename="camel"):
         return f"almoner audit head 1 {self.scope} {self.sequence} {self.hash} {self.signed_at}".encode()
 
 
-_lines = msgspec.json.Decoder(Line)
+_lines = msgspec.json.Decoder(HeadLine)
 
 
 @dataclass(frozen=True, slots=True)
-class Head:
+class SignedHead:
     """The place and the hash of a chain's last entry at a moment; ``exported``: it was put into the folder."""
 
     scope: UUID
@@ -76,12 +76,12 @@ class Head:
     signature: bytes
     exported: bool = True
 
-    def line(self, ids: Ids) -> Line:
+    def line(self, ids: Ids) -> HeadLine:
         """As it is exported."""
         hash_, signature = self.hash.hex(), b64encode(self.signature).decode()
-        return Line(name(ids, self.scope), self.sequence, hash_, self.signed_at.isoformat(), signature)
+        return HeadLine(scope_name(ids, self.scope), self.sequence, hash_, self.signed_at.isoformat(), signature)
 
-    def genuine(self, ids: Ids, key: Ed25519PublicKey) -> bool:
+    def is_genuine(self, ids: Ids, key: Ed25519PublicKey) -> bool:
         """Whether the service signed it."""
         try:
             key.verify(self.signature, self.line(ids).message())
@@ -90,7 +90,7 @@ class Head:
         return True
 
 
-class NotExported(Exception):
+class ExportFailed(Exception):
     """The folder of heads could not be written to. No OSError: those tell that the database is away."""
 
 
@@ -98,7 +98,7 @@ class UnreadableHeads(Exception):
     """A file of heads holds something else."""
 
 
-def name(ids: Ids, scope: UUID) -> str:
+def scope_name(ids: Ids, scope: UUID) -> str:
     """What a scope is called outside: the id of its partner, or ``deployment``."""
     return _DEPLOYMENT_NAME if scope == DEPLOYMENT else ids.text("partner", scope)
 
@@ -113,7 +113,7 @@ def signing_key(vault: Vault) -> Ed25519PrivateKey:
     return vault.signing_key("audit-head")
 
 
-MOVED: Final = """
+UNSIGNED_ENDS: Final = """
 select c.scope, c.last_sequence, c.last_hash, c.mac, signed.sequence as signed
 from audit_chain c cross join lateral (
     select coalesce(max(sequence), 0) as sequence from audit_head h where h.scope = c.scope
@@ -123,32 +123,32 @@ where c.last_sequence > signed.sequence
 """Chains with entries after their last signed head."""
 
 
-async def next_signing(tx: Tx) -> datetime | None:
+async def next_sign_at(tx: Tx) -> datetime | None:
     """When the first entry was written that no signed head covers yet."""
     moment: datetime | None = await tx.fetchval(
         f"""
-        select min(e.at) from ({MOVED}) moved
+        select min(e.at) from ({UNSIGNED_ENDS}) moved
         join audit_entry e on e.scope = moved.scope and e.sequence = moved.signed + 1
         """
     )
     return moment
 
 
-async def sign(tx: Tx, limit: int = 1000) -> int:
+async def sign_heads(tx: Tx, limit: int = 1000) -> int:
     """Sign the heads of chains that moved; how many. An end that the service did not write is never signed."""
-    rows = await tx.fetch(f"{MOVED} order by scope limit $1", limit)
-    ends = [(End(row["scope"], row["last_sequence"], row["last_hash"]), row["mac"]) for row in rows]
+    rows = await tx.fetch(f"{UNSIGNED_ENDS} order by scope limit $1", limit)
+    ends = [(ChainEnd(row["scope"], row["last_sequence"], row["last_hash"]), row["mac"]) for row in rows]
     genuine = [end for end, mac in ends if end.mac(tx.vault) == mac]
     await sign_ends(tx, genuine)
     return len(genuine)
 
 
-async def sign_ends(tx: Tx, ends: Iterable[End]) -> None:
+async def sign_ends(tx: Tx, ends: Iterable[ChainEnd]) -> None:
     """Sign ends that the service made."""
     key = signing_key(tx.vault)
     signed = []
     for end in ends:
-        head = Head(end.scope, end.sequence, end.hash, tx.now, b"")
+        head = SignedHead(end.scope, end.sequence, end.hash, tx.now, b"")
         signed.append((end.scope, end.sequence, end.hash, tx.now, key.sign(head.line(tx.ids).message())))
     await tx.executemany(
         "insert into audit_head (scope, sequence, hash, signed_at, signature) values ($1, $2, $3, $4, $5) "
@@ -157,13 +157,13 @@ async def sign_ends(tx: Tx, ends: Iterable[End]) -> None:
     )
 
 
-async def next_export(tx: Tx) -> datetime | None:
+async def next_export_at(tx: Tx) -> datetime | None:
     """When the first head was signed that is not in the folder."""
     moment: datetime | None = await tx.fetchval("select min(signed_at) from audit_head where exported_at is null")
     return moment
 
 
-async def export(tx: Tx, folder: Path) -> int:
+async def export_heads(tx: Tx, folder: Path) -> int:
     """Append heads to the files of their scopes; how many. Raises NotExported: they are tried until they are there.
 
     A head is marked after its line is on the disk: what fails in between writes the line once more, which says the
@@ -176,11 +176,11 @@ async def export(tx: Tx, folder: Path) -> int:
         "order by scope, sequence limit $1 for no key update skip locked",
         _BATCH,
     )
-    heads = [Head(*row) for row in rows]
+    heads = [SignedHead(*row) for row in rows]
     try:
-        await asyncio.to_thread(append, folder, tx.ids, heads)
+        await asyncio.to_thread(append_heads, folder, tx.ids, heads)
     except OSError as error:
-        raise NotExported(
+        raise ExportFailed(
             f"Signed heads cannot be written to {folder} ({error}): see docs/runbooks/audit.md"
         ) from error
     await tx.executemany(
@@ -190,12 +190,12 @@ async def export(tx: Tx, folder: Path) -> int:
     return len(heads)
 
 
-def append(folder: Path, ids: Ids, heads: Sequence[Head]) -> None:
+def append_heads(folder: Path, ids: Ids, heads: Sequence[SignedHead]) -> None:
     """Write heads, ordered by scope, to the files of the folder, down to the disk."""
     folder.mkdir(parents=True, exist_ok=True)
     for scope, of_scope in groupby(heads, key=lambda head: head.scope):
         lines = b"".join(msgspec.json.encode(head.line(ids)) + b"\n" for head in of_scope)
-        with (folder / (name(ids, scope) + SUFFIX)).open("a+b") as file:
+        with (folder / (scope_name(ids, scope) + SUFFIX)).open("a+b") as file:
             _drop_torn_line(file.fileno())
             file.write(lines)
             file.flush()
@@ -210,51 +210,51 @@ def _drop_torn_line(number: int) -> None:
         os.ftruncate(number, size - (len(tail) - tail.rfind(b"\n") - 1))
 
 
-def read(folder: Path, ids: Ids, scope: UUID) -> list[Head]:
+def read_exported(folder: Path, ids: Ids, scope: UUID) -> list[SignedHead]:
     """The heads of a scope that were exported, by their place; none without a file. Raises UnreadableHeads, OSError."""
-    file = folder / (name(ids, scope) + SUFFIX)
-    found: set[Head] = set()
+    file = folder / (scope_name(ids, scope) + SUFFIX)
+    found: set[SignedHead] = set()
     try:
         with file.open("rb") as lines:
             for number, line in enumerate(lines, start=1):
-                found.add(_head(ids, line, f"{file}, line {number}"))
+                found.add(_parse_head(ids, line, f"{file}, line {number}"))
     except FileNotFoundError:
         return []
     return sorted(found, key=lambda head: head.sequence)
 
 
-def _head(ids: Ids, text: bytes, where: str) -> Head:
+def _parse_head(ids: Ids, text: bytes, where: str) -> SignedHead:
     try:
         line = _lines.decode(text)
         scope = scope_of(ids, line.scope)
         if scope is None:
             raise ValueError(line.scope)
         moment = datetime.fromisoformat(line.signed_at)
-        return Head(scope, line.sequence, bytes.fromhex(line.hash), moment, b64decode(line.signature))
+        return SignedHead(scope, line.sequence, bytes.fromhex(line.hash), moment, b64decode(line.signature))
     except (msgspec.MsgspecError, ValueError) as error:
         raise UnreadableHeads(f"{where} is no signed head") from error
 
 
-def scopes(folder: Path, ids: Ids) -> Iterable[UUID]:
+def exported_scopes(folder: Path, ids: Ids) -> Iterable[UUID]:
     """The scopes that the folder has heads of."""
     found = (scope_of(ids, file.name.removesuffix(SUFFIX)) for file in folder.glob(f"*{SUFFIX}"))
     return [scope for scope in found if scope is not None]
 
 
-async def table(tx: Tx, scope: UUID) -> list[Head]:
+async def stored_heads(tx: Tx, scope: UUID) -> list[SignedHead]:
     """The heads of a scope that the database has, by their place."""
     rows = await tx.fetch(
         "select scope, sequence, hash, signed_at, signature, exported_at is not null from audit_head "
         "where scope = $1 order by sequence",
         scope,
     )
-    return [Head(*row) for row in rows]
+    return [SignedHead(*row) for row in rows]
 
 
 def schedules(folder: Path) -> tuple[Schedule, ...]:
     """Sign every five minutes what has moved, export at once what was signed, forget addresses."""
     return (
-        Schedule("audit.sign", next_signing, sign, every=_EVERY),
-        Schedule("audit.export", next_export, partial(export, folder=folder)),
-        Schedule("audit.forget", audit.next_forgotten, audit.forget, every=timedelta(days=1)),
+        Schedule("audit.sign", next_sign_at, sign_heads, every=_EVERY),
+        Schedule("audit.export", next_export_at, partial(export_heads, folder=folder)),
+        Schedule("audit.forget", audit.next_address_expiry, audit.forget_addresses, every=timedelta(days=1)),
     )

@@ -24,7 +24,7 @@ Details = Mapping[str, str | int | bool | Sequence[str] | None]
 DEPLOYMENT: Final = UUID(int=0)
 """The scope of what concerns no single partner."""
 
-ADDRESS_KEPT: Final = timedelta(days=365)
+ADDRESS_RETENTION: Final = timedelta(days=365)
 
 _encode = msgspec.json.Encoder(order="sorted").encode
 
@@ -54,7 +54,7 @@ class Entry:
 
     def body(self) -> bytes:
         """What is sealed and chained."""
-        return body_of(
+        return entry_body(
             self.id,
             self.scope,
             self.at,
@@ -68,7 +68,7 @@ class Entry:
         )
 
 
-def body_of(*written: object) -> bytes:
+def entry_body(*written: object) -> bytes:
     """A JSON array of all that is written of an entry in the order of ``COLUMNS``, but for its address and its mac."""
     return _encode(written)
 
@@ -98,7 +98,7 @@ class Trace:
         entry_id, address, vault = tx.new_id(), self.address or None, tx.vault
         digest = address_digest(vault, entry_id, address) if address else None
         who_and_what = (self.actor.kind, self.actor.id, self.action, subject)
-        body = body_of(entry_id, self.scope, tx.now, *who_and_what, digest, self.request_id, details)
+        body = entry_body(entry_id, self.scope, tx.now, *who_and_what, digest, self.request_id, details)
         about = (address, digest, self.request_id, details, mac(vault, body))
         return (entry_id, self.scope, tx.now, *who_and_what, *about)
 
@@ -108,13 +108,13 @@ COLUMNS: Final = (
 )
 
 
-def insert(first: int, source: str = "") -> str:
+def insert_sql(first: int, source: str = "") -> str:
     """SQL that writes an entry for each row of ``source``; its parameters are ``Trace.values``, from ``$first`` on."""
     parameters = ", ".join(f"${number}" for number in range(first, first + COLUMNS.count(",") + 1))
     return f"insert into audit_entry ({COLUMNS}) select {parameters} {source}"
 
 
-_INSERT: Final = insert(1)
+_INSERT: Final = insert_sql(1)
 
 
 async def record(
@@ -134,15 +134,15 @@ async def record(
     operation (``createCategory``). ``subject``: the text id of what it was done to. ``address``: the caller's network
     address, never put into ``details``, which hold no personal data and no secret.
     """
-    await append(tx, Trace(scope, actor, action, address, request_id).values(tx, subject, details))
+    await append_entry(tx, Trace(scope, actor, action, address, request_id).values(tx, subject, details))
 
 
-async def append(tx: Tx, values: tuple[object, ...]) -> None:
+async def append_entry(tx: Tx, values: tuple[object, ...]) -> None:
     """Write one entry, given as ``Trace.values``."""
     await tx.execute(_INSERT, *values)
 
 
-def entry(row: Record) -> Entry:
+def entry_from_row(row: Record) -> Entry:
     """From a row with the columns ``COLUMNS``."""
     return Entry(
         row["id"],
@@ -173,7 +173,7 @@ async def page(
     """
     given = [value for value in (actor, action) if value is not None]
     sql = page_sql(by_actor=actor is not None, by_action=action is not None)
-    return [entry(row) for row in await tx.fetch(sql, scope, before or _LAST, limit, *given)]
+    return [entry_from_row(row) for row in await tx.fetch(sql, scope, before or _LAST, limit, *given)]
 
 
 def page_sql(*, by_actor: bool, by_action: bool) -> str:
@@ -186,7 +186,7 @@ def page_sql(*, by_actor: bool, by_action: bool) -> str:
 _LAST: Final = UUID(int=2**128 - 1)
 
 
-async def count(tx: Tx, scope: UUID, actions: Sequence[str], since: datetime, most: int) -> int:
+async def count_entries(tx: Tx, scope: UUID, actions: Sequence[str], since: datetime, most: int) -> int:
     """How often something was done in a scope after a moment; who asks only needs to know up to ``most``."""
     found: int = await tx.fetchval(
         """
@@ -208,15 +208,15 @@ where scope = $1 and subject = $2 and subject ~ '(^|_)(member|operator)_' order 
 """
 
 
-async def about_person(tx: Tx, scope: UUID, person: str, limit: int = 50) -> list[Entry]:
+async def list_about_person(tx: Tx, scope: UUID, person: str, limit: int = 50) -> list[Entry]:
     """What was done to a member or operator, by whomever, newest first. ``person``: the text id."""
-    return [entry(row) for row in await tx.fetch(ABOUT_PERSON, scope, person, limit)]
+    return [entry_from_row(row) for row in await tx.fetch(ABOUT_PERSON, scope, person, limit)]
 
 
-async def next_forgotten(tx: Tx) -> datetime | None:
+async def next_address_expiry(tx: Tx) -> datetime | None:
     """When the first network address that is not forgotten has been kept for a year."""
     oldest: datetime | None = await tx.fetchval(f"select min(least(at, signed_at)) from ({_OLDEST}) oldest")
-    return None if oldest is None else oldest + ADDRESS_KEPT
+    return None if oldest is None else oldest + ADDRESS_RETENTION
 
 
 _OLDEST: Final = """
@@ -262,7 +262,7 @@ select count(*) from old
 """
 
 
-async def forget(tx: Tx, limit: int = 1000) -> int:
+async def forget_addresses(tx: Tx, limit: int = 1000) -> int:
     """Sweep: forget network addresses after a year, entry by entry; how many entries were dealt with."""
-    dealt_with: Any = await tx.fetchval(_FORGET, tx.now - ADDRESS_KEPT, limit)
+    dealt_with: Any = await tx.fetchval(_FORGET, tx.now - ADDRESS_RETENTION, limit)
     return int(dealt_with)

@@ -14,8 +14,8 @@ from asyncpg import Record
 
 from almoner.platform.audit import heads as audit_heads
 from almoner.platform.audit import log as audit
-from almoner.platform.audit.chain import COLUMNS, GENESIS, IN_ORDER, link
-from almoner.platform.audit.heads import End, Head, UnreadableHeads
+from almoner.platform.audit.chain import COLUMNS, GENESIS, IN_ORDER, chained_hash
+from almoner.platform.audit.heads import ChainEnd, SignedHead, UnreadableHeads
 from almoner.platform.database.transactions import Database, Tx
 
 Report = Callable[[int], None]
@@ -49,7 +49,7 @@ group by id, action having count(*) > 1 limit 1
 """Only without its primary key: a copy of an entry has a good mac."""
 
 
-class Broken(Exception):
+class ChainBroken(Exception):
     """The chain is not as it was written. ``sequence``: the first place that is wrong, when it is about one."""
 
     def __init__(self, sequence: int | None, what: str) -> None:
@@ -58,7 +58,7 @@ class Broken(Exception):
 
 
 @dataclass(slots=True)
-class Proof:
+class ChainVerification:
     """What was seen of one scope. ``waiting``: entries that have no place yet; ``broken``: None when all is well."""
 
     scope: UUID
@@ -66,46 +66,46 @@ class Proof:
     head: bytes = GENESIS
     heads: int = 0
     waiting: int = 0
-    broken: Broken | None = None
+    broken: ChainBroken | None = None
 
 
-async def scopes(db: Database, folder: Path | None) -> list[UUID]:
+async def list_scopes(db: Database, folder: Path | None) -> list[UUID]:
     """Every scope that has entries, a chain or heads."""
     async with db.read() as tx:
         found = [row["scope"] for row in await tx.fetch(SCOPES)]
     if folder is not None:
-        found += [scope for scope in audit_heads.scopes(folder, db.deployment.ids) if scope not in found]
+        found += [scope for scope in audit_heads.exported_scopes(folder, db.deployment.ids) if scope not in found]
     return found
 
 
-async def prove(
+async def verify_chain(
     db: Database, scope: UUID, folder: Path | None = None, report: Report | None = None, *, begun: bool = False
-) -> Proof:
+) -> ChainVerification:
     """Go through one chain from its first entry.
 
     ``folder``: where its heads were exported to. ``begun``: it must be there, whatever the database says.
     """
-    walk = _Walk(db, scope)
+    walk = _ChainWalk(db, scope)
     try:
         await walk.from_the_beginning(folder, report)
         if begun and not walk.proof.entries:
-            raise Broken(None, "the whole chain is gone, or it was never begun")
-    except Broken as broken:
+            raise ChainBroken(None, "the whole chain is gone, or it was never begun")
+    except ChainBroken as broken:
         walk.proof.broken = broken
     except UnreadableHeads as unreadable:
-        walk.proof.broken = Broken(None, str(unreadable))
+        walk.proof.broken = ChainBroken(None, str(unreadable))
     return walk.proof
 
 
-class _Walk:
+class _ChainWalk:
     """Along one chain. Beside it entries may be written and chained: what counts is what was there when it began."""
 
     def __init__(self, db: Database, scope: UUID) -> None:
-        self.proof = Proof(scope)
+        self.proof = ChainVerification(scope)
         self._db = db
         self._vault = db.deployment.vault
         self._now = db.deployment.clock.now()
-        self._heads: list[Head] = []
+        self._heads: list[SignedHead] = []
         self._aged = 0
 
     async def from_the_beginning(self, folder: Path | None, report: Report | None) -> None:
@@ -115,10 +115,10 @@ class _Walk:
             begun = await self._end(tx)
         self._heads = await self._known_heads(folder)  # after the end: what was chained by then is signed by now
         proof.heads = len(self._heads)
-        old = [head.sequence for head in self._heads if head.signed_at + audit.ADDRESS_KEPT <= self._now]
+        old = [head.sequence for head in self._heads if head.signed_at + audit.ADDRESS_RETENTION <= self._now]
         self._aged = max(old, default=0)
         if begun is not None and begun.sequence and not self._heads:
-            raise Broken(None, "the signed heads are gone: the first entry of a chain is signed with it")
+            raise ChainBroken(None, "the signed heads are gone: the first entry of a chain is signed with it")
         while rows := await self._page(PLACED, proof.entries):
             for row in rows:
                 self._placed(row, begun)
@@ -134,77 +134,81 @@ class _Walk:
             last = rows[-1]["n"]
         async with self._db.read() as tx:
             if copied := await tx.fetchrow(TWICE, proof.scope):
-                raise Broken(copied["sequence"], f"inserted: a copy of another ({copied['action']}, {copied['id']})")
+                raise ChainBroken(
+                    copied["sequence"], f"inserted: a copy of another ({copied['action']}, {copied['id']})"
+                )
 
     async def _page(self, sql: str, after: int) -> Sequence[Record]:
         async with self._db.snapshot() as tx:
             await tx.execute(IN_ORDER)
             return await tx.fetch(sql, self.proof.scope, after, _PAGE)
 
-    async def _end(self, tx: Tx) -> End | None:
+    async def _end(self, tx: Tx) -> ChainEnd | None:
         """The end of the chain, as the service sealed it."""
         row = await tx.fetchrow(
             "select scope, last_sequence, last_hash, mac from audit_chain where scope = $1", self.proof.scope
         )
         if row is None:
             return None
-        end = End(row["scope"], row["last_sequence"], row["last_hash"])
+        end = ChainEnd(row["scope"], row["last_sequence"], row["last_hash"])
         if end.mac(self._vault) != row["mac"]:
-            raise Broken(None, f"the end of the chain (entry {end.sequence:,}) was edited")
+            raise ChainBroken(None, f"the end of the chain (entry {end.sequence:,}) was edited")
         return end
 
-    def _placed(self, row: Record, begun: End | None) -> None:
+    def _placed(self, row: Record, begun: ChainEnd | None) -> None:
         """The next entry of the chain."""
         proof, sequence = self.proof, row["sequence"]
         expected = proof.entries + 1
         if sequence != expected:
-            raise Broken(expected, f"deleted, up to entry {sequence - 1:,}" if sequence > expected else "inserted")
+            raise ChainBroken(expected, f"deleted, up to entry {sequence - 1:,}" if sequence > expected else "inserted")
         body = self._written(row, sequence)
-        proof.head = link(proof.head, sequence, row["n"], row["mac"], body)
+        proof.head = chained_hash(proof.head, sequence, row["n"], row["mac"], body)
         if proof.head != row["hash"]:
-            raise Broken(sequence, "reordered: it was written at another place, or the one before it was exchanged")
+            raise ChainBroken(
+                sequence, "reordered: it was written at another place, or the one before it was exchanged"
+            )
         proof.entries = sequence
         if begun is not None and sequence == begun.sequence and begun.hash != proof.head:
-            raise Broken(sequence, "the end of the chain was another one")
+            raise ChainBroken(sequence, "the end of the chain was another one")
         while self._heads and self._heads[0].sequence == sequence:
             signed = self._heads.pop(0)
             if signed.hash != proof.head:
-                raise Broken(sequence, f"not what was signed at {signed.signed_at:%Y-%m-%d %H:%M}: made anew")
+                raise ChainBroken(sequence, f"not what was signed at {signed.signed_at:%Y-%m-%d %H:%M}: made anew")
 
     def _written(self, row: Record, sequence: int | None) -> bytes:
         """The body of an entry that the service wrote, with nothing about it changed since."""
-        entry = audit.entry(row)
+        entry = audit.entry_from_row(row)
         body = entry.body()
         if audit.mac(self._vault, body) != row["mac"]:
-            raise Broken(sequence, f"edited or inserted ({entry.action}, {entry.id})")
+            raise ChainBroken(sequence, f"edited or inserted ({entry.action}, {entry.id})")
         if entry.address is not None:
             if audit.address_digest(self._vault, entry.id, entry.address) != entry.address_digest:
-                raise Broken(sequence, f"its address was edited ({entry.action}, {entry.id})")
+                raise ChainBroken(sequence, f"its address was edited ({entry.action}, {entry.id})")
         elif (
             entry.address_digest is not None
             and (sequence or self._aged + 1) > self._aged
-            and entry.at + audit.ADDRESS_KEPT > self._now
+            and entry.at + audit.ADDRESS_RETENTION > self._now
         ):
-            raise Broken(sequence, f"its address was erased before its year was over ({entry.action}, {entry.id})")
+            raise ChainBroken(sequence, f"its address was erased before its year was over ({entry.action}, {entry.id})")
         return body
 
-    def _ends(self, begun: End | None, now: End | None) -> None:
+    def _ends(self, begun: ChainEnd | None, now: ChainEnd | None) -> None:
         """The chain reaches as far as the service and the signed heads say."""
         entries = self.proof.entries
         if self._heads:
             signed = self._heads[-1]
-            raise Broken(
+            raise ChainBroken(
                 entries + 1,
                 f"truncated: entry {signed.sequence:,} was signed at {signed.signed_at:%Y-%m-%d %H:%M}",
             )
         if now is None and entries:
-            raise Broken(None, "the end of the chain is gone")
+            raise ChainBroken(None, "the end of the chain is gone")
         if begun is not None and entries < begun.sequence:
-            raise Broken(entries + 1, f"deleted, up to entry {begun.sequence:,}, which was the last")
+            raise ChainBroken(entries + 1, f"deleted, up to entry {begun.sequence:,}, which was the last")
         if now is not None and entries > now.sequence:
-            raise Broken(now.sequence + 1, "inserted after the end of the chain")
+            raise ChainBroken(now.sequence + 1, "inserted after the end of the chain")
 
-    async def _known_heads(self, folder: Path | None) -> list[Head]:
+    async def _known_heads(self, folder: Path | None) -> list[SignedHead]:
         """The signed heads, by their place. What was exported is in the folder, and what is there is in the table.
 
         Heads may be signed and exported while we look: the table is read before and after the folder.
@@ -212,21 +216,21 @@ class _Walk:
         scope, ids = self.proof.scope, self._db.deployment.ids
         key = audit_heads.signing_key(self._vault).public_key()
         async with self._db.read() as tx:
-            kept = await audit_heads.table(tx, scope)
-        exported = [] if folder is None else audit_heads.read(folder, ids, scope)
+            kept = await audit_heads.stored_heads(tx, scope)
+        exported = [] if folder is None else audit_heads.read_exported(folder, ids, scope)
         async with self._db.read() as tx:
-            kept_now = await audit_heads.table(tx, scope)
+            kept_now = await audit_heads.stored_heads(tx, scope)
         for head in (*kept_now, *exported):
-            if head.scope != scope or not head.genuine(ids, key):
-                raise Broken(head.sequence, "its head is not one that this service signed")
+            if head.scope != scope or not head.is_genuine(ids, key):
+                raise ChainBroken(head.sequence, "its head is not one that this service signed")
         if folder is not None:
-            _same(kept, exported, f"in {folder}")
-            _same(exported, kept_now, "in the database")
+            _ensure_same_heads(kept, exported, f"in {folder}")
+            _ensure_same_heads(exported, kept_now, "in the database")
         return kept_now
 
 
-def _same(known: Sequence[Head], there: Sequence[Head], where: str) -> None:
+def _ensure_same_heads(known: Sequence[SignedHead], there: Sequence[SignedHead], where: str) -> None:
     found = {(head.sequence, head.hash) for head in there}
     for head in known:
         if head.exported and (head.sequence, head.hash) not in found:
-            raise Broken(head.sequence, f"its head, signed at {head.signed_at:%Y-%m-%d %H:%M}, is not {where}")
+            raise ChainBroken(head.sequence, f"its head, signed at {head.signed_at:%Y-%m-%d %H:%M}, is not {where}")

@@ -8,7 +8,7 @@ K = TypeVar("K")
 V = TypeVar("V")
 
 
-class Together(Generic[K, V]):
+class CallBatcher(Generic[K, V]):
     """A function of one key, answered by a function of many.
 
     The calls that come while ``work`` is under way wait for it to end, and are then answered all at once: alone, a call

@@ -16,14 +16,14 @@ from asyncpg import Record
 if TYPE_CHECKING:
     Held = asyncpg.pool.PoolConnectionProxy[Record]
 
-PATIENCE_SECONDS: Final = 5.0
+ACQUIRE_TIMEOUT_SECONDS: Final = 5.0
 
 
-class NoConnection(OSError):
+class ConnectionUnavailable(OSError):
     """All connections stayed in use, no new one could be opened in time, or they are being closed."""
 
 
-class Connections:
+class ConnectionPool:
     """Up to ``pool``'s size; who finds none waits in turn, for ``patience`` seconds."""
 
     def __init__(self, pool: "asyncpg.Pool[Record]", patience: float) -> None:
@@ -36,49 +36,49 @@ class Connections:
         self._waiting: deque[asyncio.Future[Held | None]] = deque()
 
     @property
-    def closing(self) -> bool:
+    def is_closing(self) -> bool:
         """Whether ``close`` was called: then no connection is kept for the next."""
         return self._closing
 
-    def take(self) -> "Taken":
+    def borrow(self) -> "BorrowedConnection":
         """``async with connections.take() as connection``."""
-        return Taken(self)
+        return BorrowedConnection(self)
 
     async def acquire(self) -> "Held":
         """An open connection. Raises OSError or asyncpg.PostgresError when a new one cannot be opened.
 
         NoConnection, which is an OSError, when it took too long or once ``close`` was called.
         """
-        if self._idle and not self._closing and _lives(self._idle[-1]):
+        if self._idle and not self._closing and _is_open(self._idle[-1]):
             return self._idle.pop()
         try:
             async with asyncio.timeout(self._patience):
                 return await self._acquire()
         except TimeoutError:
-            raise NoConnection("no connection to the database came free in time") from None
+            raise ConnectionUnavailable("no connection to the database came free in time") from None
 
     async def _acquire(self) -> "Held":
         while True:
             if self._closing:
-                raise NoConnection("the connections are being closed")
+                raise ConnectionUnavailable("the connections are being closed")
             while self._idle:
                 connection = self._idle.pop()
-                if _lives(connection):
+                if _is_open(connection):
                     return connection
                 await self._return(connection)
             if self._held < self._size:
                 return await self._open()
             if (handed := await self._turn()) is not None:
-                if _lives(handed):
+                if _is_open(handed):
                     return handed
                 await self._return(handed)
 
-    def keep(self, connection: "Held") -> None:
+    def release(self, connection: "Held") -> None:
         """It was used and all went well: the next one may have it."""
         if not self._wake(connection):
             self._idle.append(connection)
 
-    async def give_back(self, connection: "Held") -> None:
+    async def discard(self, connection: "Held") -> None:
         """Something failed: the pool looks after it."""
         await self._return(connection)
 
@@ -116,7 +116,7 @@ class Connections:
         except asyncio.CancelledError:
             if turn.done() and not turn.cancelled():  # it had come already: the next one's, then
                 handed = turn.result()
-                self._wake() if handed is None else self.keep(handed)
+                self._wake() if handed is None else self.release(handed)
             raise
 
     def _wake(self, handed: "Held | None" = None) -> bool:
@@ -129,19 +129,19 @@ class Connections:
         return False
 
 
-def _lives(connection: "Held") -> bool:
+def _is_open(connection: "Held") -> bool:
     try:
         return not connection.is_closed()
     except asyncpg.InterfaceError:
         return False  # asyncpg's pool has taken it back already, since the server ended it
 
 
-class Taken:
+class BorrowedConnection:
     """One connection for the time of a block."""
 
     __slots__ = ("_connection", "_connections")
 
-    def __init__(self, connections: Connections) -> None:
+    def __init__(self, connections: ConnectionPool) -> None:
         self._connections = connections
 
     async def __aenter__(self) -> "Held":
@@ -149,7 +149,7 @@ class Taken:
         return self._connection
 
     async def __aexit__(self, failure: type[BaseException] | None, *_more: object) -> None:
-        if failure is None and not self._connections.closing:
-            self._connections.keep(self._connection)
+        if failure is None and not self._connections.is_closing:
+            self._connections.release(self._connection)
         else:
-            await self._connections.give_back(self._connection)
+            await self._connections.discard(self._connection)

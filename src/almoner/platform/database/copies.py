@@ -18,14 +18,14 @@ from uuid import UUID, uuid4
 
 from asyncpg import Record
 
-from almoner.platform.database.identity import Copy, mark_of
+from almoner.platform.database.identity import UnreleasedCopyNotice, blob_mark
 from almoner.platform.database.postgres import EMBEDDED
 from almoner.platform.database.transactions import Database, Tx
-from almoner.platform.files.storage import Marks, StorageAway
+from almoner.platform.files.storage import DeploymentMarks, StorageUnavailable
 
 RECENT: Final = 64
-RAISE: Final = timedelta(seconds=5)
-HESITATION: Final = timedelta(seconds=12)
+RAISE_INTERVAL: Final = timedelta(seconds=5)
+PROMOTION_WAIT: Final = timedelta(seconds=12)
 """How long a promoted server is quiet while nobody else raises; more than twice ``RAISE``."""
 
 PATIENCE_SECONDS: Final = 2.0
@@ -36,7 +36,7 @@ _MOST_PLACES: Final = 64
 
 
 @dataclass(frozen=True, slots=True)
-class Server:
+class ServerState:
     """The server as it is now. ``recovered_to``: it was told to stop its recovery at a point in time."""
 
     system_identifier: int
@@ -60,7 +60,7 @@ class Generation:
         return f"{self.number} {self.value} {self.at.isoformat()}\n".encode()
 
     @classmethod
-    def of(cls, content: bytes) -> "Generation":
+    def parse(cls, content: bytes) -> "Generation":
         """What lies there; an unreadable one counts as one that nobody knows."""
         try:
             number, value, at = content.decode().split()
@@ -70,7 +70,7 @@ class Generation:
 
 
 @dataclass(frozen=True, slots=True)
-class Claim:
+class DeploymentClaim:
     """The row. ``intact``: PostgreSQL says that it was written by the transaction that it names."""
 
     id: UUID
@@ -89,20 +89,20 @@ class Claim:
     copy_reason: str | None
     intact: bool
 
-    def lives_on(self, server: Server) -> bool:
+    def is_on_server(self, server: ServerState) -> bool:
         """Whether it was claimed on this server, and nothing says that it is a copy."""
         return self.intact and self.copy_reason is None and self.server_started_at == server.started_at
 
-    def is_established(self, server: Server, wall: datetime) -> bool:
+    def is_established(self, server: ServerState, wall: datetime) -> bool:
         """Whether a process of it acts on this server, and has for long enough: any other is the copy."""
-        acts = wall - self.generation_at < 3 * RAISE and wall - self.claimed_at >= HESITATION
-        return acts and self.lives_on(server)
+        acts = wall - self.generation_at < 3 * RAISE_INTERVAL and wall - self.claimed_at >= PROMOTION_WAIT
+        return acts and self.is_on_server(server)
 
-    def generations(self, back: int) -> Generation:
+    def recent_generation(self, back: int) -> Generation:
         """The newest, or one of those before it."""
         return Generation(self.generation - back, self.recent_tokens[-1 - back], self.generation_at)
 
-    def knows(self, outside: Generation) -> bool:
+    def includes_generation(self, outside: Generation) -> bool:
         """Whether what lies in the storage is its own, or older than what it remembers."""
         back = self.generation - outside.number
         if back < 0:
@@ -110,13 +110,15 @@ class Claim:
         return back >= len(self.recent_tokens) or self.recent_tokens[-1 - back] == outside.value
 
 
-GOES_ON: Final = frozenset({"unclaimed", "same", "restarted", "promoted"})
+LIVE_VERDICTS: Final = frozenset({"unclaimed", "same", "restarted", "promoted"})
 """How a database that goes on stands to its row; any other verdict says why it is taken for a copy."""
 ELSEWHERE: Final = "its files were copied: its server was reached at another address or lay in another folder"
 """Told again at each look, since the server may be known by an address that only another process uses."""
 
 
-def judge(claim: Claim | None, server: Server, outside: Generation | None, others: Sequence[str]) -> str:
+def classify_database(
+    claim: DeploymentClaim | None, server: ServerState, outside: Generation | None, others: Sequence[str]
+) -> str:
     """What follows from the row, from the server and from what lies in the storage. ``others``: names found there."""
     if claim is None:
         return "its storage of documents belongs to another deployment" if others else "unclaimed"
@@ -128,7 +130,7 @@ def judge(claim: Claim | None, server: Server, outside: Generation | None, other
         return "it is on another server than the one that it was on"
     if claim.database_oid != server.database_oid:
         return "it was copied from another database of its server"
-    if outside is not None and not claim.knows(outside):
+    if outside is not None and not claim.includes_generation(outside):
         return "its storage of documents knows a later state than it has"
     if claim.server_started_at == server.started_at:
         return "same"
@@ -138,68 +140,70 @@ def judge(claim: Claim | None, server: Server, outside: Generation | None, other
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class CopyFinding:
     """What was found of a database. ``away``: why the storage could not be read."""
 
-    claim: Claim | None
-    server: Server
+    claim: DeploymentClaim | None
+    server: ServerState
     outside: Generation | None
     verdict: str
-    away: Exception | None
+    storage_error: Exception | None
 
 
-async def examine(db: Database, marks: Marks, address: str) -> Found:
+async def inspect_database(db: Database, marks: DeploymentMarks, address: str) -> CopyFinding:
     """Judge a database, without changing anything."""
     async with db.read() as tx:
-        claim = await find(tx)
-    outside, others, away = await _outside(marks, claim)
+        claim = await find_claim(tx)
+    outside, others, away = await _read_marks(marks, claim)
     async with db.read() as tx:  # after the storage: what lies there was in the database before
-        claim, server = await find(tx), await server_of(tx, address)
-        wall = tx.wall
-    verdict = judge(claim, server, outside, others)
+        claim, server = await find_claim(tx), await read_server(tx, address)
+        wall = tx.real_now
+    verdict = classify_database(claim, server, outside, others)
     if claim is not None and claim.is_established(server, wall):
         verdict = "same"
-    return Found(claim, server, outside, verdict, away)
+    return CopyFinding(claim, server, outside, verdict, away)
 
 
-async def _outside(marks: Marks, claim: Claim | None) -> tuple[Generation | None, list[str], Exception | None]:
+async def _read_marks(
+    marks: DeploymentMarks, claim: DeploymentClaim | None
+) -> tuple[Generation | None, list[str], Exception | None]:
     try:
         async with asyncio.timeout(PATIENCE_SECONDS):
             if claim is None:
-                return None, await marks.mark_names(), None
+                return None, await marks.list_marks(), None
             content = await marks.read_mark(str(claim.id))
-    except (StorageAway, TimeoutError) as error:
+    except (StorageUnavailable, TimeoutError) as error:
         return None, [], error
-    return None if content is None else Generation.of(content), [], None
+    return None if content is None else Generation.parse(content), [], None
 
 
-async def peek(db: Database, marks: Marks, dsn: str) -> Found:
+async def inspect_for_command(db: Database, marks: DeploymentMarks, dsn: str) -> CopyFinding:
     """Judge a database for a command, which claims and raises nothing, and have its identity say so."""
-    found = await examine(db, marks, address_of(dsn))
-    if found.verdict not in GOES_ON:
+    found = await inspect_database(db, marks, server_address(dsn))
+    if found.verdict not in LIVE_VERDICTS:
         since = found.claim.copy_detected_at if found.claim is not None else None
-        db.deployment.identity.copy = Copy(found.verdict, since or db.deployment.clock.wall())
+        db.deployment.identity.copy = UnreleasedCopyNotice(found.verdict, since or db.deployment.clock.real_now())
     elif found.claim is not None:
         db.deployment.identity.adopt(found.claim.id, found.claim.storage_marks)
     return found
 
 
-async def release(tx: Tx, found: Found, *, takes_over: bool) -> Claim:
+async def release_copy(tx: Tx, found: CopyFinding, *, takes_over: bool) -> DeploymentClaim:
     """Make a copy a deployment of its own. ``takes_over``: what the former one stored is its own, too."""
     kept = list(found.claim.storage_marks) if found.claim is not None and takes_over else []
     await tx.execute("delete from deployment")
-    claim = await insert(tx, found.server, kept)
+    claim = await insert_claim(tx, found.server, kept)
     assert claim is not None
     return claim
 
 
-async def end_former(marks: Marks, former: Claim, outside: Generation | None) -> None:
+async def supersede_former(marks: DeploymentMarks, former: DeploymentClaim, outside: Generation | None) -> None:
     """Let the deployment that was taken over find, wherever it is started, that it is behind. Raises StorageAway."""
     number = max(former.generation, outside.number if outside else 0) + _FAR
     await marks.write_mark(str(former.id), Generation(number, uuid4(), former.generation_at).encoded())
 
 
-def address_of(dsn: str) -> str:
+def server_address(dsn: str) -> str:
     """Where a server is reached, without the role, its password and the database."""
     parts = urlsplit(dsn)
     given = parse_qs(parts.query)
@@ -214,17 +218,17 @@ _COLUMNS: Final = (
 _CLAIM: Final = f"select {_COLUMNS}, xmin::text::bigint = written_by % 4294967296 as intact from deployment"
 
 
-async def find(tx: Tx) -> Claim | None:
+async def find_claim(tx: Tx) -> DeploymentClaim | None:
     """The row; None: nobody has claimed the database."""
     row = await tx.fetchrow(_CLAIM)
-    return None if row is None else _read(row)
+    return None if row is None else _claim_from_row(row)
 
 
-def _read(row: Record) -> Claim:
-    return Claim(**row)
+def _claim_from_row(row: Record) -> DeploymentClaim:
+    return DeploymentClaim(**row)
 
 
-async def server_of(tx: Tx, address: str) -> Server:
+async def read_server(tx: Tx, address: str) -> ServerState:
     """The server behind a transaction."""
     row = await tx.fetchrow(
         """
@@ -241,10 +245,10 @@ async def server_of(tx: Tx, address: str) -> Server:
     assert row is not None
     given = dict(row)
     name = given.pop("name")
-    return Server(place=name if name.startswith(EMBEDDED) else address, **given)
+    return ServerState(place=name if name.startswith(EMBEDDED) else address, **given)
 
 
-async def insert(tx: Tx, server: Server, storage_marks: Sequence[str] = ()) -> Claim | None:
+async def insert_claim(tx: Tx, server: ServerState, storage_marks: Sequence[str] = ()) -> DeploymentClaim | None:
     """Claim a database that nobody has claimed; None: somebody has, meanwhile."""
     deployment = uuid4()
     row = await tx.fetchrow(
@@ -257,19 +261,19 @@ async def insert(tx: Tx, server: Server, storage_marks: Sequence[str] = ()) -> C
         returning {_COLUMNS}, true as intact
         """,
         deployment,
-        [*storage_marks, mark_of(deployment)],
+        [*storage_marks, blob_mark(deployment)],
         uuid4(),
-        tx.wall,
+        tx.real_now,
         server.system_identifier,
         server.database_oid,
         server.started_at,
         server.timeline,
         server.place,
     )
-    return None if row is None else _read(row)
+    return None if row is None else _claim_from_row(row)
 
 
-async def raise_(tx: Tx, claim: Claim, server: Server) -> Claim | None:
+async def raise_generation(tx: Tx, claim: DeploymentClaim, server: ServerState) -> DeploymentClaim | None:
     """Raise the generation; None: another process has done so since it was read."""
     kept = (
         [place for place in claim.server_addresses if place != server.place]
@@ -289,15 +293,15 @@ async def raise_(tx: Tx, claim: Claim, server: Server) -> Claim | None:
         claim.written_by,
         list(claim.recent_tokens[1 - RECENT :]),
         uuid4(),
-        tx.wall,
+        tx.real_now,
         server.started_at,
         server.timeline,
         [*kept[1 - _MOST_PLACES :], server.place],
     )
-    return None if row is None else _read(row)
+    return None if row is None else _claim_from_row(row)
 
 
-async def note_copy(tx: Tx, claim: Claim, why: str) -> None:
+async def record_copy(tx: Tx, claim: DeploymentClaim, why: str) -> None:
     """Keep what was found: it stays a copy until somebody releases it."""
     await tx.execute(
         """
@@ -307,5 +311,5 @@ async def note_copy(tx: Tx, claim: Claim, why: str) -> None:
         """,
         claim.written_by,
         why,
-        tx.wall,
+        tx.real_now,
     )

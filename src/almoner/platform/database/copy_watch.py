@@ -5,12 +5,12 @@ from datetime import datetime, timedelta
 from typing import Final
 
 from almoner.platform.database import copies
-from almoner.platform.database.copies import Claim, Generation, Server
-from almoner.platform.database.identity import ADVICE, Copy, Identity, UnreleasedCopy
+from almoner.platform.database.copies import DeploymentClaim, Generation, ServerState
+from almoner.platform.database.identity import ADVICE, UnreleasedCopyNotice, DeploymentIdentity, UnreleasedCopy
 from almoner.platform.database.transactions import Database
-from almoner.platform.files.storage import Marks, StorageAway
+from almoner.platform.files.storage import DeploymentMarks, StorageUnavailable
 from almoner.platform.jobs.wakeup import wait_for_work
-from almoner.platform.observability.failures import TROUBLE, failure
+from almoner.platform.observability.failures import DATABASE_ERRORS, failure_fields
 from almoner.platform.observability.telemetry import Telemetry
 
 _LOOK_SECONDS: Final = 1.0
@@ -23,80 +23,82 @@ class CopyWatch:
     ``look`` before anything is done, ``run`` until told to stop, ``leave`` at the end.
     """
 
-    def __init__(self, db: Database, marks: Marks, dsn: str, telemetry: Telemetry) -> None:
+    def __init__(self, db: Database, marks: DeploymentMarks, dsn: str, telemetry: Telemetry) -> None:
         self._db = db
         self._marks = marks
-        self._address = copies.address_of(dsn)
+        self._address = copies.server_address(dsn)
         self._telemetry = telemetry
-        self._identity: Identity = db.deployment.identity
+        self._identity: DeploymentIdentity = db.deployment.identity
         self._hesitates_since: datetime | None = None
         self._raised = 0
         self._told: datetime | None = None
 
-    async def look(self, *, at_end: bool = False) -> None:
+    async def check(self, *, at_end: bool = False) -> None:
         """Judge the database, and raise the generation where it goes on and it is time to."""
         if not at_end and self._raised > 1 and await self._is_fresh():
             return
-        found = await copies.examine(self._db, self._marks, self._address)
-        if found.away is not None:
-            self._log("storage_waits", found.away)
-        if found.verdict not in copies.GOES_ON:
+        found = await copies.inspect_database(self._db, self._marks, self._address)
+        if found.storage_error is not None:
+            self._log("storage_waits", found.storage_error)
+        if found.verdict not in copies.LIVE_VERDICTS:
             await self._found_copy(found.claim, found.verdict)
         elif found.verdict == "promoted" and self._has_to_wait():
-            self._identity.hesitates = True
-        elif found.claim is not None or found.away is None:
+            self._identity.awaits_promotion = True
+        elif found.claim is not None or found.storage_error is None:
             await self._go_on(found.claim, found.server, at_end=at_end)
 
-    async def confirm(self) -> None:
+    async def confirm_ownership(self) -> None:
         """Ask the storage before something is removed there. Raises StorageAway, UnreleasedCopy."""
         self._identity.ensure_active()
         content = None if self._identity.id is None else await self._marks.read_mark(str(self._identity.id))
         async with self._db.read() as tx:
-            claim = await copies.find(tx)
+            claim = await copies.find_claim(tx)
         if claim is None or claim.copy_reason is not None or not claim.intact:
             raise UnreleasedCopy
-        if content is None or claim.id != self._identity.id or not claim.knows(Generation.of(content)):
-            raise StorageAway("nothing is removed while the storage of documents does not know this deployment")
+        if content is None or claim.id != self._identity.id or not claim.includes_generation(Generation.parse(content)):
+            raise StorageUnavailable("nothing is removed while the storage of documents does not know this deployment")
 
     async def run(self, stop: asyncio.Event) -> None:
         """Look every second until ``stop`` is set."""
         while not await wait_for_work(stop, _LOOK_SECONDS):
             try:
-                await self.look()
-            except TROUBLE as error:
+                await self.check()
+            except DATABASE_ERRORS as error:
                 self._log("copy_watch_waits", error)
             self._tell()
 
-    async def leave(self) -> None:
+    async def close(self) -> None:
         """Raise once more, so that a copy of the database of before is told from this one."""
         if not self._identity.active or self._identity.id is None:
             return
         try:
-            await self.look(at_end=True)
-        except TROUBLE as error:
+            await self.check(at_end=True)
+        except DATABASE_ERRORS as error:
             self._log("copy_watch_waits", error)
 
     async def _is_fresh(self) -> bool:
         """Whether somebody has looked and raised a moment ago."""
         async with self._db.read() as tx:
-            claim, server = await copies.find(tx), await copies.server_of(tx, self._address)
-        if claim is None or not claim.lives_on(server) or claim.id != self._identity.id:
+            claim, server = await copies.find_claim(tx), await copies.read_server(tx, self._address)
+        if claim is None or not claim.is_on_server(server) or claim.id != self._identity.id:
             return False
-        return self._identity.active and self._wall() - claim.generation_at < copies.RAISE
+        return self._identity.active and self._wall() - claim.generation_at < copies.RAISE_INTERVAL
 
     def _has_to_wait(self) -> bool:
         """Whether the former server may still run: it would have raised the generation."""
         wall = self._wall()
         self._hesitates_since = self._hesitates_since or wall
-        return wall - self._hesitates_since < copies.HESITATION
+        return wall - self._hesitates_since < copies.PROMOTION_WAIT
 
-    async def _go_on(self, claim: Claim | None, server: Server, *, at_end: bool) -> None:
+    async def _go_on(self, claim: DeploymentClaim | None, server: ServerState, *, at_end: bool) -> None:
         async with self._db.write() as tx:
-            raised = await (copies.insert(tx, server) if claim is None else copies.raise_(tx, claim, server))
+            raised = await (
+                copies.insert_claim(tx, server) if claim is None else copies.raise_generation(tx, claim, server)
+            )
         if raised is None:  # another process has done so since it was read
             async with self._db.read() as tx:
-                raised = await copies.find(tx)
-            if raised is not None and raised.lives_on(server):
+                raised = await copies.find_claim(tx)
+            if raised is not None and raised.is_on_server(server):
                 self._adopt(raised)
             return
         self._raised += 1
@@ -104,26 +106,26 @@ class CopyWatch:
         back = 0 if at_end or len(raised.recent_tokens) == 1 else 1
         try:
             async with asyncio.timeout(copies.PATIENCE_SECONDS):
-                await self._marks.write_mark(str(raised.id), raised.generations(back).encoded())
-        except (StorageAway, TimeoutError) as error:
+                await self._marks.write_mark(str(raised.id), raised.recent_generation(back).encoded())
+        except (StorageUnavailable, TimeoutError) as error:
             self._log("storage_waits", error)
 
-    def _adopt(self, claim: Claim) -> None:
+    def _adopt(self, claim: DeploymentClaim) -> None:
         self._identity.adopt(claim.id, claim.storage_marks)
         self._hesitates_since = None
         self._telemetry.unreleased_copy.set(0)
 
-    async def _found_copy(self, claim: Claim | None, why: str) -> None:
+    async def _found_copy(self, claim: DeploymentClaim | None, why: str) -> None:
         known, wall = self._identity.copy, self._wall()
         since = (
             claim.copy_detected_at if claim is not None and claim.copy_detected_at else known.since if known else wall
         )
-        self._identity.copy, self._identity.hesitates = Copy(why, since), False
+        self._identity.copy, self._identity.awaits_promotion = UnreleasedCopyNotice(why, since), False
         self._telemetry.unreleased_copy.set(1)
         self._tell()
         if claim is not None and claim.copy_reason != why:
             async with self._db.write() as tx:
-                await copies.note_copy(tx, claim, why)
+                await copies.record_copy(tx, claim, why)
 
     def _tell(self) -> None:
         """Say it in the log, once and then every hour."""
@@ -135,7 +137,7 @@ class CopyWatch:
             self._telemetry.log("unreleased_copy", wall, level="error", why=copy.why, since=copy.since, advice=ADVICE)
 
     def _wall(self) -> datetime:
-        return self._db.deployment.clock.wall()
+        return self._db.deployment.clock.real_now()
 
     def _log(self, event: str, error: BaseException) -> None:
-        self._telemetry.log(event, self._wall(), **failure(error))
+        self._telemetry.log(event, self._wall(), **failure_fields(error))

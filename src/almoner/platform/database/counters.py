@@ -7,23 +7,23 @@ from almoner.platform.database.transactions import Partner, Tx
 
 SLOTS: Final = 16
 
-BUMP: Final = """
+INCREMENT: Final = """
 insert into list_counter (partner_id, list, slot, n) {source}
 on conflict (partner_id, list, slot) do update set n = list_counter.n + excluded.n"""
 """For a hot write's own statement: ``BUMP.format(source="select $1, 'donation_session', $9, 1 from made")``."""
 
 
-def slot() -> int:
+def random_slot() -> int:
     """A slot chosen at random."""
     return os.urandom(1)[0] % SLOTS
 
 
-async def add(tx: Tx, partner: Partner, list_name: str, n: int) -> None:
+async def add_to_total(tx: Tx, partner: Partner, list_name: str, n: int) -> None:
     """Add ``n`` (may be negative) to the total of a list, in the transaction of the change."""
-    await tx.execute(BUMP.format(source="values ($1, $2, $3, $4)"), partner.id, list_name, slot(), n)
+    await tx.execute(INCREMENT.format(source="values ($1, $2, $3, $4)"), partner.id, list_name, random_slot(), n)
 
 
-async def total(tx: Tx, partner: Partner, list_name: str) -> int:
+async def find_total(tx: Tx, partner: Partner, list_name: str) -> int:
     """The exact total."""
     return int(await tx.fetchval(TOTAL, partner.id, list_name))
 

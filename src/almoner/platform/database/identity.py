@@ -33,7 +33,7 @@ class UnreleasedCopy(ServiceUnavailable):
 
 
 @dataclass(frozen=True, slots=True)
-class Copy:
+class UnreleasedCopyNotice:
     """Why the database is taken for a copy of a deployment's, and since when."""
 
     why: str
@@ -45,7 +45,7 @@ class Copy:
         return f"This database is taken for a copy: {self.why}; {ADVICE}"
 
 
-class Identity:
+class DeploymentIdentity:
     """The deployment that this process belongs to. It acts until it is found to be on a copy.
 
     ``copy``: it is on one that was not released. ``hesitates``: its server was promoted a moment ago, and whether the
@@ -55,33 +55,38 @@ class Identity:
     def __init__(self) -> None:
         self.id: UUID | None = None
         self.storage_marks: frozenset[str] = frozenset({_UNCLAIMED})
-        self.copy: Copy | None = None
-        self.hesitates = False
+        self.copy: UnreleasedCopyNotice | None = None
+        self.awaits_promotion = False
 
     def adopt(self, deployment: UUID, storage_marks: Iterable[str]) -> None:
         """Act as this deployment, which stored what bears these marks."""
-        self.id, self.storage_marks, self.copy, self.hesitates = deployment, frozenset(storage_marks), None, False
+        self.id, self.storage_marks, self.copy, self.awaits_promotion = (
+            deployment,
+            frozenset(storage_marks),
+            None,
+            False,
+        )
 
     @property
     def mark(self) -> str:
         """What keys of new blobs end with."""
-        return _UNCLAIMED if self.id is None else mark_of(self.id)
+        return _UNCLAIMED if self.id is None else blob_mark(self.id)
 
     @property
     def active(self) -> bool:
         """Whether it may act outside."""
-        return self.copy is None and not self.hesitates
+        return self.copy is None and not self.awaits_promotion
 
     def ensure_active(self) -> None:
         """Raises UnreleasedCopy unless it may act outside."""
         if not self.active:
             raise UnreleasedCopy(self.copy.told if self.copy else _PROMOTED)
 
-    def stored(self, key: str) -> bool:
+    def owns_blob(self, key: str) -> bool:
         """Whether a blob is its own."""
         return key[KEY:] in self.storage_marks
 
 
-def mark_of(deployment: UUID) -> str:
+def blob_mark(deployment: UUID) -> str:
     """The mark of a deployment on what it stores."""
     return encode(deployment)[-_MARK:]

@@ -23,13 +23,13 @@ from pathlib import Path
 from urllib.parse import quote, urlencode
 
 from almoner.platform.database.programs import (
-    Account,
+    OsAccount,
     DatabaseUnavailable,
-    NoRoom,
-    Programs,
-    cause_in,
-    open_to_all,
-    unavailable,
+    DiskFull,
+    PostgresPrograms,
+    find_cause,
+    make_world_readable,
+    unavailable_error,
 )
 from almoner.platform.jobs.wakeup import wait_for_work
 from almoner.platform.observability import memory
@@ -60,7 +60,7 @@ _BUFFERS_SHARE, _LEAST_BUFFERS, _MOST_BUFFERS = 8, 64 * _MEBIBYTE, 1024 * _MEBIB
 _MOST_CACHED = 4096 * _MEBIBYTE
 
 
-def buffers(usable: int) -> int:
+def shared_buffers_bytes(usable: int) -> int:
     """Bytes of pages that the server holds itself, of so much memory: enough for the search of millions where it is.
 
     They are taken as pages are read, so that a small database takes little.
@@ -68,7 +68,7 @@ def buffers(usable: int) -> int:
     return min(max(usable // _BUFFERS_SHARE, _LEAST_BUFFERS), _MOST_BUFFERS)
 
 
-def cached(usable: int) -> int:
+def effective_cache_bytes(usable: int) -> int:
     """Bytes of files that the server may take the system to hold, of so much memory; at most what it takes by itself.
 
     A start reads the records of bodies into memory where there is so much room.
@@ -77,7 +77,7 @@ def cached(usable: int) -> int:
 
 
 @dataclass(frozen=True, slots=True)
-class Server:
+class PostgresServer:
     """A running server. ``home`` is the folder that holds the cluster and what belongs to it."""
 
     home: Path
@@ -95,36 +95,36 @@ class Server:
 
 
 @contextmanager
-def running(data_dir: Path, programs_folder: Path | None = None) -> Iterator[Server]:
+def running_server(data_dir: Path, programs_folder: Path | None = None) -> Iterator[PostgresServer]:
     """A server on the cluster of ``data_dir``, created when there is none.
 
     Any number of processes may be inside at once; the last one to leave stops the server. Raises DatabaseUnavailable.
     """
     try:
-        cluster = Cluster.place(data_dir, programs_folder)
-        users = cluster.enter()
+        cluster = Cluster.locate(data_dir, programs_folder)
+        users = cluster.start_or_attach()
     except OSError as error:
-        raise unavailable(data_dir, f"{error.strerror}: {error.filename}") from error
+        raise unavailable_error(data_dir, f"{error.strerror}: {error.filename}") from error
     try:
         yield cluster.server()
     finally:
-        cluster.leave(users)
+        cluster.stop_if_unused(users)
 
 
-async def keep(data_dir: Path, programs_folder: Path | None, stop: asyncio.Event) -> None:
+async def keep_running(data_dir: Path, programs_folder: Path | None, stop: asyncio.Event) -> None:
     """Start the server of ``running`` again whenever it has ended, until ``stop``; as soon as there is room, at that.
 
     Raises DatabaseUnavailable when it does not start again.
     """
-    cluster = await asyncio.to_thread(Cluster.place, data_dir, programs_folder)
+    cluster = await asyncio.to_thread(Cluster.locate, data_dir, programs_folder)
     sockets = cluster.server().sockets
     tries = 0
     while not stop.is_set():
         try:
-            if await asyncio.to_thread(cluster.revive, sockets):
+            if await asyncio.to_thread(cluster.restart_if_ended, sockets):
                 _log.warning("The embedded PostgreSQL had ended and was started again")
             tries = 0
-        except NoRoom as error:
+        except DiskFull as error:
             _log.error(str(error))
         except DatabaseUnavailable:
             tries += 1
@@ -133,18 +133,18 @@ async def keep(data_dir: Path, programs_folder: Path | None, stop: asyncio.Event
         await wait_for_work(stop, _KEEP_SECONDS)
 
 
-def retire(data_dir: Path, programs_folder: Path | None = None) -> Path:
+def stop_leftover_server(data_dir: Path, programs_folder: Path | None = None) -> Path:
     """Stop a server that was left behind, before its files are removed; gives their folder.
 
     Raises DatabaseUnavailable while a process uses the server.
     """
-    cluster = Cluster.place(data_dir, programs_folder)
-    cluster.retire()
+    cluster = Cluster.locate(data_dir, programs_folder)
+    cluster.stop_unused()
     return cluster.home
 
 
 @contextmanager
-def exclusive(folder: Path) -> Iterator[None]:
+def folder_lock(folder: Path) -> Iterator[None]:
     """What processes that start beside each other in a folder do one after the other. Not reentrant."""
     handle = os.open(folder / "postgres.lock", os.O_RDWR | os.O_CREAT, 0o600)
     try:
@@ -154,15 +154,15 @@ def exclusive(folder: Path) -> Iterator[None]:
         os.close(handle)
 
 
-def home_of(data_dir: Path) -> Path:
+def cluster_home(data_dir: Path) -> Path:
     """The folder of the cluster: the data folder, or a shelter where root's helper account cannot reach that."""
     data_dir = data_dir.resolve()
     data_dir.mkdir(parents=True, exist_ok=True)
-    if Account.current().reaches(data_dir):
+    if OsAccount.current().can_reach(data_dir):
         return data_dir
     home = _SHELTER / hashlib.sha256(os.fsencode(data_dir)).hexdigest()[:16]
     home.mkdir(parents=True, exist_ok=True)
-    open_to_all(_SHELTER, home)
+    make_world_readable(_SHELTER, home)
     return home
 
 
@@ -171,16 +171,16 @@ class Cluster:
     """The files of one server."""
 
     home: Path
-    programs: Programs
-    account: Account
+    programs: PostgresPrograms
+    account: OsAccount
 
     @classmethod
-    def place(cls, data_dir: Path, programs_folder: Path | None) -> "Cluster":
+    def locate(cls, data_dir: Path, programs_folder: Path | None) -> "Cluster":
         """Find folders, programs and account. Raises DatabaseUnavailable."""
-        account = Account.current()
-        home = home_of(data_dir)
-        with exclusive(home):
-            return cls(home, Programs.find(programs_folder).within_reach(account, home), account)
+        account = OsAccount.current()
+        home = cluster_home(data_dir)
+        with folder_lock(home):
+            return cls(home, PostgresPrograms.find(programs_folder).within_reach(account, home), account)
 
     @property
     def data(self) -> Path:
@@ -192,37 +192,37 @@ class Cluster:
         """What the server said."""
         return self.home / "postgres.log"
 
-    def enter(self) -> int:
+    def start_or_attach(self) -> int:
         """Start the server, or attach to the running one; gives the handle that says that it is in use."""
-        with exclusive(self.home):
+        with folder_lock(self.home):
             self._start()
             users = os.open(self.home / "postgres.users", os.O_RDWR | os.O_CREAT, 0o600)
             fcntl.flock(users, fcntl.LOCK_SH)
             return users
 
-    def revive(self, sockets: Path) -> bool:
+    def restart_if_ended(self, sockets: Path) -> bool:
         """Start the server if it has ended; whether it had. Whoever uses it finds it in ``sockets``, or not at all."""
         if self._pid() is not None and self._sockets() == sockets:
             return False
-        with exclusive(self.home):
+        with folder_lock(self.home):
             ended = self._pid() is None
             self._start()
             if self._sockets() != sockets:
                 raise DatabaseUnavailable(f"The embedded PostgreSQL is no longer in {sockets}: start Almoner again.")
             return ended
 
-    def leave(self, users: int) -> None:
+    def stop_if_unused(self, users: int) -> None:
         """Stop the server unless another process uses it."""
-        with exclusive(self.home), suppress(BlockingIOError):
+        with folder_lock(self.home), suppress(BlockingIOError):
             try:
                 fcntl.flock(users, fcntl.LOCK_EX | fcntl.LOCK_NB)
                 self._stop()
             finally:
                 os.close(users)
 
-    def retire(self) -> None:
+    def stop_unused(self) -> None:
         """Stop a server that nobody uses. Raises DatabaseUnavailable when somebody does."""
-        with exclusive(self.home):
+        with folder_lock(self.home):
             users = os.open(self.home / "postgres.users", os.O_RDWR | os.O_CREAT, 0o600)
             try:
                 fcntl.flock(users, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -232,9 +232,9 @@ class Cluster:
             finally:
                 os.close(users)
 
-    def server(self) -> Server:
+    def server(self) -> PostgresServer:
         """How to reach the running server."""
-        return Server(self.home, self._sockets(), self._password_file().read_text())
+        return PostgresServer(self.home, self._sockets(), self._password_file().read_text())
 
     def _start(self) -> None:
         pid = self._pid()
@@ -243,7 +243,7 @@ class Cluster:
                 self._create()
             self._forget_ended()
             self._launch()
-        elif not _until(lambda: self._ready(pid), _START_SECONDS):
+        elif not _wait_until(lambda: self._ready(pid), _START_SECONDS):
             raise DatabaseUnavailable(f"The PostgreSQL server with process number {pid} does not get ready: end it.")
 
     def _stop(self) -> None:
@@ -255,31 +255,31 @@ class Cluster:
         for ask in (signal.SIGINT, signal.SIGQUIT):
             with suppress(ProcessLookupError):
                 os.kill(pid, ask)
-            if _until(lambda: has_ended(pid), _STOP_SECONDS):
+            if _wait_until(lambda: has_ended(pid), _STOP_SECONDS):
                 break
         shutil.rmtree(sockets, ignore_errors=True)
 
     def _create(self) -> None:
         if (free := shutil.disk_usage(self.home).free) < _FREE_BYTES_NEEDED:
-            raise unavailable(self.home, f"{free // 2**20} MB are free")
+            raise unavailable_error(self.home, f"{free // 2**20} MB are free")
         unfinished = self.home / f"{self.data.name}.unfinished"
         shutil.rmtree(unfinished, ignore_errors=True)
         unfinished.mkdir(mode=0o700)
-        self.account.own(unfinished)
+        self.account.chown(unfinished)
         password = self._password_file()
         password.touch(mode=0o600)
         password.write_text(secrets.token_urlsafe(24))
-        self.account.own(password)
+        self.account.chown(password)
         command: list[str | Path] = [self.programs.folder / "initdb", "--pgdata", unfinished, "--encoding=UTF8"]
         command += ["--username", SUPERUSER, "--pwfile", password, "--auth=scram-sha-256"]
         # Order by code point, and letters of every script known: pg_trgm asks the C library, the rest the provider.
         command += ["--locale=C", f"--lc-ctype={'UTF-8' if sys.platform == 'darwin' else 'C.UTF-8'}"]
         if self.programs.major >= _BUILTIN_LOCALE_SINCE:
             command += ["--locale-provider=builtin", "--builtin-locale=C.UTF-8"]
-        made = subprocess.run(command, capture_output=True, text=True, check=False, **self.account.popen())
+        made = subprocess.run(command, capture_output=True, text=True, check=False, **self.account.popen_arguments())
         if made.returncode != 0:
             shutil.rmtree(unfinished, ignore_errors=True)
-            raise unavailable(self.home, cause_in(made.stderr))
+            raise unavailable_error(self.home, find_cause(made.stderr))
         unfinished.rename(self.data)
 
     def _launch(self) -> None:
@@ -289,7 +289,7 @@ class Cluster:
             # The children of a killed server need a moment to notice; PostgreSQL rightly waits for them.
             if "is still in use" not in said or time.monotonic() > deadline:
                 shutil.rmtree(sockets, ignore_errors=True)
-                raise unavailable(self.home, cause_in(said))
+                raise unavailable_error(self.home, find_cause(said))
             time.sleep(10 * _POLL_SECONDS)
 
     def _socket_folder(self) -> Path:
@@ -303,25 +303,25 @@ class Cluster:
             folder.mkdir(mode=0o700)
         except FileExistsError:
             folder = Path(tempfile.mkdtemp(prefix="almoner-", dir=_short_folder()))
-        self.account.own(folder)
+        self.account.chown(folder)
         return folder
 
     def _try(self, sockets: Path, seconds: float) -> str | None:
         """Start the server; what it said when it did not get ready."""
         program: list[str | Path] = [self.programs.folder / "postgres", "-D", self.data, "-k", sockets, "-p", "5432"]
-        usable = memory.usable()
+        usable = memory.usable_bytes()
         held = {
-            "cluster_name": f"{EMBEDDED}{_made(self.data)}",
-            "shared_buffers": f"{buffers(usable) // _MEBIBYTE}MB",
-            "effective_cache_size": f"{cached(usable) // _MEBIBYTE}MB",
+            "cluster_name": f"{EMBEDDED}{_folder_fingerprint(self.data)}",
+            "shared_buffers": f"{shared_buffers_bytes(usable) // _MEBIBYTE}MB",
+            "effective_cache_size": f"{effective_cache_bytes(usable) // _MEBIBYTE}MB",
         }
         options = [f"--{name}={value}" for name, value in (_OPTIONS | held).items()]
         with self.log.open("ab") as log:
             before = log.tell()
             process = subprocess.Popen(
-                [*program, *options], stdin=subprocess.DEVNULL, stdout=log, stderr=log, **self.account.popen()
+                [*program, *options], stdin=subprocess.DEVNULL, stdout=log, stderr=log, **self.account.popen_arguments()
             )
-        _until(lambda: process.poll() is not None or self._ready(process.pid), seconds)
+        _wait_until(lambda: process.poll() is not None or self._ready(process.pid), seconds)
         if process.poll() is None and self._ready(process.pid):
             process.returncode = 0  # it outlives us: without this the interpreter warns of a child left behind
             return None
@@ -353,7 +353,7 @@ class Cluster:
             pid = int(self._state()[0])
         except (FileNotFoundError, IndexError, ValueError):
             return None
-        return None if has_ended(pid) or not _serves(pid, self.data) else pid
+        return None if has_ended(pid) or not _is_server_of(pid, self.data) else pid
 
     def _ready(self, pid: int) -> bool:
         with suppress(FileNotFoundError):
@@ -368,12 +368,12 @@ class Cluster:
         return self.home / f"{self.data.name}.password"
 
 
-def _serves(pid: int, data: Path) -> bool:
+def _is_server_of(pid: int, data: Path) -> bool:
     """Whether the process is a server of this cluster and not a stranger that was given its number."""
     return str(data) in process_column(pid, "args")
 
 
-def _made(folder: Path) -> str:
+def _folder_fingerprint(folder: Path) -> str:
     """Which folder it is, wherever it is moved to: its number, and when it was made where the system knows that."""
     status = folder.stat()
     birth: float | None = getattr(status, "st_birthtime", None)
@@ -383,7 +383,7 @@ def _made(folder: Path) -> str:
     return f"{status.st_ino}.{birth or 0:.0f}"
 
 
-def _until(true: Callable[[], bool], seconds: float) -> bool:
+def _wait_until(true: Callable[[], bool], seconds: float) -> bool:
     deadline = time.monotonic() + seconds
     while not true():
         if time.monotonic() > deadline:

@@ -30,12 +30,12 @@ class DatabaseUnavailable(Exception):
     """The embedded server cannot run here; the message is one line that says what to do."""
 
 
-class NoRoom(DatabaseUnavailable):
+class DiskFull(DatabaseUnavailable):
     """The disk is full."""
 
 
 @dataclass(frozen=True, slots=True)
-class Account:
+class OsAccount:
     """Who runs PostgreSQL: ourselves, or as root somebody without rights, since PostgreSQL refuses root."""
 
     uid: int
@@ -43,35 +43,35 @@ class Account:
     dropped: bool
 
     @classmethod
-    def current(cls) -> "Account":
+    def current(cls) -> "OsAccount":
         """No account is ever created: root uses ``nobody``."""
         if os.geteuid() != 0:
             return cls(os.geteuid(), os.getegid(), dropped=False)
         nobody = pwd.getpwnam("nobody")
         return cls(nobody.pw_uid, nobody.pw_gid, dropped=True)
 
-    def popen(self) -> dict[str, Any]:
+    def popen_arguments(self) -> dict[str, Any]:
         """Arguments for ``subprocess`` that run a program as this account, out of reach of a Ctrl-C."""
         identity = {"user": self.uid, "group": self.gid, "extra_groups": []} if self.dropped else {}
         return {"env": _ENVIRONMENT, "cwd": "/", "umask": 0o077, "start_new_session": True, **identity}
 
-    def own(self, path: Path) -> None:
+    def chown(self, path: Path) -> None:
         """Give the path, made by us, to the account."""
         if self.dropped:
             os.chown(path, self.uid, self.gid)
 
-    def reaches(self, path: Path) -> bool:
+    def can_reach(self, path: Path) -> bool:
         """Whether the account can pass every folder above the path. Asked by trying, so that all access rules count."""
         if not self.dropped:
             return True
         tried = subprocess.run(
-            ["/bin/sh", "-c", 'cd "$1"', "sh", path], stderr=subprocess.DEVNULL, check=False, **self.popen()
+            ["/bin/sh", "-c", 'cd "$1"', "sh", path], stderr=subprocess.DEVNULL, check=False, **self.popen_arguments()
         )
         return tried.returncode == 0
 
 
 @dataclass(frozen=True, slots=True)
-class Programs:
+class PostgresPrograms:
     """An installation of PostgreSQL: the folder with ``postgres`` and ``initdb``, and its version.
 
     ``parts`` are the folders below ``base`` that belong to it; together they may be copied to another base.
@@ -84,7 +84,7 @@ class Programs:
     parts: tuple[str, ...]
 
     @classmethod
-    def find(cls, given: Path | None) -> "Programs":
+    def find(cls, given: Path | None) -> "PostgresPrograms":
         """The folder that was set, else the pinned wheel, else the system's newest. Raises DatabaseUnavailable."""
         if given is not None:
             return cls._look(given, f"ALMONER_PG_BIN is {given}", given.parent, (".",))
@@ -103,7 +103,7 @@ class Programs:
         )
 
     @classmethod
-    def _look(cls, folder: Path, told: str, base: Path, parts: tuple[str, ...]) -> "Programs":
+    def _look(cls, folder: Path, told: str, base: Path, parts: tuple[str, ...]) -> "PostgresPrograms":
         try:
             said = subprocess.run([folder / "postgres", "--version"], capture_output=True, text=True, check=True).stdout
         except (OSError, subprocess.CalledProcessError) as error:
@@ -115,27 +115,27 @@ class Programs:
             )
         return cls(folder, int(match[1]), match[0], base, parts)
 
-    def within_reach(self, account: Account, shelter: Path) -> "Programs":
+    def within_reach(self, account: OsAccount, shelter: Path) -> "PostgresPrograms":
         """These programs, or their copy below ``shelter`` when the account cannot reach them (a clone below /root).
 
         Called under the lock of ``shelter``. A copy that lacks something, after a crash of the machine, is made anew.
         """
-        if account.reaches(self.folder):
+        if account.can_reach(self.folder):
             return self
         copy = shelter / f"postgresql-{self.version}"
         parts = [part for part in self.parts if (self.base / part).exists()]
-        if any(_sizes(copy / part) != _sizes(self.base / part) for part in parts):
+        if any(_file_sizes(copy / part) != _file_sizes(self.base / part) for part in parts):
             unfinished = shelter / f"postgresql-{self.version}.unfinished"
             for former in (unfinished, copy):
                 shutil.rmtree(former, ignore_errors=True)
             for part in parts:
                 shutil.copytree(self.base / part, unfinished / part, symlinks=True)
-            open_to_all(unfinished, *unfinished.rglob("*"))
+            make_world_readable(unfinished, *unfinished.rglob("*"))
             unfinished.rename(copy)
         return replace(self, folder=copy / self.folder.relative_to(self.base), base=copy)
 
 
-def open_to_all(*paths: Path) -> None:
+def make_world_readable(*paths: Path) -> None:
     """Let everybody read what we made, whatever our umask is; folders and programs may be entered and run."""
     for path in paths:
         if not path.is_symlink():
@@ -143,7 +143,7 @@ def open_to_all(*paths: Path) -> None:
             path.chmod(stat.S_IMODE(mode) | (0o555 if stat.S_ISDIR(mode) or mode & 0o100 else 0o444))
 
 
-def _sizes(folder: Path) -> dict[Path, int]:
+def _file_sizes(folder: Path) -> dict[Path, int]:
     """The files of a folder; none when it is not there."""
     return {
         path.relative_to(folder): path.lstat().st_size
@@ -156,17 +156,17 @@ def _is_installation(folder: Path) -> bool:
     return (folder / "postgres").exists() and (folder / "initdb").exists()
 
 
-def cause_in(said: str) -> str:
+def find_cause(said: str) -> str:
     """The line of a program's output that names the cause."""
     lines = [line.strip() for line in said.splitlines() if line.strip()]
     causes = [line for line in lines if any(mark in line for mark in ("No space", "FATAL:", "PANIC:", "error:"))]
     return causes[0] if causes else lines[-1] if lines else "it said nothing"
 
 
-def unavailable(folder: Path, cause: str) -> DatabaseUnavailable:
+def unavailable_error(folder: Path, cause: str) -> DatabaseUnavailable:
     """What to do where a server does not start."""
     if any(mark in cause for mark in ("space", "are free", "quota")):
-        return NoRoom(
+        return DiskFull(
             f"No room for the database in {folder} ({cause}): free 300 MB, or set ALMONER_DATA_DIR to another disk."
         )
     if os.strerror(errno.EACCES) in cause:

@@ -20,8 +20,8 @@ from asyncpg import Record
 from almoner.kit.ids import Ids, new_id
 from almoner.kit.time import Clock
 from almoner.platform.crypto import Vault
-from almoner.platform.database.connections import PATIENCE_SECONDS, Connections, Taken
-from almoner.platform.deployment import Deployment, Links
+from almoner.platform.database.connections import ACQUIRE_TIMEOUT_SECONDS, ConnectionPool, BorrowedConnection
+from almoner.platform.deployment import Deployment, BaseUrls
 
 Mode = Literal["read", "write", "single", "around"]
 _Item = TypeVar("_Item")
@@ -60,16 +60,16 @@ class Partner:
     id: UUID
 
 
-class Everyone:
+class AllPartners:
     """The scope without a partner: reference data, sweeps, operators, and records reached by a page token."""
 
     __slots__ = ()
 
     def __repr__(self) -> str:
-        return "EVERYONE"
+        return "ALL_PARTNERS"
 
 
-EVERYONE: Final = Everyone()
+ALL_PARTNERS: Final = AllPartners()
 
 
 def inside_transaction() -> bool:
@@ -93,7 +93,7 @@ class Tx:
         "_statements",
         "mode",
         "now",
-        "wall",
+        "real_now",
     )
 
     def __init__(
@@ -111,7 +111,7 @@ class Tx:
         self._statements = 0
         self.mode = mode
         self.now: datetime = deployment.clock.now()
-        self.wall: datetime = deployment.clock.wall()
+        self.real_now: datetime = deployment.clock.real_now()
 
     @property
     def deployment(self) -> Deployment:
@@ -129,7 +129,7 @@ class Tx:
         return self._deployment.ids
 
     @property
-    def links(self) -> Links:
+    def links(self) -> BaseUrls:
         """Absolute base addresses."""
         return self._deployment.links
 
@@ -145,32 +145,32 @@ class Tx:
     async def fetch(self, sql: str, *args: object) -> list[Record]:
         """All rows."""
         self._count()
-        return await _in_time(self._connection.fetch(sql, *args, timeout=self._seconds))
+        return await _with_timeout(self._connection.fetch(sql, *args, timeout=self._seconds))
 
     async def fetchrow(self, sql: str, *args: object) -> Record | None:
         """The first row or None."""
         self._count()
-        return await _in_time(self._connection.fetchrow(sql, *args, timeout=self._seconds))
+        return await _with_timeout(self._connection.fetchrow(sql, *args, timeout=self._seconds))
 
     async def fetchval(self, sql: str, *args: object) -> Any:
         """The first column of the first row or None."""
         self._count()
-        return await _in_time(self._connection.fetchval(sql, *args, timeout=self._seconds))
+        return await _with_timeout(self._connection.fetchval(sql, *args, timeout=self._seconds))
 
     async def execute(self, sql: str, *args: object) -> str:
         """Run a statement; the answer is PostgreSQL's command tag."""
         self._count()
-        return await _in_time(self._connection.execute(sql, *args, timeout=self._seconds))
+        return await _with_timeout(self._connection.execute(sql, *args, timeout=self._seconds))
 
     async def executemany(self, sql: str, rows: Iterable[Sequence[object]]) -> None:
         """Run a statement once for every row, in one round trip."""
         self._count()
-        await _in_time(self._connection.executemany(sql, rows, timeout=self._seconds))
+        await _with_timeout(self._connection.executemany(sql, rows, timeout=self._seconds))
 
     async def copy_records(self, table: str, columns: Sequence[str], rows: Any) -> str:
         """COPY rows (an iterable or asynchronous iterable of tuples) into a table."""
         self._count()
-        return await _in_time(self._copied(table, columns, rows))
+        return await _with_timeout(self._copied(table, columns, rows))
 
     async def _copied(self, table: str, columns: Sequence[str], rows: Any) -> str:
         async with asyncio.timeout(self._seconds):  # asyncpg's own begins only once it knows the table
@@ -184,7 +184,7 @@ class Tx:
         try:
             async with self._connection.transaction():
                 yield
-                await self.finish()
+                await self.run_end_steps()
         except BaseException:
             del self._after_commit[waiting:]
             raise
@@ -197,7 +197,7 @@ class Tx:
             raise RuntimeError("nothing is done at the end of such a transaction; open db.write() instead")
         self._at_end.setdefault(step, []).extend(items)
 
-    async def finish(self) -> None:
+    async def run_end_steps(self) -> None:
         """Do what was to be done last. Called by ``Database`` only."""
         for step, items in self._at_end.items():
             await step(self, items)
@@ -206,7 +206,7 @@ class Tx:
         """Run ``call`` when the transaction has been committed; it is forgotten on rollback."""
         self._after_commit.append(call)
 
-    def committed(self) -> None:
+    def run_after_commit(self) -> None:
         """Run what waits for the commit. Called by ``Database`` only."""
         for call in self._after_commit:
             call()
@@ -217,7 +217,7 @@ class Tx:
             raise RuntimeError("a single-statement transaction was given a second statement; open db.write() instead")
 
 
-async def _in_time(statement: Awaitable[_Item]) -> _Item:
+async def _with_timeout(statement: Awaitable[_Item]) -> _Item:
     """What the statement gives. Raises StatementTimeout when asyncpg's time for it is up."""
     try:
         return await statement
@@ -230,7 +230,7 @@ class _Reading:
 
     __slots__ = ("_deployment", "_seconds", "_taken")
 
-    def __init__(self, taken: Taken, deployment: Deployment, seconds: _Seconds) -> None:
+    def __init__(self, taken: BorrowedConnection, deployment: Deployment, seconds: _Seconds) -> None:
         self._taken = taken
         self._deployment = deployment
         self._seconds = seconds
@@ -250,49 +250,49 @@ class Database:
         pool: "asyncpg.Pool[Record]",
         deployment: Deployment,
         *,
-        patience: float = PATIENCE_SECONDS,
+        patience: float = ACQUIRE_TIMEOUT_SECONDS,
         seconds: _Seconds = None,
     ) -> None:
         """``seconds``: how long a statement may take where ``statement_limit`` says nothing else."""
-        self._connections = Connections(pool, patience)
+        self._connections = ConnectionPool(pool, patience)
         self._seconds = seconds
         self._arounds = asyncio.Semaphore(max(1, pool.get_max_size() // 2))
         self.deployment = deployment
 
     def read(self) -> AbstractAsyncContextManager[Tx]:
         """For reading: no BEGIN, so each statement has its own snapshot. Read in one statement what must agree."""
-        return _Reading(self._connections.take(), self.deployment, self._limited())
+        return _Reading(self._connections.borrow(), self.deployment, self._limited())
 
     @asynccontextmanager
     async def single(self) -> AsyncIterator[Tx]:
         """For hot writes: exactly one statement, which is its own transaction and saves two round trips."""
-        async with self._connections.take() as connection:
+        async with self._connections.borrow() as connection:
             tx = Tx(connection, self.deployment, "single", self._limited())
             token = _inside.set(True)
             try:
                 yield tx
             finally:
                 _inside.reset(token)
-            tx.committed()
+            tx.run_after_commit()
 
     @asynccontextmanager
     async def write(self) -> AsyncIterator[Tx]:
         """For writing: READ COMMITTED, committed when the block ends, rolled back when it raises."""
-        async with self._connections.take() as connection:
+        async with self._connections.borrow() as connection:
             tx = Tx(connection, self.deployment, "write", self._limited())
             token = _inside.set(True)
             try:
                 async with connection.transaction():
                     yield tx
-                    await tx.finish()
+                    await tx.run_end_steps()
             finally:
                 _inside.reset(token)
-            tx.committed()
+            tx.run_after_commit()
 
     @asynccontextmanager
     async def snapshot(self) -> AsyncIterator[Tx]:
         """For reading what must agree with more than one statement: all see the same moment."""
-        async with self._connections.take() as connection:
+        async with self._connections.borrow() as connection:
             tx = Tx(connection, self.deployment, "read", self._limited())
             async with connection.transaction(isolation="repeatable_read", readonly=True):
                 yield tx
@@ -304,12 +304,12 @@ class Database:
         The work may call the outside. It needs connections while this one is held, so that at most half of the pool is
         given to such calls: with all of it, each would wait for the others for ever.
         """
-        async with self._arounds, self._connections.take() as connection:
+        async with self._arounds, self._connections.borrow() as connection:
             tx = Tx(connection, self.deployment, "around", self._limited())
             async with connection.transaction():
                 yield tx
-                await tx.finish()
-            tx.committed()
+                await tx.run_end_steps()
+            tx.run_after_commit()
 
     def open(self, mode: Mode) -> AbstractAsyncContextManager[Tx]:
         """The transaction of a declared mode."""
@@ -331,7 +331,7 @@ class Database:
         await self._connections.close()
 
 
-async def _speak_json(connection: "asyncpg.Connection[Record]") -> None:
+async def _register_json_codec(connection: "asyncpg.Connection[Record]") -> None:
     """Let jsonb come and go as Python values."""
     await connection.set_type_codec(
         "jsonb", encoder=_encode_json, decoder=msgspec.json.decode, schema="pg_catalog", format="text"
@@ -342,12 +342,12 @@ def _encode_json(value: object) -> str:
     return msgspec.json.encode(value).decode()
 
 
-async def _keep_session(_connection: object) -> None:
+async def _skip_reset(_connection: object) -> None:
     """No reset query on release: no code sets session state (architecture 2 has the figures)."""
 
 
 @asynccontextmanager
-async def exclusive(dsn: str, name: str) -> AsyncIterator[None]:
+async def advisory_lock(dsn: str, name: str) -> AsyncIterator[None]:
     """What processes that start beside each other on a database do one after the other, under a name."""
     connection = await asyncpg.connect(dsn)
     try:
@@ -362,7 +362,7 @@ async def connect(dsn: str, deployment: Deployment, *, size: int, seconds: _Seco
     return Database(await open_pool(dsn, size), deployment, seconds=seconds)
 
 
-async def open_service(dsn: str, deployment: Deployment, *, size: int) -> Database:
+async def connect_service(dsn: str, deployment: Deployment, *, size: int) -> Database:
     """The database of a server or worker, whose statements have their time. Raises as ``connect`` does."""
     return await connect(dsn, deployment, size=size, seconds=BACKGROUND_SECONDS)
 
@@ -373,8 +373,8 @@ async def open_pool(dsn: str, size: int) -> "asyncpg.Pool[Record]":
         dsn,
         min_size=min(2, size),
         max_size=size,
-        init=_speak_json,
-        reset=_keep_session,
+        init=_register_json_codec,
+        reset=_skip_reset,
         max_inactive_connection_lifetime=300,
         statement_cache_size=STATEMENTS,
         server_settings={

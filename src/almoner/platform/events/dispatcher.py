@@ -13,12 +13,12 @@ from typing import Final, TypeVar
 from uuid import UUID
 
 from almoner.platform.database.transactions import Database, Tx
-from almoner.platform.events.held_reactions import held
-from almoner.platform.events.outbox import BELL, COLUMNS, Event, Reaction, event
+from almoner.platform.events.held_reactions import retry_job
+from almoner.platform.events.outbox import WAKEUP, COLUMNS, Event, Reaction, event_from_row
 from almoner.platform.jobs import queue
 from almoner.platform.jobs.queue import BY_INDEX
-from almoner.platform.jobs.wakeup import Pace, heard
-from almoner.platform.observability.failures import TROUBLE, UNAVAILABLE, failure
+from almoner.platform.jobs.wakeup import PollBackoff, wait_for_wakeup
+from almoner.platform.observability.failures import DATABASE_ERRORS, UNAVAILABLE_ERRORS, failure_fields
 from almoner.platform.observability.telemetry import Telemetry
 
 K = TypeVar("K", UUID, int)
@@ -108,7 +108,7 @@ class Dispatcher:
         self._after = _NOBODY
         self._resting: dict[UUID | int, float] = {}
 
-    async def batch(self) -> int:
+    async def run_batch(self) -> int:
         """Dispatch what waits, up to a limit; how many events. 0: nothing waits, or another dispatcher has it."""
         waiting = await self._look()
         dispatched = 0
@@ -152,7 +152,7 @@ class Dispatcher:
     async def _number(self, partners: Sequence[UUID]) -> int:
         async with self._db.write() as tx:
             await tx.execute(BY_INDEX)
-            events = await _numbered(tx, partners)
+            events = await _number_events(tx, partners)
             await self._react(tx, events)
         return len(events)
 
@@ -160,16 +160,16 @@ class Dispatcher:
         """As ``_number``, and a reaction that fails on an event is left to a job: no event waits for it."""
         async with self._db.write() as tx:
             await tx.execute(BY_INDEX)
-            events = await _numbered(tx, partners)
+            events = await _number_events(tx, partners)
             for reaction in self._reactions:
                 await queue.enqueue_all(
-                    tx, [held(reaction, event) for event in await self._failed(tx, reaction, events)]
+                    tx, [retry_job(reaction, event) for event in await self._failed(tx, reaction, events)]
                 )
         return len(events)
 
     async def _failed(self, tx: Tx, reaction: Reaction, events: Sequence[Event]) -> list[Event]:
         """Have it react to all at once, else to each; the events on which it fails."""
-        concerned = [happened for happened in events if reaction.concerns(happened)]
+        concerned = [happened for happened in events if reaction.applies_to(happened)]
         if not concerned or await self._reacts(tx, reaction, concerned):
             return []
         return [one for one in concerned if not await self._reacts(tx, reaction, [one], on=str(one.id))]
@@ -186,40 +186,42 @@ class Dispatcher:
     async def _drain(self, internal: Sequence[int]) -> int:
         async with self._db.write() as tx:
             await tx.execute(BY_INDEX)
-            events = [event(row) for row in await tx.fetch(DRAIN, internal)]
+            events = [event_from_row(row) for row in await tx.fetch(DRAIN, internal)]
             await self._react(tx, events)
         return len(events)
 
     async def _react(self, tx: Tx, events: Sequence[Event]) -> None:
         for reaction in self._reactions:
-            concerned = [happened for happened in events if reaction.concerns(happened)]
+            concerned = [happened for happened in events if reaction.applies_to(happened)]
             if concerned:
                 await reaction.react(tx, concerned)
 
     def _tell(self, error: Exception, **fields: object) -> None:
         """Log a reaction's failure. A database that is away is nobody's failure: raised again."""
-        if isinstance(error, UNAVAILABLE):
+        if isinstance(error, UNAVAILABLE_ERRORS):
             raise error
-        self._telemetry.log("dispatch_failed", self._db.deployment.clock.wall(), **failure(error), **fields)
+        self._telemetry.log("dispatch_failed", self._db.deployment.clock.real_now(), **failure_fields(error), **fields)
 
     async def run(self, stop: asyncio.Event) -> None:
         """Dispatch until ``stop`` is set: at once after this process's commits, within half a second after others'."""
-        pace = Pace()
-        with BELL.listener() as ear:
+        pace = PollBackoff()
+        with WAKEUP.listener() as ear:
             while not stop.is_set():
                 try:
-                    dispatched = await self.batch()
-                except TROUBLE as error:
-                    self._telemetry.log("dispatcher_waits", self._db.deployment.clock.wall(), **failure(error))
-                    await heard(ear, _REST_SECONDS)
+                    dispatched = await self.run_batch()
+                except DATABASE_ERRORS as error:
+                    self._telemetry.log(
+                        "dispatcher_waits", self._db.deployment.clock.real_now(), **failure_fields(error)
+                    )
+                    await wait_for_wakeup(ear, _REST_SECONDS)
                     continue
                 if dispatched:
-                    pace.quicken()
+                    pace.reset()
                 else:
-                    await pace.rest(ear)
+                    await pace.wait_for_work(ear)
 
 
-async def _numbered(tx: Tx, partners: Sequence[UUID]) -> list[Event]:
+async def _number_events(tx: Tx, partners: Sequence[UUID]) -> list[Event]:
     """Number the oldest events of those partners whose turn nobody else has."""
     # The counters are locked by a statement of their own: the next one must see what the last holder numbered.
     turns = await tx.fetch(TURNS, partners)
@@ -230,10 +232,10 @@ async def _numbered(tx: Tx, partners: Sequence[UUID]) -> list[Event]:
     rows = await tx.fetch(
         NUMBER, [turn["partner_id"] for turn in turns], [turn["last_sequence"] for turn in turns], _EVENTS_OF_PARTNER
     )
-    return [event(row) for row in rows]
+    return [event_from_row(row) for row in rows]
 
 
-async def waiting(tx: Tx) -> int:
+async def count_waiting(tx: Tx) -> int:
     """How many events have not been dispatched."""
     count = await tx.fetchval(
         "select (select count(*) from event where sequence is null) + (select count(*) from internal_event)"
@@ -241,7 +243,7 @@ async def waiting(tx: Tx) -> int:
     return int(count)
 
 
-async def lag(tx: Tx) -> float:
+async def lag_seconds(tx: Tx) -> float:
     """Age in seconds of the oldest event that waits for its number; 0 when none does."""
     oldest = await tx.fetchval(
         """

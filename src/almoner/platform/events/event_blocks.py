@@ -46,7 +46,7 @@ async def next_due(tx: Tx) -> datetime | None:
     return tx.now if waits else None
 
 
-async def build(tx: Tx) -> int:
+async def build_blocks(tx: Tx) -> int:
     """Sweep: count a block of each of some partners; of how many. A partner that is numbered just now has its turn."""
     waiting = await tx.fetch(WAITING)
     for row in waiting:
@@ -54,7 +54,7 @@ async def build(tx: Tx) -> int:
     return len(waiting)
 
 
-async def tidy(tx: Tx) -> int:
+async def delete_stale_blocks(tx: Tx) -> int:
     """Remove blocks whose events are kept no more; how many rows."""
     removed: Any = await tx.fetchval(TIDY)
     return int(removed)

@@ -11,32 +11,32 @@ from uuid import UUID
 from almoner.platform.database.transactions import Partner
 from almoner.platform.events import outbox
 from almoner.platform.events.outbox import Event, Reaction
-from almoner.platform.jobs.background_tasks import Handler, Work
-from almoner.platform.jobs.queue import Done, Drop, Job, NewJob, Result
+from almoner.platform.jobs.background_tasks import Handler, JobContext
+from almoner.platform.jobs.queue import JobDone, JobDropped, Job, NewJob, Result
 
-REACT: Final = "events.react"
+RETRY_REACTION: Final = "events.react"
 
 
-def held(reaction: Reaction, event: Event) -> NewJob:
+def retry_job(reaction: Reaction, event: Event) -> NewJob:
     """The job that tries the reaction on the event again."""
     assert event.partner_id is not None, "internal events wait in their table"
     payload = {"reaction": reaction.name, "partner": str(event.partner_id), "event": str(event.id)}
-    return NewJob(REACT, payload, unique=f"{reaction.name} {event.id}")
+    return NewJob(RETRY_REACTION, payload, unique=f"{reaction.name} {event.id}")
 
 
 def handlers(reactions: Sequence[Reaction]) -> Mapping[str, Handler]:
     """Who does such jobs."""
     named = {reaction.name: reaction for reaction in reactions}
 
-    async def react(work: Work, job: Job) -> Result:
+    async def react(work: JobContext, job: Job) -> Result:
         reaction = named.get(job.payload["reaction"])
         if reaction is None:
-            return Drop(f"no slice of this version reacts as {job.payload['reaction']}")
+            return JobDropped(f"no slice of this version reacts as {job.payload['reaction']}")
         async with work.db.write() as tx:
             event = await outbox.find(tx, Partner(UUID(job.payload["partner"])), UUID(job.payload["event"]))
             if event is None:
-                return Drop("the event is no longer kept")
+                return JobDropped("the event is no longer kept")
             await reaction.react(tx, [event])
-        return Done()
+        return JobDone()
 
-    return {REACT: react}
+    return {RETRY_REACTION: react}

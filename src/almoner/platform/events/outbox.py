@@ -25,9 +25,9 @@ from almoner.platform.jobs.wakeup import Wakeup
 
 INTERNAL: Final = "internal."
 EVERY_TYPE: Final = "*"
-KEPT: Final = timedelta(days=90)  # V6
+RETENTION: Final = timedelta(days=90)  # V6
 
-BELL: Final = Wakeup()
+WAKEUP: Final = Wakeup()
 """Rung after a commit that wrote events."""
 
 _encode = msgspec.json.encode
@@ -68,7 +68,7 @@ class Reaction:
         place = f"{function.__module__}.{function.__qualname__}"
         return f"{self.event_type} {place.removeprefix('almoner.')}"
 
-    def concerns(self, event: Event) -> bool:
+    def applies_to(self, event: Event) -> bool:
         """Whether the event is one of those reacted to."""
         if self.event_type == EVERY_TYPE:
             return event.sequence is not None
@@ -76,7 +76,7 @@ class Reaction:
 
 
 @dataclass(frozen=True, slots=True)
-class _Frozen:
+class _PreparedEvent:
     """An event about to be written."""
 
     id: UUID
@@ -84,7 +84,7 @@ class _Frozen:
     payload: bytes
 
 
-def _freeze(tx: Tx, event_type: str, record: object) -> _Frozen:
+def _prepare_event(tx: Tx, event_type: str, record: object) -> _PreparedEvent:
     """The envelope around ``record`` (a wire record) as it stands now. Raises ValueError for an unknown type."""
     if event_type not in EVENT_TYPES and not event_type.startswith(INTERNAL):
         raise ValueError(f"{event_type} is not in the catalogue of events; add it to platform/events/event_types.py")
@@ -95,7 +95,7 @@ def _freeze(tx: Tx, event_type: str, record: object) -> _Frozen:
         "eventType": event_type,
         "eventData": record,
     }
-    return _Frozen(event_id, event_type, _encode({"object": "event", "data": data}))
+    return _PreparedEvent(event_id, event_type, _encode({"object": "event", "data": data}))
 
 
 _APPEND: Final = "insert into event (id, partner_id, type, payload, created_at) {source}"
@@ -103,7 +103,7 @@ _APPEND: Final = "insert into event (id, partner_id, type, payload, created_at) 
 
 async def emit(tx: Tx, partner: UUID | None, event_type: str, record: object) -> UUID:
     """Write an event in the caller's transaction; its id. ``partner`` may be None for internal events."""
-    frozen = _freeze(tx, event_type, record)
+    frozen = _prepare_event(tx, event_type, record)
     if event_type.startswith(INTERNAL):
         await tx.execute(
             "insert into internal_event (id, partner_id, type, payload, created_at) values ($1, $2, $3, $4, $5)",
@@ -130,7 +130,7 @@ async def emit(tx: Tx, partner: UUID | None, event_type: str, record: object) ->
 
 async def emit_all(tx: Tx, event_type: str, told: Sequence[tuple[UUID, object]]) -> None:
     """As ``emit``, for many public events of one type in one statement: (partner, record), in order."""
-    frozen = [_freeze(tx, event_type, record) for _, record in told]
+    frozen = [_prepare_event(tx, event_type, record) for _, record in told]
     await tx.execute(
         _APPEND.format(
             source="select id, partner_id, $4, payload, $5 from unnest($1::uuid[], $2::uuid[], $3::bytea[]) "
@@ -147,10 +147,10 @@ async def emit_all(tx: Tx, event_type: str, told: Sequence[tuple[UUID, object]])
 
 def _wake(tx: Tx) -> None:
     """Let this process's dispatcher look as soon as the transaction has been committed."""
-    tx.after_commit(BELL.ring)
+    tx.after_commit(WAKEUP.notify)
 
 
-def event(row: Record) -> Event:
+def event_from_row(row: Record) -> Event:
     """From a row with the columns ``COLUMNS``."""
     return Event(row["id"], row["partner_id"], row["type"], row["payload"], row["created_at"], row["sequence"])
 
@@ -161,7 +161,7 @@ COLUMNS: Final = "id, partner_id, type, payload, created_at, sequence"
 async def find(tx: Tx, partner: Partner, event_id: UUID) -> Event | None:
     """A public event of the partner, numbered or not; None when it is not kept."""
     row = await tx.fetchrow(f"select {COLUMNS} from event where partner_id = $1 and id = $2", partner.id, event_id)
-    return None if row is None else event(row)
+    return None if row is None else event_from_row(row)
 
 
 OLDEST: Final = """
@@ -188,12 +188,12 @@ with old as materialized (
 async def next_due(tx: Tx) -> datetime | None:
     """When the first event that is still there has been kept for long enough."""
     oldest: datetime | None = await tx.fetchval(f"select min(created_at) from ({OLDEST}) oldest")
-    return None if oldest is None else oldest + KEPT
+    return None if oldest is None else oldest + RETENTION
 
 
 async def purge(tx: Tx, limit: int = 1000) -> int:
     """Sweep: remove events that partners were shown for 90 days, and in the end their blocks; how many events."""
-    removed: Any = await tx.fetchval(PURGE, tx.now - KEPT, limit)
+    removed: Any = await tx.fetchval(PURGE, tx.now - RETENTION, limit)
     if removed < limit:
-        await event_blocks.tidy(tx)
+        await event_blocks.delete_stale_blocks(tx)
     return int(removed)

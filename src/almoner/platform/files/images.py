@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from almoner.platform.files.uploads.checking import Checker
-from almoner.platform.files.uploads.files import Checked
+from almoner.platform.files.uploads.files import CheckedFile
 from almoner.platform.files.uploads.problems import FiletypeNotSupported
 
 LONGEST_SIDE: Final = 1024
@@ -20,7 +20,7 @@ class Image:
     media_type: str
 
 
-def made(checked: Checked) -> Image:
+def image_of(checked: CheckedFile) -> Image:
     """The image of an upload that was declared with a longest side."""
     return Image(checked.content.read(), checked.media_type)
 
@@ -38,6 +38,6 @@ async def reencode(content: bytes, *, longest_side: int = LONGEST_SIDE) -> Image
             with checked.content:
                 if checked.media_type not in MEDIA_TYPES:
                     raise FiletypeNotSupported("body.image must be a JPEG or a PNG")
-                return made(checked)
+                return image_of(checked)
     finally:
         checker.close()

@@ -20,17 +20,17 @@ class MessageRefused(Exception):
     """What came is no message of the kind that was expected; the message says why."""
 
 
-def parser() -> etree.XMLParser:
+def xml_parser() -> etree.XMLParser:
     """Reads no document type, no entity, nothing from elsewhere."""
     return etree.XMLParser(resolve_entities=False, no_network=True, load_dtd=False, huge_tree=False)
 
 
-def read(content: bytes, message: str, versions: range) -> Any:
+def parse_message(content: bytes, message: str, versions: range) -> Any:
     """The document of a message such as ``pain.002.001``, of one of the versions. Raises MessageRefused."""
     if len(content) > MOST_BYTES:
         raise MessageRefused(f"it has more than {MOST_BYTES // 1024 // 1024} MB")
     try:
-        tree = etree.fromstring(content, parser()).getroottree()
+        tree = etree.fromstring(content, xml_parser()).getroottree()
     except etree.XMLSyntaxError as error:
         raise MessageRefused(f"it is no XML: {error.msg}") from error
     space = (etree.QName(tree.getroot()).namespace or "").removeprefix(SPACE)

@@ -4,8 +4,8 @@ import os
 from uuid import UUID
 
 from almoner.kit.ids import encode
-from almoner.platform.database.transactions import Everyone, Tx
-from almoner.platform.deployment import Links
+from almoner.platform.database.transactions import AllPartners, Tx
+from almoner.platform.deployment import BaseUrls
 
 
 async def insert(tx: Tx, content: bytes, media_type: str) -> str:
@@ -21,7 +21,7 @@ async def insert(tx: Tx, content: bytes, media_type: str) -> str:
     return key
 
 
-async def find(tx: Tx, _scope: Everyone, key: str) -> tuple[str, bytes] | None:
+async def find(tx: Tx, _scope: AllPartners, key: str) -> tuple[str, bytes] | None:
     """(media type, content) of an image."""
     row = await tx.fetchrow("select media_type, content from media where key = $1", key)
     return (row["media_type"], row["content"]) if row else None
@@ -32,6 +32,6 @@ async def delete(tx: Tx, key: str) -> None:
     await tx.execute("delete from media where key = $1", key)
 
 
-def address(links: Links, key: str | None) -> str | None:
+def media_url(links: BaseUrls, key: str | None) -> str | None:
     """Where the image is served, or None without one."""
     return None if key is None else f"{links.pages}/media/{key}"

@@ -11,7 +11,7 @@ from typing import Final
 from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
-from almoner.platform.crypto import Vault, digest
+from almoner.platform.crypto import Vault, sha256_digest
 
 DOSSIERS: Final = "dossiers"
 """The purpose of the key that signs dossiers."""
@@ -31,16 +31,16 @@ class Signer:
         self._key = vault.signing_key(purpose)
         self.public: Final = self._key.public_key().public_bytes_raw()
         """32 bytes, for everybody to know."""
-        self.key_id: Final = digest(self.public).hex()[:_KEY_ID_DIGITS]
+        self.key_id: Final = sha256_digest(self.public).hex()[:_KEY_ID_DIGITS]
 
     @property
-    def blank(self) -> str:
+    def placeholder_seal(self) -> str:
         """The seal to write into a document that is yet to be signed."""
         return f"almoner-ed25519:{self.key_id}:{_UNSIGNED.decode()}"
 
     def sign(self, document: bytes) -> bytes:
         """The same document with its seals filled in. Raises ValueError when it bears no blank one."""
-        blank = self.blank.encode()
+        blank = self.placeholder_seal.encode()
         if blank not in document:
             raise ValueError("the document has no place for a signature")
         return document.replace(blank, blank[:-_SIGNATURE_DIGITS] + self._key.sign(document).hex().encode())
@@ -52,7 +52,7 @@ def is_signed(document: bytes, public: bytes) -> bool:
     if len(seals) != 1:
         return False
     [(key_id, signature)] = seals
-    if key_id.decode() != digest(public).hex()[:_KEY_ID_DIGITS]:
+    if key_id.decode() != sha256_digest(public).hex()[:_KEY_ID_DIGITS]:
         return False
     unsigned = _SEAL.sub(lambda seal: seal[0][:-_SIGNATURE_DIGITS] + _UNSIGNED, document)
     try:

@@ -14,8 +14,8 @@ from uuid import UUID
 
 from almoner.kit.errors import ServiceUnavailable
 from almoner.kit.ids import encode
-from almoner.platform.crypto import SealBroken, Vault
-from almoner.platform.database.identity import Identity
+from almoner.platform.crypto import DecryptionFailed, Vault
+from almoner.platform.database.identity import DeploymentIdentity
 from almoner.platform.database.transactions import inside_transaction
 
 SEGMENT: Final = 256 * 1024
@@ -30,12 +30,12 @@ class BlobMissing(Exception):
     """There is no blob under this key."""
 
 
-class StorageAway(ServiceUnavailable):
+class StorageUnavailable(ServiceUnavailable):
     message = "The store of documents cannot be reached just now; try again in a moment"
 
 
 @dataclass(frozen=True, slots=True)
-class Listed:
+class ListedBlob:
     """A blob that lies in the storage, and since when, by the storage's own clock."""
 
     key: str
@@ -43,14 +43,14 @@ class Listed:
 
 
 @dataclass(frozen=True, slots=True)
-class Trashed:
+class TrashedBlob:
     """A blob in the trash, and the day (UTC, real time) on which it was put there."""
 
     key: str
-    day: date
+    data_date: date
 
 
-class Marks(Protocol):
+class DeploymentMarks(Protocol):
     """What deployments say of themselves in a storage, each under its own name. All raise StorageAway."""
 
     async def read_mark(self, name: str) -> bytes | None:
@@ -61,12 +61,12 @@ class Marks(Protocol):
         """Say it, in place of what was said before."""
         ...
 
-    async def mark_names(self) -> list[str]:
+    async def list_marks(self) -> list[str]:
         """Under which names something is said."""
         ...
 
 
-class Storage(Marks, Protocol):
+class Storage(DeploymentMarks, Protocol):
     """Where blobs lie. All raise StorageAway when it cannot be reached."""
 
     async def put(self, key: str, content: AsyncIterator[bytes]) -> None:
@@ -81,23 +81,23 @@ class Storage(Marks, Protocol):
         """Remove it; one that is not there is removed."""
         ...
 
-    def all(self) -> AsyncIterator[Listed]:
+    def list_blobs(self) -> AsyncIterator[ListedBlob]:
         """Every blob but those in the trash, in no order."""
         ...
 
-    async def trash(self, key: str, day: date) -> None:
+    async def move_to_trash(self, key: str, day: date) -> None:
         """Put a blob into the trash; one that is not there stays away."""
         ...
 
-    def trashed(self) -> AsyncIterator[Trashed]:
+    def list_trashed(self) -> AsyncIterator[TrashedBlob]:
         """What lies in the trash, in no order."""
         ...
 
-    async def restore(self, found: Trashed) -> None:
+    async def restore(self, found: TrashedBlob) -> None:
         """Take a blob out of the trash. Raises BlobMissing."""
         ...
 
-    async def empty(self, found: Trashed) -> None:
+    async def purge_trashed(self, found: TrashedBlob) -> None:
         """Remove a blob that lies in the trash; one that is not there is removed."""
         ...
 
@@ -112,17 +112,17 @@ class Blobs:
         self,
         storage: Storage,
         vault: Vault,
-        identity: Identity | None = None,
+        identity: DeploymentIdentity | None = None,
         confirm: Callable[[], Awaitable[None]] | None = None,
     ) -> None:
         self._storage = storage
         self._vault = vault
-        self._identity = identity or Identity()
+        self._identity = identity or DeploymentIdentity()
         self._confirm = confirm
 
     async def put(self, content: BinaryIO) -> str:
         """Store what is left to be read of a file; the answer is its key. Raises UnreleasedCopy."""
-        _stay_outside()
+        _ensure_outside_transaction()
         self._identity.ensure_active()
         key = encode(UUID(bytes=os.urandom(16))) + self._identity.mark
         await self._storage.put(key, self._sealed(key, content))
@@ -130,30 +130,30 @@ class Blobs:
 
     async def read(self, key: str) -> AsyncIterator[bytes]:
         """The plain bytes, segment by segment. Raises BlobMissing, SealBroken, StorageAway."""
-        _stay_outside()
+        _ensure_outside_transaction()
         waiting, place, last = bytearray(), 0, False
         async for piece in self._storage.get(key):
             waiting += piece
             if place == 0 and len(waiting) >= len(_MAGIC):
                 if not waiting.startswith(_MAGIC):
-                    raise SealBroken("unknown format of a sealed blob")
+                    raise DecryptionFailed("unknown format of a sealed blob")
                 place = 1
                 del waiting[: len(_MAGIC)]
             while place and len(waiting) >= _LENGTH:
                 marked = int.from_bytes(waiting[:_LENGTH])
                 length, ends = marked >> 1, bool(marked & 1)
                 if length > _MOST_SEALED or last:
-                    raise SealBroken("a sealed blob is longer than it says")
+                    raise DecryptionFailed("a sealed blob is longer than it says")
                 if len(waiting) < _LENGTH + length:
                     break
                 sealed = bytes(waiting[_LENGTH : _LENGTH + length])
                 del waiting[: _LENGTH + length]
-                plain = self._vault.open(sealed, context=_CONTEXT, binding=_binding(key, place, ends))
+                plain = self._vault.decrypt(sealed, context=_CONTEXT, binding=_segment_binding(key, place, ends))
                 place, last = place + 1, ends
                 if plain:
                     yield plain
         if waiting or not last:
-            raise SealBroken("a sealed blob is cut off, or something follows it")
+            raise DecryptionFailed("a sealed blob is cut off, or something follows it")
 
     async def remove(self, key: str) -> None:
         """Remove a blob of this deployment; one that is not there is removed, and that of another stays.
@@ -163,44 +163,44 @@ class Blobs:
         if await self._may_remove(key):
             await self._storage.remove(key)
 
-    async def all(self) -> AsyncIterator[Listed]:
+    async def list_blobs(self) -> AsyncIterator[ListedBlob]:
         """Every blob of this deployment, and those of others: ``own`` tells them apart."""
-        _stay_outside()
-        async for listed in self._storage.all():
+        _ensure_outside_transaction()
+        async for listed in self._storage.list_blobs():
             yield listed
 
-    def own(self, key: str) -> bool:
+    def is_own(self, key: str) -> bool:
         """Whether this deployment stored it."""
-        return self._identity.stored(key)
+        return self._identity.owns_blob(key)
 
-    async def trash(self, key: str, day: date) -> None:
+    async def move_to_trash(self, key: str, day: date) -> None:
         """Put a blob of this deployment into the trash. Raises UnreleasedCopy."""
         if await self._may_remove(key):
-            await self._storage.trash(key, day)
+            await self._storage.move_to_trash(key, day)
 
-    async def trashed(self) -> AsyncIterator[Trashed]:
+    async def list_trashed(self) -> AsyncIterator[TrashedBlob]:
         """What this deployment put into the trash."""
-        _stay_outside()
-        async for found in self._storage.trashed():
-            if self.own(found.key):
+        _ensure_outside_transaction()
+        async for found in self._storage.list_trashed():
+            if self.is_own(found.key):
                 yield found
 
-    async def restore(self, found: Trashed) -> None:
+    async def restore(self, found: TrashedBlob) -> None:
         """Take a blob out of the trash. Raises BlobMissing."""
-        _stay_outside()
+        _ensure_outside_transaction()
         await self._storage.restore(found)
 
-    async def empty(self, found: Trashed) -> None:
+    async def purge_trashed(self, found: TrashedBlob) -> None:
         """Remove what this deployment put into the trash. Raises UnreleasedCopy."""
         if await self._may_remove(found.key):
-            await self._storage.empty(found)
+            await self._storage.purge_trashed(found)
 
     async def _may_remove(self, key: str) -> bool:
-        _stay_outside()
+        _ensure_outside_transaction()
         if self._confirm is not None:
             await self._confirm()
         self._identity.ensure_active()
-        return self.own(key)
+        return self.is_own(key)
 
     async def _sealed(self, key: str, content: BinaryIO) -> AsyncIterator[bytes]:
         head, place, plain = _MAGIC, 1, content.read(SEGMENT)
@@ -208,15 +208,15 @@ class Blobs:
         while not ends:
             following = content.read(SEGMENT)
             ends = not following
-            sealed = self._vault.seal(plain, context=_CONTEXT, binding=_binding(key, place, ends))
+            sealed = self._vault.encrypt(plain, context=_CONTEXT, binding=_segment_binding(key, place, ends))
             yield head + (len(sealed) << 1 | ends).to_bytes(_LENGTH) + sealed
             head, place, plain = b"", place + 1, following
 
 
-def _binding(key: str, place: int, ends: bool) -> bytes:
+def _segment_binding(key: str, place: int, ends: bool) -> bytes:
     return key.encode() + place.to_bytes(4) + bytes([ends])
 
 
-def _stay_outside() -> None:
+def _ensure_outside_transaction() -> None:
     if inside_transaction():
         raise RuntimeError("the storage must not be used while a transaction is open: store before it, read after it")

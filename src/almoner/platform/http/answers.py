@@ -11,8 +11,8 @@ from almoner.platform.events.event_types import EventType
 from almoner.platform.http import conventions, errors
 from almoner.platform.http.conventions import Schema
 from almoner.platform.http.endpoints import Endpoint
-from almoner.platform.http.examples import Examples
-from almoner.platform.http.wire import DEFAULT_PAGE_SIZE, MAX_PAGE_SIZE, Out, PageQuery
+from almoner.platform.http.examples import ExampleBuilder
+from almoner.platform.http.wire import DEFAULT_PAGE_SIZE, MAX_PAGE_SIZE, ResponseRecord, PageQuery
 
 ERROR: Final[Schema] = {
     "type": "object",
@@ -60,15 +60,15 @@ HEADERS: Final[Schema] = {
 }
 
 
-def of_every_answer() -> Schema:
+def common_header_refs() -> Schema:
     """References to the headers that every answer of a known route carries."""
     return {name: {"$ref": f"#/components/headers/{name}"} for name in ("Request-Id", "RateLimit", "RateLimit-Policy")}
 
 
-def envelope(endpoint: Endpoint, record: type[Out], ref: str, ids: Ids) -> Schema:
+def envelope_schema(endpoint: Endpoint, record: type[ResponseRecord], ref: str, ids: Ids) -> Schema:
     """``{data, object}``, or the list form with its total and links (spec 2.1)."""
     name: Schema = {"const": record.object_name}
-    if not endpoint.lists:
+    if not endpoint.is_list:
         properties: Schema = {"data": {"$ref": ref}, "object": name}
         return {"type": "object", "properties": properties, "required": list(properties)}
     address = {"type": ["string", "null"], "format": "uri"}
@@ -98,13 +98,13 @@ def envelope(endpoint: Endpoint, record: type[Out], ref: str, ids: Ids) -> Schem
     return {"type": "object", "properties": properties, "required": required}
 
 
-def headers_of(endpoint: Endpoint) -> Schema:
+def header_schemas(endpoint: Endpoint) -> Schema:
     """What a success of the endpoint carries in headers."""
     own = {name: {"description": told, "schema": {"type": "string"}} for name, told in endpoint.headers.items()}
-    return {**of_every_answer(), **own}
+    return {**common_header_refs(), **own}
 
 
-def errors_of(problems: Sequence[type[Problem]]) -> Schema:
+def error_responses(problems: Sequence[type[Problem]]) -> Schema:
     """The error responses of an operation by status; one problem alone is a reference to the shared response."""
     by_status: dict[int, list[type[Problem]]] = {}
     for problem in problems:
@@ -117,7 +117,7 @@ def errors_of(problems: Sequence[type[Problem]]) -> Schema:
     }
 
 
-def shared_errors(problems: Iterable[type[Problem]]) -> Schema:
+def shared_error_responses(problems: Iterable[type[Problem]]) -> Schema:
     """One response for each problem."""
     return {
         problem.__name__: _error_response([problem])
@@ -132,7 +132,7 @@ def _error_response(problems: Sequence[type[Problem]]) -> Schema:
         again = sum(name.split()[0] == problem.code for name in examples)  # finer messages under one code
         examples[f"{problem.code} {again + 1}" if again else problem.code] = {"value": {"error": told}}
     codes = list(dict.fromkeys(problem.code for problem in problems))
-    headers = of_every_answer()
+    headers = common_header_refs()
     if RateExceeded in problems or ServiceUnavailable in problems:
         headers["Retry-After"] = {"$ref": "#/components/headers/Retry-After"}
     return {
@@ -150,7 +150,7 @@ def _error_response(problems: Sequence[type[Problem]]) -> Schema:
     }
 
 
-def webhook(event: EventType, records: Mapping[str, str], ids: Ids, examples: Examples) -> Schema:
+def webhook_schema(event: EventType, records: Mapping[str, str], ids: Ids, examples: ExampleBuilder) -> Schema:
     """What a receiver is sent. ``records``: ``object`` name to the reference of its schema."""
     ref = records.get(event.record)
     record: Schema = {"$ref": ref} if ref else {"type": "object"}
@@ -169,7 +169,7 @@ def webhook(event: EventType, records: Mapping[str, str], ids: Ids, examples: Ex
         "properties": {"object": {"const": "event"}, "data": data},
         "required": ["object", "data"],
     }
-    content = {"schema": schema, "example": examples.answer(schema)}
+    content = {"schema": schema, "example": examples.response_example(schema)}
     words = event.name.replace("_", ".").split(".")
     return {
         "post": {

@@ -4,9 +4,9 @@ from collections.abc import Sequence
 
 import msgspec
 
-from almoner.platform.http.calls import Call
-from almoner.platform.http.endpoints import Raw
-from almoner.platform.http.wire import Out
+from almoner.platform.http.calls import ApiCall
+from almoner.platform.http.endpoints import RawResponse
+from almoner.platform.http.wire import ResponseRecord
 
 
 class _Record(msgspec.Struct):
@@ -20,9 +20,9 @@ class _Envelope(msgspec.Struct):
 _envelope = msgspec.json.Decoder(_Envelope)
 
 
-def entry(call: Call, path: Sequence[str], result: object) -> tuple[object, ...]:
+def audit_entry_of(call: ApiCall, path: Sequence[str], result: object) -> tuple[object, ...]:
     """The entry (``Trace.values``) of a call that succeeded; ``path``: the values of its path's parameters."""
-    named = _answered(result)
+    named = _answered_id(result)
     details: dict[str, str] = {}
     if named is None and path:
         # The first is what was changed; another is what it was changed by, such as a category's new organisation.
@@ -33,8 +33,8 @@ def entry(call: Call, path: Sequence[str], result: object) -> tuple[object, ...]
     return call.trace.values(call.tx, named or call.path, details or None)
 
 
-def _answered(result: object) -> str | None:
-    if isinstance(result, Raw):
+def _answered_id(result: object) -> str | None:
+    if isinstance(result, RawResponse):
         return _envelope.decode(result.body).data.id
-    named = getattr(result, "id", None) if isinstance(result, Out) else None
+    named = getattr(result, "id", None) if isinstance(result, ResponseRecord) else None
     return named if isinstance(named, str) else None

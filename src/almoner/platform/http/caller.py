@@ -34,11 +34,11 @@ class Caller:
     kind: KeyKind
     scopes: frozenset[str]
 
-    def may(self, kind: KeyKind) -> bool:
+    def opens(self, kind: KeyKind) -> bool:
         """Whether this key opens a route of ``kind``: a secret key opens publishable routes too (spec 5.4)."""
         return self.kind is kind or (kind is PUBLISHABLE and self.kind is SECRET)
 
-    def has(self, scope: str) -> bool:
+    def has_scope(self, scope: str) -> bool:
         """Whether the key carries the scope; ``*`` stands for every scope that is not granted by name only."""
         return scope in self.scopes or (ALL_SCOPES in self.scopes and scope not in NAMED_ONLY)
 
@@ -48,7 +48,7 @@ NAMED_ONLY = frozenset({"sandbox_clock", "scim_api"})
 
 
 @dataclass(frozen=True, slots=True)
-class RateState:
+class RateLimitState:
     """What the limiter answers: the policy, its quota and window in seconds, what is left, seconds until full."""
 
     policy: str
@@ -59,18 +59,18 @@ class RateState:
     retry_after: int | None
 
 
-class Guard(Protocol):
+class AccessGuard(Protocol):
     """Authentication and rate limits, implemented by ``access.guard``."""
 
     async def authenticate(self, authorization: str | None, address: str) -> Caller:
         """The caller behind the header. Raises Unauthorised; RateExceeded for an address that guesses."""
         ...
 
-    def admit(self, caller: Caller | None, address: str) -> RateState:
+    def check_rate_limit(self, caller: Caller | None, address: str) -> RateLimitState:
         """Count one call against the limits; ``retry_after`` is set when it is refused."""
         ...
 
-    def used(self, caller: Caller, address: str, route: str) -> None:
+    def record_use(self, caller: Caller, address: str, route: str) -> None:
         """Note that the key was used; written at most once a minute, outside the request's transaction (K5)."""
         ...
 

@@ -10,14 +10,14 @@ from almoner.platform.audit import log as audit
 from almoner.platform.database.transactions import Database, Partner, Tx
 from almoner.platform.http.caller import Caller
 from almoner.platform.http.endpoints import Endpoint
-from almoner.platform.http.paging import Cursors, Listing, Page, Position, Window, links, window
-from almoner.platform.http.wire import Out, PageQuery, WholeQuery
+from almoner.platform.http.paging import Cursors, ListResponse, Page, Position, PageRows, page_links, page_rows
+from almoner.platform.http.wire import ResponseRecord, PageQuery, UnpagedQuery
 
 R = TypeVar("R")
 
 
 @dataclass(slots=True)
-class Call:
+class ApiCall:
     """What a handler is given."""
 
     db: Database
@@ -27,7 +27,7 @@ class Call:
     parameters: list[tuple[str, str]]
     endpoint: Endpoint
     identified: Caller | None
-    claim: idempotency.Claim | None
+    claim: idempotency.IdempotencyClaim | None
     request_id: str | None = None
     opened: Tx | None = None
     answer_headers: dict[str, str] = field(default_factory=dict)
@@ -71,23 +71,25 @@ class Call:
         page: Page,
         fetched: Sequence[R],
         total: int,
-        record: Callable[[R], Out],
+        record: Callable[[R], ResponseRecord],
         key: Callable[[R], Position],
         extra: dict[str, object] | None = None,
-    ) -> Listing[Any]:
+    ) -> ListResponse[Any]:
         """The list answer for ``page.limit`` rows in reading order."""
-        shown: Window[R] = window(page, fetched)
-        made = links(self.db.deployment.links.api + self.path, self.parameters, self._cursors(), shown, key)
-        return Listing([record(row) for row in shown.rows], total, page.size, made, extra)
+        shown: PageRows[R] = page_rows(page, fetched)
+        made = page_links(self.db.deployment.links.api + self.path, self.parameters, self._cursors(), shown, key)
+        return ListResponse([record(row) for row in shown.rows], total, page.size, made, extra)
 
-    def all_of(self, rows: Sequence[R], record: Callable[[R], Out], query: WholeQuery) -> Listing[Any]:
+    def whole_list(
+        self, rows: Sequence[R], record: Callable[[R], ResponseRecord], query: UnpagedQuery
+    ) -> ListResponse[Any]:
         """The answer of a list that is not paged: every row in the same envelope (settled 1.1); ``rows`` ascend."""
         if query.direction == "DESC":
             rows = rows[::-1]
         address = self.db.deployment.links.api + self.path
         current = address + ("?" + urlencode(self.parameters) if self.parameters else "")
         made: dict[str, str | None] = {"current": current, "next": None, "prev": None}
-        return Listing([record(row) for row in rows], len(rows), len(rows), made)
+        return ListResponse([record(row) for row in rows], len(rows), len(rows), made)
 
     def _cursors(self) -> Cursors:
         partner = self.identified.partner.id if self.identified else None

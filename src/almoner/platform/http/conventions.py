@@ -101,21 +101,21 @@ def string_format(name: str) -> str | None:
     return "uri" if name == "url" or name.endswith("Url") else None
 
 
-def example(name: str) -> object | None:
+def field_example(name: str) -> object | None:
     """A plausible value for a field of this name; None when the name tells too little."""
     return _EXAMPLES.get(name)
 
 
 def path_example(name: str) -> object:
     """A value for a path parameter that is no identifier."""
-    return _IN_PATHS.get(name) or example(name) or name
+    return _IN_PATHS.get(name) or field_example(name) or name
 
 
-def is_telling(name: str) -> bool:
+def has_telling_example(name: str) -> bool:
     """Whether a member that may be null is shown with a value."""
-    return name in _TELLING or example(name) is not None
+    return name in _TELLING or field_example(name) is not None
 
 
-def typical(values: list[Any]) -> Any:
+def typical_value(values: list[Any]) -> Any:
     """The value of an enumeration that an example shows."""
     return next((value for value in _TYPICAL if value in values), values[0])

@@ -14,7 +14,7 @@ from almoner.kit.errors import Forbidden, InternalError, Problem, ServiceUnavail
 from almoner.kit.time import Clock
 from almoner.platform.database.transactions import REQUEST_SECONDS, statement_limit
 from almoner.platform.http import errors
-from almoner.platform.observability.failures import AWAY, TIMED_OUT
+from almoner.platform.observability.failures import CONNECTION_ERRORS, TIMEOUT_ERRORS
 from almoner.platform.observability.telemetry import RequestLine, Telemetry
 
 _CALLERS_ID = re.compile(rb"[A-Za-z0-9_-]{8,64}")  # E2
@@ -80,7 +80,7 @@ class Edge:
         except Exception as error:  # noqa: BLE001 (the last resort: answered and, unless expected, reported)
             failure = None if isinstance(error, Problem) else error
             if not started:
-                await _send_problem(_as_problem(error), scope, tagged)
+                await _send_problem(_problem_of(error), scope, tagged)
         self._report(scope, request_id, status, perf_counter() - began, failure)
 
     def _resolve(self, scope: Scope) -> None:
@@ -106,7 +106,13 @@ class Edge:
 
     def _report(self, scope: Scope, request_id: str, status: int, seconds: float, failure: Exception | None) -> None:
         line = RequestLine(
-            self._clock.wall(), "request", _route(scope), status, round(seconds * 1000, 2), request_id, scope["method"]
+            self._clock.real_now(),
+            "request",
+            _route(scope),
+            status,
+            round(seconds * 1000, 2),
+            request_id,
+            scope["method"],
         )
         if client := scope.get("client"):
             line.address = client[0]
@@ -121,9 +127,9 @@ class Edge:
             # Frames only: an exception's own text may quote what a person typed.
             found = traceback.extract_tb(failure.__traceback__)[-12:]
             line.frames = [f"{frame.filename}:{frame.lineno} {frame.name}" for frame in found]
-            if isinstance(failure, TIMED_OUT):
+            if isinstance(failure, TIMEOUT_ERRORS):
                 self._telemetry.statement_timeouts.labels(line.route).inc()
-        self._telemetry.request(line, seconds)
+        self._telemetry.record_request(line, seconds)
 
 
 def _route(scope: Scope) -> str:
@@ -133,10 +139,10 @@ def _route(scope: Scope) -> str:
     return str(getattr(scope.get("endpoint"), "__name__", _UNROUTED))
 
 
-def _as_problem(error: Exception) -> Problem:
+def _problem_of(error: Exception) -> Problem:
     if isinstance(error, Problem):
         return error
-    return ServiceUnavailable() if isinstance(error, AWAY) else InternalError()
+    return ServiceUnavailable() if isinstance(error, CONNECTION_ERRORS) else InternalError()
 
 
 async def _send_problem(problem: Problem, scope: Scope, send: Send) -> None:

@@ -29,9 +29,9 @@ from almoner.kit.errors import Problem
 from almoner.platform.database.transactions import Mode
 from almoner.platform.http.caller import KeyKind
 from almoner.platform.http.ids import PathId
-from almoner.platform.http.paging import Listing
-from almoner.platform.http.uploads import Upload
-from almoner.platform.http.wire import In, Out, Query
+from almoner.platform.http.paging import ListResponse
+from almoner.platform.http.uploads import UploadDeclaration
+from almoner.platform.http.wire import RequestBody, ResponseRecord, Query
 
 Method = Literal["GET", "POST", "PUT", "PATCH", "DELETE"]
 Handler = Callable[..., Awaitable[Any]]
@@ -41,7 +41,7 @@ MAX_JSON_BODY = 1024 * 1024  # settled 1
 
 
 @dataclass(frozen=True, slots=True)
-class Raw:
+class RawResponse:
     """An answer that is already encoded."""
 
     body: bytes
@@ -70,7 +70,7 @@ class Endpoint:
     tx: TxMode
     empty: Literal[200, 204] | None
     errors: tuple[type[Problem], ...]
-    upload: Upload | None
+    upload: UploadDeclaration | None
     retirement: Retirement | None
     beside: type[msgspec.Struct] | None
     headers: Mapping[str, str]
@@ -78,7 +78,7 @@ class Endpoint:
     shows_secret: bool
     also: str | None
     path_ids: dict[str, PathId | None] = field(init=False)
-    body: type[In] | None = field(init=False)
+    body: type[RequestBody] | None = field(init=False)
     query: type[Query] | None = field(init=False)
     answer: Any = field(init=False)
 
@@ -91,12 +91,12 @@ class Endpoint:
         names = {to_camel(name): name for name in hints if name not in ("call", "upload")}
         if sorted(names) != sorted(wanted):
             raise TypeError(f"{self.operation_id}: path names {sorted(wanted)}, handler takes {sorted(names)}")
-        self.__dict__["path_ids"] = {names[name]: _mark(hints[names[name]]) for name in wanted}
+        self.__dict__["path_ids"] = {names[name]: _path_id_mark(hints[names[name]]) for name in wanted}
         if not inspect.getdoc(self.handler):
             raise TypeError(f"{self.operation_id} has no docstring; it is the operation's description")
 
     @property
-    def writes(self) -> bool:
+    def is_write(self) -> bool:
         """Whether it changes something."""
         return self.method != "GET"
 
@@ -117,18 +117,18 @@ class Endpoint:
         return f"{self.method} {self.path}"
 
     @property
-    def record(self) -> type[Out] | None:
+    def record(self) -> type[ResponseRecord] | None:
         """The record type of the answer, for single records and lists."""
         answers = get_args(self.answer) or (self.answer,)  # of Listing[Record], of Record | Raw, or the record itself
-        return next((one for one in answers if isinstance(one, type) and issubclass(one, Out)), None)
+        return next((one for one in answers if isinstance(one, type) and issubclass(one, ResponseRecord)), None)
 
     @property
-    def lists(self) -> bool:
+    def is_list(self) -> bool:
         """Whether the answer is a list."""
-        return get_origin(self.answer) is Listing or self.answer is Listing
+        return get_origin(self.answer) is ListResponse or self.answer is ListResponse
 
 
-def _mark(hint: Any) -> PathId | None:
+def _path_id_mark(hint: Any) -> PathId | None:
     if get_origin(hint) is Annotated:
         return next((mark for mark in get_args(hint)[1:] if isinstance(mark, PathId)), None)
     return None
@@ -151,7 +151,7 @@ class Routes:
         tx: TxMode = "write",
         empty: Literal[200, 204] | None = None,
         errors: Sequence[type[Problem]] = (),
-        upload: Upload | None = None,
+        upload: UploadDeclaration | None = None,
         retirement: Retirement | None = None,
         beside: type[msgspec.Struct] | None = None,
         headers: Mapping[str, str] = MappingProxyType({}),
@@ -225,7 +225,7 @@ class Routes:
         return self.declare("DELETE", path, key=key, scope=scope, **{"empty": 204, **options})
 
 
-class Readers:
+class QueryReader:
     """How an endpoint reads its query string: which names are lists (``category[]``, also ``category``), built once."""
 
     def __init__(self, model: type[BaseModel]) -> None:

@@ -6,24 +6,32 @@ import msgspec
 from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
-from almoner.kit.errors import Kind, MethodNotAllowed, NotFound, Problem, RateExceeded, ServiceUnavailable, Unauthorised
+from almoner.kit.errors import (
+    ProblemKind,
+    MethodNotAllowed,
+    NotFound,
+    Problem,
+    RateExceeded,
+    ServiceUnavailable,
+    Unauthorised,
+)
 from almoner.platform.http.wire import ACROSS, METADATA
 
 STATUS: Final = {
-    Kind.BAD_REQUEST: 400,
-    Kind.UNAUTHORISED: 401,
-    Kind.FORBIDDEN: 403,
-    Kind.NOT_FOUND: 404,
-    Kind.METHOD_NOT_ALLOWED: 405,
-    Kind.NOT_ACCEPTABLE: 406,
-    Kind.CONFLICT: 409,
-    Kind.PRECONDITION_FAILED: 412,
-    Kind.CONTENT_TOO_LARGE: 413,
-    Kind.UNSUPPORTED_CONTENT_TYPE: 415,
-    Kind.RATE_EXCEEDED: 429,
-    Kind.HEADERS_TOO_LARGE: 431,
-    Kind.INTERNAL: 500,
-    Kind.UNAVAILABLE: 503,
+    ProblemKind.BAD_REQUEST: 400,
+    ProblemKind.UNAUTHORISED: 401,
+    ProblemKind.FORBIDDEN: 403,
+    ProblemKind.NOT_FOUND: 404,
+    ProblemKind.METHOD_NOT_ALLOWED: 405,
+    ProblemKind.NOT_ACCEPTABLE: 406,
+    ProblemKind.CONFLICT: 409,
+    ProblemKind.PRECONDITION_FAILED: 412,
+    ProblemKind.CONTENT_TOO_LARGE: 413,
+    ProblemKind.UNSUPPORTED_CONTENT_TYPE: 415,
+    ProblemKind.RATE_EXCEEDED: 429,
+    ProblemKind.HEADERS_TOO_LARGE: 431,
+    ProblemKind.INTERNAL: 500,
+    ProblemKind.UNAVAILABLE: 503,
 }
 
 _SOON: Final = b"2"  # seconds after which an answer of 503 may be asked again
@@ -82,7 +90,7 @@ _TYPES: Final = {
 }
 
 
-def sentence(error: ErrorDetails, place: str) -> str:
+def error_sentence(error: ErrorDetails, place: str) -> str:
     """One Pydantic finding as a sentence that names the field: ``body.email is required``."""
     field = ".".join([place, *(str(part) for part in error["loc"])])
     context: dict[str, Any] = error.get("ctx", {})
@@ -116,7 +124,7 @@ _UNION_TAGS: Final = frozenset(
 )
 
 
-def sentences(found: ValidationError, place: str) -> list[str]:
+def error_sentences(found: ValidationError, place: str) -> list[str]:
     """All findings of one model as sentences; the findings of one union become one sentence."""
     by_field: dict[str, list[str]] = {}
     for error in found.errors(include_url=False, include_input=False):
@@ -125,13 +133,13 @@ def sentences(found: ValidationError, place: str) -> list[str]:
             continue
         location = error["loc"][:-1] if error["loc"] and error["loc"][-1] in _UNION_TAGS else error["loc"]
         location = location if error["type"] != ACROSS else location[:-1]
-        told = sentence({**error, "loc": location}, place)
+        told = error_sentence({**error, "loc": location}, place)
         field = ".".join([place, *(str(part) for part in location)])
         by_field.setdefault(field, []).append(told.removeprefix(field + " "))
-    return [_joined(field, told) for field, told in by_field.items()]
+    return [_join_sentences(field, told) for field, told in by_field.items()]
 
 
-def _joined(field: str, told: list[str]) -> str:
+def _join_sentences(field: str, told: list[str]) -> str:
     first, *others = dict.fromkeys(told)
     if not others:
         return first if first.startswith(field) else f"{field} {first}"

@@ -21,49 +21,49 @@ _FORMATS: Final = {
 _WORD: Final = "text"
 
 
-class Examples:
+class ExampleBuilder:
     """Makes examples; ``schemas`` are the components that references name."""
 
     def __init__(self, schemas: Mapping[str, Schema]) -> None:
         self._schemas = schemas
 
-    def answer(self, schema: Schema) -> Any:
+    def response_example(self, schema: Schema) -> Any:
         """A whole record: every member that is always there, null where a value would say nothing."""
         return self._make(schema, "", whole=True)
 
-    def request(self, schema: Schema) -> Any:
+    def request_example(self, schema: Schema) -> Any:
         """A body that one would send: what is required, and optional members with a declared example, except ids."""
         return self._make(schema, "", whole=False)
 
-    def resolved(self, schema: Schema) -> Schema:
+    def resolve_reference(self, schema: Schema) -> Schema:
         """The schema that a reference names, what stands beside the reference added."""
         if "$ref" not in schema:
             return schema
         named = self._schemas[schema["$ref"].removeprefix(_REF)]
-        return {**self.resolved(named), **{key: value for key, value in schema.items() if key != "$ref"}}
+        return {**self.resolve_reference(named), **{key: value for key, value in schema.items() if key != "$ref"}}
 
     def _make(self, given: Schema, name: str, *, whole: bool) -> Any:
-        schema = self.resolved(given)
+        schema = self.resolve_reference(given)
         if schema.get("examples"):
             return schema["examples"][0]
         if schema.get("enum"):
-            return conventions.typical(schema["enum"])
+            return conventions.typical_value(schema["enum"])
         for keyword in ("const", "default"):
             if schema.get(keyword) is not None:
                 return schema[keyword]
         if options := schema.get("anyOf"):
             return self._make(next(option for option in options if not _is_null(option)), name, whole=whole)
-        kind = next(iter(kind for kind in _kinds(schema) if kind != "null"), "object")
+        kind = next(iter(kind for kind in _schema_types(schema) if kind != "null"), "object")
         if kind == "object":
             return self._object(schema, name, whole=whole)
         if kind == "array":
             return self._array(schema, name, whole=whole)
-        return _scalar(kind, schema, name)
+        return _scalar_example(kind, schema, name)
 
     def _object(self, schema: Schema, name: str, *, whole: bool) -> Any:
         properties = schema.get("properties")
         if not properties:
-            return conventions.example(name) or {}
+            return conventions.field_example(name) or {}
         required = schema.get("required", ())
         made: dict[str, Any] = {}
         for key, value in properties.items():
@@ -75,28 +75,28 @@ class Examples:
         return made
 
     def _array(self, schema: Schema, name: str, *, whole: bool) -> Any:
-        known = conventions.example(name)
+        known = conventions.field_example(name)
         if isinstance(known, list):
             return known
         items = schema.get("items", {})
         return [self._make(items, name.removesuffix("s"), whole=whole)] if items else []
 
     def _stays_null(self, given: Schema, name: str) -> bool:
-        schema = self.resolved(given)
-        may_be_null = "null" in _kinds(schema) or any(map(_is_null, schema.get("anyOf", ())))
-        shown = conventions.is_telling(name) or (self._is_declared(given) and not self._is_id(given))
+        schema = self.resolve_reference(given)
+        may_be_null = "null" in _schema_types(schema) or any(map(_is_null, schema.get("anyOf", ())))
+        shown = conventions.has_telling_example(name) or (self._is_declared(given) and not self._is_id(given))
         return may_be_null and not shown
 
     def _is_id(self, given: Schema) -> bool:
-        schema = self.resolved(given)
+        schema = self.resolve_reference(given)
         return any(ID_TYPE_KEYWORD in option for option in (schema, *schema.get("anyOf", ())))
 
     def _is_declared(self, given: Schema) -> bool:
-        schema = self.resolved(given)
+        schema = self.resolve_reference(given)
         return bool(schema.get("examples")) or any(option.get("examples") for option in schema.get("anyOf", ()))
 
 
-def _kinds(schema: Schema) -> list[str]:
+def _schema_types(schema: Schema) -> list[str]:
     kinds = schema.get("type", [])
     return [kinds] if isinstance(kinds, str) else list(kinds)
 
@@ -105,8 +105,8 @@ def _is_null(schema: Schema) -> bool:
     return schema.get("type") == "null"
 
 
-def _scalar(kind: str, schema: Schema, name: str) -> Any:
-    known = conventions.example(name)
+def _scalar_example(kind: str, schema: Schema, name: str) -> Any:
+    known = conventions.field_example(name)
     match kind:
         case "string":
             if isinstance(known, str) and len(known) <= schema.get("maxLength", len(known)):

@@ -13,23 +13,23 @@ from almoner.platform.http.ids import ID_TYPE_KEYWORD
 Links = Mapping[str, Schema]
 
 
-def links(endpoints: Sequence[Endpoint]) -> Links:
+def find_links(endpoints: Sequence[Endpoint]) -> Links:
     """By operation: links from each source of a record to the operations that take its identifier.
 
     The source is the POST that creates the record; where there is none, the list that finds it.
     """
     found: dict[str, Schema] = {}
-    for type_, source in sources(endpoints).items():
-        first = "/0" if source.lists else ""
+    for type_, source in find_sources(endpoints).items():
+        first = "/0" if source.is_list else ""
         given = f"$response.body#/data{first}/id"
         made = found.setdefault(source.operation_id, {})
         for endpoint in endpoints:
-            if link := _link(endpoint, type_, given):
+            if link := _build_link(endpoint, type_, given):
                 made[endpoint.operation_id] = link
     return {operation: made for operation, made in found.items() if made}
 
 
-def sources(endpoints: Sequence[Endpoint]) -> dict[str, Endpoint]:
+def find_sources(endpoints: Sequence[Endpoint]) -> dict[str, Endpoint]:
     """Type of identifier to the operation that one gets such identifiers from."""
     found: dict[str, Endpoint] = {}
     for endpoint in sorted(endpoints, key=lambda one: one.method != "POST"):
@@ -37,7 +37,7 @@ def sources(endpoints: Sequence[Endpoint]) -> dict[str, Endpoint]:
         if record is None or "{" in endpoint.path or "id" not in record.__struct_fields__:
             continue
         type_ = id_type("id", record.object_name)
-        if type_ and (endpoint.lists or endpoint.method == "POST"):
+        if type_ and (endpoint.is_list or endpoint.method == "POST"):
             found.setdefault(type_, endpoint)
     return found
 
@@ -57,7 +57,7 @@ def _required_ids(body: type[BaseModel]) -> dict[str, str]:
     }
 
 
-def _link(endpoint: Endpoint, type_: str, given: str) -> Schema | None:
+def _build_link(endpoint: Endpoint, type_: str, given: str) -> Schema | None:
     parameters = {name: given for name, mark in endpoint.path_parameters.items() if mark and mark.type == type_}
     body = {name: given for name, mark in required_ids(endpoint).items() if mark == type_}
     if not parameters and not body:

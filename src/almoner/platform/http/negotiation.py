@@ -5,11 +5,11 @@ from collections.abc import Sequence
 from almoner.kit.errors import NotAcceptable
 
 
-def chosen(accept: str | None, offered: Sequence[str]) -> str:
+def negotiate_media_type(accept: str | None, offered: Sequence[str]) -> str:
     """The offered media type that the header ``Accept`` likes best, the first of equals. Raises NotAcceptable."""
     if not accept or not accept.strip():
         return offered[0]
-    ranges = [_range(part) for part in accept.split(",")]
+    ranges = [_parse_range(part) for part in accept.split(",")]
     liked = {media_type: _quality(media_type, ranges) for media_type in offered}
     best = max(offered, key=lambda media_type: liked[media_type])
     if not liked[best]:
@@ -17,7 +17,7 @@ def chosen(accept: str | None, offered: Sequence[str]) -> str:
     return best
 
 
-def _range(part: str) -> tuple[str, float]:
+def _parse_range(part: str) -> tuple[str, float]:
     media, *parameters = (piece.strip().lower() for piece in part.split(";"))
     for parameter in parameters:
         name, _, value = parameter.partition("=")

@@ -32,9 +32,9 @@ from almoner.platform.http import answers, conventions, following
 from almoner.platform.http.caller import KeyKind
 from almoner.platform.http.conventions import Schema
 from almoner.platform.http.endpoints import Endpoint
-from almoner.platform.http.examples import Examples
+from almoner.platform.http.examples import ExampleBuilder
 from almoner.platform.http.ids import ID_TYPE_KEYWORD, SUCH_AS_KEYWORD
-from almoner.platform.http.wire import In, Out, PageQuery, Query
+from almoner.platform.http.wire import RequestBody, ResponseRecord, PageQuery, Query
 
 _REF: Final = "#/components/schemas/{name}"
 _DESCRIPTION: Final = """\
@@ -63,23 +63,25 @@ _CLAUSE_ENDS: Final = re.compile(r"[.:;]\s")
 
 
 @dataclass(frozen=True, slots=True)
-class _Known:
+class _Components:
     """What the operations refer to: schemas by name, and the references of the models."""
 
     schemas: Schema
-    outs: Mapping[type[Out], str]
-    ins: Mapping[type[In], str]
+    outs: Mapping[type[ResponseRecord], str]
+    ins: Mapping[type[RequestBody], str]
     ids: Ids
-    examples: Examples
+    examples: ExampleBuilder
 
 
-def describe(endpoints: Sequence[Endpoint], ids: Ids, server: str, version: str, events: Iterable[EventType]) -> Schema:
+def build_description(
+    endpoints: Sequence[Endpoint], ids: Ids, server: str, version: str, events: Iterable[EventType]
+) -> Schema:
     """The whole description of a service that answers at ``server``."""
     out_schemas, outs = _out_schemas(endpoints)
     in_schemas, ins = _in_schemas(endpoints)
     schemas = _with_ids({**out_schemas, **in_schemas, "Error": answers.ERROR}, ids)
-    known = _Known(schemas, outs, ins, ids, Examples(schemas))
-    links = following.links(endpoints)
+    known = _Components(schemas, outs, ins, ids, ExampleBuilder(schemas))
+    links = following.find_links(endpoints)
     paths: dict[str, Any] = {}
     for endpoint in endpoints:
         paths.setdefault(endpoint.path, {})[endpoint.method.lower()] = _operation(endpoint, known, links)
@@ -95,10 +97,12 @@ def describe(endpoints: Sequence[Endpoint], ids: Ids, server: str, version: str,
         "servers": [{"url": server}],
         "tags": [{"name": tag} for tag in dict.fromkeys(endpoint.tag for endpoint in endpoints)],
         "paths": dict(sorted(paths.items())),
-        "webhooks": {event.name: answers.webhook(event, records, ids, known.examples) for event in events},
+        "webhooks": {event.name: answers.webhook_schema(event, records, ids, known.examples) for event in events},
         "components": {
             "schemas": dict(sorted(schemas.items())),
-            "responses": answers.shared_errors(problem for endpoint in endpoints for problem in problems_of(endpoint)),
+            "responses": answers.shared_error_responses(
+                problem for endpoint in endpoints for problem in problems_of(endpoint)
+            ),
             "headers": answers.HEADERS,
             "securitySchemes": {
                 "secretKey": _key_scheme(
@@ -135,7 +139,7 @@ def problems_of(endpoint: Endpoint) -> list[type[Problem]]:
     return list(dict.fromkeys(found))
 
 
-def _out_schemas(endpoints: Sequence[Endpoint]) -> tuple[Schema, dict[type[Out], str]]:
+def _out_schemas(endpoints: Sequence[Endpoint]) -> tuple[Schema, dict[type[ResponseRecord], str]]:
     records = list(dict.fromkeys(e.record for e in endpoints if e.record is not None))
     found, components = msgspec.json.schema_components(records, ref_template=_REF)
     refs = {record: schema["$ref"] for record, schema in zip(records, found, strict=True)}
@@ -145,11 +149,13 @@ def _out_schemas(endpoints: Sequence[Endpoint]) -> tuple[Schema, dict[type[Out],
             members = msgspec.structs.fields(record)
             schema["required"] = sorted(one.encode_name for one in members if one.default is not msgspec.UNSET)
         for field, property_ in schema.get("properties", {}).items():
-            _say_what_the_name_says(field, property_, record.object_name if record else name.removesuffix("Out"))
-    return {name: _tidy(schema) for name, schema in components.items()}, refs
+            _apply_naming_conventions(
+                field, property_, record.object_name if record else name.removesuffix("ResponseRecord")
+            )
+    return {name: _clean_schema(schema) for name, schema in components.items()}, refs
 
 
-def _say_what_the_name_says(field: str, property_: Schema, record: str) -> None:
+def _apply_naming_conventions(field: str, property_: Schema, record: str) -> None:
     """Identifiers and moments are plain strings in the records; their names tell them apart."""
     for option in property_.get("anyOf", [property_]):
         if option.get("type") != "string" or {"enum", "format", "pattern", ID_TYPE_KEYWORD} & option.keys():
@@ -160,30 +166,32 @@ def _say_what_the_name_says(field: str, property_: Schema, record: str) -> None:
             option["format"] = format_
 
 
-def _in_schemas(endpoints: Sequence[Endpoint]) -> tuple[Schema, dict[type[In], str]]:
-    models: list[tuple[type[In], Literal["validation"]]] = [
+def _in_schemas(endpoints: Sequence[Endpoint]) -> tuple[Schema, dict[type[RequestBody], str]]:
+    models: list[tuple[type[RequestBody], Literal["validation"]]] = [
         (model, "validation") for model in dict.fromkeys(e.body for e in endpoints if e.body is not None)
     ]
     if not models:
         return {}, {}
     keys, definitions = models_json_schema(models, ref_template=_REF.replace("{name}", "{model}"))
     refs = {model: keys[model, mode]["$ref"] for model, mode in models}
-    return {name: _tidy(schema) for name, schema in definitions.get("$defs", {}).items()}, refs
+    return {name: _clean_schema(schema) for name, schema in definitions.get("$defs", {}).items()}, refs
 
 
-def _tidy(schema: Any) -> Any:
+def _clean_schema(schema: Any) -> Any:
     """Drop generated titles, which say nothing that the names do not; write code as Markdown does."""
     if isinstance(schema, list):
-        return [_tidy(item) for item in schema]
+        return [_clean_schema(item) for item in schema]
     if not isinstance(schema, dict):
         return schema
-    made = {key: _tidy(value) for key, value in schema.items() if not (key == "title" and isinstance(value, str))}
+    made = {
+        key: _clean_schema(value) for key, value in schema.items() if not (key == "title" and isinstance(value, str))
+    }
     if isinstance(told := made.get("description"), str):
-        made["description"] = _prose(told)
+        made["description"] = _docstring_markdown(told)
     return made
 
 
-def _prose(text: str) -> str:
+def _docstring_markdown(text: str) -> str:
     """A docstring as Markdown: one line for each paragraph."""
     paragraphs = inspect.cleandoc(text).replace("``", "`").split("\n\n")
     return "\n\n".join(re.sub(r"\s+", " ", paragraph).strip() for paragraph in paragraphs)
@@ -203,8 +211,8 @@ def _with_ids(schemas: Any, ids: Ids) -> Any:
     return made
 
 
-def _operation(endpoint: Endpoint, known: _Known, links: following.Links) -> Schema:
-    told = _prose(inspect.getdoc(endpoint.handler) or "")
+def _operation(endpoint: Endpoint, known: _Components, links: following.Links) -> Schema:
+    told = _docstring_markdown(inspect.getdoc(endpoint.handler) or "")
     operation: Schema = {
         "operationId": endpoint.operation_id,
         "tags": [endpoint.tag],
@@ -223,11 +231,11 @@ def _operation(endpoint: Endpoint, known: _Known, links: following.Links) -> Sch
     return operation
 
 
-def _request_body(endpoint: Endpoint, known: _Known) -> Schema | None:
+def _request_body(endpoint: Endpoint, known: _Components) -> Schema | None:
     if endpoint.body is not None and endpoint.upload is None:
         schema = {"$ref": known.ins[endpoint.body]}
-        content: Schema = {"schema": schema, "example": known.examples.request(schema)}
-        required = bool(known.examples.resolved(schema).get("required"))
+        content: Schema = {"schema": schema, "example": known.examples.request_example(schema)}
+        required = bool(known.examples.resolve_reference(schema).get("required"))
         return {"required": required, "content": {"application/json": content}}
     if endpoint.upload is not None:
         media_types = ", ".join(endpoint.upload.media_types)
@@ -278,7 +286,7 @@ def _query_parameters(model: type[Query], ids: Ids) -> list[Schema]:
     required = schema.get("required", [])
     found = []
     for name, property_ in schema["properties"].items():
-        cleaned = _with_ids(_tidy(_without_null(property_)), ids)
+        cleaned = _with_ids(_clean_schema(_without_null(property_)), ids)
         also = cleaned.pop("also", name.removesuffix("[]") if name.endswith("[]") else None)
         description = cleaned.pop("description", None)
         entry: Schema = {"name": name, "in": "query", "required": name in required, "schema": cleaned}
@@ -301,21 +309,21 @@ def _without_null(property_: Schema) -> Schema:
     return {key: value for key, value in cleaned.items() if value is not None}
 
 
-def _responses(endpoint: Endpoint, known: _Known, links: following.Links) -> Schema:
+def _responses(endpoint: Endpoint, known: _Components, links: following.Links) -> Schema:
     success: Schema = {
         "description": "Done; the answer has no body." if endpoint.empty else "Done.",
-        "headers": answers.headers_of(endpoint),
+        "headers": answers.header_schemas(endpoint),
     }
     record = endpoint.record
     if record is not None:
-        schema = answers.envelope(endpoint, record, known.outs[record], known.ids)
-        example = known.examples.answer(schema)
+        schema = answers.envelope_schema(endpoint, record, known.outs[record], known.ids)
+        example = known.examples.response_example(schema)
         success["content"] = {"application/json": {"schema": schema, "example": example}}
     elif not endpoint.empty:
-        example = known.examples.answer(answers.ANY_RECORD)
+        example = known.examples.response_example(answers.ANY_RECORD)
         success["content"] = {"application/json": {"schema": answers.ANY_RECORD, "example": example}}
     if endpoint.also:
         success["content"][endpoint.also] = {"schema": {"type": "string", "format": "binary"}}
     if found := links.get(endpoint.operation_id):
         success["links"] = found
-    return {str(endpoint.empty or 200): success, **answers.errors_of(problems_of(endpoint))}
+    return {str(endpoint.empty or 200): success, **answers.error_responses(problems_of(endpoint))}

@@ -46,7 +46,7 @@ class Page:
 
 
 @dataclass(frozen=True, slots=True)
-class Window(Generic[R]):
+class PageRows(Generic[R]):
     """The rows of a page in display order, and whether there are rows on either side."""
 
     rows: Sequence[R]
@@ -54,18 +54,18 @@ class Window(Generic[R]):
     has_prev: bool
 
 
-def window(page: Page, fetched: Sequence[R]) -> Window[R]:
+def page_rows(page: Page, fetched: Sequence[R]) -> PageRows[R]:
     """From ``page.limit`` fetched rows (in reading order) to the rows to show."""
     more = len(fetched) > page.size
     rows = list(fetched[: page.size])
     if page.backwards:
         rows.reverse()
-        return Window(rows, has_next=True, has_prev=more)
-    return Window(rows, has_next=more, has_prev=page.position is not None)
+        return PageRows(rows, has_next=True, has_prev=more)
+    return PageRows(rows, has_next=more, has_prev=page.position is not None)
 
 
 @dataclass(frozen=True, slots=True)
-class Listing(Generic[O]):
+class ListResponse(Generic[O]):
     """A list answer: records, exact total for the filters, and the links. ``extra`` joins the envelope (search)."""
 
     records: Sequence[O]
@@ -106,11 +106,11 @@ class Cursors:
         return bool(backwards), tuple(position)
 
 
-def links(
+def page_links(
     address: str,
     parameters: Sequence[tuple[str, str]],
     cursors: Cursors,
-    shown: Window[R],
+    shown: PageRows[R],
     key: Callable[[R], Position],
 ) -> dict[str, str | None]:
     """``current``, ``next`` and ``prev``: absolute, every filter kept (settled 1.1)."""

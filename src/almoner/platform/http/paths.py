@@ -4,42 +4,42 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from almoner.platform.http.caller import KeyKind
-from almoner.platform.http.endpoints import Endpoint, Readers
-from almoner.platform.http.replies import allowed, envelope_end
+from almoner.platform.http.endpoints import Endpoint, QueryReader
+from almoner.platform.http.replies import allow_header, envelope_end
 
 
 @dataclass(frozen=True, slots=True)
-class Bound:
+class BoundEndpoint:
     """An endpoint with what running it needs, made once."""
 
     endpoint: Endpoint
     route: str
     names: tuple[str, ...]
-    query: Readers | None
+    query: QueryReader | None
     end: bytes
     open_to_pages: bool
 
     @classmethod
-    def of(cls, endpoint: Endpoint) -> "Bound":
+    def of(cls, endpoint: Endpoint) -> "BoundEndpoint":
         """Of one declaration."""
         return cls(
             endpoint,
             endpoint.route,
             tuple(endpoint.path_ids),
-            Readers(endpoint.query) if endpoint.query else None,
+            QueryReader(endpoint.query) if endpoint.query else None,
             envelope_end(endpoint),
             endpoint.key in (KeyKind.PUBLISHABLE, KeyKind.NONE),
         )
 
 
-class Address:
+class PathEndpoints:
     """One path: the endpoints of its methods, its Allow header, and the methods that pages of other origins may use."""
 
     __slots__ = ("allow", "methods", "open_methods")
 
-    def __init__(self, methods: dict[str, Bound]) -> None:
+    def __init__(self, methods: dict[str, BoundEndpoint]) -> None:
         self.methods = methods
-        self.allow = allowed(methods)
+        self.allow = allow_header(methods)
         self.open_methods = [method for method, bound in methods.items() if bound.open_to_pages]
 
 
@@ -49,10 +49,10 @@ class _Node:
     def __init__(self) -> None:
         self.children: dict[str, _Node] = {}
         self.parameter: _Node | None = None
-        self.address: Address | None = None
+        self.address: PathEndpoints | None = None
 
 
-class Paths:
+class PathTree:
     """The tree."""
 
     def __init__(self, endpoints: Sequence[Endpoint]) -> None:
@@ -72,14 +72,14 @@ class Paths:
         methods = node.address.methods if node.address else {}
         if endpoint.method in methods:
             raise ValueError(f"{endpoint.route} is declared twice")
-        node.address = Address({**methods, endpoint.method: Bound.of(endpoint)})
+        node.address = PathEndpoints({**methods, endpoint.method: BoundEndpoint.of(endpoint)})
 
-    def find(self, path: str) -> tuple[Address, list[str]] | None:
+    def find(self, path: str) -> tuple[PathEndpoints, list[str]] | None:
         """The address of a path with the values of its parameters, or None."""
         return _descend(self._root, path.split("/"), 1, [])
 
 
-def _descend(node: _Node, parts: Sequence[str], at: int, values: list[str]) -> tuple[Address, list[str]] | None:
+def _descend(node: _Node, parts: Sequence[str], at: int, values: list[str]) -> tuple[PathEndpoints, list[str]] | None:
     if at == len(parts):
         return (node.address, values) if node.address else None
     part = parts[at]

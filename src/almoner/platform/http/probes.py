@@ -12,7 +12,7 @@ from starlette.routing import Route
 
 from almoner.kit.errors import Forbidden
 from almoner.kit.time import iso
-from almoner.platform.database.identity import ADVICE, Identity
+from almoner.platform.database.identity import ADVICE, DeploymentIdentity
 from almoner.platform.observability.telemetry import Telemetry
 
 _PATIENCE_SECONDS = 2.0
@@ -22,7 +22,11 @@ Check = Callable[[], Awaitable[str | None]]
 
 
 def probe_routes(
-    checks: Mapping[str, Check], identity: Identity, telemetry: Telemetry, openapi: bytes, metrics_token: str | None
+    checks: Mapping[str, Check],
+    identity: DeploymentIdentity,
+    telemetry: Telemetry,
+    openapi: bytes,
+    metrics_token: str | None,
 ) -> list[Route]:
     """``/healthz`` (the process answers), ``/readyz`` (it can do its work), ``/metrics``, ``/openapi.json``.
 
@@ -44,12 +48,12 @@ def probe_routes(
             if wrong is not None:
                 found[name] = wrong
         told: dict[str, object] = {"status": "unavailable" if found else "ok", "checks": found}
-        return _json(503 if found else 200, told | _notices(identity))
+        return _json(503 if found else 200, told | _health_notices(identity))
 
     async def metrics(request: Request) -> Response:
         if metrics_token is None and not _from_this_machine(request):
             raise Forbidden("set ALMONER_METRICS_TOKEN to read the metrics from another machine")
-        if metrics_token is not None and not _bears(request, metrics_token):
+        if metrics_token is not None and not _has_bearer_token(request, metrics_token):
             raise Forbidden("header.Authorization must be Bearer and the token of ALMONER_METRICS_TOKEN")
         return Response(telemetry.exposition(), media_type="text/plain; version=0.0.4; charset=utf-8")
 
@@ -64,7 +68,7 @@ def probe_routes(
     ]
 
 
-def _notices(identity: Identity) -> dict[str, object]:
+def _health_notices(identity: DeploymentIdentity) -> dict[str, object]:
     """What is to be seen to, though the process answers and is not to be taken out of service for it."""
     if identity.copy is None:
         return {}
@@ -82,7 +86,7 @@ def _from_this_machine(request: Request) -> bool:
         return False
 
 
-def _bears(request: Request, token: str) -> bool:
+def _has_bearer_token(request: Request, token: str) -> bool:
     given = request.headers.get("authorization", "")
     return hmac.compare_digest(given.encode(), f"Bearer {token}".encode())
 

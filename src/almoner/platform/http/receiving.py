@@ -14,12 +14,12 @@ from uuid import UUID
 
 from almoner.kit.errors import OriginalCallInProgress, Problem
 from almoner.platform import idempotency
-from almoner.platform.database.transactions import EVERYONE, Database, Tx
-from almoner.platform.files.storage import Blobs, StorageAway
+from almoner.platform.database.transactions import ALL_PARTNERS, Database, Tx
+from almoner.platform.files.storage import Blobs, StorageUnavailable
 from almoner.platform.files.uploads.checking import Checker
-from almoner.platform.files.uploads.files import Checked, Stored
-from almoner.platform.http.uploads import Upload, Uploaded
-from almoner.platform.idempotency import Claim
+from almoner.platform.files.uploads.files import CheckedFile, StoredFile
+from almoner.platform.http.uploads import UploadDeclaration, UploadedFile
+from almoner.platform.idempotency import IdempotencyClaim
 from almoner.platform.jobs import leases
 from almoner.platform.jobs.background_tasks import Schedule
 
@@ -28,7 +28,7 @@ _BATCH: Final = 1000
 _EVERY: Final = timedelta(hours=1)
 
 
-class Intake:
+class UploadIntake:
     """Takes received files in. ``scans``: a scanner looks at what was stored before anybody may download it."""
 
     def __init__(self, db: Database, checker: Checker, blobs: Blobs, *, scans: bool) -> None:
@@ -38,7 +38,9 @@ class Intake:
         self._scans = scans
 
     @asynccontextmanager
-    async def taken(self, claim: Claim | None, uploaded: Uploaded, declared: Upload) -> AsyncIterator[Checked | Stored]:
+    async def receive_file(
+        self, claim: IdempotencyClaim | None, uploaded: UploadedFile, declared: UploadDeclaration
+    ) -> AsyncIterator[CheckedFile | StoredFile]:
         """The file, checked and stored, for the transaction in the block. Raises FiletypeNotSupported, Replayed."""
         async with self._leased(claim):
             checked = await self._checker.check(
@@ -58,7 +60,7 @@ class Intake:
                 if checked.content is not uploaded.content:
                     checked.content.close()
             try:
-                yield Stored(
+                yield StoredFile(
                     checked.media_type,
                     checked.size,
                     checked.sha256,
@@ -68,19 +70,19 @@ class Intake:
                     checked.fields,
                 )
             except Problem:  # nothing was committed; after anything else it may have been
-                with suppress(StorageAway):
+                with suppress(StorageUnavailable):
                     await self._blobs.remove(key)
                 raise
 
     @asynccontextmanager
-    async def _leased(self, claim: Claim | None) -> AsyncIterator[None]:
+    async def _leased(self, claim: IdempotencyClaim | None) -> AsyncIterator[None]:
         """Keep equal calls out. A crash leaves the lease, which runs out after a minute."""
         if claim is None or claim.key_hash is None:
             yield
             return
         row = UUID(bytes=claim.key_hash[:16])
         async with self._db.write() as tx:
-            await idempotency.claim(tx, claim)
+            await idempotency.acquire_claim(tx, claim)
             holder = tx.new_id()
             if not await leases.acquire_lease(tx, _LEASED, row, holder):
                 raise OriginalCallInProgress
@@ -91,12 +93,12 @@ class Intake:
                 await leases.release_lease(tx, _LEASED, row, holder)
 
 
-async def _next_lost(tx: Tx) -> datetime | None:
-    return tx.now - _EVERY if await leases.has_expired_leases(tx, EVERYONE, _LEASED) else None
+async def _next_expired_lease(tx: Tx) -> datetime | None:
+    return tx.now - _EVERY if await leases.has_expired_leases(tx, ALL_PARTNERS, _LEASED) else None
 
 
-async def _forget_lost(tx: Tx) -> int:
-    return len(await leases.take_over_expired_leases(tx, EVERYONE, _LEASED, _BATCH))
+async def _delete_expired_leases(tx: Tx) -> int:
+    return len(await leases.take_over_expired_leases(tx, ALL_PARTNERS, _LEASED, _BATCH))
 
 
-schedules: Final = (Schedule("uploads.forget_lost", _next_lost, _forget_lost, every=_EVERY),)
+schedules: Final = (Schedule("uploads.forget_lost", _next_expired_lease, _delete_expired_leases, every=_EVERY),)

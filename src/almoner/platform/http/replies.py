@@ -9,9 +9,9 @@ from starlette.types import Scope, Send
 
 from almoner.kit.errors import Problem
 from almoner.platform.http import errors
-from almoner.platform.http.caller import RateState
-from almoner.platform.http.endpoints import Endpoint, Raw, Retirement
-from almoner.platform.http.paging import Listing
+from almoner.platform.http.caller import RateLimitState
+from almoner.platform.http.endpoints import Endpoint, RawResponse, Retirement
+from almoner.platform.http.paging import ListResponse
 
 RawHeaders = list[tuple[bytes, bytes]]
 
@@ -36,13 +36,13 @@ class Reply:
     media_type: bytes = JSON
 
 
-def allowed(methods: Iterable[str]) -> str:
+def allow_header(methods: Iterable[str]) -> str:
     """The Allow header of an address that answers these methods."""
     names = set(methods)
     return ", ".join(sorted({*names, "OPTIONS", *(["HEAD"] if "GET" in names else [])}))
 
 
-def options(allow: str, open_to_pages: Sequence[str], *, preflight: bool) -> Reply:
+def options_reply(allow: str, open_to_pages: Sequence[str], *, preflight: bool) -> Reply:
     """The answer to OPTIONS; browsers of other origins may use only what a publishable key opens (settled 2)."""
     headers: RawHeaders = [(b"allow", allow.encode())]
     if open_to_pages and preflight:
@@ -65,7 +65,7 @@ def retirement_headers(retirement: Retirement) -> RawHeaders:
     ]
 
 
-def rate_headers(rate: RateState) -> RawHeaders:
+def rate_headers(rate: RateLimitState) -> RawHeaders:
     """``RateLimit`` and ``RateLimit-Policy`` (IETF draft 10)."""
     return [
         (b"ratelimit-policy", f'"{rate.policy}";q={rate.quota};w={rate.window}'.encode()),
@@ -78,13 +78,13 @@ def envelope_end(endpoint: Endpoint) -> bytes:
     return b',"object":' + _encoder.encode(endpoint.record.object_name if endpoint.record else "")
 
 
-def encode(result: object, end: bytes) -> tuple[bytes, bytes]:
+def encode_result(result: object, end: bytes) -> tuple[bytes, bytes]:
     """(body, media type) of what a handler returned; ``end`` is ``envelope_end`` of its endpoint."""
     if result is None:
         return b"", b""
-    if isinstance(result, Raw):
+    if isinstance(result, RawResponse):
         return result.body, result.media_type.encode()
-    if isinstance(result, Listing):
+    if isinstance(result, ListResponse):
         tail: dict[str, object] = {
             "totalResults": result.total,
             "pageSize": result.size,

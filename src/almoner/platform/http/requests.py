@@ -12,16 +12,16 @@ from starlette.types import Receive, Scope
 
 from almoner.kit.errors import ContentTooLarge, IncorrectParams, Problem, UnsupportedContentType
 from almoner.platform.http import errors, uploads
-from almoner.platform.http.caller import Caller, RateState
-from almoner.platform.http.endpoints import MAX_JSON_BODY, Endpoint, Readers
-from almoner.platform.http.uploads import Received
-from almoner.platform.http.wire import METADATA, In
+from almoner.platform.http.caller import Caller, RateLimitState
+from almoner.platform.http.endpoints import MAX_JSON_BODY, Endpoint, QueryReader
+from almoner.platform.http.uploads import ReceivedUpload
+from almoner.platform.http.wire import METADATA, RequestBody
 
 _MAX_PARAMETERS: Final = 200
 
 
 @dataclass(slots=True)
-class Request:
+class ApiRequest:
     """What the layer keeps of one request."""
 
     scope: Scope
@@ -30,7 +30,7 @@ class Request:
     parameters: list[tuple[str, str]]
     address: str
     caller: Caller | None = None
-    rate: RateState | None = None
+    rate: RateLimitState | None = None
 
     @property
     def path(self) -> str:
@@ -43,10 +43,10 @@ class Request:
         return self.scope.get("almoner.request_id")
 
 
-async def read_body(request: Request, endpoint: Endpoint) -> bytes | Received:
+async def read_body(request: ApiRequest, endpoint: Endpoint) -> bytes | ReceivedUpload:
     """The body, read no further than its limit. Raises ContentTooLarge, UnsupportedContentType."""
     if endpoint.upload is not None:
-        return await uploads.receive(request.receive, request.headers, endpoint.upload)
+        return await uploads.receive_upload(request.receive, request.headers, endpoint.upload)
     raw = await read_up_to(request.receive, request.headers, MAX_JSON_BODY)
     if raw and endpoint.method != "GET":
         media_type = request.headers.get("content-type", "").split(";")[0].strip().lower()
@@ -77,7 +77,11 @@ async def read_up_to(receive: Receive, headers: Mapping[str, str], limit: int) -
 
 
 def validate(
-    request: Request, endpoint: Endpoint, readers: Readers | None, raw: bytes | Received, arguments: dict[str, Any]
+    request: ApiRequest,
+    endpoint: Endpoint,
+    readers: QueryReader | None,
+    raw: bytes | ReceivedUpload,
+    arguments: dict[str, Any],
 ) -> Callable[[], object]:
     """Validate query and body, all problems at once; answers what the idempotency fingerprint covers."""
     reasons = _read_query(request)
@@ -85,45 +89,45 @@ def validate(
         try:
             arguments["query"] = endpoint.query.model_validate(readers.read(request.parameters))
         except ValidationError as found:
-            reasons.extend(errors.sentences(found, "query"))
-    if isinstance(raw, Received):
+            reasons.extend(errors.error_sentences(found, "query"))
+    if isinstance(raw, ReceivedUpload):
         if reasons:
             raise IncorrectParams(*reasons)
         uploaded = arguments["upload"] = raw.open()
         if endpoint.body is not None:
-            arguments["body"] = _beside(endpoint.body, uploaded.fields)
+            arguments["body"] = _validate_fields(endpoint.body, uploaded.fields)
         return uploaded.fingerprint
     if endpoint.body is not None:
         reasons.extend(_nul_reasons(raw))
         try:
             arguments["body"] = endpoint.body.__pydantic_validator__.validate_json(raw or b"{}")
         except ValidationError as found:
-            refusal = _refusal(endpoint, found) if not reasons else IncorrectParams
-            raise refusal(*reasons, *errors.sentences(found, "body")) from None
+            refusal = _problem_for(endpoint, found) if not reasons else IncorrectParams
+            raise refusal(*reasons, *errors.error_sentences(found, "body")) from None
     if reasons:
         raise IncorrectParams(*reasons)
-    return lambda: _data(raw)
+    return lambda: _decode_body(raw)
 
 
-def _refusal(endpoint: Endpoint, found: ValidationError) -> type[Problem]:
+def _problem_for(endpoint: Endpoint, found: ValidationError) -> type[Problem]:
     """The area's own for metadata, where these alone are wrong and it has one; else that of all wrong input."""
     own = next((one for one in endpoint.errors if one.code.endswith("/invalid_metadata")), None)
     alone = all(error["type"] == METADATA for error in found.errors(include_url=False, include_input=False))
     return own if own is not None and alone else IncorrectParams
 
 
-def _beside(model: type[In], fields: Mapping[str, str]) -> In:
+def _validate_fields(model: type[RequestBody], fields: Mapping[str, str]) -> RequestBody:
     """The text parts beside a file. Raises IncorrectParams."""
     reasons = [f"body.{name} must not hold NUL characters" for name, text in fields.items() if "\x00" in text]
     try:
         if not reasons:
             return model.model_validate(dict(fields))
     except ValidationError as found:
-        reasons = errors.sentences(found, "body")
+        reasons = errors.error_sentences(found, "body")
     raise IncorrectParams(*reasons)
 
 
-def _data(raw: bytes) -> object:
+def _decode_body(raw: bytes) -> object:
     """The body as data; as it was sent where a member that nobody reads holds no proper JSON (NaN, 1e999)."""
     try:
         return msgspec.json.decode(raw) if raw else None
@@ -131,7 +135,7 @@ def _data(raw: bytes) -> object:
         return raw
 
 
-def _read_query(request: Request) -> list[str]:
+def _read_query(request: ApiRequest) -> list[str]:
     """Decode the query string into ``request.parameters``; the answer is what is wrong with it."""
     if not request.scope["query_string"]:
         return []

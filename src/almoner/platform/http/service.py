@@ -18,29 +18,29 @@ from almoner.kit.errors import (
 )
 from almoner.platform import idempotency
 from almoner.platform.audit import log as audit
-from almoner.platform.crypto import Vault, digest
+from almoner.platform.crypto import Vault, sha256_digest
 from almoner.platform.database.transactions import Database
 from almoner.platform.http import audited
-from almoner.platform.http.caller import Caller, Guard, KeyKind
-from almoner.platform.http.calls import Call
-from almoner.platform.http.endpoints import Raw, Routes
-from almoner.platform.http.paths import Address, Bound, Paths
-from almoner.platform.http.receiving import Intake
+from almoner.platform.http.caller import Caller, AccessGuard, KeyKind
+from almoner.platform.http.calls import ApiCall
+from almoner.platform.http.endpoints import RawResponse, Routes
+from almoner.platform.http.paths import PathEndpoints, BoundEndpoint, PathTree
+from almoner.platform.http.receiving import UploadIntake
 from almoner.platform.http.replies import (
     CORS,
     RawHeaders,
     Reply,
-    encode,
-    options,
+    encode_result,
+    options_reply,
     problem_reply,
     rate_headers,
     retirement_headers,
     send_reply,
 )
-from almoner.platform.http.requests import Request, read_body, validate
-from almoner.platform.http.uploads import Received, Uploaded
-from almoner.platform.idempotency import Claim
-from almoner.platform.observability.failures import AWAY
+from almoner.platform.http.requests import ApiRequest, read_body, validate
+from almoner.platform.http.uploads import ReceivedUpload, UploadedFile
+from almoner.platform.idempotency import IdempotencyClaim
+from almoner.platform.observability.failures import CONNECTION_ERRORS
 
 _FRAMED = ("write", "around")
 """Modes in which this layer claims the Idempotency-Key, keeps the answer and writes the audit entry; a single statement
@@ -48,22 +48,24 @@ does so itself."""
 _KEY_MARKS = (b"sk_live_", b"sk_sandbox_", b"pk_live_", b"pk_sandbox_", b"scim_")
 
 
-class Service:
+class ApiApplication:
     """The API as an ASGI application."""
 
-    def __init__(self, db: Database, guard: Guard, routes: Sequence[Routes], intake: Intake | None = None) -> None:
+    def __init__(
+        self, db: Database, guard: AccessGuard, routes: Sequence[Routes], intake: UploadIntake | None = None
+    ) -> None:
         """``intake``: what takes the files of routes with an upload."""
         self._db = db
         self._guard = guard
         self._intake = intake
         self.endpoints = [endpoint for group in routes for endpoint in group.endpoints]
-        self._paths = Paths(self.endpoints)
+        self._paths = PathTree(self.endpoints)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one HTTP request. Every answer of a known route carries the RateLimit headers."""
         headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]}
         address = scope["client"][0] if scope.get("client") else ""
-        request = Request(scope, receive, headers, [], address)
+        request = ApiRequest(scope, receive, headers, [], address)
         extra: RawHeaders = []
         try:
             found = self._paths.find(scope["path"])
@@ -74,19 +76,19 @@ class Service:
             reply = problem_reply(problem)
         except ConnectionAbortedError:
             raise  # the client left in the middle of its body
-        except AWAY as error:
+        except CONNECTION_ERRORS as error:
             scope["almoner.failure"] = error  # the line of the request says what was away
             reply = problem_reply(ServiceUnavailable())
         # An answer that never came to its limit is counted on the way out, so that it can show one too (settled 8).
-        rate = request.rate or self._guard.admit(request.caller, address)
+        rate = request.rate or self._guard.check_rate_limit(request.caller, address)
         reply.headers.extend([*extra, *rate_headers(rate)])
         await send_reply(reply, scope, send)
 
-    async def _answer(self, request: Request, address: Address, values: list[str], extra: RawHeaders) -> Reply:
+    async def _answer(self, request: ApiRequest, address: PathEndpoints, values: list[str], extra: RawHeaders) -> Reply:
         method = request.scope["method"]
         if method == "OPTIONS":
             preflight = "access-control-request-method" in request.headers
-            return options(address.allow, address.open_methods, preflight=preflight)
+            return options_reply(address.allow, address.open_methods, preflight=preflight)
         bound = address.methods.get("GET" if method == "HEAD" else method)
         if bound is None:
             raise MethodNotAllowed(method, address.allow)
@@ -97,19 +99,21 @@ class Service:
             extra.extend(retirement_headers(bound.endpoint.retirement))
         return await self._run(request, bound, values)
 
-    async def _run(self, request: Request, bound: Bound, values: list[str]) -> Reply:
+    async def _run(self, request: ApiRequest, bound: BoundEndpoint, values: list[str]) -> Reply:
         await self._admit(request, bound)
         raw = await read_body(request, bound.endpoint)
         try:
             return await self._act(request, bound, values, raw)
         finally:
-            if isinstance(raw, Received):
+            if isinstance(raw, ReceivedUpload):
                 raw.close()
 
-    async def _act(self, request: Request, bound: Bound, values: list[str], raw: bytes | Received) -> Reply:
+    async def _act(
+        self, request: ApiRequest, bound: BoundEndpoint, values: list[str], raw: bytes | ReceivedUpload
+    ) -> Reply:
         """Validate, then perform the call."""
         endpoint = bound.endpoint
-        key = idempotency.checked_key(request.headers) if endpoint.method == "POST" else None
+        key = idempotency.read_key(request.headers) if endpoint.method == "POST" else None
         arguments = self._path_values(bound, values)
         caller = request.caller
         vault, route = self._db.deployment.vault, f"{endpoint.method} {request.path}"
@@ -118,15 +122,15 @@ class Service:
         except Problem:
             if key and caller is not None:
                 unread = [
-                    digest(raw).hex() if isinstance(raw, bytes) else ""
+                    sha256_digest(raw).hex() if isinstance(raw, bytes) else ""
                 ]  # no body that was answered is a list, so no stored answer has this one
-                await self._ensure_free(_claimed(vault, caller, key, route, unread))
+                await self._ensure_free(_claim_of(vault, caller, key, route, unread))
             raise
         claim = None
         if endpoint.method == "POST" and caller is not None:
-            claim = _claimed(vault, caller, key, route, payload() if key else None)
+            claim = _claim_of(vault, caller, key, route, payload() if key else None)
         for attempt in (1, 2):
-            call = Call(
+            call = ApiCall(
                 self._db,
                 request.headers,
                 request.address,
@@ -142,34 +146,40 @@ class Service:
             except idempotency.Replayed as replayed:
                 if endpoint.shows_secret:
                     async with self._db.write() as call.opened:
-                        await audit.append(call.opened, audited.entry(call, values, Raw(replayed.body)))
+                        await audit.append_entry(
+                            call.opened, audited.audit_entry_of(call, values, RawResponse(replayed.body))
+                        )
                 status = 204 if endpoint.empty == 204 else 200
                 return Reply(status, replayed.body, [(b"idempotent-replayed", b"true")])
             except asyncpg.UniqueViolationError as error:
-                if attempt == 2 or claim is None or claim.key_hash is None or not idempotency.lost_race(error):
+                if attempt == 2 or claim is None or claim.key_hash is None or not idempotency.is_lost_race(error):
                     raise
                 async with self._db.write() as tx:
-                    await idempotency.forget_expired(tx, claim.partner.id, claim.key_hash)
+                    await idempotency.delete_expired(tx, claim.partner.id, claim.key_hash)
         raise AssertionError("unreachable")
 
-    async def _perform(self, call: Call, bound: Bound, values: Sequence[str], arguments: dict[str, Any]) -> Reply:
+    async def _perform(
+        self, call: ApiCall, bound: BoundEndpoint, values: Sequence[str], arguments: dict[str, Any]
+    ) -> Reply:
         upload, uploaded = call.endpoint.upload, arguments.get("upload")
-        if upload is None or not isinstance(uploaded, Uploaded):
+        if upload is None or not isinstance(uploaded, UploadedFile):
             return await self._inside(call, bound, values, arguments)
         assert self._intake is not None
-        async with self._intake.taken(call.claim, uploaded, upload) as taken:
+        async with self._intake.receive_file(call.claim, uploaded, upload) as taken:
             return await self._inside(call, bound, values, {**arguments, "upload": taken})
 
-    async def _inside(self, call: Call, bound: Bound, values: Sequence[str], arguments: dict[str, Any]) -> Reply:
+    async def _inside(
+        self, call: ApiCall, bound: BoundEndpoint, values: Sequence[str], arguments: dict[str, Any]
+    ) -> Reply:
         """Run the handler in its transaction."""
         endpoint, claim = bound.endpoint, call.claim
         if endpoint.tx is None:
-            body, media_type = encode(await endpoint.handler(call, **arguments), bound.end)
+            body, media_type = encode_result(await endpoint.handler(call, **arguments), bound.end)
         elif claim is not None and endpoint.tx not in _FRAMED:
             try:
                 async with self._db.open(endpoint.tx) as tx:
                     call.opened = tx
-                    body, media_type = encode(await endpoint.handler(call, **arguments), bound.end)
+                    body, media_type = encode_result(await endpoint.handler(call, **arguments), bound.end)
             except Problem:
                 await self._ensure_free(claim)
                 raise
@@ -177,23 +187,23 @@ class Service:
             async with self._db.open(endpoint.tx) as tx:
                 call.opened = tx
                 if claim is not None:
-                    await idempotency.claim(tx, claim, leased=endpoint.upload is not None)
+                    await idempotency.acquire_claim(tx, claim, leased=endpoint.upload is not None)
                 result = await endpoint.handler(call, **arguments)
-                body, media_type = encode(result, bound.end)
+                body, media_type = encode_result(result, bound.end)
                 if claim is not None:
-                    await idempotency.keep(tx, claim, body, audited.entry(call, values, result))
-                elif endpoint.writes or endpoint.shows_secret:
-                    await audit.append(tx, audited.entry(call, values, result))
+                    await idempotency.complete_claim(tx, claim, body, audited.audit_entry_of(call, values, result))
+                elif endpoint.is_write or endpoint.shows_secret:
+                    await audit.append_entry(tx, audited.audit_entry_of(call, values, result))
         headers = [(name.lower().encode(), value.encode("latin-1")) for name, value in call.answer_headers.items()]
         return Reply(endpoint.empty or 200, body, headers, media_type)
 
-    async def _ensure_free(self, claim: Claim) -> None:
+    async def _ensure_free(self, claim: IdempotencyClaim) -> None:
         """What is wrong with the key of a refused call is told before what is wrong with its body (settled 3)."""
         if claim.key_hash is not None:
             async with self._db.write() as tx:
-                await idempotency.claim(tx, claim)
+                await idempotency.acquire_claim(tx, claim)
 
-    async def _admit(self, request: Request, bound: Bound) -> None:
+    async def _admit(self, request: ApiRequest, bound: BoundEndpoint) -> None:
         endpoint = bound.endpoint
         query = request.scope["query_string"]
         if query and any(mark in query for mark in _KEY_MARKS):
@@ -204,17 +214,17 @@ class Service:
             authorization = request.headers.get("authorization")
             request.caller = caller = await self._guard.authenticate(authorization, request.address)
             request.scope["almoner.caller"] = caller
-            if not caller.may(endpoint.key):
+            if not caller.opens(endpoint.key):
                 raise Forbidden("a publishable key may not be used here; use the secret key, from your server")
-            if endpoint.scope is not None and not caller.has(endpoint.scope):
+            if endpoint.scope is not None and not caller.has_scope(endpoint.scope):
                 raise Forbidden(f"this key lacks the scope {endpoint.scope}")
-        request.rate = self._guard.admit(request.caller, request.address)
+        request.rate = self._guard.check_rate_limit(request.caller, request.address)
         if request.rate.retry_after is not None:
             raise RateExceeded(request.rate.retry_after)
         if request.caller is not None:
-            self._guard.used(request.caller, request.address, bound.route)
+            self._guard.record_use(request.caller, request.address, bound.route)
 
-    def _path_values(self, bound: Bound, values: list[str]) -> dict[str, Any]:
+    def _path_values(self, bound: BoundEndpoint, values: list[str]) -> dict[str, Any]:
         arguments: dict[str, Any] = {}
         for name, text in zip(bound.names, values, strict=True):
             mark = bound.endpoint.path_ids[name]
@@ -228,6 +238,6 @@ class Service:
         return arguments
 
 
-def _claimed(vault: Vault, caller: Caller, key: str | None, route: str, payload: object) -> Claim:
+def _claim_of(vault: Vault, caller: Caller, key: str | None, route: str, payload: object) -> IdempotencyClaim:
     publicly = caller.kind is KeyKind.PUBLISHABLE
     return idempotency.make_claim(vault, caller.partner, key, route, payload, publicly=publicly)

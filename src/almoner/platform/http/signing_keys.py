@@ -11,7 +11,7 @@ from almoner.platform.files.signing import DOSSIERS, Signer
 PATH = "/.well-known/almoner-keys"
 
 
-def signing_keys(vault: Vault) -> Route:
+def signing_keys_route(vault: Vault) -> Route:
     """``{"keys": [{"id", "purpose", "algorithm", "publicKey"}]}``, the key as 64 hexadecimal digits."""
     signer = Signer(vault, DOSSIERS)
     key = {"id": signer.key_id, "purpose": DOSSIERS, "algorithm": "Ed25519", "publicKey": signer.public.hex()}

@@ -7,19 +7,19 @@ from pydantic import AfterValidator
 from almoner.kit import language
 from almoner.platform.outbound import addresses
 
-ANY_PORT: Final = addresses.Policy(loopback=True, ports=range(1, 65536))
+ANY_PORT: Final = addresses.AddressPolicy(loopback=True, ports=range(1, 65536))
 """Somebody's browser goes there, not we: any port will do. Services judge loopback: they know where they run."""
 
 
 def _language(text: str) -> str:
-    if not language.well_formed(text):
+    if not language.is_language_tag(text):
         raise ValueError("must be a language tag such as en or pt-BR (RFC 5646)")
     return text
 
 
 def _browser_address(text: str) -> str:
     try:
-        addresses.read(text, ANY_PORT)
+        addresses.parse_target(text, ANY_PORT)
     except addresses.AddressRefused as refused:
         raise ValueError(refused.reason) from refused
     return text

@@ -25,7 +25,7 @@ OVERHEAD: Final = 64 * 1024
 
 
 @dataclass(frozen=True, slots=True)
-class Upload:
+class UploadDeclaration:
     """A declared upload: the name of the file's part, the largest file in bytes, the media types taken.
 
     ``longest_side``: what an image is scaled down to, in pixels. ``square``: and made a square of, with nothing to be
@@ -41,7 +41,7 @@ class Upload:
 
 
 @dataclass(frozen=True, slots=True)
-class Uploaded:
+class UploadedFile:
     """One received file, unread, with the text parts beside it. The caller's file name is data, never a path."""
 
     filename: str
@@ -57,13 +57,13 @@ class Uploaded:
 
 
 @dataclass(frozen=True, slots=True)
-class Received:
+class ReceivedUpload:
     """What came of a multipart body. What is wrong with it is told in its turn, after the key (settled 3)."""
 
-    uploaded: Uploaded | None
+    uploaded: UploadedFile | None
     problem: Exception | None = None
 
-    def open(self) -> Uploaded:
+    def open(self) -> UploadedFile:
         """The upload. Raises the ``upload/...`` problem that it has."""
         if self.uploaded is None:
             raise self.problem or FileIsMissing()
@@ -86,7 +86,7 @@ class _Part:
 class _Collector:
     """Callbacks of the multipart parser: the one file goes to the disk, texts are kept."""
 
-    def __init__(self, declared: Upload) -> None:
+    def __init__(self, declared: UploadDeclaration) -> None:
         self.declared = declared
         self.parts: list[_Part] = []
         self.size = 0
@@ -141,7 +141,7 @@ class _Collector:
         self.seen.update(piece)
         self.file.write(piece)
 
-    def uploaded(self) -> Uploaded:
+    def uploaded(self) -> UploadedFile:
         """The one file. Raises the problem that it has."""
         declared = self.declared
         found = next((part for part in self.parts if part.filename is not None), None)
@@ -154,7 +154,7 @@ class _Collector:
         fields = {part.name: part.text.decode("utf-8", "replace") for part in self.parts if part.filename is None}
         name = (found.filename or "")[:255]
         self.file.flush()
-        return Uploaded(name, found.media_type, self.size, self.seen.digest(), self.file, fields)
+        return UploadedFile(name, found.media_type, self.size, self.seen.digest(), self.file, fields)
 
     def _count(self, size: int) -> None:
         self._beside += size
@@ -162,7 +162,7 @@ class _Collector:
             raise ContentTooLarge(f"the body may hold at most {OVERHEAD} bytes beside its file")
 
 
-async def receive(source: Receive, headers: Mapping[str, str], declared: Upload) -> Received:
+async def receive_upload(source: Receive, headers: Mapping[str, str], declared: UploadDeclaration) -> ReceivedUpload:
     """The file of a multipart body; reading ends with the first byte that is too much.
 
     Raises ContentTooLarge; ConnectionAbortedError when the client left.
@@ -174,24 +174,24 @@ async def receive(source: Receive, headers: Mapping[str, str], declared: Upload)
     media_type, options = parse_options_header(headers.get("content-type", ""))
     if media_type != b"multipart/form-data":
         named = headers.get("content-type", "").split(";")[0][:100]
-        return Received(None, ContentTypeError(f"header.Content-Type is '{named}'"))
+        return ReceivedUpload(None, ContentTypeError(f"header.Content-Type is '{named}'"))
     if not (boundary := options.get(b"boundary")):
-        return Received(None, MultipartBoundaryNotFound())
+        return ReceivedUpload(None, MultipartBoundaryNotFound())
     collector = _Collector(declared)
-    uploaded: Uploaded | None = None
+    uploaded: UploadedFile | None = None
     try:
         uploaded = await _read(source, _parser(boundary, collector), collector, limit)
-        return Received(uploaded)
+        return ReceivedUpload(uploaded)
     except MultipartParseError:
-        return Received(None, FileIsMissing("body is not a well-formed multipart/form-data body"))
+        return ReceivedUpload(None, FileIsMissing("body is not a well-formed multipart/form-data body"))
     except (TooManyFiles, FileIsMissing, MaxFileSize, FiletypeNotSupported) as problem:
-        return Received(None, problem)
+        return ReceivedUpload(None, problem)
     finally:
         if uploaded is None:
             collector.file.close()
 
 
-async def _read(source: Receive, parser: MultipartParser, collector: _Collector, limit: int) -> Uploaded:
+async def _read(source: Receive, parser: MultipartParser, collector: _Collector, limit: int) -> UploadedFile:
     size, more = 0, True
     while more:
         message = await source()

@@ -39,18 +39,18 @@ class _Named(msgspec.StructMeta):
         return made
 
 
-class Out(msgspec.Struct, metaclass=_Named, rename="camel"):
+class ResponseRecord(msgspec.Struct, metaclass=_Named, rename="camel"):
     """A record as partners see it; ``class CategoryOut(Out, object_name="Category")`` names its ``object``."""
 
     object_name: ClassVar[str] = ""
 
 
-def envelope(record: Out) -> bytes:
+def encode_envelope(record: ResponseRecord) -> bytes:
     """``{"data": record, "object": name}`` (spec 2.1)."""
     return b'{"data":' + msgspec.json.encode(record) + b',"object":' + msgspec.json.encode(record.object_name) + b"}"
 
 
-class In(BaseModel):
+class RequestBody(BaseModel):
     """A request body: unknown fields ignored, strings trimmed, types strict, all problems found at once."""
 
     model_config = ConfigDict(
@@ -65,7 +65,7 @@ class In(BaseModel):
     )
 
 
-class Patch(In):
+class PatchBody(RequestBody):
     """A PATCH body: a field that is absent stays ``UNSET``; ``name: Maybe[Text] = UNSET``."""
 
     @classmethod
@@ -81,7 +81,7 @@ ACROSS = "across"
 where a validator of the whole would be asked only once every field is right."""
 
 
-def either(other: str) -> AfterValidator:
+def exactly_one_of(other: str) -> AfterValidator:
     """Of this field and ``other``, which stands before it, one is given. Told beside whatever else is wrong.
 
     The field needs ``validate_default``.
@@ -149,7 +149,7 @@ class PageQuery(Query):
     page_size: PageSize = DEFAULT_PAGE_SIZE
 
 
-class WholeQuery(Query):
+class UnpagedQuery(Query):
     """What a list takes that comes in one piece (settled 1.1)."""
 
     direction: Direction = "DESC"
@@ -195,7 +195,7 @@ def _metadata(value: object, *, merged: bool) -> object:
     read = {key.strip(): item.strip() if isinstance(item, str) else item for key, item in value.items()}
     if all(isinstance(item, str) or (merged and item is None) for item in read.values()):
         return read
-    raise PydanticCustomError(METADATA, "metadata", {"told": metadata.problems(read, merged=merged)})
+    raise PydanticCustomError(METADATA, "metadata", {"told": metadata.metadata_problems(read, merged=merged)})
 
 
 Metadata = Annotated[

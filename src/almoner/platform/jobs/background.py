@@ -8,22 +8,25 @@ from almoner.platform.database.transactions import BACKGROUND_SECONDS, Database,
 from almoner.platform.events import dispatcher, held_reactions
 from almoner.platform.events.dispatcher import Dispatcher
 from almoner.platform.jobs import queue
-from almoner.platform.jobs.background_tasks import Duties, Work
-from almoner.platform.jobs.runner import Runner
-from almoner.platform.jobs.schedules import Sweeper
+from almoner.platform.jobs.background_tasks import BackgroundTasks, JobContext
+from almoner.platform.jobs.runner import JobRunner
+from almoner.platform.jobs.schedules import ScheduleRunner
 from almoner.platform.observability.telemetry import Telemetry
 
 
-class Background:
+class BackgroundWorker:
     """Does the duties. ``run`` goes on until told to stop, ``drain`` does what is due now and returns."""
 
-    def __init__(self, db: Database, duties: Duties, telemetry: Telemetry) -> None:
+    def __init__(self, db: Database, duties: BackgroundTasks, telemetry: Telemetry) -> None:
         self.db = db
         self.dispatcher = Dispatcher(db, duties.reactions, telemetry)
         self.chainer = Chainer(db, telemetry)
-        self.sweeper = Sweeper(db, duties.schedules, telemetry)
-        self.runner = Runner(
-            Work(db), {**duties.handlers, **held_reactions.handlers(duties.reactions)}, telemetry, limits=duties.limits
+        self.sweeper = ScheduleRunner(db, duties.schedules, telemetry)
+        self.runner = JobRunner(
+            JobContext(db),
+            {**duties.handlers, **held_reactions.handlers(duties.reactions)},
+            telemetry,
+            limits=duties.limits,
         )
 
     async def run(self, stop: asyncio.Event) -> None:
@@ -39,17 +42,17 @@ class Background:
         with statement_limit(BACKGROUND_SECONDS):  # and not that of the request which asks for it
             moved = 1
             while moved:
-                moved = await self.dispatcher.batch() + await self.chainer.batch()
-                moved += await self.sweeper.sweep() + await self.runner.step()
-                await self.runner.idle()
+                moved = await self.dispatcher.run_batch() + await self.chainer.run_batch()
+                moved += await self.sweeper.run_due() + await self.runner.run_round()
+                await self.runner.wait_until_idle()
 
-    async def outstanding(self, tx: Tx) -> int:
+    async def count_outstanding(self, tx: Tx) -> int:
         """How much is due and not done, here or elsewhere: events without number, overdue sweeps, jobs."""
-        overdue = sum(moment <= tx.now for moment in await self.sweeper.moments(tx))
-        return await dispatcher.waiting(tx) + overdue + (await queue.figures(tx)).outstanding
+        overdue = sum(moment <= tx.now for moment in await self.sweeper.due_moments(tx))
+        return await dispatcher.count_waiting(tx) + overdue + (await queue.queue_metrics(tx)).outstanding
 
     async def next_due(self, tx: Tx) -> datetime | None:
         """The next moment to come at which something will be due."""
         job = await queue.next_due(tx)
-        moments = [*await self.sweeper.moments(tx), *([job] if job else [])]
+        moments = [*await self.sweeper.due_moments(tx), *([job] if job else [])]
         return min((moment for moment in moments if moment > tx.now), default=None)

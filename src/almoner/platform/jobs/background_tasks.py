@@ -19,13 +19,13 @@ from almoner.platform.jobs.queue import Job, Result
 
 
 @dataclass(frozen=True, slots=True)
-class Work:
+class JobContext:
     """What every handler is given."""
 
     db: Database
 
 
-Handler = Callable[[Work, Job], Awaitable[Result]]
+Handler = Callable[[JobContext, Job], Awaitable[Result]]
 """Does one job. It opens its own transactions, calls the outside between them, and is safe to run twice."""
 
 
@@ -43,7 +43,7 @@ class Schedule:
     run: Callable[[Tx], Awaitable[int]]
     every: timedelta | None = None
 
-    async def due(self, tx: Tx) -> datetime | None:
+    async def due_at(self, tx: Tx) -> datetime | None:
         """When it has to run next; None when nothing is in sight."""
         moment = await self.next_due(tx)
         if moment is None or self.every is None:
@@ -51,7 +51,7 @@ class Schedule:
         periods = -(-(moment - _ERA) // self.every)
         return _ERA + periods * self.every
 
-    def period(self, moment: datetime) -> int:
+    def period_of(self, moment: datetime) -> int:
         """The number of the period that a moment lies in; 0 for all moments when there are none."""
         return 0 if self.every is None else (moment - _ERA) // self.every
 
@@ -60,7 +60,7 @@ _ERA = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 @dataclass(frozen=True, slots=True)
-class Duties:
+class BackgroundTasks:
     """All that runs in the background of one process, as wiring collects it.
 
     ``limits``: how long a job of a kind may run, where that is longer than others may.

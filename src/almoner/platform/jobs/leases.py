@@ -13,9 +13,9 @@ from typing import Final, Generic, Protocol, TypeVar
 from uuid import UUID
 
 from almoner.kit.errors import ServiceUnavailable
-from almoner.platform.database.transactions import Database, Everyone, Tx
+from almoner.platform.database.transactions import Database, AllPartners, Tx
 
-C = TypeVar("C", bound="Call")
+C = TypeVar("C", bound="LeasedCall")
 R = TypeVar("R")
 O = TypeVar("O", covariant=True)  # noqa: E741 - the outcome
 
@@ -25,7 +25,7 @@ _WAIT_SECONDS: Final = 0.05
 _PATIENCE_SECONDS: Final = 20.0  # longer than a provider's slowest answer
 
 
-class Call(Protocol):
+class LeasedCall(Protocol):
     """What ``prepare`` asks for. ``row``: the row that the call is about; None for a call that only reads."""
 
     @property
@@ -35,13 +35,13 @@ class Call(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Done(Generic[O]):
+class FlowDone(Generic[O]):
     """Nothing more is to be called; this is the outcome."""
 
     outcome: O
 
 
-class Flow(Protocol[C, R, O]):
+class LeasedFlow(Protocol[C, R, O]):
     """One use case; ``name`` is shared by all flows that lease the same kind of row."""
 
     @property
@@ -49,7 +49,7 @@ class Flow(Protocol[C, R, O]):
         """The kind of row."""
         ...
 
-    async def prepare(self, tx: Tx) -> C | Done[O]:
+    async def prepare(self, tx: Tx) -> C | FlowDone[O]:
         """Check, commit the recovery point, and say what to call; or be done."""
         ...
 
@@ -57,12 +57,12 @@ class Flow(Protocol[C, R, O]):
         """Ask the outside; safe to do twice. Whatever it raises ends the flow, and the row is free again."""
         ...
 
-    async def record(self, tx: Tx, call: C, result: R) -> Done[O] | None:
+    async def record(self, tx: Tx, call: C, result: R) -> FlowDone[O] | None:
         """Store what came back. None: prepare again, there is more to do."""
         ...
 
 
-class StillRunning(ServiceUnavailable):
+class CallInProgress(ServiceUnavailable):
     message = "The same thing is being done by another call; look again in a moment"
 
 
@@ -70,7 +70,7 @@ class _LeaseLost(Exception):
     """Undoes what was recorded without the lease."""
 
 
-async def run(db: Database, flow: Flow[C, R, O]) -> O:
+async def run_flow(db: Database, flow: LeasedFlow[C, R, O]) -> O:
     """Run a flow to its outcome. Raises what its steps raise; StillRunning when another call holds the row too long.
 
     A copy that was not released calls nobody: UnreleasedCopy.
@@ -80,7 +80,7 @@ async def run(db: Database, flow: Flow[C, R, O]) -> O:
     while rounds < _MOST_ROUNDS and asyncio.get_running_loop().time() < patience:
         async with db.write() as tx:
             step = await flow.prepare(tx)
-            if isinstance(step, Done):
+            if isinstance(step, FlowDone):
                 return step.outcome
             db.deployment.identity.ensure_active()  # undoes what was prepared: nothing waits for a copy's call
             holder = tx.new_id()
@@ -107,7 +107,7 @@ async def run(db: Database, flow: Flow[C, R, O]) -> O:
             continue  # it ran out and somebody else made the call again: theirs is the record
         if done is not None:
             return done.outcome
-    raise StillRunning
+    raise CallInProgress
 
 
 async def acquire_lease(tx: Tx, name: str, row: UUID, holder: UUID) -> bool:
@@ -121,8 +121,8 @@ async def acquire_lease(tx: Tx, name: str, row: UUID, holder: UUID) -> bool:
         name,
         row,
         holder,
-        tx.wall,
-        tx.wall + LEASE,
+        tx.real_now,
+        tx.real_now + LEASE,
     )
     return bool(taken)
 
@@ -138,16 +138,16 @@ async def release_lease(tx: Tx, name: str, row: UUID, holder: UUID) -> bool:
     return bool(released)
 
 
-async def has_expired_leases(tx: Tx, _scope: Everyone, name: str) -> bool:
+async def has_expired_leases(tx: Tx, _scope: AllPartners, name: str) -> bool:
     """Whether there are calls that were never recorded and whose lease has run out: somebody crashed."""
     return bool(
         await tx.fetchval(
-            "select exists (select from provider_call_lease where flow = $1 and leased_until <= $2)", name, tx.wall
+            "select exists (select from provider_call_lease where flow = $1 and leased_until <= $2)", name, tx.real_now
         )
     )
 
 
-async def take_over_expired_leases(tx: Tx, _scope: Everyone, name: str, limit: int) -> list[UUID]:
+async def take_over_expired_leases(tx: Tx, _scope: AllPartners, name: str, limit: int) -> list[UUID]:
     """Take over the rows of such calls: their leases are gone with this transaction, so it must see to their end."""
     rows = await tx.fetch(
         """
@@ -157,7 +157,7 @@ async def take_over_expired_leases(tx: Tx, _scope: Everyone, name: str, limit: i
         ) returning row_id
         """,
         name,
-        tx.wall,
+        tx.real_now,
         limit,
     )
     return [row["row_id"] for row in rows]

@@ -8,19 +8,19 @@ from uuid import UUID, uuid4
 
 from almoner.platform.database.transactions import Database, Tx
 from almoner.platform.jobs.wakeup import wait_for_work
-from almoner.platform.observability.failures import TROUBLE, failure
+from almoner.platform.observability.failures import DATABASE_ERRORS, failure_fields
 from almoner.platform.observability.telemetry import Telemetry
 
 Role = Literal["server", "worker", "server and worker"]
 
-SILENCE: Final = timedelta(seconds=3)
+DEAD_AFTER: Final = timedelta(seconds=3)
 """Real time after which a process that says nothing counts as dead."""
 
 _BEAT_SECONDS: Final = 1.0
 _FORGET: Final = timedelta(minutes=1)
 
 
-class Pulse:
+class Heartbeat:
     """One process's sign of life. ``on_live`` hears, each second, how many processes share the work of servers."""
 
     def __init__(self, db: Database, role: Role, telemetry: Telemetry, on_live: Callable[[int], None]) -> None:
@@ -37,10 +37,10 @@ class Pulse:
         async with self._db.single() as tx:
             servers = await _beat(tx, self.id, self._role, self.clock_version)
         self._on_live(servers)
-        wall = self._db.deployment.clock.wall()
+        wall = self._db.deployment.clock.real_now()
         if self._forgot is None or wall - self._forgot >= _FORGET:
             async with self._db.single() as tx:
-                await _forget_silent(tx)
+                await _delete_silent(tx)
             self._forgot = wall
 
     async def run(self, stop: asyncio.Event) -> None:
@@ -48,15 +48,15 @@ class Pulse:
         while not stop.is_set():
             try:
                 await self.beat()
-            except TROUBLE as error:
-                self._telemetry.log("pulse_waits", self._db.deployment.clock.wall(), **failure(error))
+            except DATABASE_ERRORS as error:
+                self._telemetry.log("pulse_waits", self._db.deployment.clock.real_now(), **failure_fields(error))
             await wait_for_work(stop, _BEAT_SECONDS)
         try:
-            await self.leave()
-        except TROUBLE as error:
-            self._telemetry.log("pulse_waits", self._db.deployment.clock.wall(), **failure(error))
+            await self.deregister()
+        except DATABASE_ERRORS as error:
+            self._telemetry.log("pulse_waits", self._db.deployment.clock.real_now(), **failure_fields(error))
 
-    async def leave(self) -> None:
+    async def deregister(self) -> None:
         """Say that this process has ended."""
         async with self._db.write() as tx:
             await tx.execute("delete from process where id = $1", self.id)
@@ -76,27 +76,29 @@ async def _beat(tx: Tx, process: UUID, role: Role, clock_version: int) -> int:
         """,
         process,
         role,
-        tx.wall,
+        tx.real_now,
         clock_version,
-        tx.wall - SILENCE,
+        tx.real_now - DEAD_AFTER,
     )
     return int(servers)
 
 
-async def _forget_silent(tx: Tx) -> None:
+async def _delete_silent(tx: Tx) -> None:
     """Remove those without a sign of life for a minute, but for rows that a late sign is just reaching."""
     await tx.execute(
         """
         delete from process
         where id in (select id from process where last_seen_at < $1 order by id for update skip locked)
         """,
-        tx.wall - _FORGET,
+        tx.real_now - _FORGET,
     )
 
 
-async def behind(tx: Tx, clock_version: int) -> int:
+async def count_behind(tx: Tx, clock_version: int) -> int:
     """How many live processes have not yet taken over a move of the business clock."""
     count = await tx.fetchval(
-        "select count(*) from process where last_seen_at > $1 and clock_version < $2", tx.wall - SILENCE, clock_version
+        "select count(*) from process where last_seen_at > $1 and clock_version < $2",
+        tx.real_now - DEAD_AFTER,
+        clock_version,
     )
     return int(count)

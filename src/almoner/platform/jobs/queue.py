@@ -18,12 +18,12 @@ from almoner.platform.database.transactions import Tx
 from almoner.platform.jobs.wakeup import Wakeup
 
 LEASE: Final = timedelta(seconds=60)
-MOST_FAILURES: Final = 20
+MAX_FAILURES: Final = 20
 """In a row, of a job whose handler raises or whose worker dies. A handler that answers Retry, since what it needs is
 away, begins the count again: it decides for itself when it gives up.
 """
 
-BELL: Final = Wakeup()
+WAKEUP: Final = Wakeup()
 """Rung after a commit that enqueued something due."""
 
 _PROMOTED: Final = 1000
@@ -63,12 +63,12 @@ class NewJob:
 
 
 @dataclass(frozen=True, slots=True)
-class Done:
+class JobDone:
     """The job is done and forgotten."""
 
 
 @dataclass(frozen=True, slots=True)
-class Retry:
+class JobRetry:
     """Do it again ``after`` that much business time. ``reason`` is kept for whoever looks."""
 
     after: timedelta
@@ -76,29 +76,29 @@ class Retry:
 
 
 @dataclass(frozen=True, slots=True)
-class Drop:
+class JobDropped:
     """It can never be done: it is kept as dead, with the reason, for a person to look at."""
 
     reason: str
 
 
-Result = Done | Retry | Drop
+Result = JobDone | JobRetry | JobDropped
 """What a handler answers."""
 
 
 @dataclass(frozen=True, slots=True)
-class Failed:
+class JobFailed:
     """The handler raised: it is done again after a while, and is dead after ``MOST_FAILURES`` in a row."""
 
     reason: str
 
 
 @dataclass(frozen=True, slots=True)
-class Finish:
+class FinishedJob:
     """What became of a job."""
 
     job: Job
-    result: Result | Failed
+    result: Result | JobFailed
 
 
 async def enqueue(
@@ -141,7 +141,7 @@ async def enqueue_all(tx: Tx, jobs: Sequence[NewJob]) -> None:
         [job.unique for job in jobs],
         tx.now,
     )
-    tx.after_commit(BELL.ring)
+    tx.after_commit(WAKEUP.notify)
 
 
 _TAKE: Final = """
@@ -153,7 +153,7 @@ returning job.id, job.kind, job.payload, job.attempt, job.failures, job.due_at, 
 # moment ago and holds ten thousand rows now.
 BY_INDEX: Final = "set local enable_seqscan = off"
 
-LOOK: Final = """
+FIND_CLAIMABLE: Final = """
 select exists (select from job where lane is null and leased_until is null and dead_at is null and due_at <= $1)
            as due,
        exists (select from job where lane is not null and ready and leased_until is null and dead_at is null) as ready,
@@ -209,7 +209,7 @@ with room as materialized (
 
 
 @dataclass(frozen=True, slots=True)
-class Waiting:
+class ClaimableJobs:
     """What may be claimed now: jobs of no lane (``due``), of lanes (``ready``), and of lanes once they are promoted."""
 
     due: bool
@@ -217,34 +217,34 @@ class Waiting:
     promotable: bool
 
 
-async def look(tx: Tx) -> Waiting:
+async def find_claimable(tx: Tx) -> ClaimableJobs:
     """What there is to claim, with one statement that locks nothing."""
-    row = await tx.fetchrow(LOOK, tx.now)
+    row = await tx.fetchrow(FIND_CLAIMABLE, tx.now)
     assert row is not None
-    return Waiting(**row)
+    return ClaimableJobs(**row)
 
 
-async def claim(tx: Tx, limit: int) -> list[Job]:
+async def claim_jobs(tx: Tx, limit: int) -> list[Job]:
     """Take up to ``limit`` due jobs that are in no lane."""
-    rows = await tx.fetch(CLAIM, tx.now, tx.wall + LEASE, limit)
+    rows = await tx.fetch(CLAIM, tx.now, tx.real_now + LEASE, limit)
     return [Job(**row) for row in rows]
 
 
-async def promote(tx: Tx) -> None:
+async def promote_lane_jobs(tx: Tx) -> None:
     """Mark the jobs of lanes that have become due."""
     await tx.execute(PROMOTE, tx.now, _PROMOTED)
 
 
-async def claim_lanes(tx: Tx, after: str, limit: int) -> tuple[list[Job], str]:
+async def claim_lane_jobs(tx: Tx, after: str, limit: int) -> tuple[list[Job], str]:
     """Take up to ``limit`` due jobs of lanes, beginning after a lane; and the lane to begin after next time."""
-    lanes = await tx.fetch(ROOM, after, tx.wall, _LANES)
+    lanes = await tx.fetch(ROOM, after, tx.real_now, _LANES)
     if not lanes:
         return [], ""
     # A statement of its own: it must see the leases that were committed while the lanes were being locked.
     rows = await tx.fetch(
         CLAIM_LANES,
-        tx.wall,
-        tx.wall + LEASE,
+        tx.real_now,
+        tx.real_now + LEASE,
         limit,
         [lane["lane"] for lane in lanes],
         [lane["cap"] for lane in lanes],
@@ -252,7 +252,7 @@ async def claim_lanes(tx: Tx, after: str, limit: int) -> tuple[list[Job], str]:
     return [Job(**row) for row in rows], lanes[-1]["lane"] if len(lanes) == _LANES else ""
 
 
-async def keep(tx: Tx, jobs: Sequence[Job]) -> set[int]:
+async def renew_leases(tx: Tx, jobs: Sequence[Job]) -> set[int]:
     """Prolong the leases of running jobs; the ids of those that are still ours."""
     rows = await tx.fetch(
         """
@@ -261,17 +261,17 @@ async def keep(tx: Tx, jobs: Sequence[Job]) -> set[int]:
         """,
         [job.id for job in jobs],
         [job.attempt for job in jobs],
-        tx.wall + LEASE,
+        tx.real_now + LEASE,
     )
     return {row["id"] for row in rows}
 
 
-async def forget_dead(tx: Tx, kind: str, unique: str) -> None:
+async def delete_dead(tx: Tx, kind: str, unique: str) -> None:
     """Remove the dead jobs of a key, when what they were for was done in another way."""
     await tx.execute("delete from job where kind = $1 and unique_key = $2 and dead_at is not null", kind, unique)
 
 
-async def release(tx: Tx, jobs: Sequence[Job]) -> None:
+async def release_jobs(tx: Tx, jobs: Sequence[Job]) -> None:
     """Give back what was taken and not finished: another worker takes it at once."""
     await tx.execute(
         """
@@ -281,7 +281,7 @@ async def release(tx: Tx, jobs: Sequence[Job]) -> None:
         [job.id for job in jobs],
         [job.attempt for job in jobs],
     )
-    tx.after_commit(BELL.ring)
+    tx.after_commit(WAKEUP.notify)
 
 
 DONE: Final = """
@@ -303,32 +303,32 @@ with back as (
 """
 
 
-async def finish(tx: Tx, finished: Sequence[Finish]) -> int:
+async def record_results(tx: Tx, finished: Sequence[FinishedJob]) -> int:
     """Record what became of jobs, those that are still ours; how many were. One statement when all are done."""
-    done = [f.job for f in finished if isinstance(f.result, Done)]
+    done = [f.job for f in finished if isinstance(f.result, JobDone)]
     kept = 0
     if done:
         kept += await tx.fetchval(DONE, [job.id for job in done], [job.attempt for job in done])
     if len(done) < len(finished):
-        back = [_put_back(tx.now, f.job, f.result) for f in finished if not isinstance(f.result, Done)]
+        back = [_put_back(tx.now, f.job, f.result) for f in finished if not isinstance(f.result, JobDone)]
         kept += await tx.fetchval(PUT_BACK, *(list(column) for column in zip(*back, strict=True)), tx.now)
     return kept
 
 
-def _put_back(now: datetime, job: Job, result: Retry | Drop | Failed) -> tuple[object, ...]:
+def _put_back(now: datetime, job: Job, result: JobRetry | JobDropped | JobFailed) -> tuple[object, ...]:
     """The parameters of ``PUT_BACK`` for one job."""
     match result:
-        case Retry(after, reason):
+        case JobRetry(after, reason):
             return job.id, job.attempt, now + max(after, timedelta()), 0, reason, False
-        case Drop(reason):
+        case JobDropped(reason):
             return job.id, job.attempt, job.due_at, job.failures, reason, True
-        case Failed(reason):
+        case JobFailed(reason):
             # Counted from what was claimed: a lease that ran out meanwhile has counted this attempt already.
             failures = job.failures + 1
-            return job.id, job.attempt, now + backoff(failures), failures, reason, failures >= MOST_FAILURES
+            return job.id, job.attempt, now + backoff(failures), failures, reason, failures >= MAX_FAILURES
 
 
-async def rescue(tx: Tx) -> int:
+async def release_expired(tx: Tx) -> int:
     """Give back the jobs whose lease ran out, since their worker died; how many. One that kills its workers dies."""
     rescued = await tx.fetchval(
         """
@@ -340,9 +340,9 @@ async def rescue(tx: Tx) -> int:
             from lost where job.id = lost.id returning 1
         ) select count(*) from back
         """,
-        tx.wall,
+        tx.real_now,
         _RESCUED,
-        MOST_FAILURES,
+        MAX_FAILURES,
         tx.now,
     )
     return int(rescued)
@@ -354,7 +354,7 @@ def backoff(failures: int) -> timedelta:
 
 
 @dataclass(frozen=True, slots=True)
-class Figures:
+class QueueMetrics:
     """How the queue stands: jobs that are due or running, those for later, and the dead ones."""
 
     outstanding: int
@@ -362,7 +362,7 @@ class Figures:
     dead: int
 
 
-async def figures(tx: Tx) -> Figures:
+async def queue_metrics(tx: Tx) -> QueueMetrics:
     """Count the queue."""
     row = await tx.fetchrow(
         """
@@ -374,7 +374,7 @@ async def figures(tx: Tx) -> Figures:
         tx.now,
     )
     assert row is not None
-    return Figures(**row)
+    return QueueMetrics(**row)
 
 
 async def next_due(tx: Tx) -> datetime | None:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Final, Generic, Protocol, TypeVar
 
-from almoner.platform.outbound.addresses import AddressRefused, Policy, read
+from almoner.platform.outbound.addresses import AddressRefused, AddressPolicy, parse_target
 
 _MEMBERS: Final = frozenset({"every_hours", "urls"})
 _MOST_HOURS: Final = 24 * 366
@@ -15,7 +15,7 @@ _FIRST_AGAIN: Final = timedelta(minutes=5)
 _LATEST_AGAIN: Final = timedelta(hours=12)
 
 
-class Coded(Protocol):
+class SourceFormat(Protocol):
     """A format in which something is published."""
 
     @property
@@ -24,11 +24,11 @@ class Coded(Protocol):
         ...
 
 
-Format = TypeVar("Format", bound=Coded)
+Format = TypeVar("Format", bound=SourceFormat)
 
 
 @dataclass(frozen=True, slots=True)
-class Refresh(Generic[Format]):
+class ScheduledRefresh(Generic[Format]):
     """One source that refreshes itself from these addresses, which together are one load."""
 
     format: Format
@@ -49,18 +49,18 @@ class ScheduleInvalid(Exception):
         self.problems = problems
 
 
-def parse(
-    text: str, named: Callable[[str], Format], policy: Policy, refused: type[Exception]
-) -> tuple[Refresh[Format], ...]:
+def parse_schedule(
+    text: str, named: Callable[[str], Format], policy: AddressPolicy, refused: type[Exception]
+) -> tuple[ScheduledRefresh[Format], ...]:
     """The schedule. ``named`` gives the format of a name, or raises ``refused``. Raises ScheduleInvalid."""
     try:
         tables = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise ScheduleInvalid([f"it is not TOML: {error}"]) from error
     problems: list[str] = []
-    plan: dict[str, Refresh[Format]] = {}
+    plan: dict[str, ScheduledRefresh[Format]] = {}
     for name, table in tables.items():
-        found = [f"[{name}] {problem}" for problem in _problems(table, policy)]
+        found = [f"[{name}] {problem}" for problem in _table_problems(table, policy)]
         try:
             source = named(name)
         except refused as error:
@@ -69,14 +69,16 @@ def parse(
             if source.code in plan:
                 found.append(f"[{name}] is there twice")
             if not found:
-                plan[source.code] = Refresh(source, timedelta(hours=table["every_hours"]), tuple(table["urls"]))
+                plan[source.code] = ScheduledRefresh(
+                    source, timedelta(hours=table["every_hours"]), tuple(table["urls"])
+                )
         problems += found
     if problems:
         raise ScheduleInvalid(problems)
     return tuple(plan.values())
 
 
-def _problems(table: object, policy: Policy) -> Iterator[str]:
+def _table_problems(table: object, policy: AddressPolicy) -> Iterator[str]:
     if not isinstance(table, dict):
         yield "must be a table with every_hours and urls"
         return
@@ -89,14 +91,14 @@ def _problems(table: object, policy: Policy) -> Iterator[str]:
         return
     for url in urls:
         try:
-            read(str(url), policy)
+            parse_target(str(url), policy)
         except AddressRefused as error:
             yield f"{url} {error.reason}"
     if len({str(url) for url in urls}) < len(urls):
         yield "names an address twice"
 
 
-def pause(failures: int, every: timedelta) -> timedelta:
+def retry_delay(failures: int, every: timedelta) -> timedelta:
     """How long to wait after so many failures in a row: twice as long each time, never longer than the interval."""
     doubled: timedelta = _FIRST_AGAIN * 2 ** min(failures - 1, 20)
     return min(doubled, _LATEST_AGAIN, every)

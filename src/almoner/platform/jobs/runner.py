@@ -9,15 +9,15 @@ from typing import Final
 from almoner.platform.database.identity import UnreleasedCopy
 from almoner.platform.database.transactions import BACKGROUND_SECONDS, statement_limit
 from almoner.platform.jobs import queue
-from almoner.platform.jobs.background_tasks import Handler, Work
-from almoner.platform.jobs.queue import Done, Drop, Failed, Finish, Job, Result, Retry
-from almoner.platform.jobs.wakeup import Pace, heard
-from almoner.platform.observability.failures import TIMED_OUT, TROUBLE, failure
+from almoner.platform.jobs.background_tasks import Handler, JobContext
+from almoner.platform.jobs.queue import JobDone, JobDropped, JobFailed, FinishedJob, Job, Result, JobRetry
+from almoner.platform.jobs.wakeup import PollBackoff, wait_for_wakeup
+from almoner.platform.observability.failures import TIMEOUT_ERRORS, DATABASE_ERRORS, failure_fields
 from almoner.platform.observability.telemetry import Telemetry
 
-PLACES: Final = 24
+CONCURRENT_JOBS: Final = 24
 """Jobs of no lane that one process runs at once."""
-LANE_PLACES: Final = 256
+CONCURRENT_LANE_JOBS: Final = 256
 """Jobs of lanes that one process runs at once: they mostly wait for receivers, and never take the others' places."""
 STOP_SECONDS: Final = 20.0
 
@@ -28,7 +28,7 @@ _REST_SECONDS: Final = 1.0
 _COPY_WAIT: Final = timedelta(minutes=1)
 
 
-class Runner:
+class JobRunner:
     """The jobs of one process. ``step`` does one round, ``run`` goes on until told to stop, ``idle`` waits.
 
     On a copy that was not released no job begins.
@@ -39,12 +39,12 @@ class Runner:
 
     def __init__(
         self,
-        work: Work,
+        work: JobContext,
         handlers: Mapping[str, Handler],
         telemetry: Telemetry,
         *,
         limits: Mapping[str, timedelta] = _NO_LIMITS,
-        lane_places: int = LANE_PLACES,
+        lane_places: int = CONCURRENT_LANE_JOBS,
         stop_seconds: float = STOP_SECONDS,
     ) -> None:
         self._work = work
@@ -54,20 +54,20 @@ class Runner:
         self._lane_places = lane_places
         self._stop_seconds = stop_seconds
         self._running: dict[int, tuple[Job, asyncio.Task[None]]] = {}
-        self._finished: list[Finish] = []
+        self._finished: list[FinishedJob] = []
         self._after_lane = ""
         self._cared = monotonic()
         self._progress = asyncio.Event()
 
-    async def step(self) -> int:
+    async def run_round(self) -> int:
         """Record what is finished and start what is due; how many jobs that were."""
         recorded = await self._record()
         active = self._work.db.deployment.identity.active
         if (active or self._running) and monotonic() - self._cared > _CARE_SECONDS:
-            await self.care()
+            await self.maintain_leases()
         return recorded + (await self._start_due() if active else 0)
 
-    async def idle(self) -> None:
+    async def wait_until_idle(self) -> None:
         """Wait until all that was started has ended, and record it."""
         while self._running or self._finished:
             if self._running:
@@ -76,25 +76,27 @@ class Runner:
 
     async def run(self, stop: asyncio.Event) -> None:
         """Work until ``stop`` is set; then claim nothing more, finish what runs, and give back what does not end."""
-        pace = Pace()
-        with queue.BELL.listener() as ear:
+        pace = PollBackoff()
+        with queue.WAKEUP.listener() as ear:
             self._progress = ear
             while not stop.is_set():
                 try:
-                    moved = await self.step()
-                except TROUBLE as error:
-                    self._telemetry.log("runner_waits", self._work.db.deployment.clock.wall(), **failure(error))
-                    await heard(ear, _REST_SECONDS)
+                    moved = await self.run_round()
+                except DATABASE_ERRORS as error:
+                    self._telemetry.log(
+                        "runner_waits", self._work.db.deployment.clock.real_now(), **failure_fields(error)
+                    )
+                    await wait_for_wakeup(ear, _REST_SECONDS)
                     continue
                 if moved:
-                    pace.quicken()
+                    pace.reset()
                 else:
-                    await pace.rest(ear)
+                    await pace.wait_for_work(ear)
         await self._stop()
 
     async def _start_due(self) -> int:
         in_lanes = sum(1 for job, _ in self._running.values() if job.lane is not None)
-        places = PLACES - (len(self._running) - in_lanes)
+        places = CONCURRENT_JOBS - (len(self._running) - in_lanes)
         taken = await self._claim(places, self._lane_places - in_lanes)
         for job in taken:
             task = asyncio.create_task(self._perform(job), name=f"{job.kind} {job.id}")
@@ -103,7 +105,7 @@ class Runner:
 
     async def _claim(self, places: int, lane_places: int) -> list[Job]:
         async with self._work.db.read() as tx:
-            waiting = await queue.look(tx)
+            waiting = await queue.find_claimable(tx)
         plain, laned = waiting.due and places > 0, (waiting.ready or waiting.promotable) and lane_places > 0
         taken: list[Job] = []
         if not (plain or laned):
@@ -111,45 +113,45 @@ class Runner:
         async with self._work.db.write() as tx:
             await tx.execute(queue.BY_INDEX)
             if plain:
-                taken += await queue.claim(tx, places)
+                taken += await queue.claim_jobs(tx, places)
             if waiting.promotable:
-                await queue.promote(tx)
+                await queue.promote_lane_jobs(tx)
             if laned:
-                jobs, self._after_lane = await queue.claim_lanes(tx, self._after_lane, lane_places)
+                jobs, self._after_lane = await queue.claim_lane_jobs(tx, self._after_lane, lane_places)
                 taken += jobs
         return taken
 
     async def _perform(self, job: Job) -> None:
-        result: Result | Failed | None = None
+        result: Result | JobFailed | None = None
         try:
             result = await self._result(job)
         finally:
             if self._running.get(job.id, (None,))[0] is job:
                 del self._running[job.id]
             if result is not None:
-                self._finished.append(Finish(job, result))
+                self._finished.append(FinishedJob(job, result))
                 self._progress.set()
 
-    async def _result(self, job: Job) -> Result | Failed:
+    async def _result(self, job: Job) -> Result | JobFailed:
         handler = self._handlers.get(job.kind)
         if handler is None:
-            return Drop(f"no handler of this version does {job.kind}")
+            return JobDropped(f"no handler of this version does {job.kind}")
         began = monotonic()
         own = self._limits.get(job.kind)
         seconds = (own or _MOST_TIME).total_seconds()
-        result: Result | Failed
+        result: Result | JobFailed
         try:
             with statement_limit(seconds if own else BACKGROUND_SECONDS):
                 async with asyncio.timeout(seconds):
                     result = await handler(self._work, job)
         except UnreleasedCopy as copy:  # found while it ran
-            result = Retry(_COPY_WAIT, str(copy))
+            result = JobRetry(_COPY_WAIT, str(copy))
         except Exception as error:  # noqa: BLE001 (a handler may raise anything)
             result = self._failed(job, error)
         self._telemetry.jobs.labels(job.kind, type(result).__name__.lower()).inc()
         self._telemetry.log(
             "job",
-            self._work.db.deployment.clock.wall(),
+            self._work.db.deployment.clock.real_now(),
             kind=job.kind,
             job=job.id,
             attempt=job.attempt,
@@ -158,12 +160,12 @@ class Runner:
         )
         return result
 
-    def _failed(self, job: Job, error: Exception) -> Failed:
-        wall = self._work.db.deployment.clock.wall()
-        self._telemetry.log("job_failed", wall, kind=job.kind, job=job.id, attempt=job.attempt, **failure(error))
-        if isinstance(error, TIMED_OUT):
+    def _failed(self, job: Job, error: Exception) -> JobFailed:
+        wall = self._work.db.deployment.clock.real_now()
+        self._telemetry.log("job_failed", wall, kind=job.kind, job=job.id, attempt=job.attempt, **failure_fields(error))
+        if isinstance(error, TIMEOUT_ERRORS):
             self._telemetry.statement_timeouts.labels(job.kind).inc()
-        return Failed(f"{type(error).__name__} in attempt {job.attempt}")
+        return JobFailed(f"{type(error).__name__} in attempt {job.attempt}")
 
     async def _record(self) -> int:
         """Record results in one transaction; they wait here while the database is away."""
@@ -171,21 +173,21 @@ class Runner:
         if not finished:
             return 0
         try:
-            all_done = all(isinstance(finish.result, Done) for finish in finished)
+            all_done = all(isinstance(finish.result, JobDone) for finish in finished)
             async with self._work.db.open("single" if all_done else "write") as tx:
-                await queue.finish(tx, finished)
+                await queue.record_results(tx, finished)
         except BaseException:
             self._finished = finished + self._finished
             raise
         return len(finished)
 
-    async def care(self) -> None:
+    async def maintain_leases(self) -> None:
         """Give back what dead workers left, prolong our own leases, end what we have lost."""
         self._cared = monotonic()
         async with self._work.db.write() as tx:
-            await queue.rescue(tx)
+            await queue.release_expired(tx)
             ours = [job for job, _ in self._running.values()]
-            kept = await queue.keep(tx, ours) if ours else set()
+            kept = await queue.renew_leases(tx, ours) if ours else set()
         for job in ours:
             if job.id not in kept and job.id in self._running:
                 self._running.pop(job.id)[1].cancel()
@@ -202,7 +204,7 @@ class Runner:
             await self._record()
             if left:
                 async with self._work.db.write() as tx:
-                    await queue.release(tx, [job for job, _ in left])
-        except TROUBLE as error:
+                    await queue.release_jobs(tx, [job for job, _ in left])
+        except DATABASE_ERRORS as error:
             # Without the database nothing can be given back; the leases run out by themselves.
-            self._telemetry.log("runner_waits", self._work.db.deployment.clock.wall(), **failure(error))
+            self._telemetry.log("runner_waits", self._work.db.deployment.clock.real_now(), **failure_fields(error))

@@ -9,14 +9,14 @@ from typing import Final
 from almoner.platform.database.transactions import Database, Tx
 from almoner.platform.jobs.background_tasks import Schedule
 from almoner.platform.jobs.wakeup import wait_for_work
-from almoner.platform.observability.failures import TIMED_OUT, TROUBLE, UNAVAILABLE, failure
+from almoner.platform.observability.failures import TIMEOUT_ERRORS, DATABASE_ERRORS, UNAVAILABLE_ERRORS, failure_fields
 from almoner.platform.observability.telemetry import Telemetry
 
 _LOOK_SECONDS: Final = 1.0
 _REST_SECONDS: Final = 5.0
 
 
-class Sweeper:
+class ScheduleRunner:
     """``sweep`` runs what is due once, ``run`` goes on until told to stop."""
 
     def __init__(self, db: Database, schedules: Sequence[Schedule], telemetry: Telemetry) -> None:
@@ -27,7 +27,7 @@ class Sweeper:
         self._resting: dict[str, float] = {}
         self._looked: dict[str, int] = {}
 
-    async def sweep(self) -> int:
+    async def run_due(self) -> int:
         """Run every due sweep to its end; how many records they dealt with."""
         return await self._sweep(self._schedules)
 
@@ -40,23 +40,23 @@ class Sweeper:
             try:
                 handled += await self._to_the_end(schedule)
             except Exception as error:
-                if isinstance(error, TIMED_OUT):  # the others have their turn all the same
+                if isinstance(error, TIMEOUT_ERRORS):  # the others have their turn all the same
                     self._telemetry.statement_timeouts.labels(schedule.name).inc()
-                elif isinstance(error, UNAVAILABLE):
+                elif isinstance(error, UNAVAILABLE_ERRORS):
                     raise
-                wall = self._db.deployment.clock.wall()
-                self._telemetry.log("sweep_failed", wall, sweep=schedule.name, **failure(error))
+                wall = self._db.deployment.clock.real_now()
+                self._telemetry.log("sweep_failed", wall, sweep=schedule.name, **failure_fields(error))
                 self._resting[schedule.name] = monotonic() + _REST_SECONDS
         return handled
 
     async def _to_the_end(self, schedule: Schedule) -> int:
         async with self._db.read() as tx:
-            now, due = tx.now, await schedule.due(tx)
+            now, due = tx.now, await schedule.due_at(tx)
         handled = 0
         if due is not None and due <= now:
             while batch := await self._batch(schedule):
                 handled += batch
-        self._looked[schedule.name] = schedule.period(now)
+        self._looked[schedule.name] = schedule.period_of(now)
         return handled
 
     def _worth_a_look(self) -> list[Schedule]:
@@ -65,7 +65,7 @@ class Sweeper:
         return [
             schedule
             for schedule in self._schedules
-            if schedule.every is None or self._looked.get(schedule.name) != schedule.period(now)
+            if schedule.every is None or self._looked.get(schedule.name) != schedule.period_of(now)
         ]
 
     async def _register(self) -> None:
@@ -87,7 +87,7 @@ class Sweeper:
         async with self._db.write() as tx:
             if not await _acquire(tx, schedule.name):
                 return 0
-            due = await schedule.due(tx)  # another runner may have done it since we looked
+            due = await schedule.due_at(tx)  # another runner may have done it since we looked
             if due is None or due > tx.now:
                 return 0
             await tx.execute("update schedule set last_run_at = $2 where name = $1", schedule.name, tx.now)
@@ -98,13 +98,13 @@ class Sweeper:
         while not stop.is_set():
             try:
                 await self._sweep(self._worth_a_look())
-            except TROUBLE as error:
-                self._telemetry.log("sweeper_waits", self._db.deployment.clock.wall(), **failure(error))
+            except DATABASE_ERRORS as error:
+                self._telemetry.log("sweeper_waits", self._db.deployment.clock.real_now(), **failure_fields(error))
             await wait_for_work(stop, _LOOK_SECONDS)
 
-    async def moments(self, tx: Tx) -> list[datetime]:
+    async def due_moments(self, tx: Tx) -> list[datetime]:
         """When each sweep that has something in sight is due, in the past or to come."""
-        due = [await schedule.due(tx) for schedule in self._schedules]
+        due = [await schedule.due_at(tx) for schedule in self._schedules]
         return [moment for moment in due if moment is not None]
 
 

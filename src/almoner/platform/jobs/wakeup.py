@@ -19,7 +19,7 @@ class Wakeup:
     def __init__(self) -> None:
         self._ears: set[asyncio.Event] = set()
 
-    def ring(self) -> None:
+    def notify(self) -> None:
         """Wake every listener of this process."""
         for ear in self._ears:
             ear.set()
@@ -35,29 +35,29 @@ class Wakeup:
             self._ears.discard(ear)
 
 
-class Pace:
+class PollBackoff:
     """How often a loop looks: 0.1 s after it last found something or heard the bell, then slower by and by."""
 
     def __init__(self) -> None:
         self.seconds = POLL_SECONDS
 
-    def quicken(self) -> None:
+    def reset(self) -> None:
         """Something was found: there may be more."""
         self.seconds = POLL_SECONDS
 
-    async def rest(self, ear: asyncio.Event) -> None:
+    async def wait_for_work(self, ear: asyncio.Event) -> None:
         """Nothing was found: return at the next ring, or when it is time to look again."""
-        if await heard(ear, self.seconds):
-            self.quicken()
+        if await wait_for_wakeup(ear, self.seconds):
+            self.reset()
         else:
-            self.slow_down()
+            self.increase()
 
-    def slow_down(self) -> None:
+    def increase(self) -> None:
         """Nothing was found."""
         self.seconds = min(self.seconds * _SLOWER, LONGEST_POLL_SECONDS)
 
 
-async def heard(ear: asyncio.Event, seconds: float) -> bool:
+async def wait_for_wakeup(ear: asyncio.Event, seconds: float) -> bool:
     """Return at the next ring, or after ``seconds``; whether it rang. Forgets the ring."""
     rung = await wait_for_work(ear, seconds)
     ear.clear()

@@ -7,7 +7,7 @@ import asyncpg
 
 from almoner.platform.database.transactions import StatementTimeout
 
-TIMED_OUT: Final = (
+TIMEOUT_ERRORS: Final = (
     StatementTimeout,
     asyncpg.QueryCanceledError,  # by a limit of the server's own, or by an administrator
     asyncpg.LockNotAvailableError,
@@ -15,7 +15,7 @@ TIMED_OUT: Final = (
 )
 """A statement was ended as it took too long; what its transaction did is undone."""
 
-AWAY: Final = (
+CONNECTION_ERRORS: Final = (
     OSError,  # NoConnection and time-outs are such, too
     asyncpg.InternalClientError,  # a query met the server's farewell
     asyncpg.PostgresConnectionError,
@@ -24,20 +24,20 @@ AWAY: Final = (
     asyncpg.PostgresIOError,
     asyncpg.AdminShutdownError,
     asyncpg.CrashShutdownError,
-    *TIMED_OUT,
+    *TIMEOUT_ERRORS,
 )
 """The database cannot be reached just now, has no room or takes too long: who asked is answered 503."""
 
-UNAVAILABLE: Final = (*AWAY, asyncpg.InterfaceError)
+UNAVAILABLE_ERRORS: Final = (*CONNECTION_ERRORS, asyncpg.InterfaceError)
 """As a loop sees it, which rests and goes on. asyncpg uses the last for a connection that is closed and for a wrong
 use of it alike: a request must not be told to try a mistake again.
 """
 
-TROUBLE: Final = (*UNAVAILABLE, asyncpg.PostgresError)
+DATABASE_ERRORS: Final = (*UNAVAILABLE_ERRORS, asyncpg.PostgresError)
 """What a loop survives: the database is away, or it refused a statement (a deadlock, a cancelled query)."""
 
 
-def failure(error: BaseException) -> dict[str, object]:
+def failure_fields(error: BaseException) -> dict[str, object]:
     """Fields of a log line: the class and the place, never the message, which may hold what a partner sent."""
     frames = traceback.extract_tb(error.__traceback__)
     places = [f"{frame.filename.rpartition('almoner/')[2]}:{frame.lineno}" for frame in frames[-3:]]

@@ -20,7 +20,7 @@ Write = Callable[[bytes], object]
 _AT_ONCE: Final = select.PIPE_BUF  # what a pipe that is ready takes without waiting, whole or not at all
 
 
-def encoded(line: object) -> bytes:
+def encode_line(line: object) -> bytes:
     """One line of JSON, whatever is in it."""
     try:
         return msgspec.json.encode(line) + b"\n"
@@ -40,10 +40,15 @@ class LogLines:
         """Write one line: bytes as they are, anything else as JSON."""
         try:
             if self._untold:
-                told = {"at": SystemClock().wall(), "event": "log_lines_lost", "level": "error", "lines": self._untold}
-                self._write(encoded(told))
+                told = {
+                    "at": SystemClock().real_now(),
+                    "event": "log_lines_lost",
+                    "level": "error",
+                    "lines": self._untold,
+                }
+                self._write(encode_line(told))
                 self._untold = 0
-            self._write(line if isinstance(line, bytes) else encoded(line))
+            self._write(line if isinstance(line, bytes) else encode_line(line))
         except Exception:  # noqa: BLE001 (there is nowhere to tell of it)
             self._untold += 1
             self.lost += 1
@@ -53,7 +58,7 @@ class Stderr:
     """Standard error, without waiting for whoever reads it. Raises OSError when a line cannot be written now."""
 
     def __init__(self, fd: int = 2) -> None:
-        self._fd = _unshared(fd)
+        self._fd = _reopen_pipe(fd)
         self._ready = select.poll()
         self._ready.register(self._fd, select.POLLOUT)
         self._rest = b""
@@ -76,12 +81,12 @@ class Stderr:
             self._rest = self._rest[os.write(self._fd, self._rest[:_AT_ONCE]) :]
 
 
-def to_stderr() -> LogLines:
+def stderr_lines() -> LogLines:
     """Lines on standard error."""
     return LogLines(Stderr())
 
 
-def _unshared(fd: int) -> int:
+def _reopen_pipe(fd: int) -> int:
     """A pipe opened once more, for ourselves: not to wait for its reader would else hold for all who write to it."""
     with suppress(OSError):  # closed, somebody else's, or nobody reads it yet
         if stat.S_ISFIFO(os.fstat(fd).st_mode):

@@ -7,7 +7,7 @@ from almoner.platform.audit import chain as audit_chain
 from almoner.platform.database.transactions import Database
 from almoner.platform.events import dispatcher
 from almoner.platform.http.probes import Check
-from almoner.platform.observability.failures import UNAVAILABLE
+from almoner.platform.observability.failures import UNAVAILABLE_ERRORS
 
 MOST_LAG_SECONDS: Final = 30.0
 MOST_UNCHAINED_SECONDS: Final = 600.0
@@ -16,7 +16,7 @@ MOST_UNCHAINED_SECONDS: Final = 600.0
 _UNREACHABLE: Final = "the database cannot be reached"
 
 
-def checks(db: Database, refusal: Callable[[str | None], str | None]) -> Mapping[str, Check]:
+def readiness_checks(db: Database, refusal: Callable[[str | None], str | None]) -> Mapping[str, Check]:
     """Database, migrations, the lag of events and of the audit chain.
 
     ``refusal``: why this code does not fit a database of that revision; None when it does.
@@ -26,7 +26,7 @@ def checks(db: Database, refusal: Callable[[str | None], str | None]) -> Mapping
         try:
             async with db.read() as tx:
                 await tx.fetchval("select 1")
-        except UNAVAILABLE:
+        except UNAVAILABLE_ERRORS:
             return _UNREACHABLE
         return None
 
@@ -34,23 +34,23 @@ def checks(db: Database, refusal: Callable[[str | None], str | None]) -> Mapping
         try:
             async with db.read() as tx:
                 found = await tx.fetchval("select version_num from alembic_version")
-        except UNAVAILABLE:
+        except UNAVAILABLE_ERRORS:
             return _UNREACHABLE
         return refusal(found)
 
     async def worker() -> str | None:
         try:
             async with db.read() as tx:
-                lag = await dispatcher.lag(tx)
-        except UNAVAILABLE:
+                lag = await dispatcher.lag_seconds(tx)
+        except UNAVAILABLE_ERRORS:
             return _UNREACHABLE
         return None if lag <= MOST_LAG_SECONDS else f"events have waited {lag:.0f} s for their number"
 
     async def audited() -> str | None:
         try:
             async with db.read() as tx:
-                waited = await audit_chain.waited(tx)
-        except UNAVAILABLE:
+                waited = await audit_chain.longest_wait_seconds(tx)
+        except UNAVAILABLE_ERRORS:
             return _UNREACHABLE
         if waited <= MOST_UNCHAINED_SECONDS:
             return None

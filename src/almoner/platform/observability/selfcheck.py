@@ -14,8 +14,8 @@ from uuid import UUID
 
 from almoner.platform.database.transactions import Database, Tx
 from almoner.platform.jobs import queue
-from almoner.platform.jobs.background_tasks import Handler, Schedule, Work
-from almoner.platform.jobs.queue import Done, Job, Result
+from almoner.platform.jobs.background_tasks import Handler, Schedule, JobContext
+from almoner.platform.jobs.queue import JobDone, Job, Result
 from almoner.platform.observability.telemetry import Telemetry
 
 RUN: Final = "selfcheck.run"
@@ -64,7 +64,7 @@ class Finding:
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class SelfcheckOutcome:
     """What one self-check saw, and how long it took."""
 
     findings: tuple[Finding, ...]
@@ -76,21 +76,21 @@ Report = Callable[[int, Check], None]
 """Hears before each check how many were asked, and which comes now."""
 
 
-async def look(tx: Tx, checks: Sequence[Check], report: Report | None = None) -> Outcome:
+async def run_checks(tx: Tx, checks: Sequence[Check], report: Report | None = None) -> SelfcheckOutcome:
     """Ask all in one transaction, which the caller has made a snapshot."""
     began = monotonic()
     findings = []
     for asked, check in enumerate(checks):
         if report:
             report(asked, check)
-        if (finding := await _ask(tx, check)) is not None:
+        if (finding := await _run_check(tx, check)) is not None:
             findings.append(finding)
-    return Outcome(tuple(findings), len(checks), monotonic() - began)
+    return SelfcheckOutcome(tuple(findings), len(checks), monotonic() - began)
 
 
-async def _ask(tx: Tx, check: Check) -> Finding | None:
+async def _run_check(tx: Tx, check: Check) -> Finding | None:
     statement = check.statement
-    row = await tx.fetchrow(statement, tx.now, tx.wall, copy.why if (copy := tx.deployment.identity.copy) else None)
+    row = await tx.fetchrow(statement, tx.now, tx.real_now, copy.why if (copy := tx.deployment.identity.copy) else None)
     if row is None or row["count"] == 0:
         return None
     shows = check.shows
@@ -98,10 +98,10 @@ async def _ask(tx: Tx, check: Check) -> Finding | None:
     return Finding(check, row["count"], tuple(named))
 
 
-async def run(db: Database, checks: Sequence[Check], report: Report | None = None) -> Outcome:
+async def run_selfcheck(db: Database, checks: Sequence[Check], report: Report | None = None) -> SelfcheckOutcome:
     """Ask all of one snapshot."""
     async with db.snapshot() as tx:
-        return await look(tx, checks, report)
+        return await run_checks(tx, checks, report)
 
 
 def handlers(checks: Sequence[Check], telemetry: Telemetry) -> Mapping[str, Handler]:
@@ -109,15 +109,15 @@ def handlers(checks: Sequence[Check], telemetry: Telemetry) -> Mapping[str, Hand
     return {RUN: partial(_run, checks, telemetry)}
 
 
-async def _run(checks: Sequence[Check], telemetry: Telemetry, work: Work, _job: Job) -> Result:
-    outcome = await run(work.db, checks)
+async def _run(checks: Sequence[Check], telemetry: Telemetry, work: JobContext, _job: Job) -> Result:
+    outcome = await run_selfcheck(work.db, checks)
     found = {finding.check.name: finding for finding in outcome.findings}
     for check in checks:
         telemetry.selfcheck_findings.labels(check.name).set(found[check.name].count if check.name in found else 0)
     telemetry.selfcheck_at.set(work.db.deployment.clock.now().timestamp())
     telemetry.log(
         "selfcheck",
-        work.db.deployment.clock.wall(),
+        work.db.deployment.clock.real_now(),
         level="error" if found else "info",
         checks=outcome.checks,
         seconds=round(outcome.seconds, 3),
@@ -126,7 +126,7 @@ async def _run(checks: Sequence[Check], telemetry: Telemetry, work: Work, _job: 
             for name, finding in found.items()
         ],
     )
-    return Done()
+    return JobDone()
 
 
 async def next_due(tx: Tx) -> datetime | None:
@@ -138,10 +138,10 @@ async def next_due(tx: Tx) -> datetime | None:
     return night if night > last_run_at else night + _DAY
 
 
-async def enqueue(tx: Tx, _limit: int = 1) -> int:
+async def enqueue_selfcheck(tx: Tx, _limit: int = 1) -> int:
     """Have a worker ask. The sweep itself deals with no record."""
     await queue.enqueue(tx, RUN, {}, unique=NIGHTLY)
     return 0
 
 
-schedules: Final = (Schedule(NIGHTLY, next_due, enqueue),)
+schedules: Final = (Schedule(NIGHTLY, next_due, enqueue_selfcheck),)

@@ -12,7 +12,7 @@ from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, gene
 from prometheus_client.core import CounterMetricFamily, HistogramMetricFamily, Metric
 from prometheus_client.registry import Collector
 
-from almoner.platform.observability.log_lines import LogLines, Write, to_stderr
+from almoner.platform.observability.log_lines import LogLines, Write, stderr_lines
 
 
 class RequestLine(msgspec.Struct, omit_defaults=True, rename="camel"):
@@ -39,7 +39,7 @@ class Telemetry:
     def __init__(self, write: Write | None = None) -> None:
         """``write``: standard error where it is not given."""
         self.registry = CollectorRegistry()
-        self._write = _counted(write or to_stderr(), self.registry)
+        self._write = _count_lost_lines(write or stderr_lines(), self.registry)
         self.requests = Counter(
             "almoner_requests", "Answers by route and status.", ("route", "status"), registry=self.registry
         )
@@ -50,7 +50,7 @@ class Telemetry:
             registry=self.registry,
             buckets=(0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10),
         )
-        self.jobs, self.statement_timeouts = _of_work(self.registry)
+        self.jobs, self.statement_timeouts = _job_metrics(self.registry)
         self.queue = Gauge(
             "almoner_queue_jobs",
             "Jobs that are due or running, scheduled, or dead.",
@@ -80,21 +80,21 @@ class Telemetry:
             "Partners on whose pages stolen cards seem to be tested (H7).",
             registry=self.registry,
         )
-        money = _of_money(self.registry)
+        money = _money_metrics(self.registry)
         self.disputes_open, self.refunds_refused, self.bank_lines_open, self.bank_reports_open = money
-        self.unreconciled = UnreconciledFigures(self.registry)
-        self.register_data_age, self.register_loads = _of_registers(self.registry)
-        self.watchlists = WatchlistFigures(self.registry)
-        self.reviews = ReviewFigures(self.registry)
-        self.payees = PayeeFigures(self.registry)
-        self.selfcheck_findings, self.selfcheck_at, self.unreleased_copy = _of_selfchecks(self.registry)
+        self.unreconciled = ReconciliationMetrics(self.registry)
+        self.register_data_age, self.register_loads = _register_metrics(self.registry)
+        self.watchlists = WatchlistMetrics(self.registry)
+        self.reviews = ReviewMetrics(self.registry)
+        self.payees = PayeeMetrics(self.registry)
+        self.selfcheck_findings, self.selfcheck_at, self.unreleased_copy = _selfcheck_metrics(self.registry)
         self._bound: dict[tuple[str, int], tuple[Any, Any]] = {}
 
     def log(self, event: str, at: datetime, **fields: object) -> None:
         """Write one line."""
         self._write({"at": at, "event": event, **fields})
 
-    def request(self, line: RequestLine, seconds: float) -> None:
+    def record_request(self, line: RequestLine, seconds: float) -> None:
         """Count one answer and write its line."""
         bound = self._bound.get((line.route, line.status))
         if bound is None:
@@ -104,7 +104,7 @@ class Telemetry:
         bound[1].observe(seconds)
         self._write(line)
 
-    def upload_checked(self, outcome: str, seconds: float) -> None:
+    def record_upload_check(self, outcome: str, seconds: float) -> None:
         """Count one check of a received file."""
         self.upload_checks.labels(outcome).observe(seconds)
 
@@ -113,7 +113,7 @@ class Telemetry:
         return generate_latest(self.registry)
 
 
-def _counted(write: Write, registry: CollectorRegistry) -> LogLines:
+def _count_lost_lines(write: Write, registry: CollectorRegistry) -> LogLines:
     lines = write if isinstance(write, LogLines) else LogLines(write)
     registry.register(_LostLines(lines))
     return lines
@@ -131,7 +131,7 @@ class _LostLines(Collector):
         yield CounterMetricFamily("almoner_log_lines_dropped", described, value=self._lines.lost)
 
 
-class Counted(Collector):
+class StoredHistogram(Collector):
     """A histogram that the database counts: it is the whole deployment's, and is set, not added to."""
 
     def __init__(
@@ -159,7 +159,7 @@ class Counted(Collector):
         yield family
 
 
-class Total(Collector):
+class StoredCounter(Collector):
     """A counter that the database counts: it is the whole deployment's, and is set, not added to."""
 
     def __init__(self, name: str, documentation: str, labels: Sequence[str], registry: CollectorRegistry) -> None:
@@ -181,7 +181,7 @@ class Total(Collector):
         yield family
 
 
-class WatchlistFigures:
+class WatchlistMetrics:
     """How the watch lists stand, of the whole deployment."""
 
     def __init__(self, registry: CollectorRegistry) -> None:
@@ -194,12 +194,12 @@ class WatchlistFigures:
         self.entries = Gauge(
             "almoner_watchlist_entries", "Entries of the loaded version of a watch list.", ("list",), registry=registry
         )
-        self.loads = Total(
+        self.loads = StoredCounter(
             "almoner_watchlist_loads", "Imports of a watch list by status.", ("list", "status"), registry
         )
 
 
-class ReviewFigures:
+class ReviewMetrics:
     """What waits for a person, and what people have decided, of the whole deployment."""
 
     def __init__(self, registry: CollectorRegistry) -> None:
@@ -210,7 +210,7 @@ class ReviewFigures:
             ("kind",),
             registry=registry,
         )
-        self.decisions = Total(
+        self.decisions = StoredCounter(
             "almoner_review_decisions",
             "Decisions on review cases, by the ID of the reviewer.",
             ("by", "kind", "verdict"),
@@ -218,7 +218,7 @@ class ReviewFigures:
         )
         hour, day = 3600, 86_400
         bounds = (300, 900, hour, 4 * hour, 8 * hour, day, 2 * day, 3 * day, 7 * day, 14 * day, 30 * day)
-        self.waited = Counted(
+        self.waited = StoredHistogram(
             "almoner_review_wait_seconds",
             "Time until a review case is decided, by the business clock.",
             ("kind",),
@@ -227,7 +227,7 @@ class ReviewFigures:
         )
 
 
-class PayeeFigures:
+class PayeeMetrics:
     """What keeps nonprofits from being paid, of the whole deployment: ``what`` is verification, flag or account."""
 
     def __init__(self, registry: CollectorRegistry) -> None:
@@ -248,7 +248,7 @@ class PayeeFigures:
         self._oldest.labels(what).set(max(0.0, seconds))
 
 
-class UnreconciledFigures:
+class ReconciliationMetrics:
     """What providers and our bank tell of and the books do not show yet."""
 
     def __init__(self, registry: CollectorRegistry) -> None:
@@ -267,7 +267,7 @@ class UnreconciledFigures:
         self._oldest.labels(what).set(max(0.0, seconds))
 
 
-def _of_work(registry: CollectorRegistry) -> tuple[Counter, Counter]:
+def _job_metrics(registry: CollectorRegistry) -> tuple[Counter, Counter]:
     jobs = Counter("almoner_jobs", "Finished jobs by kind and result.", ("kind", "result"), registry=registry)
     timeouts = Counter(
         "almoner_statement_timeouts",
@@ -278,7 +278,7 @@ def _of_work(registry: CollectorRegistry) -> tuple[Counter, Counter]:
     return jobs, timeouts
 
 
-def _of_money(registry: CollectorRegistry) -> tuple[Gauge, Gauge, Gauge, Gauge]:
+def _money_metrics(registry: CollectorRegistry) -> tuple[Gauge, Gauge, Gauge, Gauge]:
     return (
         Gauge("almoner_disputes_open", "Open disputes (chargebacks).", registry=registry),
         Gauge("almoner_refunds_failed", "Failed refunds that need a person.", registry=registry),
@@ -287,7 +287,7 @@ def _of_money(registry: CollectorRegistry) -> tuple[Gauge, Gauge, Gauge, Gauge]:
     )
 
 
-def _of_registers(registry: CollectorRegistry) -> tuple[Gauge, Total]:
+def _register_metrics(registry: CollectorRegistry) -> tuple[Gauge, StoredCounter]:
     """Age of the data, and loads."""
     age = Gauge(
         "almoner_register_data_age_seconds",
@@ -295,7 +295,7 @@ def _of_registers(registry: CollectorRegistry) -> tuple[Gauge, Total]:
         ("source",),
         registry=registry,
     )
-    loads = Total(
+    loads = StoredCounter(
         "almoner_register_loads",
         "Imports of a register by status, of the whole deployment.",
         ("source", "status"),
@@ -304,7 +304,7 @@ def _of_registers(registry: CollectorRegistry) -> tuple[Gauge, Total]:
     return age, loads
 
 
-def _of_selfchecks(registry: CollectorRegistry) -> tuple[Gauge, Gauge, Gauge]:
+def _selfcheck_metrics(registry: CollectorRegistry) -> tuple[Gauge, Gauge, Gauge]:
     """What was found, and when; whether the database is a copy."""
     findings = Gauge(
         "almoner_selfcheck_findings", "Rows that break a promise, by check.", ("check",), registry=registry

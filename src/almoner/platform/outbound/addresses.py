@@ -79,7 +79,7 @@ class AddressRefused(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Policy:
+class AddressPolicy:
     """What a deployment allows beside public https on port 443.
 
     ``loopback``: receivers on this machine, by http or https on any port (the sandbox, while its API is on loopback).
@@ -89,11 +89,11 @@ class Policy:
     ports: frozenset[int] | range = frozenset({443})
 
 
-PUBLIC_ONLY: Final = Policy()
+PUBLIC_ONLY: Final = AddressPolicy()
 
 
 @dataclass(frozen=True, slots=True)
-class Target:
+class OutboundTarget:
     """An address that passed ``read``: its normalised form, and whether it names this very machine."""
 
     url: str
@@ -102,7 +102,7 @@ class Target:
     loopback: bool
 
 
-def denied(address: Address) -> str | None:
+def deny_table_entry(address: Address) -> str | None:
     """Which row of the deny table holds the address, or None for a public one."""
     for network, name in DENY_TABLE:
         if address.version == network.version and address in network:
@@ -110,7 +110,7 @@ def denied(address: Address) -> str | None:
     return None
 
 
-def neighbourhood(address: str) -> str:
+def client_network(address: str) -> str:
     """What counts as one address where tries are counted: an IPv6 customer has a whole /64 of them."""
     try:
         parsed = ip_address(address)
@@ -121,9 +121,9 @@ def neighbourhood(address: str) -> str:
     return str(parsed)
 
 
-def district(address: str) -> str:
+def wider_client_network(address: str) -> str:
     """The neighbourhoods that one customer may have: a site's IPv6 /48, an IPv4 /24."""
-    near = neighbourhood(address)
+    near = client_network(address)
     try:
         width = 24 if ":" not in near else 48
         return str(ip_network(f"{near + '::' if width == 48 else near}/{width}", strict=False))
@@ -131,7 +131,7 @@ def district(address: str) -> str:
         return near
 
 
-def refused(address: str, *, loopback: bool) -> str | None:
+def refusal_reason(address: str, *, loopback: bool) -> str | None:
     """Why this address may not be connected to, or None. ``loopback``: then loopback addresses alone may."""
     try:
         parsed = ip_address(address)
@@ -139,31 +139,31 @@ def refused(address: str, *, loopback: bool) -> str | None:
         return "not an address"
     if loopback:
         return None if parsed.is_loopback else "not loopback"
-    return denied(parsed)
+    return deny_table_entry(parsed)
 
 
 @lru_cache(maxsize=4096)
-def read(url: str, policy: Policy) -> Target:
+def parse_target(url: str, policy: AddressPolicy) -> OutboundTarget:
     """Read a web address that may be called.
 
     Raises AddressRefused: not absolute https, another port, a user name, a host that is no proper name or that is a
     literal address outside the public ranges. What a name resolves to is judged when it is called.
     """
     parts = _split(url)
-    host = _host(parts.hostname or "")
-    literal = _literal(host)
+    host = _normalise_host(parts.hostname or "")
+    literal = _parse_literal(host)
     local = literal.is_loopback if literal else host == "localhost" or host.endswith(".localhost")
     local = local and policy.loopback
     if parts.scheme != "https" and not (local and parts.scheme == "http"):
         raise AddressRefused("must use https")
     if not local:
-        _public(host, literal)
-    port = _port(parts)
+        _ensure_public(host, literal)
+    port = _read_port(parts)
     if not local and port not in policy.ports:
         raise AddressRefused(f"must use port {' or '.join(map(str, sorted(policy.ports)))}")
     authority = (f"[{host}]" if ":" in host else host) + ("" if port == _DEFAULT_PORTS[parts.scheme] else f":{port}")
     query = f"?{parts.query}" if parts.query else ""
-    return Target(f"{parts.scheme}://{authority}{parts.path or '/'}{query}", host, port, local)
+    return OutboundTarget(f"{parts.scheme}://{authority}{parts.path or '/'}{query}", host, port, local)
 
 
 def _split(url: str) -> SplitResult:
@@ -184,7 +184,7 @@ def _split(url: str) -> SplitResult:
     return parts
 
 
-def _port(parts: SplitResult) -> int:
+def _read_port(parts: SplitResult) -> int:
     try:
         port = parts.port
     except ValueError as error:
@@ -194,7 +194,7 @@ def _port(parts: SplitResult) -> int:
     return port or _DEFAULT_PORTS[parts.scheme]
 
 
-def _host(name: str) -> str:
+def _normalise_host(name: str) -> str:
     """Lower-case ASCII form of a host (UTS 46): no other spelling of a name or number gets past the next checks."""
     if ":" in name:
         if "%" in name:
@@ -209,7 +209,7 @@ def _host(name: str) -> str:
     return host
 
 
-def _literal(host: str) -> Address | None:
+def _parse_literal(host: str) -> Address | None:
     """Give the host as an address, if it is one; any other that ends in a number (0x7f.1, 2130706433) is refused."""
     try:
         return ip_address(host)
@@ -220,8 +220,8 @@ def _literal(host: str) -> Address | None:
         return None
 
 
-def _public(host: str, literal: Address | None) -> None:
-    if literal is not None and denied(literal):
+def _ensure_public(host: str, literal: Address | None) -> None:
+    if literal is not None and deny_table_entry(literal):
         raise AddressRefused("must have a public address")
     if literal is None and ("." not in host or host.endswith(".localhost")):
         raise AddressRefused("must have a full domain name")

@@ -25,9 +25,9 @@ from aiohttp.connector import Connection
 from aiohttp.http_exceptions import HttpProcessingError
 
 from almoner.platform.database import transactions
-from almoner.platform.database.identity import Identity
+from almoner.platform.database.identity import DeploymentIdentity
 from almoner.platform.outbound import addresses
-from almoner.platform.outbound.addresses import AddressRefused, Policy, Target
+from almoner.platform.outbound.addresses import AddressRefused, AddressPolicy, OutboundTarget
 
 MAX_HEADER_BYTES: Final = 16_384
 MAX_BODY_BYTES: Final = 16_384
@@ -40,14 +40,14 @@ Lookup = Callable[[str, int], Awaitable[Sequence[str]]]
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class CallLimits:
     """Seconds until a connection stands, and until the whole answer is there."""
 
     connect: float
     total: float
 
 
-LIMITS: Final = Limits(connect=3.0, total=15.0)  # settled 7
+LIMITS: Final = CallLimits(connect=3.0, total=15.0)  # settled 7
 STREAM_SILENCE_SECONDS: Final = 60.0
 """A file may take as long as it takes, while it keeps coming."""
 _STREAM_CHUNK: Final = 1 << 18
@@ -69,16 +69,16 @@ class TimedOut(OutboundFailure):
     """No connection or no whole answer within the limits."""
 
 
-class AnswerBroken(OutboundFailure):
+class ResponseBroken(OutboundFailure):
     """The connection was dropped, or what came back was no proper HTTP answer within the limits."""
 
 
-class Refused(OutboundFailure):
+class TargetRefused(OutboundFailure):
     """The address is not public, or breaks another rule of ``addresses.read``."""
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class OutboundResponse:
     """What came back: at most the first bytes of the body that were asked for, and the seconds until then."""
 
     status: int
@@ -88,7 +88,7 @@ class Answer:
 
 
 @dataclass(frozen=True, slots=True)
-class Streamed:
+class StreamedResponse:
     """An answer whose body is still coming. Iterating ``chunks`` raises OutboundFailure when it breaks off."""
 
     status: int
@@ -163,7 +163,7 @@ class _Resolver(AbstractResolver):
     ) -> list[ResolveResult]:
         found = ("127.0.0.1", "::1") if self._loopback else await self._lookup(host, port)
         for address in found:
-            _judge(address, loopback=self._loopback)
+            _ensure_allowed(address, loopback=self._loopback)
         return [
             ResolveResult(
                 hostname=host,
@@ -199,19 +199,19 @@ class _Connector(aiohttp.TCPConnector):
         return connection
 
 
-def _judge(address: str, *, loopback: bool) -> None:
-    if addresses.refused(address, loopback=loopback):
+def _ensure_allowed(address: str, *, loopback: bool) -> None:
+    if addresses.refusal_reason(address, loopback=loopback):
         raise _Denied("the address is not public")
 
 
 def _socket(info: tuple[Any, ...], *, loopback: bool) -> socket.socket:
     family, kind, protocol, _, where = info
-    _judge(str(where[0]), loopback=loopback)
+    _ensure_allowed(str(where[0]), loopback=loopback)
     return socket.socket(family, kind, protocol)
 
 
 @cache
-def _of_the_system() -> ssl.SSLContext:
+def _system_tls() -> ssl.SSLContext:
     """The system's trusted authorities: hundreds of files, read once for the process."""
     return ssl.create_default_context()
 
@@ -224,44 +224,46 @@ class _Pool:
     busy: int = 0
 
 
-class Outbound:
+class OutboundClient:
     """Calls to addresses that partners name. One for the process; made and closed inside its event loop."""
 
     def __init__(
         self,
-        policy: Policy,
+        policy: AddressPolicy,
         *,
         lookup: Lookup | None = None,
         tls: ssl.SSLContext | None = None,
-        limits: Limits = LIMITS,
-        identity: Identity | None = None,
+        limits: CallLimits = LIMITS,
+        identity: DeploymentIdentity | None = None,
     ) -> None:
         """``lookup`` resolves a name to addresses; ``tls`` holds the trusted authorities (the system's by default)."""
         self.policy = policy
         self._limits = limits
-        self._identity = identity or Identity()
+        self._identity = identity or DeploymentIdentity()
         self._threads = ThreadPoolExecutor(_RESOLVER_THREADS, thread_name_prefix="resolve")
         self._lookup = lookup or self._system_lookup
-        self._tls = tls or _of_the_system()
+        self._tls = tls or _system_tls()
         self._pools: OrderedDict[tuple[str, bool], _Pool] = OrderedDict()
 
     async def post(
         self, url: str, body: bytes, headers: Mapping[str, str], *, owner: str, most: int = MAX_BODY_BYTES
-    ) -> Answer:
+    ) -> OutboundResponse:
         """Send the bytes and read at most ``most`` of the answer. Connections are never shared between owners.
 
         Raises OutboundFailure; UnreleasedCopy on a copy; RuntimeError while a writing transaction is open.
         """
         return await self._call(_Call("POST", url, body, headers, most), owner)
 
-    async def get(self, url: str, headers: Mapping[str, str], *, owner: str, most: int = MAX_BODY_BYTES) -> Answer:
+    async def get(
+        self, url: str, headers: Mapping[str, str], *, owner: str, most: int = MAX_BODY_BYTES
+    ) -> OutboundResponse:
         """As ``post``, for what is read."""
         return await self._call(_Call("GET", url, None, headers, most), owner)
 
     @asynccontextmanager
-    async def stream(self, url: str, headers: Mapping[str, str], *, owner: str) -> AsyncIterator[Streamed]:
+    async def stream(self, url: str, headers: Mapping[str, str], *, owner: str) -> AsyncIterator[StreamedResponse]:
         """As ``get``, for a file of any size: the time limit is for each part of it, not for the whole."""
-        with self._called(url, owner) as (pool, target), _translated():
+        with self._called(url, owner) as (pool, target), _raise_outbound_failure():
             _reused.set(False)
             silence = aiohttp.ClientTimeout(
                 total=None, connect=self._limits.connect, sock_read=STREAM_SILENCE_SECONDS, ceil_threshold=60
@@ -269,27 +271,27 @@ class Outbound:
             async with pool.session.get(
                 target.url, headers=headers, allow_redirects=False, timeout=silence, read_bufsize=_STREAM_CHUNK
             ) as response:
-                yield Streamed(response.status, response.headers, _chunks(response))
+                yield StreamedResponse(response.status, response.headers, _chunks(response))
         await self._close_idle()
 
-    async def _call(self, call: _Call, owner: str) -> Answer:
+    async def _call(self, call: _Call, owner: str) -> OutboundResponse:
         try:
-            with self._called(call.url, owner) as (pool, target), _translated():
+            with self._called(call.url, owner) as (pool, target), _raise_outbound_failure():
                 async with asyncio.timeout(self._limits.total):
                     return await _exchange(pool.session, target, call)
         finally:
             await self._close_idle()
 
     @contextmanager
-    def _called(self, url: str, owner: str) -> Iterator[tuple[_Pool, Target]]:
+    def _called(self, url: str, owner: str) -> Iterator[tuple[_Pool, OutboundTarget]]:
         """Judge the address, and hold the pool that is called through."""
         if transactions.inside_transaction():
             raise RuntimeError("an outbound call was started inside a transaction; make it between two of them")
         self._identity.ensure_active()
         try:
-            target = addresses.read(url, self.policy)
+            target = addresses.parse_target(url, self.policy)
         except AddressRefused as error:
-            raise Refused(f"The address {error.reason}") from error
+            raise TargetRefused(f"The address {error.reason}") from error
         pool = self._pool(owner, loopback=target.loopback)
         pool.busy += 1
         try:
@@ -338,7 +340,7 @@ class Outbound:
         return [str(where[0]) for *_, where in found]
 
 
-async def _exchange(session: aiohttp.ClientSession, target: Target, call: _Call) -> Answer:
+async def _exchange(session: aiohttp.ClientSession, target: OutboundTarget, call: _Call) -> OutboundResponse:
     started = monotonic()  # uvloop's own clock stands still between its rounds, in whole milliseconds
     _reused.set(False)
     try:
@@ -350,10 +352,12 @@ async def _exchange(session: aiohttp.ClientSession, target: Target, call: _Call)
         # expect an event more than once anyway (W7).
         answer = await _send(session, target, call)
     status, head, content = answer
-    return Answer(status, head, content, monotonic() - started)
+    return OutboundResponse(status, head, content, monotonic() - started)
 
 
-async def _send(session: aiohttp.ClientSession, target: Target, call: _Call) -> tuple[int, Mapping[str, str], bytes]:
+async def _send(
+    session: aiohttp.ClientSession, target: OutboundTarget, call: _Call
+) -> tuple[int, Mapping[str, str], bytes]:
     payload = None if call.body is None else aiohttp.BytesPayload(call.body)
     async with session.request(
         call.method, target.url, data=payload, headers=call.headers, allow_redirects=False
@@ -365,13 +369,13 @@ async def _send(session: aiohttp.ClientSession, target: Target, call: _Call) -> 
 
 
 async def _chunks(response: aiohttp.ClientResponse) -> AsyncIterator[bytes]:
-    with _translated():
+    with _raise_outbound_failure():
         async for chunk in response.content.iter_chunked(_STREAM_CHUNK):
             yield chunk
 
 
 @contextmanager
-def _translated() -> Iterator[None]:
+def _raise_outbound_failure() -> Iterator[None]:
     """Raise what aiohttp raises as OutboundFailure."""
     try:
         yield
@@ -380,14 +384,14 @@ def _translated() -> Iterator[None]:
     except TimeoutError as error:
         raise TimedOut("No whole answer came in time") from error
     except (aiohttp.ClientError, HttpProcessingError) as error:
-        raise _failure(error) from error
+        raise _outbound_failure_of(error) from error
 
 
-def _failure(error: aiohttp.ClientError | HttpProcessingError) -> OutboundFailure:
+def _outbound_failure_of(error: aiohttp.ClientError | HttpProcessingError) -> OutboundFailure:
     if isinstance(error, aiohttp.ClientSSLError):
         return TlsFailed("The TLS connection failed: the certificate is not valid for this name, or TLS is not spoken")
     if isinstance(error, aiohttp.ClientConnectorError):
         if isinstance(error.os_error, _Denied):
-            return Refused("The address is not public")
+            return TargetRefused("The address is not public")
         return ConnectFailed("No connection could be made: the name does not resolve or nothing answers there")
-    return AnswerBroken("The connection was dropped or the answer was not proper HTTP within 16 kB of headers")
+    return ResponseBroken("The connection was dropped or the answer was not proper HTTP within 16 kB of headers")

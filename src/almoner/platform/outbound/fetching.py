@@ -21,8 +21,8 @@ from urllib.parse import urljoin
 
 from almoner.platform.database.transactions import Database
 from almoner.platform.outbound import remote_files
-from almoner.platform.outbound.addresses import AddressRefused, read
-from almoner.platform.outbound.client import Outbound, OutboundFailure, Refused, Streamed
+from almoner.platform.outbound.addresses import AddressRefused, parse_target
+from almoner.platform.outbound.client import OutboundClient, OutboundFailure, TargetRefused, StreamedResponse
 from almoner.platform.outbound.remote_files import FetchRefused as FetchRefused
 
 _OWNER: Final = "fetching"
@@ -31,23 +31,23 @@ _TRIES_IN_VAIN: Final = 4
 _REDIRECTS: Final = frozenset({301, 302, 303, 307, 308})
 
 
-class FetchBroken(FetchRefused):
+class FetchInterrupted(FetchRefused):
     """The server is away or the connection breaks off; what has come is kept, and the next try goes on from there."""
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class FetchLimits:
     """``most_bytes``: no file is larger, and one that is fills no disk. Pauses double with each try in vain."""
 
     most_bytes: int = 8 << 30
     first_pause_seconds: float = 0.1
 
 
-LIMITS: Final = Limits()
+LIMITS: Final = FetchLimits()
 
 
 @dataclass(frozen=True, slots=True)
-class Fetched:
+class FetchedFile:
     """A published file that lies here now, and what its server said of it.
 
     ``changed`` is False when the file that lay here is still the published one. ``sha256`` is of the bytes as sent.
@@ -64,7 +64,7 @@ class Fetched:
 
 
 @dataclass(frozen=True, slots=True)
-class Fetching:
+class FetchProgress:
     """How far a file is. ``total`` is None where the server does not tell."""
 
     name: str
@@ -72,24 +72,24 @@ class Fetching:
     total: int | None
 
 
-Report = Callable[[Fetching], None]
+Report = Callable[[FetchProgress], None]
 
 
-async def local_files(
+async def resolve_files(
     db: Database, folder: Path, places: Sequence[str], report: Report | None = None
-) -> tuple[list[Path], list[Fetched]]:
+) -> tuple[list[Path], list[FetchedFile]]:
     """(all files, those of them that were fetched) for paths and web addresses, in their order.
 
     ``folder`` is the source's in the data directory. Raises FetchRefused when a path leads nowhere or a file cannot be
     fetched.
     """
     found: list[Path] = []
-    fetched: list[Fetched] = []
-    outbound = Outbound(db.deployment.receivers, identity=db.deployment.identity)
+    fetched: list[FetchedFile] = []
+    outbound = OutboundClient(db.deployment.receivers, identity=db.deployment.identity)
     try:
         for place in places:
             if is_address(place):
-                fetched.append(await fetch(outbound, folder, place, db.deployment.clock.wall, report))
+                fetched.append(await fetch_file(outbound, folder, place, db.deployment.clock.real_now, report))
                 found.append(fetched[-1].path)
             elif await asyncio.to_thread(Path(place).exists):
                 found.append(Path(place))
@@ -105,29 +105,29 @@ def is_address(place: str) -> bool:
     return place.lower().startswith(("https://", "http://"))
 
 
-async def fetch(
-    outbound: Outbound,
+async def fetch_file(
+    outbound: OutboundClient,
     folder: Path,
     url: str,
     wall: Callable[[], datetime],
     report: Report | None = None,
-    limits: Limits = LIMITS,
-) -> Fetched:
+    limits: FetchLimits = LIMITS,
+) -> FetchedFile:
     """Have the published file here. Raises FetchRefused, FetchBroken when another try may help."""
     own = folder / sha256(url.encode()).hexdigest()[:12]
     await asyncio.to_thread(own.mkdir, parents=True, exist_ok=True)
-    with _alone(own, url):
+    with _folder_lock(own, url):
         return await _Download(outbound, own, url, wall, report or (lambda _: None), limits).run()
 
 
 @contextmanager
-def _alone(folder: Path, url: str) -> Iterator[None]:
+def _folder_lock(folder: Path, url: str) -> Iterator[None]:
     """Two that write into one file would make a third."""
     with (folder / ".lock").open("w") as lock:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError as error:
-            raise FetchBroken(f"{url} is being fetched by another process") from error
+            raise FetchInterrupted(f"{url} is being fetched by another process") from error
         yield
 
 
@@ -146,7 +146,7 @@ class _Version:
 
     @classmethod
     def of(cls, url: str, headers: Mapping[str, str], total: int | None) -> "_Version":
-        return cls(remote_files.name(url, headers), headers.get("ETag"), headers.get("Last-Modified"), total)
+        return cls(remote_files.published_name(url, headers), headers.get("ETag"), headers.get("Last-Modified"), total)
 
     @property
     def validator(self) -> str | None:
@@ -163,18 +163,18 @@ class _Version:
 
 @dataclass(frozen=True)
 class _Download:
-    outbound: Outbound
+    outbound: OutboundClient
     folder: Path
     url: str
     wall: Callable[[], datetime]
     report: Report
-    limits: Limits
+    limits: FetchLimits
 
     @property
     def _partial(self) -> Path:
         return self.folder / ".partial"
 
-    async def run(self) -> Fetched:
+    async def run(self) -> FetchedFile:
         """Try until the file is whole, or four tries in a row brought nothing."""
         in_vain = 0
         while True:
@@ -182,18 +182,18 @@ class _Download:
             try:
                 return await self._try()
             except (_Retry, OutboundFailure) as error:
-                if isinstance(error, Refused):
+                if isinstance(error, TargetRefused):
                     raise FetchRefused(f"{self.url} is not fetched: {_sentence(error)}") from error
                 in_vain = 0 if self._came() > before else in_vain + 1
                 if in_vain == _TRIES_IN_VAIN:
                     kept = f" {self._came()} bytes are kept, and the next try goes on from there." * bool(self._came())
-                    raise FetchBroken(f"{self.url} could not be fetched: {_sentence(error)}{kept}") from error
+                    raise FetchInterrupted(f"{self.url} could not be fetched: {_sentence(error)}{kept}") from error
                 await asyncio.sleep(self.limits.first_pause_seconds * 2**in_vain)
 
     def _came(self) -> int:
         return self._partial.stat().st_size if self._partial.exists() else 0
 
-    async def _try(self) -> Fetched:
+    async def _try(self) -> FetchedFile:
         begun = self._begun()
         known = self._known()
         headers = {"Accept": "*/*"}
@@ -211,21 +211,24 @@ class _Download:
                 at = self._next(at, answer)
         raise FetchRefused(f"{self.url} is redirected more than {_MOST_HOPS} times")
 
-    def _next(self, at: str, answer: Streamed) -> str:
+    def _next(self, at: str, answer: StreamedResponse) -> str:
         to = urljoin(at, answer.headers.get("Location", ""))
         try:
-            if read(to, self.outbound.policy).loopback and not read(self.url, self.outbound.policy).loopback:
+            if (
+                parse_target(to, self.outbound.policy).loopback
+                and not parse_target(self.url, self.outbound.policy).loopback
+            ):
                 raise AddressRefused("must have a public address")
         except AddressRefused as error:
             raise FetchRefused(f"{self.url} is redirected to an address that {error.reason}") from error
         return to
 
-    async def _take(self, answer: Streamed, begun: _Version | None, known: Fetched | None) -> Fetched:
+    async def _take(self, answer: StreamedResponse, begun: _Version | None, known: FetchedFile | None) -> FetchedFile:
         match answer.status:
             case 304 if known is not None:
                 return known
             case 200:
-                total = remote_files.length(answer.headers)
+                total = remote_files.content_length(answer.headers)
                 return await self._write(answer, _Version.of(self.url, answer.headers, total), 0)
             case 206 if begun is not None:
                 start, total = remote_files.content_range(answer.headers)
@@ -242,11 +245,11 @@ class _Download:
                 raise FetchRefused(f"{self.url} could not be fetched: the server answers with status {status}")
 
     @staticmethod
-    def _same(begun: _Version, answer: Streamed) -> bool:
+    def _same(begun: _Version, answer: StreamedResponse) -> bool:
         etag = answer.headers.get("ETag")
         return etag is None or etag == begun.etag
 
-    async def _write(self, answer: Streamed, version: _Version, start: int) -> Fetched:
+    async def _write(self, answer: StreamedResponse, version: _Version, start: int) -> FetchedFile:
         self._fits(version.total, start)
         _save(self.folder / ".partial.json", asdict(version))
         came, most = start, min(version.total or self.limits.most_bytes, self.limits.most_bytes)
@@ -257,7 +260,7 @@ class _Download:
                 if came > most:
                     raise FetchRefused(f"{self.url} sends more than the {most} bytes it may")
                 await asyncio.to_thread(file.write, chunk)
-                self.report(Fetching(version.name, came, version.total))
+                self.report(FetchProgress(version.name, came, version.total))
         if version.total is not None and came < version.total:
             raise _Retry(f"The connection ended after {came} of {version.total} bytes")
         return await asyncio.to_thread(self._finish, version)
@@ -270,15 +273,15 @@ class _Download:
         if total is not None and total - start > free:
             raise FetchRefused(f"{self.url} has {total} bytes, and {self.folder} has room for {free} more")
 
-    def _finish(self, version: _Version) -> Fetched:
+    def _finish(self, version: _Version) -> FetchedFile:
         """Judge what came, and give it its name. Raises FetchRefused."""
-        if (fault := remote_files.fault(self._partial)) is not None:
+        if (fault := remote_files.content_fault(self._partial)) is not None:
             self._partial.unlink()
             raise FetchRefused(f"{self.url} {fault}")
         with self._partial.open("rb+") as file:
             digest = file_digest(file, "sha256").digest()
             os.fsync(file.fileno())
-        path = self.folder / remote_files.with_suffix(version.name, self._partial)
+        path = self.folder / remote_files.add_suffix(version.name, self._partial)
         for older in self.folder.iterdir():
             if not older.name.startswith("."):
                 older.unlink()
@@ -289,7 +292,7 @@ class _Download:
         said = asdict(version) | {"name": path.name, "retrieved_at": retrieved.isoformat(), "sha256": digest.hex()}
         _save(self.folder / ".fetched.json", said | {"url": self.url, "bytes": size})
         (self.folder / ".partial.json").unlink()
-        return Fetched(self.url, path, size, digest, version.etag, version.modified, retrieved, changed=True)
+        return FetchedFile(self.url, path, size, digest, version.etag, version.modified, retrieved, changed=True)
 
     def _begun(self) -> _Version | None:
         said = _load(self.folder / ".partial.json")
@@ -298,7 +301,7 @@ class _Download:
     def _said(self) -> dict[str, object]:
         return _load(self.folder / ".fetched.json")
 
-    def _known(self) -> Fetched | None:
+    def _known(self) -> FetchedFile | None:
         """The whole file of an earlier time, if it lies here unchanged."""
         said = self._said()
         path = self.folder / str(said.get("name"))
@@ -309,7 +312,7 @@ class _Download:
             return None
         retrieved, digest = datetime.fromisoformat(str(said["retrieved_at"])), bytes.fromhex(str(said["sha256"]))
         size = path.stat().st_size
-        return Fetched(self.url, path, size, digest, version.etag, version.modified, retrieved, changed=False)
+        return FetchedFile(self.url, path, size, digest, version.etag, version.modified, retrieved, changed=False)
 
 
 def _save(file: Path, content: Mapping[str, object]) -> None:

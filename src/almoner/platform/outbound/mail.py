@@ -5,7 +5,7 @@ from datetime import datetime
 from typing import Protocol
 from uuid import UUID
 
-from almoner.platform.database.identity import Identity
+from almoner.platform.database.identity import DeploymentIdentity
 from almoner.platform.database.transactions import Tx
 
 
@@ -53,10 +53,10 @@ class MailTransport(Protocol):
         ...
 
 
-class ActiveMail:
+class GuardedMailTransport:
     """A carrier that carries nothing for a copy that was not released."""
 
-    def __init__(self, transport: MailTransport, identity: Identity) -> None:
+    def __init__(self, transport: MailTransport, identity: DeploymentIdentity) -> None:
         self._transport = transport
         self._identity = identity
 
@@ -66,7 +66,7 @@ class ActiveMail:
         await self._transport.send(mail)
 
 
-async def keep(tx: Tx, mail: Mail, mail_id: UUID, sender: str, links: list[str]) -> None:
+async def store_in_mailbox(tx: Tx, mail: Mail, mail_id: UUID, sender: str, links: list[str]) -> None:
     """Put a mail where the sandbox's mailbox shows it; a second one with the same id is left out."""
     tag = await tx.execute(
         """insert into sandbox_mail (id, partner_id, sender, recipient, subject, text, html, links, created_at)

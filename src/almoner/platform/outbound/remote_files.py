@@ -23,7 +23,7 @@ class FetchRefused(Exception):
     """A file that cannot be had; the message says why, and what to do."""
 
 
-def name(url: str, headers: Mapping[str, str]) -> str:
+def published_name(url: str, headers: Mapping[str, str]) -> str:
     """The published name, as it may stand in a folder: what the server calls it, else the end of the address."""
     said = _NAMED.search(headers.get("Content-Disposition", ""))
     last = unquote(said.group(1)) if said else unquote(urlsplit(url).path).rstrip("/")
@@ -31,7 +31,7 @@ def name(url: str, headers: Mapping[str, str]) -> str:
     return safe or "file"
 
 
-def length(headers: Mapping[str, str]) -> int | None:
+def content_length(headers: Mapping[str, str]) -> int | None:
     """The bytes that will come, if the server tells."""
     said = headers.get("Content-Length", "")
     return int(said) if said.isascii() and said.isdigit() else None
@@ -43,7 +43,7 @@ def content_range(headers: Mapping[str, str]) -> tuple[int, int]:
     return (int(found.group(1)), int(found.group(2))) if found else (-1, -1)
 
 
-def fault(file: Path) -> str | None:
+def content_fault(file: Path) -> str | None:
     """Why what came is no file of data: servers answer 200 with a page that says what is wrong."""
     with file.open("rb") as opened:
         head = opened.read(_HEAD_BYTES)
@@ -54,7 +54,7 @@ def fault(file: Path) -> str | None:
     return None
 
 
-def with_suffix(file_name: str, file: Path) -> str:
+def add_suffix(file_name: str, file: Path) -> str:
     """The name with the suffix that its content asks for: some addresses have none, some servers compress."""
     with file.open("rb") as opened:
         magic = opened.read(4)
@@ -73,7 +73,7 @@ def _is_workbook(file: Path) -> bool:
         return False
 
 
-def day_in(file_name: str) -> datetime | None:
+def date_in_name(file_name: str) -> datetime | None:
     """The day that a name tells: ``sdn_2024-05-03.csv``."""
     for year, month, day in _DAY.findall(file_name):
         try:
@@ -83,11 +83,11 @@ def day_in(file_name: str) -> datetime | None:
     return None
 
 
-def held(folder: Path) -> Iterator[Path]:
+def list_files(folder: Path) -> Iterator[Path]:
     """The files of a folder, by their names; not the hidden ones."""
     return (inner for inner in sorted(folder.iterdir()) if inner.is_file() and not inner.name.startswith("."))
 
 
-def members(archive: ZipFile) -> list[ZipInfo]:
+def list_zip_members(archive: ZipFile) -> list[ZipInfo]:
     """The files of a zip; not what macOS adds."""
     return [one for one in archive.infolist() if not one.is_dir() and not one.filename.startswith("__MACOSX/")]

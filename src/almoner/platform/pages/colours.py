@@ -34,7 +34,7 @@ class Palette:
     dark: Mapping[str, str]
 
 
-def parse(text: str) -> Colour:
+def parse_colour(text: str) -> Colour:
     """``#0d5c4a`` or ``#abc``. Raises ValueError for anything else."""
     match = re.fullmatch(r"#([0-9a-f]{3}|[0-9a-f]{6})", text, re.IGNORECASE | re.ASCII)
     if match is None:
@@ -44,7 +44,7 @@ def parse(text: str) -> Colour:
     return red, green, blue
 
 
-def written(colour: Colour) -> str:
+def css_colour(colour: Colour) -> str:
     """As style sheets write it: ``#0d5c4a``."""
     return "#{:02x}{:02x}{:02x}".format(*colour)
 
@@ -55,50 +55,50 @@ def contrast(one: Colour, other: Colour) -> float:
     return (lighter + 0.05) / (darker + 0.05)
 
 
-def mixed(one: Colour, other: Colour, share: float) -> Colour:
+def mix_colours(one: Colour, other: Colour, share: float) -> Colour:
     """``share`` of the other colour laid over the first one."""
     red, green, blue = (round(a + (b - a) * share) for a, b in zip(one, other, strict=True))
     return red, green, blue
 
 
-def legible(colour: Colour, ground: Colour, ratio: float = TEXT) -> Colour:
+def make_legible(colour: Colour, ground: Colour, ratio: float = TEXT) -> Colour:
     """The colour itself where it has the contrast with the ground, else the nearest shade of it that has.
 
     Darker on light grounds, lighter on dark ones. The ratio must be one that black or white has with the ground.
     """
     end = _BLACK if contrast(_BLACK, ground) > contrast(_WHITE, ground) else _WHITE
-    shades = (mixed(colour, end, percent / 100) for percent in range(101))
+    shades = (mix_colours(colour, end, percent / 100) for percent in range(101))
     return next(shade for shade in shades if contrast(shade, ground) >= ratio)
 
 
-def palette(colour: Colour) -> Palette:
+def build_palette(colour: Colour) -> Palette:
     """Every property in which ``almoner.css`` holds its own brand, from one colour."""
-    panel = legible(colour, _WHITE, _PANEL)
+    panel = make_legible(colour, _WHITE, _PANEL)
     panels = {
         "--panel": panel,
-        "--panel-deep": mixed(panel, _BLACK, 0.45),
-        "--panel-muted": mixed(_WHITE, panel, 0.18),
-        "--panel-glow": mixed(panel, _WHITE, 0.07),
+        "--panel-deep": mix_colours(panel, _BLACK, 0.45),
+        "--panel-muted": mix_colours(_WHITE, panel, 0.18),
+        "--panel-glow": mix_colours(panel, _WHITE, 0.07),
     }
-    brand, dark_brand = legible(colour, _PAPER), legible(colour, _DARK_CARD)
-    soft, dark_soft = mixed(_CARD, brand, 0.1), mixed(_DARK_CARD, dark_brand, 0.18)
+    brand, dark_brand = make_legible(colour, _PAPER), make_legible(colour, _DARK_CARD)
+    soft, dark_soft = mix_colours(_CARD, brand, 0.1), mix_colours(_DARK_CARD, dark_brand, 0.18)
     light = {
         "--brand": brand,
         "--brand-soft": soft,
-        "--brand-strong": legible(mixed(brand, _BLACK, 0.3), soft),
+        "--brand-strong": make_legible(mix_colours(brand, _BLACK, 0.3), soft),
         "--on-brand": _WHITE,
     }
     dark = {
         "--brand": dark_brand,
         "--brand-soft": dark_soft,
-        "--brand-strong": legible(mixed(dark_brand, _WHITE, 0.35), dark_soft),
+        "--brand-strong": make_legible(mix_colours(dark_brand, _WHITE, 0.35), dark_soft),
         "--on-brand": _DARK_PAPER,
     }
-    return Palette(_written(light | panels), _written(dark | panels))
+    return Palette(_css_colours(light | panels), _css_colours(dark | panels))
 
 
-def _written(colours: Mapping[str, Colour]) -> dict[str, str]:
-    return {name: written(colour) for name, colour in colours.items()}
+def _css_colours(colours: Mapping[str, Colour]) -> dict[str, str]:
+    return {name: css_colour(colour) for name, colour in colours.items()}
 
 
 def _luminance(colour: Colour) -> float:

@@ -10,7 +10,7 @@ from starlette.responses import Response
 from almoner.kit.errors import NotFound
 
 
-class Telling(Protocol):
+class ErrorPages(Protocol):
     """Pages that say what went wrong."""
 
     def unknown(self, request: Request, status: int = 404) -> Response:
@@ -22,10 +22,10 @@ class Telling(Protocol):
         ...
 
 
-Here = TypeVar("Here", bound=Telling)
+Here = TypeVar("Here", bound=ErrorPages)
 
 
-def kindly(
+def with_error_pages(
     handler: Callable[[Here, Request], Awaitable[Response]],
 ) -> Callable[[Here, Request], Coroutine[Any, Any, Response]]:
     """Of a handler of such pages."""

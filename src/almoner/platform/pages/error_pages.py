@@ -12,7 +12,7 @@ from almoner.platform.pages.headers import NO_PAGE
 _METHODS: Final = ["GET", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"]
 
 
-def dead_ends(prefix: str, routes: Sequence[Route], say: Callable[[Request, int], Response]) -> list[Route]:
+def not_found_routes(prefix: str, routes: Sequence[Route], say: Callable[[Request, int], Response]) -> list[Route]:
     """Routes to stand after ``routes``: every other address below ``prefix``, and every other method.
 
     ``say`` renders the page with a status: 404, or 405 where the address takes other methods. An address that takes

@@ -19,26 +19,26 @@ _LETTER_BY_FIGURE: Final = re.compile(r"(?<=[^\W\d_])(?=\d)|(?<=\d)(?=[^\W\d_])"
 """Where CLDR sets a space between a currency's code and the figure (currencySpacing), which Babel leaves out."""
 
 
-def money(minor: int, currency: str, locale: Locale, *, short: bool = False) -> str:
+def format_money(minor: int, currency: str, locale: Locale, *, short: bool = False) -> str:
     """``1234`` ``GBP`` as ``£12.34``. ``short`` leaves the fraction out where it is zero (``£10``). Never rounds."""
     digits = iso4217.exponent(currency)
-    value = decimal(minor, currency)
+    value = decimal_amount(minor, currency)
     fraction = 0 if short and value == value.to_integral_value() else digits
-    return _applied(locale.currency_formats["standard"], value, fraction, locale, currency)
+    return _apply_pattern(locale.currency_formats["standard"], value, fraction, locale, currency)
 
 
-def plain(minor: int, currency: str, locale: Locale) -> str:
+def format_plain_amount(minor: int, currency: str, locale: Locale) -> str:
     """The figure alone, as somebody would type it into a field: ``1234`` ``EUR`` in German as ``12,34``."""
     digits = iso4217.exponent(currency)
-    return _applied(locale.decimal_formats[None], decimal(minor, currency), digits, locale, None)
+    return _apply_pattern(locale.decimal_formats[None], decimal_amount(minor, currency), digits, locale, None)
 
 
-def decimal(minor: int, currency: str) -> Decimal:
+def decimal_amount(minor: int, currency: str) -> Decimal:
     """Minor units as the decimal amount of the currency, exactly."""
     return Decimal(minor).scaleb(-iso4217.exponent(currency))
 
 
-def symbol(currency: str, locale: Locale) -> str:
+def currency_symbol(currency: str, locale: Locale) -> str:
     """The currency's sign as readers of the language know it: ``$``, ``US$``, ``JPY``."""
     sign = numbers.get_currency_symbol(currency, locale)
     if locale.text_direction == "rtl" and any(unicodedata.bidirectional(character) == "L" for character in sign):
@@ -56,38 +56,38 @@ def currency_name(currency: str, locale: Locale) -> str:
     return numbers.get_currency_name(currency, count=None if declines else 100, locale=locale)
 
 
-def day(moment: date | datetime, locale: Locale) -> str:
+def format_day(moment: date | datetime, locale: Locale) -> str:
     """``21 November 2026`` in the language, UTC."""
-    return own_digits(dates.format_date(moment, "long", locale=locale), locale)
+    return localise_digits(dates.format_date(moment, "long", locale=locale), locale)
 
 
-def moment(at: datetime, locale: Locale) -> str:
+def format_moment(at: datetime, locale: Locale) -> str:
     """``21 November 2026, 09:30 UTC`` in the language."""
     date_and_time = str(locale.datetime_formats["long"]).format(
         dates.format_time(at, "short", locale=locale), dates.format_date(at, "long", locale=locale)
     )
-    return own_digits(f"{date_and_time} UTC", locale)
+    return localise_digits(f"{date_and_time} UTC", locale)
 
 
-def country(code: str, locale: Locale) -> str:
+def country_name(code: str, locale: Locale) -> str:
     """The name of a country (three letters) in the language; the code itself when CLDR has none."""
     aliases = get_global("territory_aliases").get(code, [code])
     return str(locale.territories.get(aliases[0], code))
 
 
-def family_first(locale: Locale) -> bool:
+def is_family_name_first(locale: Locale) -> bool:
     """Whether the language puts the family's name before the given one (CLDR, personNames, surnameFirst)."""
     return locale.language in ("hu", "ja", "ko", "vi", "zh")
 
 
 def full_name(first: str, last: str, locale: Locale) -> str:
     """Both names in the order of the language."""
-    return " ".join(name for name in ((last, first) if family_first(locale) else (first, last)) if name)
+    return " ".join(name for name in ((last, first) if is_family_name_first(locale) else (first, last)) if name)
 
 
-def called(first: str, last: str, locale: Locale) -> str:
+def greeting_name(first: str, last: str, locale: Locale) -> str:
     """The name by which a letter greets somebody: the given one, or the family's where that comes first."""
-    return (last or first) if family_first(locale) else (first or last)
+    return (last or first) if is_family_name_first(locale) else (first or last)
 
 
 def currency_of_region(region: str, today: date) -> str | None:
@@ -96,7 +96,7 @@ def currency_of_region(region: str, today: date) -> str | None:
     return str(found[0]) if found else None
 
 
-def _applied(
+def _apply_pattern(
     pattern: numbers.NumberPattern, value: Decimal, fraction: int, locale: Locale, currency: str | None
 ) -> str:
     exact = copy.copy(pattern)
@@ -105,11 +105,11 @@ def _applied(
     text = exact.apply(value, locale, currency=currency, currency_digits=False, numbering_system=system)
     text = _LETTER_BY_FIGURE.sub("\u00a0", text)
     if currency is not None:
-        text = text.replace(numbers.get_currency_symbol(currency, locale), symbol(currency, locale))
-    return own_digits(text, locale)
+        text = text.replace(numbers.get_currency_symbol(currency, locale), currency_symbol(currency, locale))
+    return localise_digits(text, locale)
 
 
-def own_digits(text: str, locale: Locale) -> str:
+def localise_digits(text: str, locale: Locale) -> str:
     """The text with its figures in the digits of the language."""
     zero = _ZEROS.get(locale.default_numbering_system, "0")
     return text.translate({ord("0") + digit: chr(ord(zero) + digit) for digit in range(10)})

@@ -26,7 +26,7 @@ _END_BYTES: Final = 6
 
 
 @dataclass(frozen=True, slots=True)
-class Visit:
+class LinkSession:
     """One browser's visit to one record's pages. ``until``: when it ends, None where that is the browser's affair."""
 
     cookie: str
@@ -34,25 +34,25 @@ class Visit:
     csrf: str
     until: datetime | None = None
 
-    def keep(self, response: Response, *, seconds: int) -> None:
+    def set_cookie(self, response: Response, *, seconds: int) -> None:
         """Set the cookie: for this host alone (``__Host-``), over https or to localhost, hidden from scripts."""
         response.set_cookie(
             self.cookie, self.proof, max_age=seconds, path="/", secure=True, httponly=True, samesite="lax"
         )
 
-    def owns(self, csrf: object) -> bool:
+    def has_csrf_token(self, csrf: object) -> bool:
         """Whether a posted form carries this visit's CSRF token; constant time."""
         return isinstance(csrf, str) and hmac.compare_digest(self.csrf.encode(), csrf.encode())
 
 
-def begin(vault: Vault, purpose: str, record: UUID, name: str, until: datetime | None = None) -> Visit:
+def begin_session(vault: Vault, purpose: str, record: UUID, name: str, until: datetime | None = None) -> LinkSession:
     """A new visit to a record; ``name`` is the record's id as the address shows it, ``until`` is in the cookie."""
     random = os.urandom(_RANDOM_BYTES)
     end = b"" if until is None else int(until.timestamp()).to_bytes(_END_BYTES)
     return _visit(vault, purpose, name, random + vault.sign(f"visit:{purpose}", record.bytes + random + end) + end)
 
 
-def find(request: Request, vault: Vault, purpose: str, record: UUID, name: str) -> Visit | None:
+def find_session(request: Request, vault: Vault, purpose: str, record: UUID, name: str) -> LinkSession | None:
     """The visit that the request's cookie proves, or None. Whether it is over is for the caller to see."""
     raw = _decoded(request.cookies.get(_cookie(purpose, name), ""))
     random, signature, end = raw[:_RANDOM_BYTES], raw[_RANDOM_BYTES:_SIGNED_BYTES], raw[_SIGNED_BYTES:]
@@ -61,7 +61,7 @@ def find(request: Request, vault: Vault, purpose: str, record: UUID, name: str) 
     return _visit(vault, purpose, name, raw)
 
 
-def from_own_page(request: Request, origin: str | None) -> bool:
+def is_same_origin(request: Request, origin: str | None) -> bool:
     """Whether a post came from a page of this very origin: the browser says so, or at least names the right origin."""
     site = request.headers.get("sec-fetch-site")
     if site is not None:
@@ -75,10 +75,10 @@ def is_speculative(request: Request) -> bool:
     return request.method == "HEAD" or "prefetch" in purpose
 
 
-def _visit(vault: Vault, purpose: str, name: str, raw: bytes) -> Visit:
+def _visit(vault: Vault, purpose: str, name: str, raw: bytes) -> LinkSession:
     csrf, end = vault.sign(f"csrf:{purpose}", raw), raw[_SIGNED_BYTES:]
     until = datetime.fromtimestamp(int.from_bytes(end), UTC) if end else None
-    return Visit(_cookie(purpose, name), _encoded(raw), _encoded(csrf), until)
+    return LinkSession(_cookie(purpose, name), _encoded(raw), _encoded(csrf), until)
 
 
 def _cookie(purpose: str, name: str) -> str:

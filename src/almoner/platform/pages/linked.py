@@ -15,12 +15,12 @@ from starlette.routing import Route
 from almoner.kit.errors import NotFound
 from almoner.platform.database.transactions import Database
 from almoner.platform.pages import link_sessions
-from almoner.platform.pages.error_handling import kindly
-from almoner.platform.pages.error_pages import dead_ends
+from almoner.platform.pages.error_handling import with_error_pages
+from almoner.platform.pages.error_pages import not_found_routes
 from almoner.platform.pages.headers import NO_PAGE, origin_of
-from almoner.platform.pages.link_sessions import CSRF_FIELD, Visit
-from almoner.platform.pages.rendering import Pages
-from almoner.platform.pages.server_error import Broken
+from almoner.platform.pages.link_sessions import CSRF_FIELD, LinkSession
+from almoner.platform.pages.rendering import PageRenderer
+from almoner.platform.pages.server_error import ServerErrorResponse
 
 _COOKIE_SECONDS: Final = 24 * 3600  # the link opens it again
 _MAX_FORM: Final = {"max_files": 0, "max_fields": 10, "max_part_size": 2048}
@@ -29,7 +29,7 @@ _MAX_FORM: Final = {"max_files": 0, "max_fields": 10, "max_part_size": 2048}
 class LinkedPages:
     """One page of a record, for whoever has its link. ``purpose``: of the tokens, and the path that they open."""
 
-    def __init__(self, db: Database, pages: Pages, purpose: str, record_type: str) -> None:
+    def __init__(self, db: Database, pages: PageRenderer, purpose: str, record_type: str) -> None:
         self._db = db
         self.pages = pages
         self._vault = db.deployment.vault
@@ -42,17 +42,19 @@ class LinkedPages:
         """Starlette routes: the page, and everything else below its path."""
         path = f"/{self._purpose}"
         own = [Route(path, self.open, methods=["GET"]), Route(path + "/{id}", self.page, methods=["GET", "POST"])]
-        return [*own, *dead_ends(path, own, self.unknown)]
+        return [*own, *not_found_routes(path, own, self.unknown)]
 
     def unknown(self, request: Request, status: int = 404) -> Response:
         """No such link, or no cookie of it."""
-        return self.pages.message("agent.unknown", self.pages.preferred(request), status=status, icon="link")
+        return self.pages.message("agent.unknown", self.pages.preferred_language(request), status=status, icon="link")
 
     def broken(self, request: Request, error: Exception) -> Response:
         """Something failed that nobody expected."""
-        return Broken(self.pages.message("agent.broken", self.pages.preferred(request), status=500), error)
+        return ServerErrorResponse(
+            self.pages.message("agent.broken", self.pages.preferred_language(request), status=500), error
+        )
 
-    @kindly
+    @with_error_pages
     async def open(self, request: Request) -> Response:
         """The link with its token: a cookie takes the token's place, and the address is clean (H1)."""
         record = self._vault.read_page_token(self._purpose, request.query_params.get("token", ""))
@@ -61,9 +63,9 @@ class LinkedPages:
         name = self._ids.text(self._type, record)
         response = RedirectResponse(self._action(record), 303, NO_PAGE)
         # A second tab keeps the first one's visit: a new one would void the form that is open there.
-        visit = link_sessions.find(request, self._vault, self._purpose, record, name)
-        visit = visit or link_sessions.begin(self._vault, self._purpose, record, name)
-        visit.keep(response, seconds=_COOKIE_SECONDS)
+        visit = link_sessions.find_session(request, self._vault, self._purpose, record, name)
+        visit = visit or link_sessions.begin_session(self._vault, self._purpose, record, name)
+        visit.set_cookie(response, seconds=_COOKIE_SECONDS)
         return response
 
     async def page(self, request: Request) -> Response:
@@ -82,17 +84,19 @@ class LinkedPages:
         """Where the page of a record is, and where its form goes."""
         return f"/{self._purpose}/{self._ids.text(self._type, record)}"
 
-    def _visited(self, request: Request) -> tuple[UUID, Visit]:
+    def _visited(self, request: Request) -> tuple[UUID, LinkSession]:
         """The record whose link this browser has opened. Raises NotFound."""
         name = request.path_params["id"]
         record = self._ids.parse(self._type, name)
-        visit = None if record is None else link_sessions.find(request, self._vault, self._purpose, record, name)
+        visit = (
+            None if record is None else link_sessions.find_session(request, self._vault, self._purpose, record, name)
+        )
         if record is None or visit is None:
             raise NotFound
         return record, visit
 
-    async def _posted(self, request: Request, visit: Visit) -> FormData | None:
+    async def _posted(self, request: Request, visit: LinkSession) -> FormData | None:
         """The posted form; None when it is not one of ours that this browser was given (H2)."""
         form = await request.form(**_MAX_FORM)
-        ours = link_sessions.from_own_page(request, self._origin) and visit.owns(form.get(CSRF_FIELD))
+        ours = link_sessions.is_same_origin(request, self._origin) and visit.has_csrf_token(form.get(CSRF_FIELD))
         return form if ours else None

@@ -27,7 +27,7 @@ _WORDS: Final = {
 """What people write for a currency besides CLDR's signs and names."""
 
 
-class Unreadable(Enum):
+class AmountProblem(Enum):
     """Why a typed amount cannot be taken."""
 
     EMPTY = "empty"
@@ -36,7 +36,7 @@ class Unreadable(Enum):
     TOO_LARGE = "too_large"
 
 
-def amount(typed: str, currency: str, locale: Locale) -> int | Unreadable:
+def parse_amount(typed: str, currency: str, locale: Locale) -> int | AmountProblem:
     """Minor units of what was typed in the language's own form (``1.234,50`` in German, ``١٢٣`` in Arabic), or why not.
 
     Group marks must stand where the language puts them; the currency's own sign, name or code may stand before or
@@ -46,10 +46,10 @@ def amount(typed: str, currency: str, locale: Locale) -> int | Unreadable:
     text = unicodedata.normalize("NFC", typed).translate(_INVISIBLE | _WIDE).strip()
     text = _without_currency(text, currency, locale)
     if not text:
-        return Unreadable.EMPTY
-    decimal_mark, group_mark, foreign = _marks(text, locale)
-    digits = re.sub(r"[.,][-\u2013\u2014]{1,2}$", "", "".join(_ascii(character) for character in text))  # 10,-
-    group = "" if group_mark is None else f"(?:{_any_of(group_mark)})"
+        return AmountProblem.EMPTY
+    decimal_mark, group_mark, foreign = _number_marks(text, locale)
+    digits = re.sub(r"[.,][-\u2013\u2014]{1,2}$", "", "".join(_ascii_digit(character) for character in text))  # 10,-
+    group = "" if group_mark is None else f"(?:{_similar_marks(group_mark)})"
     whole = rf"\d+|\d{{1,3}}(?:{group}\d{{3}})+" if group else r"\d+"
     if group and _groups_by_two(locale):
         whole += rf"|\d{{1,2}}(?:{group}\d{{2}})*{group}\d{{3}}"
@@ -58,18 +58,18 @@ def amount(typed: str, currency: str, locale: Locale) -> int | Unreadable:
         mark += rf"|{re.escape(foreign)}(?=\d{{1,2}}$)"
     match = re.fullmatch(rf"(?P<whole>{whole})(?:(?:{mark})(?P<fraction>\d*))?", digits, re.ASCII)
     if match is None:
-        return Unreadable.NOT_A_NUMBER
+        return AmountProblem.NOT_A_NUMBER
     fraction = match["fraction"] or ""
     exponent = iso4217.exponent(currency)
     if len(fraction) > exponent:
-        return Unreadable.TOO_MANY_DECIMALS
+        return AmountProblem.TOO_MANY_DECIMALS
     if len(digits) > 40:
-        return Unreadable.TOO_LARGE
+        return AmountProblem.TOO_LARGE
     minor = int(re.sub(r"\D", "", match["whole"]) + fraction.ljust(exponent, "0"))
-    return minor if minor <= iso4217.MAX_MINOR else Unreadable.TOO_LARGE
+    return minor if minor <= iso4217.MAX_MINOR else AmountProblem.TOO_LARGE
 
 
-def _marks(text: str, locale: Locale) -> tuple[str, str | None, str | None]:
+def _number_marks(text: str, locale: Locale) -> tuple[str, str | None, str | None]:
     """Decimal mark, group mark, and the one that the language does not use, of what was typed.
 
     Arabic figures bring their own marks, others use the locale's.
@@ -86,7 +86,7 @@ def _marks(text: str, locale: Locale) -> tuple[str, str | None, str | None]:
     return decimal_mark, None if group_mark == decimal_mark else group_mark, unused
 
 
-def _any_of(mark: str) -> str:
+def _similar_marks(mark: str) -> str:
     """A group mark with its look-alikes: keyboards have no narrow no-break space and no typographic apostrophe."""
     for family in (_SPACES, _APOSTROPHES):
         if mark in family:
@@ -100,7 +100,7 @@ def _groups_by_two(locale: Locale) -> bool:
     return grouping[1] == 2
 
 
-def _ascii(character: str) -> str:
+def _ascii_digit(character: str) -> str:
     """Any script's decimal digit as its ASCII twin; other characters as they are."""
     value = unicodedata.decimal(character, None)
     return character if value is None else str(value)
@@ -108,7 +108,7 @@ def _ascii(character: str) -> str:
 
 def _without_currency(text: str, currency: str, locale: Locale) -> str:
     """The figure without the currency's own sign, name or code at either end."""
-    for sign in sorted(_signs(currency, locale), key=len, reverse=True):
+    for sign in sorted(_currency_signs(currency, locale), key=len, reverse=True):
         if text.lower().startswith(sign):
             return text[len(sign) :].strip()
         if text.lower().endswith(sign):
@@ -117,7 +117,7 @@ def _without_currency(text: str, currency: str, locale: Locale) -> str:
 
 
 @cache
-def _signs(currency: str, locale: Locale) -> frozenset[str]:
+def _currency_signs(currency: str, locale: Locale) -> frozenset[str]:
     """Everything that names the currency, in small letters."""
     narrow = numbers.get_currency_symbol(currency, "en")
     signs = {currency, narrow, numbers.get_currency_symbol(currency, locale), *_WORDS.get(currency, ())}

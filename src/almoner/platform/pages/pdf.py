@@ -26,7 +26,7 @@ _LONG: Final = re.compile(r"\S{44}(?=\S)")
 Facts = Mapping[str, object]
 
 
-class Press:
+class PdfRenderer:
     """Prints documents of one template."""
 
     def __init__(self, template: Path) -> None:
@@ -39,17 +39,17 @@ class Press:
         self._compiler = typst.Compiler(root=template.parent, font_paths=fonts, ignore_system_fonts=True)
         self._lock = Lock()  # the compiler refuses a second caller
 
-    async def print(self, facts: Facts, links: Mapping[str, str], at: datetime) -> bytes:
+    async def render(self, facts: Facts, links: Mapping[str, str], at: datetime) -> bytes:
         """The document. ``facts`` are made printable, ``links`` stay as they are, ``at`` is the moment it is of."""
         return await asyncio.to_thread(self._print, facts, links, at)
 
     def _print(self, facts: Facts, links: Mapping[str, str], at: datetime) -> bytes:
         try:
-            shown = {**facts, "rewritten": any(rewritten(text) for text in _texts(facts))}
-            return self._compiled(_each_text(shown, printable), links, at)
+            shown = {**facts, "rewritten": any(is_transliterated(text) for text in _iter_texts(facts))}
+            return self._compiled(_map_texts(shown, to_printable), links, at)
         except self._unprintable:
             # Marks on a letter of another script: no one font has both.
-            return self._compiled(_each_text({**facts, "rewritten": True}, _without_marks), links, at)
+            return self._compiled(_map_texts({**facts, "rewritten": True}, _without_marks), links, at)
 
     def _compiled(self, facts: object, links: Mapping[str, str], at: datetime) -> bytes:
         with self._lock:
@@ -64,7 +64,7 @@ class Press:
         return made
 
 
-def piece(text: str, *, rtl: bool) -> dict[str, object]:
+def directional_text(text: str, *, rtl: bool) -> dict[str, object]:
     """A name or figure with its own direction; ``rtl`` is the document's, for one that has none."""
     for character in text:
         match unicodedata.bidirectional(character):
@@ -75,49 +75,49 @@ def piece(text: str, *, rtl: bool) -> dict[str, object]:
     return {"text": text, "rtl": rtl and not any(character.isdigit() for character in text)}
 
 
-def printable(text: str) -> str:
+def to_printable(text: str) -> str:
     """The text in characters that the fonts show, on one line, with places to break where there would be none."""
-    shown = "".join(_shown(character) for character in unicodedata.normalize("NFC", text))
+    shown = "".join(_printable_character(character) for character in unicodedata.normalize("NFC", text))
     return _LONG.sub("\\g<0>\u200b", shown)
 
 
-def rewritten(text: str) -> bool:
+def is_transliterated(text: str) -> bool:
     """Whether a reader is shown other letters than were written."""
     return any(
-        ord(one) not in _covered() and not one.isspace() and one.isprintable()
+        ord(one) not in _font_characters() and not one.isspace() and one.isprintable()
         for one in unicodedata.normalize("NFC", text)
     )
 
 
 def _without_marks(text: str) -> str:
     composed = unicodedata.normalize("NFC", text)
-    return printable("".join(one for one in composed if unicodedata.category(one) not in ("Mn", "Me", "Cf")))
+    return to_printable("".join(one for one in composed if unicodedata.category(one) not in ("Mn", "Me", "Cf")))
 
 
-def _each_text(value: object, change: Callable[[str], str]) -> object:
+def _map_texts(value: object, change: Callable[[str], str]) -> object:
     match value:
         case str():
             return change(value)
         case Mapping():
-            return {name: _each_text(one, change) for name, one in value.items()}
+            return {name: _map_texts(one, change) for name, one in value.items()}
         case Sequence():
-            return [_each_text(one, change) for one in value]
+            return [_map_texts(one, change) for one in value]
         case _:
             return value
 
 
-def _texts(value: object) -> Iterator[str]:
+def _iter_texts(value: object) -> Iterator[str]:
     match value:
         case str():
             yield value
         case Mapping():
-            yield from chain.from_iterable(map(_texts, value.values()))
+            yield from chain.from_iterable(map(_iter_texts, value.values()))
         case Sequence():
-            yield from chain.from_iterable(map(_texts, value))
+            yield from chain.from_iterable(map(_iter_texts, value))
 
 
-def _shown(character: str) -> str:
-    if ord(character) in _covered():
+def _printable_character(character: str) -> str:
+    if ord(character) in _font_characters():
         return character
     if character.isspace() or not character.isprintable():
         return " "
@@ -125,7 +125,7 @@ def _shown(character: str) -> str:
 
 
 @cache
-def _covered() -> frozenset[int]:
+def _font_characters() -> frozenset[int]:
     ranges = (line.partition("-") for line in (FONTS / "characters.txt").read_text().split())
     return frozenset(code for first, _, last in ranges for code in range(int(first, 16), int(last or first, 16) + 1))
 

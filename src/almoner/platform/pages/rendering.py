@@ -17,7 +17,7 @@ from almoner.kit import language as languages
 from almoner.platform.deployment import Deployment
 from almoner.platform.pages import assets, formats
 from almoner.platform.pages.headers import security_headers
-from almoner.platform.pages.translations import FALLBACK, Catalogues, Language
+from almoner.platform.pages.translations import FALLBACK, TranslationCatalogues, Language
 
 _SHARED: Final = Path(__file__).parent / "templates"
 
@@ -33,27 +33,29 @@ def _environment(templates: Path) -> Environment:
         lstrip_blocks=True,
     )
     made.filters["bdi"] = isolated
-    made.filters["embed"] = embedded
-    made.filters["strong"] = stressed
-    made.filters["whole"] = unbroken
+    made.filters["embed"] = isolated_in_page
+    made.filters["strong"] = bold_isolated
+    made.filters["whole"] = bold_unbroken
     return made
 
 
-class Pages:
+class PageRenderer:
     """Renders the pages and mails of one slice: its own templates, then the shared ones."""
 
-    def __init__(self, deployment: Deployment, templates: Path, catalogues: Catalogues | None = None) -> None:
+    def __init__(
+        self, deployment: Deployment, templates: Path, catalogues: TranslationCatalogues | None = None
+    ) -> None:
         self.deployment = deployment
-        self.catalogues = catalogues or Catalogues()
+        self.catalogues = catalogues or TranslationCatalogues()
         self._templates = _environment(templates)
 
     def language(self, tag: str | None) -> Language:
         """The language of an RFC 5646 tag; English when it is None or not offered."""
         return self.catalogues.language(tag)
 
-    def preferred(self, request: Request) -> Language:
+    def preferred_language(self, request: Request) -> Language:
         """The reader's language by Accept-Language, English when none of it is offered."""
-        found = languages.negotiate(request.headers.get("accept-language"), self.catalogues.offered)
+        found = languages.negotiate_language(request.headers.get("accept-language"), self.catalogues.offered)
         return self.language(found or FALLBACK)
 
     def text(self, template: str, language: Language, **context: object) -> str:
@@ -97,7 +99,7 @@ class Pages:
         locale = language.locale
 
         def money(minor: int, currency: str, *, short: bool = False) -> str:
-            return formats.money(minor, currency, locale, short=short)
+            return formats.format_money(minor, currency, locale, short=short)
 
         return {
             "t": language.html,
@@ -110,29 +112,29 @@ class Pages:
             "passkeys_url": assets.PASSKEYS.path,
             "search_url": assets.SEARCH.path,
             "money": money,
-            "called": lambda first, last: formats.called(first or "", last or "", locale),
-            "day": lambda at: formats.day(at, locale),
-            "moment": lambda at: formats.moment(at, locale),
+            "called": lambda first, last: formats.greeting_name(first or "", last or "", locale),
+            "day": lambda at: formats.format_day(at, locale),
+            "moment": lambda at: formats.format_moment(at, locale),
         }
 
 
-def stressed(value: object) -> Markup:
+def bold_isolated(value: object) -> Markup:
     """As ``isolated``, and in bold."""
     return Markup("<strong><bdi>{}</bdi></strong>").format(value)
 
 
-def unbroken(value: object) -> Markup:
+def bold_unbroken(value: object) -> Markup:
     """As ``stressed``, never broken over two lines: numbers that people copy."""
     return Markup('<strong class="whole"><bdi>{}</bdi></strong>').format(value)
 
 
 @pass_context
-def embedded(context: Context, value: object) -> str:
+def isolated_in_page(context: Context, value: object) -> str:
     """``embed`` in the direction of the page."""
-    return embed(str(value), str(context["dir"]))
+    return isolated_plain_text(str(value), str(context["dir"]))
 
 
-def embed(text: str, direction: str) -> str:
+def isolated_plain_text(text: str, direction: str) -> str:
     """As ``isolated``, for plain text, where directions may meet: 00-123 would be read backwards there."""
     if direction == "rtl" or any(unicodedata.bidirectional(character) in ("R", "AL") for character in text):
         return f"\u2068{text}\u2069"

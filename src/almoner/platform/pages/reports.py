@@ -29,7 +29,7 @@ def routes(telemetry: Telemetry, clock: Clock) -> list[Route]:
         blocked = str(report.get("blocked-uri", ""))
         telemetry.log(
             "csp_violation",
-            clock.wall(),
+            clock.real_now(),
             directive=str(report.get("effective-directive", report.get("violated-directive", "")))[:40],
             blocked=origin_of(blocked) or blocked.split(":")[0][:20],
         )

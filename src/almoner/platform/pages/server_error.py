@@ -5,10 +5,10 @@ from starlette.types import Receive, Scope, Send
 
 from almoner.kit.errors import ServiceUnavailable
 from almoner.platform.http.errors import headers_of, status_of
-from almoner.platform.observability.failures import AWAY
+from almoner.platform.observability.failures import CONNECTION_ERRORS
 
 
-class Broken(Response):
+class ServerErrorResponse(Response):
     """Sends the page, then raises: the edge writes the log line and finds that an answer was sent.
 
     Where the database is away or took too long, the same may work in a moment, and the status says so.
@@ -17,7 +17,7 @@ class Broken(Response):
     def __init__(self, page: HTMLResponse, error: Exception) -> None:
         self._page = page
         self._error = error
-        if isinstance(error, AWAY):
+        if isinstance(error, CONNECTION_ERRORS):
             soon = ServiceUnavailable()
             page.status_code = status_of(soon)
             page.raw_headers.extend(headers_of(soon))

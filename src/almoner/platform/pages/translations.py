@@ -51,7 +51,7 @@ class Language:
         """The ``lang`` attribute: the language the words are in, with the region the figures are in."""
         if self.tag.split("-")[0].lower() == self.catalogue.split("-")[0]:
             return self.tag
-        region = languages.region(self.tag)
+        region = languages.region_of(self.tag)
         return f"{self.catalogue.split('-')[0]}-{region}" if region else self.catalogue
 
     def text(self, key: str, **values: object) -> str:
@@ -64,12 +64,12 @@ class Language:
 
     def _form(self, key: str, values: Mapping[str, object]) -> str:
         chosen = self._chosen(key, values)
-        return formats.own_digits(chosen, self.locale) if _FIGURE.search(chosen) else chosen
+        return formats.localise_digits(chosen, self.locale) if _FIGURE.search(chosen) else chosen
 
     def _shown(self, values: Mapping[str, object]) -> dict[str, object]:
         """Numbers in the language's digits; what people copy comes as text and stays."""
         return {
-            name: formats.own_digits(str(value), self.locale) if isinstance(value, int) else value
+            name: formats.localise_digits(str(value), self.locale) if isinstance(value, int) else value
             for name, value in values.items()
         }
 
@@ -83,7 +83,7 @@ class Language:
         return message.get(self.locale.plural_form(count), message["other"])
 
 
-class Catalogues:
+class TranslationCatalogues:
     """Every offered language."""
 
     def __init__(self, folder: Path = LOCALE_FOLDER) -> None:
@@ -96,7 +96,7 @@ class Catalogues:
         return tuple(self._messages)
 
     def _language(self, tag: str | None) -> Language:
-        nearest = languages.nearest(tag, self._messages) if tag else None
+        nearest = languages.nearest_offered(tag, self._messages) if tag else None
         if tag is None or nearest is None:
             return Language(FALLBACK, FALLBACK, self._messages[FALLBACK])
         return Language(tag, nearest, self._messages[nearest])

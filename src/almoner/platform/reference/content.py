@@ -8,7 +8,7 @@ from typing import Any, Final
 import msgspec
 
 from almoner.platform.http.ids import ID_TYPE_KEYWORD
-from almoner.platform.reference.shell import Shell
+from almoner.platform.reference.shell import CurlExamples
 
 Schema = dict[str, Any]
 
@@ -66,7 +66,7 @@ class Group:
 
 
 @dataclass(frozen=True, slots=True)
-class Hook:
+class WebhookEntry:
     """One event type as a receiver gets it."""
 
     name: str
@@ -82,7 +82,7 @@ class Content:
     def __init__(self, description: Mapping[str, Any]) -> None:
         self._description = description
         self._schemas: Mapping[str, Schema] = description["components"]["schemas"]
-        self._shell = Shell(description)
+        self._shell = CurlExamples(description)
         self.server: str = description["servers"][0]["url"]
         self.version: str = description["info"]["version"]
         self.groups = tuple(self._groups())
@@ -95,7 +95,7 @@ class Content:
                 if method in item:
                     by_tag[item[method]["tags"][0]].append(self._operation(method, path, item[method]))
         for tag, operations in by_tag.items():
-            yield Group(tag, anchor(tag), tuple(operations))
+            yield Group(tag, heading_anchor(tag), tuple(operations))
 
     def _operation(self, method: str, path: str, operation: Schema) -> Operation:
         bodies: dict[str, Schema] = operation.get("requestBody", {}).get("content", {})
@@ -113,9 +113,9 @@ class Content:
             body=tuple(self._members(body.get("schema", {}))),
             body_kind=body_kind,
             answer=tuple(self._members(answer.get("schema", {}))),
-            answer_example=pretty(answer["example"]) if "example" in answer else "",
+            answer_example=format_json(answer["example"]) if "example" in answer else "",
             statuses=tuple(self._statuses(operation)),
-            shell=self._shell.call(method, path, operation),
+            shell=self._shell.curl_example(method, path, operation),
         )
 
     def _answer(self, operation: Schema) -> Schema:
@@ -144,10 +144,12 @@ class Content:
             told = tuple((problem["code"], problem["message"]) for problem in problems)
             yield Status(code, problems[0]["title"], told)
 
-    def _hook(self, name: str, operation: Schema) -> Hook:
+    def _hook(self, name: str, operation: Schema) -> WebhookEntry:
         content = operation["requestBody"]["content"][_MEDIA_TYPE]
         fields = tuple(self._members(content["schema"]))
-        return Hook(name, anchor(name), operation["description"], fields, pretty(content["example"]))
+        return WebhookEntry(
+            name, heading_anchor(name), operation["description"], fields, format_json(content["example"])
+        )
 
     def _resolved(self, schema: Schema) -> Schema:
         if "$ref" in schema:
@@ -225,11 +227,11 @@ def _reference(schema: Schema) -> str | None:
     return None
 
 
-def anchor(text: str) -> str:
+def heading_anchor(text: str) -> str:
     """The fragment of a heading."""
     return re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-")
 
 
-def pretty(value: object) -> str:
+def format_json(value: object) -> str:
     """JSON as people read it."""
     return msgspec.json.format(msgspec.json.encode(value), indent=2).decode()

@@ -15,7 +15,7 @@ from starlette.routing import Route
 from almoner.platform.deployment import Deployment
 from almoner.platform.pages import assets
 from almoner.platform.pages.headers import security_headers
-from almoner.platform.pages.rendering import Pages
+from almoner.platform.pages.rendering import PageRenderer
 from almoner.platform.pages.translations import FALLBACK
 from almoner.platform.reference.content import Content
 
@@ -27,13 +27,13 @@ def reference_routes(deployment: Deployment, description: bytes) -> list[Route]:
 
     @cache
     def rendered() -> str:
-        pages = Pages(deployment, _TEMPLATES)
+        pages = PageRenderer(deployment, _TEMPLATES)
         content = Content(msgspec.json.decode(description))
         return pages.text(
             "reference.html",
             pages.language(FALLBACK),
             content=content,
-            prose=prose,
+            prose=render_prose,
             reference_style_url=assets.REFERENCE_STYLE.path,
         )
 
@@ -44,7 +44,7 @@ def reference_routes(deployment: Deployment, description: bytes) -> list[Route]:
     return [Route("/docs", show_reference)]
 
 
-def prose(text: str) -> Markup:
+def render_prose(text: str) -> Markup:
     """A sentence with its `code` set as code; everything else is text."""
     parts = split(r"`([^`]+)`", text)
     return Markup("").join(

@@ -18,7 +18,7 @@ _PIXEL: Final = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9
 _VARIABLE: Final = re.compile(r"\$[a-z]+")
 
 
-class Shell:
+class CurlExamples:
     """Writes calls for the operations of one description."""
 
     def __init__(self, description: Mapping[str, Any]) -> None:
@@ -26,7 +26,7 @@ class Shell:
         self._schemas: Mapping[str, Schema] = description["components"]["schemas"]
         self._sources = dict(self._find_sources())
 
-    def call(self, method: str, path: str, operation: Schema) -> str:
+    def curl_example(self, method: str, path: str, operation: Schema) -> str:
         """The lines of one call, with those that fetch what it needs before it."""
         fetched: dict[str, str] = {}
         for type_ in self._needed(operation):
@@ -72,7 +72,7 @@ class Shell:
             parts += [f'-F "{name}={value}"' for name, value in self._parts(operation).items()]
             parts.append(f"-F {upload}=@image.png")
         elif "requestBody" in operation:
-            parts.append(f"-H 'Content-Type: application/json' -d {_given(self._body(operation), inline=first)}")
+            parts.append(f"-H 'Content-Type: application/json' -d {_curl_body(self._body(operation), inline=first)}")
         return " ".join(parts)
 
     def _body(self, operation: Schema) -> bytes:
@@ -150,7 +150,7 @@ class Shell:
         raise KeyError(type_)
 
 
-def _given(body: bytes, *, inline: bool) -> str:
+def _curl_body(body: bytes, *, inline: bool) -> str:
     """The body as curl takes it: on the same line, or as lines of their own, in which the shell fills in variables."""
     if inline or body == b"{}":
         return "'" + _VARIABLE.sub("'\"\\g<0>\"'", body.decode()) + "'"

@@ -8,20 +8,20 @@ from dataclasses import replace
 from functools import lru_cache
 from typing import Final
 
-from almoner.screening.matching.comparison import compare
-from almoner.screening.matching.domain import Agreement, Finding, Likeness, Part, Party, Prepared
-from almoner.screening.matching.places import Nearness, Place, nearness, place
-from almoner.screening.matching.spelling import plain
-from almoner.screening.matching.words import prepare
+from almoner.screening.matching.comparison import compare_names
+from almoner.screening.matching.domain import PartyAgreement, Finding, NameLikeness, ScorePart, Party, PreparedName
+from almoner.screening.matching.places import AddressAgreement, ParsedAddress, compare_addresses, parse_address
+from almoner.screening.matching.spelling import normalise_text
+from almoner.screening.matching.words import prepare_name
 
-CERTAIN: Final = 0.935
+CERTAIN_SCORE: Final = 0.935
 """From here on, with an address on both sides, no person need look."""
-LIKELY: Final = 0.85
+LIKELY_SCORE: Final = 0.85
 """From here on two names alone are taken for those of one body."""
-COMMON: Final = 6
+COMMON_NAME_BEARERS: Final = 6
 """Bodies that bear a name, from which on it takes the street to tell them apart."""
 
-RARE: Final = 1.7
+RARE_NAME_WEIGHT: Final = 1.7
 """What the words of a name must be worth that needs no more than the same state beside it."""
 
 _SHARE_OF_PLACE: Final = 0.15
@@ -55,17 +55,17 @@ _CHAPTERS: Final = frozenset(
 
 _HAS_LINES: Final = frozenset(("us", "usa", "united states"))
 
-_read = lru_cache(maxsize=4096)(prepare)
+_read = lru_cache(maxsize=4096)(prepare_name)
 
 
-def _less(likeness: Likeness, finding: Finding, points: float) -> Likeness:
+def _deduct(likeness: NameLikeness, finding: Finding, points: float) -> NameLikeness:
     points = min(points, likeness.score)
-    part = Part(finding, -points, likeness.asked, likeness.listed)
+    part = ScorePart(finding, -points, likeness.asked, likeness.listed)
     vetoes = (*likeness.vetoes, finding) if finding == "branch" else likeness.vetoes
     return replace(likeness, score=likeness.score - points, parts=(*likeness.parts, part), vetoes=vetoes)
 
 
-def _is_chapter(second: Prepared, first: Prepared) -> bool:
+def _is_chapter(second: PreparedName, first: PreparedName) -> bool:
     return any(
         kind in ("place", "direction") or word in _CHAPTERS
         for word, kind in zip(second.words, second.kinds, strict=True)
@@ -73,77 +73,85 @@ def _is_chapter(second: Prepared, first: Prepared) -> bool:
     )
 
 
-def _against(asked: Prepared, first: Prepared, seconds: Sequence[Prepared]) -> Iterator[Likeness]:
+def _compare_with_lines(
+    asked: PreparedName, first: PreparedName, seconds: Sequence[PreparedName]
+) -> Iterator[NameLikeness]:
     """One name that is asked against the first line, both lines together, and the second line alone."""
-    whole = compare(asked, first)
+    whole = compare_names(asked, first)
     words = set(first.words)
     for second in seconds:
         more = set(second.words) - words
         chapter = _is_chapter(second, first) and not more & set(asked.words)
         if chapter or first.open:
-            whole = _less(whole, "branch", max(whole.score - _BRANCH, 0.0))
-        yield compare(asked, _read(f"{first.name} {second.name}"))
+            whole = _deduct(whole, "branch", max(whole.score - _BRANCH, 0.0))
+        yield compare_names(asked, _read(f"{first.name} {second.name}"))
         related = more and words & set(second.words)
-        yield _less(compare(asked, second), "second_line", _SECOND_LINE if related else _UNRELATED_LINE)
+        yield _deduct(compare_names(asked, second), "second_line", _SECOND_LINE if related else _UNRELATED_LINE)
     yield whole
 
 
-def _either(asked: Prepared, first: Prepared, others: Sequence[Prepared]) -> Iterator[Likeness]:
-    yield compare(asked, first)
+def _compare_with_names(
+    asked: PreparedName, first: PreparedName, others: Sequence[PreparedName]
+) -> Iterator[NameLikeness]:
+    yield compare_names(asked, first)
     for other in others:
-        yield _less(compare(asked, other), "other_name", _OTHER_ASKED)
+        yield _deduct(compare_names(asked, other), "other_name", _OTHER_ASKED)
 
 
-def names_agree(asked: Sequence[str], listed: Sequence[str], *, lines: bool = True) -> Likeness:
+def best_name_likeness(asked: Sequence[str], listed: Sequence[str], *, lines: bool = True) -> NameLikeness:
     """The best of all pairs of their names. What a body is also called counts a little less than its name.
 
     ``lines``: the other listed names are second lines, as the IRS has them: a chapter, a trust, another name; else they
     are names like the first.
     """
     first, *seconds = [read for name in listed if (read := _read(name)).words] or [_read("")]
-    found: list[Likeness] = []
+    found: list[NameLikeness] = []
     for rank, name in enumerate(asked):
-        pairs = _against(_read(name), first, seconds) if lines else _either(_read(name), first, seconds)
-        found += [_less(pair, "other_name", _OTHER_ASKED) for pair in pairs] if rank else pairs
-    return max(found, key=lambda pair: pair.score, default=Likeness(0.0, (), (), "", ""))
+        pairs = (
+            _compare_with_lines(_read(name), first, seconds)
+            if lines
+            else _compare_with_names(_read(name), first, seconds)
+        )
+        found += [_deduct(pair, "other_name", _OTHER_ASKED) for pair in pairs] if rank else pairs
+    return max(found, key=lambda pair: pair.score, default=NameLikeness(0.0, (), (), "", ""))
 
 
-def _where(asked: Party, listed: Party, near: Nearness, *, rare: bool) -> Iterator[Part]:
+def _place_parts(asked: Party, listed: Party, near: AddressAgreement, *, rare: bool) -> Iterator[ScorePart]:
     for finding, level, worth in _PLACES:
         if getattr(near, finding) == level:
             told = str(getattr(asked, finding) or ""), str(getattr(listed, finding) or "")
-            yield Part(finding, _SHARE_OF_PLACE * worth, *told)
+            yield ScorePart(finding, _SHARE_OF_PLACE * worth, *told)
             if rare and (finding, level) in _WIDE:
-                yield Part("rare", _RARE_NAME)
+                yield ScorePart("rare", _RARE_NAME)
             return
-    yield Part("address_unknown", _SHARE_OF_PLACE * _NOWHERE)
+    yield ScorePart("address_unknown", _SHARE_OF_PLACE * _NOWHERE)
 
 
-def _addressed(one: Place) -> bool:
+def _has_address(one: ParsedAddress) -> bool:
     return bool(one.street or one.box)
 
 
-def agreement(asked: Party, listed: Party) -> Agreement:
+def compare_parties(asked: Party, listed: Party) -> PartyAgreement:
     """How well what is asked agrees with what is listed."""
-    likeness = names_agree(asked.names, listed.names, lines=plain(listed.country or "us") in _HAS_LINES)
+    likeness = best_name_likeness(asked.names, listed.names, lines=normalise_text(listed.country or "us") in _HAS_LINES)
     mine, theirs = _read(likeness.asked), _read(likeness.listed)
-    here, there = place(asked), place(listed)
-    near = nearness(here, there)
+    here, there = parse_address(asked), parse_address(listed)
+    near = compare_addresses(here, there)
     parts = [replace(part, points=part.points * (1 - _SHARE_OF_PLACE)) for part in likeness.parts]
-    parts += _where(asked, listed, near, rare=min(mine.total, theirs.total) >= RARE)
+    parts += _place_parts(asked, listed, near, rare=min(mine.total, theirs.total) >= RARE_NAME_WEIGHT)
     score = sum(part.points for part in parts)
-    if near.street != "same" and theirs.bearers >= COMMON:
+    if near.street != "same" and theirs.bearers >= COMMON_NAME_BEARERS:
         points = min(_SHARED_BY_MANY, score)
-        parts.append(Part("common", -points, listed=str(theirs.bearers)))
+        parts.append(ScorePart("common", -points, listed=str(theirs.bearers)))
         score -= points
-    located = near.known and _addressed(here) and _addressed(there)
-    likely = likeness.score >= LIKELY and not likeness.vetoes
-    return Agreement(
+    located = near.is_known and _has_address(here) and _has_address(there)
+    likely = likeness.score >= LIKELY_SCORE and not likeness.vetoes
+    return PartyAgreement(
         score=min(max(score, 0.0), 1.0),
         name=likeness.score,
         located=located,
         likely=likely,
-        certain=likely and located and score >= CERTAIN,
+        certain=likely and located and score >= CERTAIN_SCORE,
         parts=tuple(parts),
         vetoes=likeness.vetoes,
     )

@@ -7,8 +7,8 @@ from typing import Final
 from rapidfuzz.distance import OSA
 
 from almoner.screening.matching import tables
-from almoner.screening.matching.domain import Finding, Prepared
-from almoner.screening.matching.spelling import consonants
+from almoner.screening.matching.domain import Finding, PreparedName
+from almoner.screening.matching.spelling import consonant_key
 
 _MEANING: Final = 0.9
 _NEARLY: Final = 0.9
@@ -25,14 +25,14 @@ _LETTERS_TOO: Final = 0.58
 _LONG_ENOUGH_FOR_TWO: Final = 8
 _LONG_ENOUGH_FOR_THREE: Final = 12
 _SHORTEST_CUT: Final = 18
-LEAST_OF_A_WORD: Final = 4
+MIN_WORD_LENGTH: Final = 4
 """Shorter words are never slips of each other."""
 
-Pair = tuple[Finding, float, tuple[int, ...], tuple[int, ...]]
+AlignedWords = tuple[Finding, float, tuple[int, ...], tuple[int, ...]]
 """What was found, how alike the words are, the places of the words on both sides."""
 
 
-def alike(one: str, other: str, *, loose: bool = False) -> float:
+def word_similarity(one: str, other: str, *, loose: bool = False) -> float:
     """How alike two words are that differ: 0 when they are other words, 0.97 for a plural.
 
     ``loose``: one slip more, and between words that exist too, where something else speaks for the two being one.
@@ -40,54 +40,54 @@ def alike(one: str, other: str, *, loose: bool = False) -> float:
     if len(one) > len(other):
         one, other = other, one
     longest = len(other)
-    if len(one) < LEAST_OF_A_WORD - loose:
+    if len(one) < MIN_WORD_LENGTH - loose:
         return 0.0
     if other == one + "s":
         return 0.97
-    known = tables.words()
-    usual, strange = known.exists(one), not known.exists(other)
-    if not usual and not strange and other.startswith(one[:3]) and _shortens(one, other):
+    known = tables.word_frequencies()
+    usual, strange = known.is_known_word(one), not known.is_known_word(other)
+    if not usual and not strange and other.startswith(one[:3]) and _is_shortened(one, other):
         return _SHORTENED
     both = usual and not strange and not loose  # words that exist are seldom slips of each other: ACTION and AUCTION
-    slips = (1 if longest >= _LONG else 0) if both else slips_of(longest, loose=loose)
+    slips = (1 if longest >= _LONG else 0) if both else max_edit_distance(longest, loose=loose)
     distance = OSA.distance(one, other, score_cutoff=slips)
     if distance <= slips:
         return _BOTH_KNOWN if both else 1 - distance / longest
-    return 0.0 if both else _sounding(one, other)
+    return 0.0 if both else _phonetic_similarity(one, other)
 
 
-def slips_of(longest: int, *, loose: bool) -> int:
+def max_edit_distance(longest: int, *, loose: bool) -> int:
     """The slips that two words may have of which the longer one has so many letters."""
     slips = 1 if longest < _LONG_ENOUGH_FOR_TWO else 2 if longest < _LONG_ENOUGH_FOR_THREE else 3
-    return slips + (loose and longest > LEAST_OF_A_WORD)
+    return slips + (loose and longest > MIN_WORD_LENGTH)
 
 
-def _sounding(one: str, other: str) -> float:
+def _phonetic_similarity(one: str, other: str) -> float:
     """Two ways of writing one foreign word: MUHAMMAD, MOHAMED."""
     if len(other) < _LONG or one[0] != other[0]:
         return 0.0
-    sound = consonants(one)
-    if len(sound) < _SOUNDING or sound != consonants(other):
+    sound = consonant_key(one)
+    if len(sound) < _SOUNDING or sound != consonant_key(other):
         return 0.0
     return _SOUNDS_ALIKE if OSA.normalized_similarity(one, other) >= _LETTERS_TOO else 0.0
 
 
-def _shortens(one: str, other: str) -> bool:
+def _is_shortened(one: str, other: str) -> bool:
     """DEVELP for DEVELOPMENT: its letters in their order, and at least two letters fewer."""
     rest = iter(other)
     return len(one) + 2 <= len(other) and all(letter in rest for letter in one)
 
 
-class Alignment:
+class WordAligner:
     """Finds the words of two names that belong together, best first."""
 
-    def __init__(self, asked: Prepared, listed: Prepared, *, loose: bool = False) -> None:
+    def __init__(self, asked: PreparedName, listed: PreparedName, *, loose: bool = False) -> None:
         self._asked, self._listed, self._loose = asked, listed, loose
         self.left = list(range(len(asked.words)))
         self.right = list(range(len(listed.words)))
-        self.pairs: list[Pair] = []
+        self.pairs: list[AlignedWords] = []
 
-    def run(self) -> list[Pair]:
+    def align(self) -> list[AlignedWords]:
         """All pairs."""
         self._same()
         self._told_twice()
@@ -128,7 +128,7 @@ class Alignment:
             likeness, whole = _OPEN, others[0] if not ours and mine.open else -1
             if ours == [last] and len(mine.words[last]) > 1:
                 likeness, half = _CUT, mine.words[last]
-                least = last if len(half) < LEAST_OF_A_WORD else last - 1  # RA for RATON, if that is where it stands
+                least = last if len(half) < MIN_WORD_LENGTH else last - 1  # RA for RATON, if that is where it stands
                 whole = next((one for one in others if one >= least and theirs.words[one].startswith(half)), -1)
             rest = tuple(one for one in others if one >= whole)
             if whole > agreed and sum(theirs.weights[one] for one in rest) <= theirs.total / 2:
@@ -153,13 +153,13 @@ class Alignment:
                 word = mine.words[first] + mine.words[second]
                 for place in others:
                     other = theirs.words[place]
-                    if other == word or (len(other) > _LONG_ENOUGH_FOR_TWO and alike(other, word) >= _NEARLY):
+                    if other == word or (len(other) > _LONG_ENOUGH_FOR_TWO and word_similarity(other, word) >= _NEARLY):
                         split, whole = (first, second), (place,)
                         self._take("together", _TOGETHER, *((whole, split) if turned else (split, whole)))
                         return
 
     def _meaning(self) -> None:
-        senses = tables.senses()
+        senses = tables.meanings()
         for place in tuple(self.left):
             if sense := senses.get(self._asked.words[place]):
                 for other in self.right:
@@ -174,7 +174,7 @@ class Alignment:
             for other in self.right
             if self._asked.kinds[place] == self._listed.kinds[other] == "word"
             or "place" in (self._asked.kinds[place], self._listed.kinds[other])
-            if (likeness := alike(self._asked.words[place], self._listed.words[other], loose=self._loose))
+            if (likeness := word_similarity(self._asked.words[place], self._listed.words[other], loose=self._loose))
         ]
         for likeness, place, other in sorted(found, reverse=True):
             if place in self.left and other in self.right:

@@ -6,9 +6,9 @@ from typing import Final
 
 from rapidfuzz.distance import OSA
 
-from almoner.screening.matching.alignment import Alignment
-from almoner.screening.matching.domain import Finding, Likeness, Part, Prepared
-from almoner.screening.matching.words import BRANCHES
+from almoner.screening.matching.alignment import WordAligner
+from almoner.screening.matching.domain import Finding, NameLikeness, ScorePart, PreparedName
+from almoner.screening.matching.words import BRANCH_WORDS
 
 _VETOED: Final = 0.45
 """The most that names may have which are told apart by a number, a direction or a place."""
@@ -23,11 +23,11 @@ _BESIDE: Final = 0.8
 """The most that names may have of which one is of a body beside the other: a school and its foundation."""
 
 
-def _worth(name: Prepared, places: tuple[int, ...] | list[int]) -> float:
+def _total_weight(name: PreparedName, places: tuple[int, ...] | list[int]) -> float:
     return sum(name.weights[place] for place in places)
 
 
-def _vetoes(asked: Prepared, listed: Prepared, left: list[int], right: list[int]) -> tuple[Finding, ...]:
+def _find_vetoes(asked: PreparedName, listed: PreparedName, left: list[int], right: list[int]) -> tuple[Finding, ...]:
     """Numbers, directions and places that both have and that differ."""
     kinds: tuple[Finding, ...] = ("number", "direction", "place")
     found = [
@@ -43,7 +43,9 @@ def _vetoes(asked: Prepared, listed: Prepared, left: list[int], right: list[int]
     return tuple(dict.fromkeys(found))
 
 
-def _caps(asked: Prepared, listed: Prepared, left: list[int], right: list[int]) -> Iterator[tuple[Finding, float]]:
+def _score_caps(
+    asked: PreparedName, listed: PreparedName, left: list[int], right: list[int]
+) -> Iterator[tuple[Finding, float]]:
     """What one side alone has, and what makes another body of it though all else be the same."""
     if any(asked.kinds[one] == "number" for one in left) or any(listed.kinds[one] == "number" for one in right):
         yield "number", _ONE_NUMBERED
@@ -51,22 +53,22 @@ def _caps(asked: Prepared, listed: Prepared, left: list[int], right: list[int]) 
         yield "form", _OTHER_FORM
 
 
-def _beside(asked: Prepared, listed: Prepared, alignment: Alignment) -> bool:
+def _differs_in_branch(asked: PreparedName, listed: PreparedName, alignment: WordAligner) -> bool:
     mine = {asked.words[place] for place in alignment.left}
     theirs = {listed.words[place] for place in alignment.right}
-    return (BRANCHES & mine) != (BRANCHES & theirs)
+    return (BRANCH_WORDS & mine) != (BRANCH_WORDS & theirs)
 
 
-def _text(name: Prepared, places: tuple[int, ...]) -> str:
+def _text(name: PreparedName, places: tuple[int, ...]) -> str:
     return " ".join(name.words[place] for place in places)
 
 
-def _bounded(asked: Prepared, listed: Prepared, same: Part) -> Likeness:
-    capped = [Part(finding, most - 1.0) for finding, most in _caps(asked, listed, [], [])]
-    return Likeness(1.0 + sum(part.points for part in capped), (same, *capped), (), asked.name, listed.name)
+def _identical_likeness(asked: PreparedName, listed: PreparedName, same: ScorePart) -> NameLikeness:
+    capped = [ScorePart(finding, most - 1.0) for finding, most in _score_caps(asked, listed, [], [])]
+    return NameLikeness(1.0 + sum(part.points for part in capped), (same, *capped), (), asked.name, listed.name)
 
 
-def _letters(asked: Prepared, listed: Prepared) -> float:
+def _letter_similarity(asked: PreparedName, listed: PreparedName) -> float:
     """How alike two names are letter by letter: an eighth of the letters may be slips for three quarters.
 
     As they are written too, since a slip may hide that a word is short for another: TEVCH for TECH.
@@ -75,53 +77,56 @@ def _letters(asked: Prepared, listed: Prepared) -> float:
     return 1 - _COST_OF_LETTERS * min(OSA.normalized_distance(*pair) for pair in pairs)
 
 
-def compare(asked: Prepared, listed: Prepared, *, loose: bool = False) -> Likeness:
+def compare_names(asked: PreparedName, listed: PreparedName, *, loose: bool = False) -> NameLikeness:
     """How alike two names are: the share of what their words are worth that agrees. The same either way round.
 
     ``loose``: something else speaks for them, so that more slips are forgiven, and letters count as well as words.
     """
     if asked.joined <= listed.joined:
-        return _compared(asked, listed, loose=loose)
-    turned = _compared(listed, asked, loose=loose)
-    return replace(turned, parts=tuple(map(_turned, turned.parts)), asked=asked.name, listed=listed.name)
+        return _compare(asked, listed, loose=loose)
+    turned = _compare(listed, asked, loose=loose)
+    return replace(turned, parts=tuple(map(_swap_sides, turned.parts)), asked=asked.name, listed=listed.name)
 
 
-def _turned(part: Part) -> Part:
-    return Part(_OTHER_SIDE.get(part.finding, part.finding), part.points, part.listed, part.asked)
+def _swap_sides(part: ScorePart) -> ScorePart:
+    return ScorePart(_OTHER_SIDE.get(part.finding, part.finding), part.points, part.listed, part.asked)
 
 
-def _compared(asked: Prepared, listed: Prepared, *, loose: bool) -> Likeness:
+def _compare(asked: PreparedName, listed: PreparedName, *, loose: bool) -> NameLikeness:
     total = asked.total + listed.total
     if not total:
-        return Likeness(0.0, (), (), asked.name, listed.name)
+        return NameLikeness(0.0, (), (), asked.name, listed.name)
     if asked.joined == listed.joined or asked.whole == listed.whole:
-        return _bounded(asked, listed, Part("same", 1.0, asked.joined, listed.joined))
-    alignment = Alignment(asked, listed, loose=loose)
+        return _identical_likeness(asked, listed, ScorePart("same", 1.0, asked.joined, listed.joined))
+    alignment = WordAligner(asked, listed, loose=loose)
     parts = []
     score = 0.0
-    for finding, likeness, left, right in alignment.run():
-        points = likeness * (_worth(asked, left) + _worth(listed, right)) / total
+    for finding, likeness, left, right in alignment.align():
+        points = likeness * (_total_weight(asked, left) + _total_weight(listed, right)) / total
         score += points
-        parts.append(Part(finding, points, _text(asked, left), _text(listed, right)))
+        parts.append(ScorePart(finding, points, _text(asked, left), _text(listed, right)))
     mine, theirs = alignment.left, alignment.right
-    if score > _BESIDE and _beside(asked, listed, alignment):
-        parts.append(Part("branch", _BESIDE - score))
+    if score > _BESIDE and _differs_in_branch(asked, listed, alignment):
+        parts.append(ScorePart("branch", _BESIDE - score))
         score = _BESIDE
     if mine and theirs:  # SAUDI ARABIAN OIL and SAUDI ARABIAN GAS: worse than a word that one of them lacks
-        points = min(_REPLACED * min(_worth(asked, mine) / asked.total, _worth(listed, theirs) / listed.total), score)
-        parts.append(Part("replaced", -points, _text(asked, tuple(mine)), _text(listed, tuple(theirs))))
+        points = min(
+            _REPLACED * min(_total_weight(asked, mine) / asked.total, _total_weight(listed, theirs) / listed.total),
+            score,
+        )
+        parts.append(ScorePart("replaced", -points, _text(asked, tuple(mine)), _text(listed, tuple(theirs))))
         score -= points
-    if loose and (letters := _letters(asked, listed)) > score:
-        parts.append(Part("letters", letters - score, asked.joined, listed.joined))
+    if loose and (letters := _letter_similarity(asked, listed)) > score:
+        parts.append(ScorePart("letters", letters - score, asked.joined, listed.joined))
         score = letters
-    for finding, most in _caps(asked, listed, mine, theirs):
+    for finding, most in _score_caps(asked, listed, mine, theirs):
         if score > most:
-            parts.append(Part(finding, most - score))
+            parts.append(ScorePart(finding, most - score))
             score = most
-    parts += [Part("asked_only", 0.0, asked=asked.words[place]) for place in mine]
-    parts += [Part("listed_only", 0.0, listed=listed.words[place]) for place in theirs]
-    vetoes = _vetoes(asked, listed, mine, theirs)
+    parts += [ScorePart("asked_only", 0.0, asked=asked.words[place]) for place in mine]
+    parts += [ScorePart("listed_only", 0.0, listed=listed.words[place]) for place in theirs]
+    vetoes = _find_vetoes(asked, listed, mine, theirs)
     if vetoes and score > _VETOED:
-        parts.append(Part(vetoes[0], _VETOED - score))
+        parts.append(ScorePart(vetoes[0], _VETOED - score))
         score = _VETOED
-    return Likeness(score, tuple(parts), vetoes, asked.name, listed.name)
+    return NameLikeness(score, tuple(parts), vetoes, asked.name, listed.name)

@@ -18,7 +18,7 @@ Kind = Literal["word", "number", "year", "direction", "place"]
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class ScorePart:
     """A reason. The points of all parts add up to the score."""
 
     finding: Finding
@@ -40,18 +40,18 @@ class Party:
 
 
 @dataclass(frozen=True, slots=True)
-class Likeness:
+class NameLikeness:
     """How alike two names are, 0 to 1. ``vetoes`` are what tells them apart for certain, whatever else agrees."""
 
     score: float
-    parts: tuple[Part, ...]
+    parts: tuple[ScorePart, ...]
     vetoes: tuple[Finding, ...]
     asked: str
     listed: str
 
 
 @dataclass(frozen=True, slots=True)
-class Agreement:
+class PartyAgreement:
     """How well what is asked agrees with what is listed, 0 to 1.
 
     ``name`` is the score of the names alone; ``located``: both sides tell a street or a box, so that addresses count.
@@ -63,12 +63,12 @@ class Agreement:
     located: bool
     likely: bool
     certain: bool
-    parts: tuple[Part, ...]
+    parts: tuple[ScorePart, ...]
     vetoes: tuple[Finding, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Prepared:
+class PreparedName:
     """A name, read: ``words`` in one spelling and without weak ones, what each is worth and what it is.
 
     ``joined`` are the words without blanks, ``whole`` with weak ones, ``bearers`` says how many bodies of the master
@@ -90,22 +90,22 @@ class Prepared:
 
 
 @dataclass(frozen=True, slots=True)
-class ListedName:
+class EntryName:
     """A name on a list. ``weak``: the list itself says that it is a poor one to search by."""
 
-    name: Prepared
+    name: PreparedName
     weak: bool = False
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class MatchEntry:
     """Somebody on a list: ``countries`` and ``identifiers`` in the form in which subjects have them too.
 
     ``concerns``: countries that the entry is listed because of. They count where they agree, and against nobody.
     """
 
     id: str
-    names: tuple[ListedName, ...]
+    names: tuple[EntryName, ...]
     countries: frozenset[str] = frozenset()
     identifiers: frozenset[str] = frozenset()
     addresses: tuple[Party, ...] = ()
@@ -113,10 +113,10 @@ class Entry:
 
 
 @dataclass(frozen=True, slots=True)
-class Subject:
+class MatchSubject:
     """Somebody to be screened. ``unplaced``: it may be of any country; those that are known count where they agree."""
 
-    names: tuple[Prepared, ...]
+    names: tuple[PreparedName, ...]
     countries: frozenset[str] = frozenset()
     identifiers: frozenset[str] = frozenset()
     address: Party | None = None
@@ -124,13 +124,13 @@ class Subject:
 
 
 @dataclass(frozen=True, slots=True)
-class Match:
+class EntryMatch:
     """How likely a subject is the one of an entry. ``flagged``: a person should look."""
 
     entry: str
     score: float
     flagged: bool
-    parts: tuple[Part, ...]
+    parts: tuple[ScorePart, ...]
     vetoes: tuple[Finding, ...]
     asked: str
     listed: str

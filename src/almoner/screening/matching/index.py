@@ -14,13 +14,13 @@ from typing import Final
 from rapidfuzz import process
 from rapidfuzz.distance import OSA
 
-from almoner.screening.matching.alignment import LEAST_OF_A_WORD, alike, slips_of
-from almoner.screening.matching.domain import Prepared
-from almoner.screening.matching.spelling import consonants
+from almoner.screening.matching.alignment import MIN_WORD_LENGTH, word_similarity, max_edit_distance
+from almoner.screening.matching.domain import PreparedName
+from almoner.screening.matching.spelling import consonant_key
 
-LEAST: Final = 0.6
+MIN_LIKENESS: Final = 0.6
 """The least likeness that is found for certain."""
-_SHARED: Final = LEAST / (2 - LEAST)
+_SHARED: Final = MIN_LIKENESS / (2 - MIN_LIKENESS)
 """What words that both names have are worth at least, as a share of either."""
 _RUN: Final = 3
 _ROUNDING: Final = 0.25
@@ -28,7 +28,7 @@ _MOST_SLIPS: Final = 3
 _REMEMBERED: Final = 100_000
 
 
-class _Table:
+class _PostingLists:
     """Numbers by what they stand under. Packed into one array: a list for each would be most of the memory."""
 
     __slots__ = ("_numbers", "_places", "_starts")
@@ -67,26 +67,28 @@ class _Table:
         return self._places
 
 
-class Index:
+class NameIndex:
     """Listed names by their words. Numbers stand for names, in the order in which they were given."""
 
-    def __init__(self, names: Iterable[Prepared]) -> None:
-        self.names: Sequence[Prepared] = tuple(names)
+    def __init__(self, names: Iterable[PreparedName]) -> None:
+        self.names: Sequence[PreparedName] = tuple(names)
         named = list(enumerate(self.names))
-        self._postings = _Table(
-            lambda: ((word, number) for number, name in named for word in {*name.words, *_joined(name)})
+        self._postings = _PostingLists(
+            lambda: ((word, number) for number, name in named for word in {*name.words, *_joined_pairs(name)})
         )
-        self._wholes = _Table(lambda: ((name.whole, number) for number, name in named))
+        self._wholes = _PostingLists(lambda: ((name.whole, number) for number, name in named))
         self._words = tuple(sorted(self._postings.keys(), key=len))
         longest = len(self._words[-1]) if self._words else 0
         self._longer = [bisect_left(self._words, length, key=len) for length in range(longest + 2)]
         """From which place on words have so many letters."""
         words = list(enumerate(self._words))
-        self._sounds = _Table(lambda: ((consonants(word), number) for number, word in words))
-        self._near = _Table(lambda: ((part, number) for number, word in words for part in dict.fromkeys(_parts(word))))
+        self._sounds = _PostingLists(lambda: ((consonant_key(word), number) for number, word in words))
+        self._near = _PostingLists(
+            lambda: ((part, number) for number, word in words for part in dict.fromkeys(_trigrams(word)))
+        )
         self._similar: tuple[dict[str, tuple[str, ...]], dict[str, tuple[str, ...]]] = ({}, {})
 
-    def candidates(self, asked: Prepared, *, loose: bool = False) -> list[int]:
+    def find_candidates(self, asked: PreparedName, *, loose: bool = False) -> list[int]:
         """The names that may be alike; ``loose``: as ``compare`` means it."""
         found = set(self._wholes[asked.whole])
         words = [
@@ -94,7 +96,7 @@ class Index:
         ]
         known = sum(weight for weight, listed in words if listed)
         least = _SHARED * asked.total
-        joined = [word for word in _joined(asked) if word in self._postings]
+        joined = [word for word in _joined_pairs(asked) if word in self._postings]
         if known >= least or joined:
             found.update(self._sharing(words, least))
             for word in joined:
@@ -124,7 +126,7 @@ class Index:
         similar = self._similar[loose]
         found = similar.get(word)
         if found is None:
-            near = (other for other in self._near_to(word, loose=loose) if alike(word, other, loose=loose))
+            near = (other for other in self._near_to(word, loose=loose) if word_similarity(word, other, loose=loose))
             found = (*((word,) if word in self._postings else ()), *sorted(near))
             if len(similar) < _REMEMBERED:
                 similar[word] = found
@@ -132,13 +134,13 @@ class Index:
 
     def _near_to(self, word: str, *, loose: bool) -> set[str]:
         """Listed words that sound the same or are few slips away: what ``alike`` may find alike."""
-        shortest, most = LEAST_OF_A_WORD - loose, _MOST_SLIPS + loose
+        shortest, most = MIN_WORD_LENGTH - loose, _MOST_SLIPS + loose
         if len(word) < shortest:
             return set()
-        near = {self._words[number] for number in self._sounds[consonants(word)]}
+        near = {self._words[number] for number in self._sounds[consonant_key(word)]}
         first, last = self._from(max(shortest, len(word) - most)), self._from(len(word) + most + 1)
         found: set[int] = set()
-        for part in _parts(word) if loose else _ends(word):
+        for part in _trigrams(word) if loose else _end_trigrams(word):
             bucket = self._near[part]
             found.update(bucket[bisect_left(bucket, first) : bisect_left(bucket, last)])
         numbers = sorted(found)
@@ -147,7 +149,9 @@ class Index:
             length = len(self._words[numbers[start]])
             end = bisect_left(numbers, self._from(length + 1), start)
             some = [self._words[number] for number in numbers[start:end]]
-            slips = max(slips_of(max(length, len(word)), loose=loose), abs(length - len(word)))  # or it is shortened
+            slips = max(
+                max_edit_distance(max(length, len(word)), loose=loose), abs(length - len(word))
+            )  # or it is shortened
             near.update(
                 one for one, *_ in process.extract(word, some, scorer=OSA.distance, score_cutoff=slips, limit=None)
             )
@@ -159,18 +163,18 @@ class Index:
         return self._longer[min(length, len(self._longer) - 1)]
 
 
-def _joined(name: Prepared) -> Iterator[str]:
+def _joined_pairs(name: PreparedName) -> Iterator[str]:
     for one, other in pairwise(name.words):
         yield one + other
 
 
-def _parts(word: str) -> list[str]:
+def _trigrams(word: str) -> list[str]:
     """Runs of three letters, its beginning and its end being letters too."""
     padded = f"<{word}>"
     return [padded[start : start + _RUN] for start in range(len(padded) - _RUN + 1)]
 
 
-def _ends(word: str) -> list[str]:
+def _end_trigrams(word: str) -> list[str]:
     """The runs of which a word with few slips keeps one as a rule."""
-    parts = _parts(word)
+    parts = _trigrams(word)
     return [parts[1], parts[-2]] if len(parts) > _RUN + 1 else parts

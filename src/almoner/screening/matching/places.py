@@ -8,9 +8,9 @@ from rapidfuzz.distance import OSA
 
 from almoner.screening.matching import tables
 from almoner.screening.matching.domain import Party
-from almoner.screening.matching.spelling import counted, numbered, plain
+from almoner.screening.matching.spelling import normalise_numerals, convert_number_words, normalise_text
 
-Level = Literal["same", "near", "other", "unknown"]
+AgreementLevel = Literal["same", "near", "other", "unknown"]
 
 _UNITS: Final = re.compile(r"\b(?:ste|suite|apt|unit|fl|floor|rm|room|bldg|building|dept)\b.*")
 _BOX: Final = re.compile(r"\bp ?o box (\w+)|\bpob (\w+)")
@@ -21,7 +21,7 @@ _SIDES: Final = frozenset("north south east west ne nw se sw northeast northwest
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class ParsedAddress:
     """An address, read."""
 
     number: str
@@ -34,53 +34,53 @@ class Place:
 
 
 @dataclass(frozen=True, slots=True)
-class Nearness:
+class AddressAgreement:
     """How two addresses agree, part by part."""
 
-    street: Level
-    postcode: Level
-    city: Level
-    state: Level
-    country: Level
+    street: AgreementLevel
+    postcode: AgreementLevel
+    city: AgreementLevel
+    state: AgreementLevel
+    country: AgreementLevel
 
     @property
-    def known(self) -> bool:
+    def is_known(self) -> bool:
         """Whether anything could be compared."""
         return any(one != "unknown" for one in (self.street, self.postcode, self.city, self.state, self.country))
 
 
 def _words(text: str | None) -> list[str]:
-    found = numbered(counted(plain(text or "")).split())
-    whole = tables.streets()
+    found = convert_number_words(normalise_numerals(normalise_text(text or "")).split())
+    whole = tables.street_abbreviations()
     return [whole.get(word, word) for word in found]
 
 
-def place(party: Party) -> Place:
+def parse_address(party: Party) -> ParsedAddress:
     """Reads the address of a party."""
-    street = counted(plain(party.street or ""))
+    street = normalise_numerals(normalise_text(party.street or ""))
     box = _BOX.search(street)
     words = _words(_UNITS.sub("", street))
     number = next((word for word in words[:2] if word[0].isdigit()), "")
     named = tuple(word for word in words if word != number and word not in _WAYS and word not in _SIDES)
-    postcode = plain(party.postcode or "").replace(" ", "")
-    country = plain(party.country or "")
+    postcode = normalise_text(party.postcode or "").replace(" ", "")
+    country = normalise_text(party.country or "")
     if postcode.isdigit() and len(postcode) in (5, 9):
         postcode = "" if postcode.startswith("00000") else postcode[:5]
-    return Place(
+    return ParsedAddress(
         number=number, street=named, box=next(filter(None, box.groups()), "") if box else "",
-        city=" ".join(_words(party.city)), state=plain(party.state or ""), postcode=postcode, country=country,
+        city=" ".join(_words(party.city)), state=normalise_text(party.state or ""), postcode=postcode, country=country,
     )  # fmt: skip
 
 
-def _level(one: str, other: str) -> Level:
+def _compare_text(one: str, other: str) -> AgreementLevel:
     if not one or not other:
         return "unknown"
     return "same" if one == other else "other"
 
 
-def _street(one: Place, other: Place) -> Level:
+def _compare_streets(one: ParsedAddress, other: ParsedAddress) -> AgreementLevel:
     if one.box and other.box:
-        return _level(one.box, other.box)
+        return _compare_text(one.box, other.box)
     if one.box or other.box or not one.street or not other.street:
         return "unknown"
     shared = set(one.street) & set(other.street) or OSA.distance(one.street[0], other.street[0]) < 2 < len(
@@ -91,8 +91,8 @@ def _street(one: Place, other: Place) -> Level:
     return "same" if one.number and one.number == other.number else "near"
 
 
-def _city(one: Place, other: Place) -> Level:
-    level = _level(one.city, other.city)
+def _compare_cities(one: ParsedAddress, other: ParsedAddress) -> AgreementLevel:
+    level = _compare_text(one.city, other.city)
     if level == "other":
         joined = one.city.replace(" ", ""), other.city.replace(" ", "")
         if OSA.distance(*joined) < 2 or OSA.normalized_similarity(*joined) > 0.85:
@@ -100,20 +100,20 @@ def _city(one: Place, other: Place) -> Level:
     return level
 
 
-def _postcode(one: Place, other: Place) -> Level:
-    level = _level(one.postcode, other.postcode)
+def _compare_postcodes(one: ParsedAddress, other: ParsedAddress) -> AgreementLevel:
+    level = _compare_text(one.postcode, other.postcode)
     return "near" if level == "other" and one.postcode[:3] == other.postcode[:3] else level
 
 
-def _country(one: Place, other: Place) -> Level:
+def _compare_countries(one: ParsedAddress, other: ParsedAddress) -> AgreementLevel:
     """Codes of one length, or names; a code and a name cannot be compared."""
-    level = _level(one.country, other.country)
+    level = _compare_text(one.country, other.country)
     return "unknown" if level == "other" and len(one.country) != len(other.country) else level
 
 
-def nearness(one: Place, other: Place) -> Nearness:
+def compare_addresses(one: ParsedAddress, other: ParsedAddress) -> AddressAgreement:
     """How two addresses agree."""
-    return Nearness(
-        _street(one, other), _postcode(one, other), _city(one, other),
-        _level(one.state, other.state), _country(one, other),
+    return AddressAgreement(
+        _compare_streets(one, other), _compare_postcodes(one, other), _compare_cities(one, other),
+        _compare_text(one.state, other.state), _compare_countries(one, other),
     )  # fmt: skip

@@ -32,7 +32,7 @@ _NUMERALS: Final = frozenset((*_WORDS, *_TENFOLD, *_ROMAN))
 _UNMISTAKABLE: Final = {numeral for numeral in _ROMAN if len(numeral) > 1}
 
 
-def plain(text: str) -> str:
+def normalise_text(text: str) -> str:
     """Small ASCII words with one blank between: ``Y.M.C.A. & Co (O'Brien)`` -> ``ymca and co obrien``."""
     found = text.lower()
     if not found.isascii():
@@ -45,12 +45,12 @@ def plain(text: str) -> str:
     return _SPELT.sub(lambda run: run[0].replace(" ", ""), found)
 
 
-def counted(text: str) -> str:
+def normalise_numerals(text: str) -> str:
     """Numbers in one form: ``No. 07`` and ``7th`` -> ``7``."""
     return _COUNTED.sub(r"\1", _NUMBERED.sub("", text)) if _DIGIT.search(text) else text
 
 
-def numbered(words: Sequence[str]) -> list[str]:
+def convert_number_words(words: Sequence[str]) -> list[str]:
     """Number words and Roman numerals as digits: ``forty four`` -> ``44``; single letters at the end only."""
     if _NUMERALS.isdisjoint(words):
         return [*words]
@@ -86,7 +86,7 @@ _DOUBLED: Final = re.compile(r"(.)\1+")
 
 
 @lru_cache(maxsize=65_536)
-def consonants(word: str) -> str:
+def consonant_key(word: str) -> str:
     """What stays of a word however it was written in Latin letters: ``muhammad`` and ``mohamed`` -> ``mmd``."""
     for letters, sound in _SOUNDS:
         if letters in word:

@@ -8,7 +8,7 @@ from importlib.resources import files
 from math import log
 from typing import Final
 
-from almoner.screening.matching.spelling import plain
+from almoner.screening.matching.spelling import normalise_text
 
 _DATA: Final = files("almoner.screening.matching") / "data"
 _LEAST: Final = 0.12
@@ -16,90 +16,90 @@ _KNOWN_TO_MANY: Final = 12
 
 
 @dataclass(frozen=True, slots=True)
-class Counts:
+class WordFrequencies:
     """How often something occurs among ``total`` names; what is not in it occurs seldom."""
 
     total: int
     of: Mapping[str, int]
 
-    def weight(self, word: str) -> float:
+    def rarity_weight(self, word: str) -> float:
         """0.12 for the most frequent words to 1 for those that occur nowhere: what an equal word is worth."""
         return max(_LEAST, 1 - log(1 + self.of.get(word, 0)) / log(self.total))
 
-    def exists(self, word: str) -> bool:
+    def is_known_word(self, word: str) -> bool:
         """Whether so many hold it that it is a word of its own, and no slip of another."""
         return self.of.get(word, 0) >= _KNOWN_TO_MANY
 
 
-def _lines(name: str) -> Iterator[str]:
+def _data_lines(name: str) -> Iterator[str]:
     content = (_DATA / name).read_bytes()
     text = decompress(content).decode() if name.endswith(".gz") else content.decode()
     return (line for line in text.splitlines() if line and not line.startswith("#"))
 
 
-def _counts(name: str) -> Counts:
-    first, *lines = _lines(name)
+def _load_frequencies(name: str) -> WordFrequencies:
+    first, *lines = _data_lines(name)
     pairs = (line.rpartition("\t") for line in lines)
-    return Counts(int(first), {word: int(count) for word, _, count in pairs})
+    return WordFrequencies(int(first), {word: int(count) for word, _, count in pairs})
 
 
 @cache
-def words() -> Counts:
+def word_frequencies() -> WordFrequencies:
     """Names of bodies that hold a word."""
-    return _counts("words.tsv.gz")
+    return _load_frequencies("words.tsv.gz")
 
 
 @cache
-def registered() -> Counts:
+def registered_word_frequencies() -> WordFrequencies:
     """Registered bodies whose names hold a word; no listed name is counted, and a word that is missing is nobody's."""
-    return _counts("registered.tsv.gz")
+    return _load_frequencies("registered.tsv.gz")
 
 
 @cache
-def names() -> Counts:
+def name_frequencies() -> WordFrequencies:
     """Bodies that bear one name: KNIGHTS OF COLUMBUS."""
-    return _counts("names.tsv.gz")
+    return _load_frequencies("names.tsv.gz")
 
 
 @cache
 def legal_forms() -> Mapping[tuple[str, ...], str]:
     """Words of a legal form -> its kind: (``gesellschaft``, ``mit``, ...) -> ``LLC``."""
     found = {}
-    for line in _lines("legal_forms.tsv"):
+    for line in _data_lines("legal_forms.tsv"):
         form, _, kind = line.partition("\t")
         found[tuple(form.split())] = kind
     return found
 
 
 @cache
-def senses() -> Mapping[str, str]:
+def meanings() -> Mapping[str, str]:
     """Words of one meaning in several languages -> that meaning: ``internacional`` -> ``intl``."""
-    return dict(line.split("\t") for line in _lines("senses.tsv"))
+    return dict(line.split("\t") for line in _data_lines("senses.tsv"))
 
 
 @cache
-def places() -> dict[tuple[str, ...], str]:
+def place_spellings() -> dict[tuple[str, ...], str]:
     """Spellings of a place -> one word for it: (``new``, ``york``) -> ``newyork``."""
     found = {}
-    for line in _lines("places.txt"):
-        spellings = [tuple(plain(one).split()) for one in line.split(",")]
+    for line in _data_lines("places.txt"):
+        spellings = [tuple(normalise_text(one).split()) for one in line.split(",")]
         for one in spellings:
             found[one] = "".join(spellings[0])
     return found
 
 
-def _spellings(name: str) -> Mapping[str, str]:
-    lines = (line.split(":") for line in _lines(name))
+def _load_spellings(name: str) -> Mapping[str, str]:
+    lines = (line.split(":") for line in _data_lines(name))
     return {spelling: word for word, spellings in lines for spelling in spellings.split()}
 
 
 @cache
-def abbreviations() -> Mapping[str, str]:
+def name_abbreviations() -> Mapping[str, str]:
     """Other spellings of words in names -> the word: ``natl`` -> ``national``."""
-    return _spellings("abbreviations.txt")
+    return _load_spellings("abbreviations.txt")
 
 
 @cache
-def streets() -> Mapping[str, str]:
+def street_abbreviations() -> Mapping[str, str]:
     """Other spellings of words in addresses -> the word: ``blvd`` -> ``boulevard``."""
-    return _spellings("streets.txt")
+    return _load_spellings("streets.txt")

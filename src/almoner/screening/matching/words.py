@@ -10,10 +10,10 @@ from rapidfuzz import process
 from rapidfuzz.distance import OSA
 
 from almoner.screening.matching import tables
-from almoner.screening.matching.domain import Kind, Prepared
-from almoner.screening.matching.spelling import counted, numbered, plain
+from almoner.screening.matching.domain import Kind, PreparedName
+from almoner.screening.matching.spelling import normalise_numerals, convert_number_words, normalise_text
 
-WEAK: Final = frozenset(
+STOP_WORDS: Final = frozenset(
     "a al an and at by dba de del der des do du e el et for from fur in into la las le les los of on or s "
     "the to und van von with y".split()
 )
@@ -36,7 +36,7 @@ _DIRECTIONS: Final = {
     for second in ("east", "west")
     for spelling in (first + second, f"{first}{second}ern")
 } | {one: one for one in ("upper", "lower")}  # fmt: skip
-BRANCHES: Final = frozenset(
+BRANCH_WORDS: Final = frozenset(
     "alumni auxiliary boosters booster endowment foundation friends fund guild pac ptas ptsa pta".split()
 )
 """Words for a body beside another one: a school and its foundation are two."""
@@ -69,7 +69,7 @@ _MOST_WORDS: Final = 60
 """Words of a name that are read: each is compared with each of another name."""
 
 
-class Tokens(NamedTuple):
+class NameTokens(NamedTuple):
     """Words that name, the kinds of legal forms around them, all words but those without a blank, and as written."""
 
     words: tuple[str, ...]
@@ -79,16 +79,16 @@ class Tokens(NamedTuple):
 
 
 @lru_cache(maxsize=1)
-def _edges() -> tuple[frozenset[str], frozenset[str]]:
+def _form_edges() -> tuple[frozenset[str], frozenset[str]]:
     """The first words of legal forms, and the last ones."""
     known = tables.legal_forms()
     return frozenset(form[0] for form in known), frozenset(form[-1] for form in known)
 
 
-def _form_at_an_end(words: list[str]) -> tuple[list[str], str | None]:
+def _strip_form(words: list[str]) -> tuple[list[str], str | None]:
     """The words without the longest legal form at one of their ends, and its kind."""
     known = tables.legal_forms()
-    firsts, lasts = _edges()
+    firsts, lasts = _form_edges()
     begins, ends = words[0] in firsts, words[-1] in lasts
     for length in range(min(_LONGEST_FORM, len(words) - 1), 0, -1) if begins or ends else ():
         if ends and (kind := known.get(tuple(words[-length:]))):
@@ -99,37 +99,41 @@ def _form_at_an_end(words: list[str]) -> tuple[list[str], str | None]:
 
 
 @lru_cache(maxsize=1)
-def _of_forms() -> tuple[str, ...]:
+def _legal_form_words() -> tuple[str, ...]:
     """Words of several legal forms that are long enough to be known again with a slip in them."""
     counts = Counter(word for form in tables.legal_forms() for word in form if len(word) >= _LONG_LEGAL)
     return tuple(sorted(word for word, count in counts.items() if count >= _OF_SEVERAL))
 
 
 @lru_cache(maxsize=65_536)
-def _mended(word: str) -> str:
+def _corrected_form_word(word: str) -> str:
     """A word that is none, but nearly one of a legal form: LIMITID, COMAPANY. Several of them are no slip."""
-    known = _of_forms()
-    if len(word) < _LONG_LEGAL - 1 or tables.words().of.get(word, 0) >= _OF_SEVERAL or word.removesuffix("s") in known:
+    known = _legal_form_words()
+    if (
+        len(word) < _LONG_LEGAL - 1
+        or tables.word_frequencies().of.get(word, 0) >= _OF_SEVERAL
+        or word.removesuffix("s") in known
+    ):
         return word
     slips = 2 if len(word) > _LONG_LEGAL + 2 else 1
     return (process.extractOne(word, known, scorer=OSA.distance, score_cutoff=slips) or (word,))[0]
 
 
-def _form_with_slips(words: list[str]) -> tuple[list[str], str | None]:
+def _strip_misspelt_form(words: list[str]) -> tuple[list[str], str | None]:
     """As ``_form_at_an_end``, of words that are mended."""
-    mended = [_mended(word) for word in words]
+    mended = [_corrected_form_word(word) for word in words]
     if mended == words:
         return words, None
-    rest, kind = _form_at_an_end(mended)
+    rest, kind = _strip_form(mended)
     return words[: len(rest)] if rest == mended[: len(rest)] else words[-len(rest) :], kind
 
 
-def _stripped(words: list[str], forms: set[str]) -> list[str]:
+def _strip_legal_forms(words: list[str], forms: set[str]) -> list[str]:
     """Legal forms at both ends are taken off as long as something is left."""
     while len(words) > 1:
-        words, kind = _form_at_an_end(words)
+        words, kind = _strip_form(words)
         if not kind:
-            words, kind = _form_with_slips(words)
+            words, kind = _strip_misspelt_form(words)
         if kind:
             forms.add(kind)
         if len(words) > 1 and words[-1] in ("the", "and"):
@@ -139,23 +143,23 @@ def _stripped(words: list[str], forms: set[str]) -> list[str]:
     return words
 
 
-def _meant(word: str, legal: frozenset[str]) -> bool:
+def _is_legal_word(word: str, legal: frozenset[str]) -> bool:
     """Whether it is one of these words, or none that exists and a slip of one."""
-    if word in legal or len(word) < _SHORT_LEGAL or tables.words().exists(word):
+    if word in legal or len(word) < _SHORT_LEGAL or tables.word_frequencies().is_known_word(word):
         return word in legal
     slips = 2 if len(word) > _LONG_LEGAL else 1
     return any(OSA.distance(word, one, score_cutoff=slips) <= slips for one in legal)
 
 
-def _without_legal(words: list[str], *, beside: bool) -> list[str]:
+def _remove_legal_words(words: list[str], *, beside: bool) -> list[str]:
     """A long legal form that stands in the middle, or has slips: JOINT STCOK COMPANY.
 
     ``beside``: some of a legal form was taken off already: LIMITED of LIMITED LIABILITY.
     """
     if _LEGAL.isdisjoint(words) and _LEGAL_BESIDE.isdisjoint(words):
         return words
-    core = {word for word in words if _meant(word, _LEGAL)}
-    legal = core | {word for word in words if _meant(word, _LEGAL_BESIDE)}
+    core = {word for word in words if _is_legal_word(word, _LEGAL)}
+    legal = core | {word for word in words if _is_legal_word(word, _LEGAL_BESIDE)}
     rest = [word for word in words if word not in legal]
     return rest if core and (beside or len(legal) > 1) and rest else words
 
@@ -164,12 +168,12 @@ def _without_legal(words: list[str], *, beside: bool) -> list[str]:
 def _phrases() -> Mapping[str, Mapping[tuple[str, ...], str]]:
     """Phrases and places that become one word, by the first of theirs."""
     found: dict[str, dict[tuple[str, ...], str]] = {}
-    for phrase, one in (tables.places() | _PHRASES).items():
+    for phrase, one in (tables.place_spellings() | _PHRASES).items():
         found.setdefault(phrase[0], {})[phrase] = one
     return found
 
 
-def _phrased(words: Sequence[str]) -> list[str]:
+def _join_phrases(words: Sequence[str]) -> list[str]:
     """Places and a few phrases of several words become one."""
     known = _phrases()
     found: list[str] = []
@@ -185,20 +189,20 @@ def _phrased(words: Sequence[str]) -> list[str]:
     return found
 
 
-def tokens(name: str) -> Tokens:
+def tokenise_name(name: str) -> NameTokens:
     """The words of a name in one spelling."""
     forms: set[str] = set()
-    written = plain(name[:_LONGEST])[:_LONGEST].rstrip()
-    words = _stripped(counted(written).split()[:_MOST_WORDS], forms)
-    words = _without_legal(words, beside=bool(forms))
+    written = normalise_text(name[:_LONGEST])[:_LONGEST].rstrip()
+    words = _strip_legal_forms(normalise_numerals(written).split()[:_MOST_WORDS], forms)
+    words = _remove_legal_words(words, beside=bool(forms))
     if not words:
-        return Tokens((), frozenset(forms), "", written)
-    words = _phrased(numbered(words))
+        return NameTokens((), frozenset(forms), "", written)
+    words = _join_phrases(convert_number_words(words))
     words = [words[0], *(word for word in words[1:] if word not in _EVERYWHERE)]
-    short = tables.abbreviations()
-    strong = [word for word in words if word not in WEAK] or words
+    short = tables.name_abbreviations()
+    strong = [word for word in words if word not in STOP_WORDS] or words
     named = tuple(short.get(word, _DIRECTIONS.get(word, word)) for word in strong)
-    return Tokens(named, frozenset(forms), "".join(words), written)
+    return NameTokens(named, frozenset(forms), "".join(words), written)
 
 
 def _kind(word: str) -> Kind:
@@ -211,13 +215,13 @@ def _kind(word: str) -> Kind:
 
 @lru_cache(maxsize=1)
 def _place_words() -> frozenset[str]:
-    return frozenset(tables.places().values())
+    return frozenset(tables.place_spellings().values())
 
 
 @lru_cache(maxsize=65_536)
-def _read(word: str) -> tuple[float, Kind]:
+def _weigh_word(word: str) -> tuple[float, Kind]:
     kind = _kind(word)
-    weight = tables.words().weight(word)
+    weight = tables.word_frequencies().rarity_weight(word)
     if kind in ("number", "year"):
         weight = max(weight, _NUMBER)
     elif kind in ("direction", "place"):
@@ -239,14 +243,14 @@ def _acronyms(written: list[str], words: Sequence[str]) -> tuple[str, ...]:
     )
 
 
-def prepare(name: str) -> Prepared:
+def prepare_name(name: str) -> PreparedName:
     """Reads a name."""
-    words, forms, whole, written = tokens(name)
-    read = [_read(word) for word in words]
+    words, forms, whole, written = tokenise_name(name)
+    read = [_weigh_word(word) for word in words]
     weights = [weight for weight, _ in read]
     if len(words) > 1 and words[-1] in _FORMAL:
         weights[-1] = _FORMAL_WEIGHT
-    return Prepared(
+    return PreparedName(
         name,
         words,
         tuple(weights),
@@ -255,7 +259,7 @@ def prepare(name: str) -> Prepared:
         "".join(words),
         whole,
         sum(weights),
-        tables.names().of.get(" ".join(words), 0),
+        tables.name_frequencies().of.get(" ".join(words), 0),
         written.endswith(_OPEN),
         _acronyms(written.split(), words),
     )

@@ -6,8 +6,8 @@ from datetime import datetime
 from typing import Final, Literal
 from uuid import UUID
 
-from almoner.screening.matching.domain import Part, Party
-from almoner.screening.watchlists.domain import Category, SubjectKind, Version
+from almoner.screening.matching.domain import ScorePart, Party
+from almoner.screening.watchlists.domain import Category, SubjectKind, WatchlistVersion
 
 CHANGED: Final = "internal.screening_changed"
 """Told when what is known of a subject's matches has changed, with a ``ScreeningChanged`` in it."""
@@ -16,18 +16,18 @@ UNWATCHED: Final = "internal.screening_unwatched"
 COMPARED: Final = "internal.watchlist_compared"
 """Told when all who are watched were compared with a version of a list, with a ``Told`` of watch lists in it."""
 
-Side = Mapping[str, str]
+MatchSide = Mapping[str, str]
 SubjectType = Literal["organisation", "agent_verification"]
 """Of which record a subject is: bodies are compared with bodies, applicants with persons."""
 MatchDecision = Literal["open", "confirmed", "cleared"]
 """``open``: a person has to decide whether the two are the same."""
 
-HOME: Final = frozenset(("AUS", "CAN", "FRA", "GBR", "IRL", "NLD", "NZL", "USA"))
+HOME_COUNTRIES: Final = frozenset(("AUS", "CAN", "FRA", "GBR", "IRL", "NLD", "NZL", "USA"))
 """Countries whose registers are read: so many bodies are there that to be there too tells little."""
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class SubjectDetails:
     """Who is compared: all names, the principal one first; ``countries`` of three letters each.
 
     Those of a person are where somebody has to do with: they count where they agree, and against nobody.
@@ -55,11 +55,11 @@ class Hit:
     category: Category
     entry_key: str
     score: float
-    parts: Sequence[Part]
+    parts: Sequence[ScorePart]
     asked: str
     listed: str
-    subject_side: "Side"
-    entry_side: "Side"
+    subject_side: "MatchSide"
+    entry_side: "MatchSide"
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +86,7 @@ class ScreeningChanged:
 
 
 @dataclass(frozen=True, slots=True)
-class Stored:
+class StoredSubject:
     """A subject as it looked when it was compared last.
 
     ``monitored``: it is compared again when a list changes, or the engine, which was of the version ``engine_version``
@@ -95,14 +95,14 @@ class Stored:
 
     id: UUID
     who: ScreenedSubject
-    asked: Asked
+    asked: SubjectDetails
     monitored: bool
     engine_version: int
     screened_at: datetime
 
 
 @dataclass(frozen=True, slots=True)
-class Difference:
+class SideDifference:
     """What changed of a match that was decided: on which side, what, from what, to what."""
 
     side: Literal["subject", "entry"]
@@ -112,20 +112,20 @@ class Difference:
 
 
 @dataclass(frozen=True, slots=True)
-class Decided:
+class RecordedDecision:
     """What a person decided of a match, and of which two sides. The sides are empty once somebody is forgotten."""
 
     decision: Literal["confirmed", "cleared"]
-    subject_side: Side
-    entry_side: Side
+    subject_side: MatchSide
+    entry_side: MatchSide
 
-    def against(self, subject_side: Side, entry_side: Side) -> list[Difference]:
+    def differences_from(self, subject_side: MatchSide, entry_side: MatchSide) -> list[SideDifference]:
         """What changed since."""
-        return list(differences((self.subject_side, self.entry_side), (subject_side, entry_side)))
+        return list(compare_sides((self.subject_side, self.entry_side), (subject_side, entry_side)))
 
 
 @dataclass(frozen=True, slots=True)
-class Match:
+class ScreeningMatch:
     """One subject and one entry that may be the same. ``current``: they still agree, or are known to be the same.
 
     ``since``: the load that brought the entry as it is. ``awaiting_review``: a person is asked. ``decided``: what one
@@ -140,22 +140,22 @@ class Match:
     category: Category
     since: UUID
     score: float
-    parts: Sequence[Part]
-    subject_side: Side
-    entry_side: Side
+    parts: Sequence[ScorePart]
+    subject_side: MatchSide
+    entry_side: MatchSide
     decision: MatchDecision
     awaiting_review: bool
     current: bool
-    decided: Decided | None
+    decided: RecordedDecision | None
     found_at: datetime
     changed_at: datetime
 
     @property
-    def difference(self) -> Sequence[Difference]:
+    def changes_since_decision(self) -> Sequence[SideDifference]:
         """What changed since a person decided about it."""
-        return self.decided.against(self.subject_side, self.entry_side) if self.decided else ()
+        return self.decided.differences_from(self.subject_side, self.entry_side) if self.decided else ()
 
-    def met(self, hit: Hit) -> "Match":
+    def updated_with_hit(self, hit: Hit) -> "ScreeningMatch":
         """As it is when the two are found to be so.
 
         What a person decided holds as long as nothing that mattered is other than it was then. Else somebody is asked
@@ -164,7 +164,7 @@ class Match:
         """
         decision, waits = self.decision, True
         if self.decided is not None:
-            waits = bool(self.decided.against(hit.subject_side, hit.entry_side))
+            waits = bool(self.decided.differences_from(hit.subject_side, hit.entry_side))
             decision = "open" if waits and self.decided.decision == "cleared" else self.decided.decision
         return replace(
             self,
@@ -179,25 +179,25 @@ class Match:
             current=True,
         )
 
-    def read_anew(self, hit: Hit) -> "Match":
+    def updated_after_engine_change(self, hit: Hit) -> "ScreeningMatch":
         """As it is when another version of the engine finds the two to be so, while neither of them has changed.
 
         What a person decided was about the same two, however the engine now reads them.
         """
         if self.decided is None or not self.current or self.awaiting_review or self.since != hit.since:
-            return self.met(hit)
+            return self.updated_with_hit(hit)
         decided = replace(self.decided, subject_side=hit.subject_side, entry_side=hit.entry_side)
-        return replace(self, decided=decided).met(hit)
+        return replace(self, decided=decided).updated_with_hit(hit)
 
-    def ended(self) -> "Match":
+    def as_ended(self) -> "ScreeningMatch":
         """As it is when the two no longer agree; what was decided stays known."""
         return replace(self, current=False, awaiting_review=False)
 
-    def left_alone(self) -> "Match":
+    def as_unwatched(self) -> "ScreeningMatch":
         """As it is when nobody asks about it any more: what is open is no match, what was decided stays."""
-        return self.ended() if self.decision == "open" else replace(self, awaiting_review=False)
+        return self.as_ended() if self.decision == "open" else replace(self, awaiting_review=False)
 
-    def says_as(self, other: "Match") -> bool:
+    def is_equivalent(self, other: "ScreeningMatch") -> bool:
         """Whether it says the same of its subject, whatever the score."""
         return (self.decision, self.current, self.category, self.subject_side, self.entry_side) == (
             other.decision,
@@ -209,7 +209,7 @@ class Match:
 
 
 @dataclass(frozen=True, slots=True)
-class Result:
+class ScreeningResult:
     """What comparing a subject with all lists gave and left: ``matches`` are the current ones, best first.
 
     ``kind``: as what it was compared. ``opened`` have to be decided by a person, from now on or again; of ``ended``
@@ -217,13 +217,13 @@ class Result:
     """
 
     kind: SubjectKind
-    lists: Sequence[Version]
-    matches: Sequence[Match]
-    opened: Sequence[Match] = ()
-    ended: Sequence[Match] = ()
+    lists: Sequence[WatchlistVersion]
+    matches: Sequence[ScreeningMatch]
+    opened: Sequence[ScreeningMatch] = ()
+    ended: Sequence[ScreeningMatch] = ()
     changed: bool = False
 
-    def after(self, before: "Result") -> "Result":
+    def combined_with(self, before: "ScreeningResult") -> "ScreeningResult":
         """With what another look right before this one has opened and ended."""
         waiting = {match.id for match in self.matches if match.awaiting_review}
         return replace(
@@ -234,9 +234,9 @@ class Result:
         )
 
     @property
-    def covering(self) -> Sequence[Version]:
+    def covering_lists(self) -> Sequence[WatchlistVersion]:
         """The lists that name subjects of its kind."""
-        return [version for version in self.lists if version.covers(self.kind)]
+        return [version for version in self.lists if version.covered_categories(self.kind)]
 
     def status(self, category: Category) -> MatchDecision | Literal["clear"] | None:
         """The gravest that is known in a category: ``confirmed``, ``open``, ``clear``; None if no list of it is loaded.
@@ -248,13 +248,13 @@ class Result:
             return "confirmed"
         if "open" in found:
             return "open"
-        return "clear" if any(category in version.covers(self.kind) for version in self.lists) else None
+        return "clear" if any(category in version.covered_categories(self.kind) for version in self.lists) else None
 
 
-def differences(before: tuple[Side, Side], after: tuple[Side, Side]) -> Iterator[Difference]:
+def compare_sides(before: tuple[MatchSide, MatchSide], after: tuple[MatchSide, MatchSide]) -> Iterator[SideDifference]:
     """What two looks at a match tell apart, in both of its sides: the subject's, the entry's."""
     sides: Iterable[Literal["subject", "entry"]] = ("subject", "entry")
     for side, old, new in zip(sides, before, after, strict=True):
         for what in sorted(old.keys() | new.keys()):
             if old.get(what) != new.get(what):
-                yield Difference(side, what, old.get(what), new.get(what))
+                yield SideDifference(side, what, old.get(what), new.get(what))

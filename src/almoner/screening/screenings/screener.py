@@ -6,15 +6,15 @@ from typing import TypeVar
 from uuid import UUID
 
 from almoner.platform.database.transactions import Database, Tx
-from almoner.screening.screenings.indexing import Held, Lists, held
+from almoner.screening.screenings.indexing import IndexedEntry, ScreeningIndex, index_entry
 from almoner.screening.watchlists import service as watchlists
-from almoner.screening.watchlists.domain import Entry, Version
+from almoner.screening.watchlists.domain import WatchlistEntry, WatchlistVersion
 
 Compared = TypeVar("Compared")
-_Read = dict[str, tuple[bytes, Held | None]]
+_IndexedEntries = dict[str, tuple[bytes, IndexedEntry | None]]
 
 
-class ListsMoved(Exception):
+class ListsChanged(Exception):
     """The lists that are loaded are not those that are held: have them read, and begin again."""
 
 
@@ -23,67 +23,69 @@ class Screener:
 
     def __init__(self) -> None:
         self._loads: dict[str, UUID] = {}
-        self._held: dict[str, _Read] = {}
-        self._lists = Lists((), ())
+        self._held: dict[str, _IndexedEntries] = {}
+        self._lists = ScreeningIndex((), ())
         self._renewing = asyncio.Lock()
 
-    async def comparing(self, db: Database, use: Callable[[Tx], Awaitable[Compared]]) -> Compared:
+    async def run_with_lists(self, db: Database, use: Callable[[Tx], Awaitable[Compared]]) -> Compared:
         """Run ``use`` in a writing transaction in which ``lists`` can be had; again where they had to be read first."""
         while True:
             try:
                 async with db.write() as tx:
                     return await use(tx)
-            except ListsMoved:
-                await self.renewed(db)
+            except ListsChanged:
+                await self.reload(db)
 
-    async def lists(self, tx: Tx) -> Lists:
+    async def current_lists(self, tx: Tx) -> ScreeningIndex:
         """The lists as they are loaded now; in a writing transaction they stay so until it ends. Raises ListsMoved."""
-        if dict(await watchlists.current_loads(tx)) != self._loads:
-            raise ListsMoved
+        if dict(await watchlists.current_load_ids(tx)) != self._loads:
+            raise ListsChanged
         return self._lists
 
-    async def renewed(self, db: Database) -> Lists:
+    async def reload(self, db: Database) -> ScreeningIndex:
         """Hold the lists as they are loaded. No connection is taken while they are made ready to be compared with."""
         async with self._renewing:
-            versions = await _loaded(db)
+            versions = await _load_versions(db)
             while {version.code: version.load.id for version in versions} != self._loads:
                 for version in versions:
                     if self._loads.get(version.code) != version.load.id:
-                        self._held[version.code] = await _read(db, version.code, self._held.get(version.code, {}))
-                now = await _loaded(db)
+                        self._held[version.code] = await _read_entries(
+                            db, version.code, self._held.get(version.code, {})
+                        )
+                now = await _load_versions(db)
                 if now == versions:
                     kept = [one for of in self._held.values() for _, one in of.values() if one is not None]
-                    self._lists = await asyncio.to_thread(Lists, kept, versions)
+                    self._lists = await asyncio.to_thread(ScreeningIndex, kept, versions)
                     self._loads = {version.code: version.load.id for version in versions}
                 versions = now
             return self._lists
 
 
-async def _loaded(db: Database) -> list[Version]:
+async def _load_versions(db: Database) -> list[WatchlistVersion]:
     async with db.read() as tx:
-        return await watchlists.loaded(tx)
+        return await watchlists.list_versions(tx)
 
 
-async def _read(db: Database, code: str, known: _Read) -> _Read:
+async def _read_entries(db: Database, code: str, known: _IndexedEntries) -> _IndexedEntries:
     """What a list says; what it said before is not read again."""
-    kept: _Read = {}
+    kept: _IndexedEntries = {}
     after = ""
     while True:
         async with db.read() as tx:
-            batch = await watchlists.entries(tx, code, after)
+            batch = await watchlists.list_entries(tx, code, after)
         if not batch:
             return kept
-        kept.update(await asyncio.to_thread(_prepared, batch, known))
+        kept.update(await asyncio.to_thread(_index_batch, batch, known))
         after = batch[-1].listed.key
 
 
-def _prepared(batch: Sequence[Entry], known: _Read) -> _Read:
-    found: _Read = {}
+def _index_batch(batch: Sequence[WatchlistEntry], known: _IndexedEntries) -> _IndexedEntries:
+    found: _IndexedEntries = {}
     for entry in batch:
         key = entry.listed.key
         same = known.get(key)
         if same is not None and same[0] == entry.content:
             found[key] = same
         else:
-            found[key] = (entry.content, held(entry))
+            found[key] = (entry.content, index_entry(entry))
     return found

@@ -9,205 +9,215 @@ from collections.abc import Mapping
 from typing import Final, Literal
 from uuid import UUID
 
-from almoner.platform.database.transactions import EVERYONE, Tx
+from almoner.platform.database.transactions import ALL_PARTNERS, Tx
 from almoner.platform.events import outbox
-from almoner.screening.matching.service import ENGINE, FLAGGED
+from almoner.screening.matching.service import ENGINE_VERSION, FLAG_SCORE
 from almoner.screening.screenings import store
 from almoner.screening.screenings.domain import (
     CHANGED,
     COMPARED,
     UNWATCHED,
-    Asked,
+    SubjectDetails,
     Hit,
-    Match,
-    Result,
+    ScreeningMatch,
+    ScreeningResult,
     ScreenedSubject,
     ScreeningChanged,
-    Stored,
+    StoredSubject,
 )
-from almoner.screening.screenings.indexing import Lists, held
+from almoner.screening.screenings.indexing import ScreeningIndex, index_entry
 from almoner.screening.screenings.screener import Screener as Screener
 from almoner.screening.watchlists import service as watchlists
-from almoner.screening.watchlists.domain import Told
+from almoner.screening.watchlists.domain import WatchlistLoadEvent
 
-AT_ONCE: Final = 500
+BATCH_SIZE: Final = 500
 
 
-async def screen(tx: Tx, screener: Screener, who: ScreenedSubject, asked: Asked, *, watch: bool) -> Result:
+async def screen(
+    tx: Tx, screener: Screener, who: ScreenedSubject, asked: SubjectDetails, *, watch: bool
+) -> ScreeningResult:
     """Compare a record with all lists and keep what came of it. ``watch``: and again when a list changes.
 
     If another version of the engine compared it last, it is compared first as it looked then: what people decided is
     told apart from what the record has changed in.
     """
-    lists = await screener.lists(tx)
-    known = await store.lock(tx, EVERYONE, who.type, who.id)
-    before = await _compare(tx, lists, known) if known is not None and known.engine_version != ENGINE else None
-    now = await _compare(tx, lists, await store.save_subject(tx, EVERYONE, who, asked, ENGINE, watch=watch))
-    return now if before is None else now.after(before)
+    lists = await screener.current_lists(tx)
+    known = await store.lock_subject(tx, ALL_PARTNERS, who.type, who.id)
+    before = await _compare(tx, lists, known) if known is not None and known.engine_version != ENGINE_VERSION else None
+    now = await _compare(tx, lists, await store.save_subject(tx, ALL_PARTNERS, who, asked, ENGINE_VERSION, watch=watch))
+    return now if before is None else now.combined_with(before)
 
 
-async def rescreen(tx: Tx, screener: Screener, subject: UUID) -> Result | None:
+async def rescreen(tx: Tx, screener: Screener, subject: UUID) -> ScreeningResult | None:
     """Compare a watched subject as it looked last; None where it is watched no more."""
-    lists = await screener.lists(tx)
-    stored = await store.lock_by_id(tx, EVERYONE, subject)
+    lists = await screener.current_lists(tx)
+    stored = await store.lock_subject_by_id(tx, ALL_PARTNERS, subject)
     return await _compare(tx, lists, stored) if stored is not None and stored.monitored else None
 
 
-async def result(tx: Tx, who: ScreenedSubject) -> Result:
+async def get_result(tx: Tx, who: ScreenedSubject) -> ScreeningResult:
     """What is known of a record now, without comparing it."""
-    return Result(who.kind, await watchlists.loaded(tx), await store.of(tx, EVERYONE, who.type, who.id))
+    return ScreeningResult(
+        who.kind,
+        await watchlists.list_versions(tx),
+        await store.list_current_matches(tx, ALL_PARTNERS, who.type, who.id),
+    )
 
 
-async def decided(tx: Tx, who: ScreenedSubject) -> list[Match]:
+async def list_decided_matches(tx: Tx, who: ScreenedSubject) -> list[ScreeningMatch]:
     """What people decided of a record, also where the two agree no more."""
-    return await store.decided_of(tx, EVERYONE, who.type, who.id)
+    return await store.list_decided_matches(tx, ALL_PARTNERS, who.type, who.id)
 
 
-async def find(tx: Tx, match_id: UUID) -> Match | None:
+async def find(tx: Tx, match_id: UUID) -> ScreeningMatch | None:
     """One match."""
-    return await store.find(tx, EVERYONE, match_id)
+    return await store.find(tx, ALL_PARTNERS, match_id)
 
 
-async def hold(tx: Tx, match_id: UUID) -> Match | None:
+async def lock_match(tx: Tx, match_id: UUID) -> ScreeningMatch | None:
     """One match, its subject locked until the transaction ends; None where there is none, or it is forgotten."""
-    match = await store.find(tx, EVERYONE, match_id)
-    if match is None or await store.lock_by_id(tx, EVERYONE, match.subject) is None:
+    match = await store.find(tx, ALL_PARTNERS, match_id)
+    if match is None or await store.lock_subject_by_id(tx, ALL_PARTNERS, match.subject) is None:
         return None
-    return await store.find(tx, EVERYONE, match_id)
+    return await store.find(tx, ALL_PARTNERS, match_id)
 
 
-async def subject_of(tx: Tx, match: Match) -> Stored:
+async def get_subject(tx: Tx, match: ScreeningMatch) -> StoredSubject:
     """ScreenedSubject was compared."""
-    stored = await store.find_subject(tx, EVERYONE, match.subject)
+    stored = await store.find_subject(tx, ALL_PARTNERS, match.subject)
     assert stored is not None, "a match has a subject"
     return stored
 
 
-async def decide(tx: Tx, match: Match, decision: Literal["confirmed", "cleared"]) -> bool:
+async def decide(tx: Tx, match: ScreeningMatch, decision: Literal["confirmed", "cleared"]) -> bool:
     """Keep what a person decided of a match that is held; False where there is nothing to decide any more."""
-    if not await store.decide(tx, EVERYONE, match.id, decision, current=decision == "confirmed" or _agree(match)):
+    if not await store.decide(
+        tx, ALL_PARTNERS, match.id, decision, current=decision == "confirmed" or _still_agrees(match)
+    ):
         return False
     await outbox.emit(tx, None, CHANGED, ScreeningChanged(match.who.type, match.who.id, decided=True))
     return True
 
 
-def _agree(match: Match) -> bool:
+def _still_agrees(match: ScreeningMatch) -> bool:
     """Whether the two would be found by what is known of them, and not by what a person said alone."""
-    return match.current and match.score >= FLAGGED
+    return match.current and match.score >= FLAG_SCORE
 
 
-async def lock(tx: Tx, who: ScreenedSubject) -> None:
+async def lock_subject(tx: Tx, who: ScreenedSubject) -> None:
     """Hold what is known of a record until the transaction ends: whoever has it compared waits."""
-    await store.lock(tx, EVERYONE, who.type, who.id)
+    await store.lock_subject(tx, ALL_PARTNERS, who.type, who.id)
 
 
-async def reopen(tx: Tx, match: Match) -> bool:
+async def reopen(tx: Tx, match: ScreeningMatch) -> bool:
     """Take back what was decided of a match that is held; False where nothing was."""
-    if not await store.reopen(tx, EVERYONE, match.id, current=_agree(match)):
+    if not await store.reopen(tx, ALL_PARTNERS, match.id, current=_still_agrees(match)):
         return False
     await outbox.emit(tx, None, CHANGED, ScreeningChanged(match.who.type, match.who.id, decided=True))
     return True
 
 
-async def unwatch(tx: Tx, who: ScreenedSubject) -> list[Match]:
+async def unwatch(tx: Tx, who: ScreenedSubject) -> list[ScreeningMatch]:
     """Compare a record no longer when a list changes; the matches that waited until now.
 
     What was decided stays. What is open is found again by whoever has the record compared anew.
     """
-    stored = await store.lock(tx, EVERYONE, who.type, who.id)
+    stored = await store.lock_subject(tx, ALL_PARTNERS, who.type, who.id)
     if stored is None:
         return []
-    await store.unwatch(tx, EVERYONE, stored.id)
-    were = [match for match in await store.matches(tx, EVERYONE, stored.id) if match.awaiting_review]
+    await store.set_unwatched(tx, ALL_PARTNERS, stored.id)
+    were = [match for match in await store.list_matches(tx, ALL_PARTNERS, stored.id) if match.awaiting_review]
     for match in were:
-        await store.update(tx, EVERYONE, match.left_alone())
+        await store.update(tx, ALL_PARTNERS, match.as_unwatched())
     if stored.monitored and who.type == "organisation":
         await outbox.emit(tx, None, UNWATCHED, ScreeningChanged(who.type, who.id))
     return were
 
 
-async def delete_subject(tx: Tx, who: ScreenedSubject) -> list[Match]:
+async def delete_subject(tx: Tx, who: ScreenedSubject) -> list[ScreeningMatch]:
     """Forget who was compared, and why it matched; the matches that were open until now."""
-    stored = await store.lock(tx, EVERYONE, who.type, who.id)
+    stored = await store.lock_subject(tx, ALL_PARTNERS, who.type, who.id)
     if stored is None:
         return []
-    were = [match for match in await store.matches(tx, EVERYONE, stored.id) if match.awaiting_review]
-    await store.forget(tx, EVERYONE, stored.id)
+    were = [match for match in await store.list_matches(tx, ALL_PARTNERS, stored.id) if match.awaiting_review]
+    await store.erase_subject(tx, ALL_PARTNERS, stored.id)
     return were
 
 
-async def affected(tx: Tx, load_id: UUID, after: UUID | None = None, limit: int | None = None) -> list[UUID]:
+async def list_affected_subjects(
+    tx: Tx, load_id: UUID, after: UUID | None = None, limit: int | None = None
+) -> list[UUID]:
     """Watched subjects that match what a load ended or changed, after one, in the order of their ids; None: all."""
-    changes = await watchlists.changes(tx, load_id)
+    changes = await watchlists.get_load_changes(tx, load_id)
     gone = [*changes.removed, *(before for before, _ in changes.changed)]
     if not gone:
         return []
     keys = [entry.listed.key for entry in gone]
-    return await store.matching(tx, EVERYONE, gone[0].list, keys, after, limit)
+    return await store.list_subjects_matching(tx, ALL_PARTNERS, gone[0].list, keys, after, limit)
 
 
-async def brought(tx: Tx, load_id: UUID) -> Lists:
+async def index_of_load(tx: Tx, load_id: UUID) -> ScreeningIndex:
     """What a load brought or changed, to compare with."""
-    changes = await watchlists.changes(tx, load_id)
-    fresh = (held(entry) for entry in (*changes.added, *(after for _, after in changes.changed)))
-    versions = [version for version in await watchlists.loaded(tx) if version.load.list == changes.list]
-    return Lists([one for one in fresh if one is not None], versions)
+    changes = await watchlists.get_load_changes(tx, load_id)
+    fresh = (index_entry(entry) for entry in (*changes.added, *(after for _, after in changes.changed)))
+    versions = [version for version in await watchlists.list_versions(tx) if version.load.list == changes.list]
+    return ScreeningIndex([one for one in fresh if one is not None], versions)
 
 
-async def touched(tx: Tx, lists: Lists, after: UUID) -> tuple[list[UUID], UUID | None]:
+async def find_subjects_hit(tx: Tx, lists: ScreeningIndex, after: UUID) -> tuple[list[UUID], UUID | None]:
     """Of the next watched subjects those who match one of these lists, and the last one that was looked at, if any."""
-    batch = await store.monitored(tx, EVERYONE, after, AT_ONCE)
-    found = await asyncio.to_thread(lambda: [one.id for one in batch if lists.hits(one.asked)])
+    batch = await store.monitored(tx, ALL_PARTNERS, after, BATCH_SIZE)
+    found = await asyncio.to_thread(lambda: [one.id for one in batch if lists.find_hits(one.asked)])
     return found, batch[-1].id if batch else None
 
 
-async def outdated(tx: Tx, after: UUID, limit: int) -> list[UUID]:
+async def list_outdated_subjects(tx: Tx, after: UUID, limit: int) -> list[UUID]:
     """The next watched subjects after one that an older version of the engine compared."""
-    return await store.outdated(tx, EVERYONE, ENGINE, after, limit)
+    return await store.list_outdated_subjects(tx, ALL_PARTNERS, ENGINE_VERSION, after, limit)
 
 
-async def any_outdated(tx: Tx) -> bool:
+async def has_outdated_subjects(tx: Tx) -> bool:
     """Whether there is one."""
-    return await store.any_outdated(tx, EVERYONE, ENGINE)
+    return await store.has_outdated_subjects(tx, ALL_PARTNERS, ENGINE_VERSION)
 
 
-async def covers_anew(tx: Tx, load_id: UUID) -> bool:
+async def coverage_changed(tx: Tx, load_id: UUID) -> bool:
     """Whether the list covers other categories since this load: then every result may have changed."""
-    return await watchlists.covers_anew(tx, load_id)
+    return await watchlists.coverage_changed(tx, load_id)
 
 
-async def tell_compared(tx: Tx, load_id: UUID) -> None:
+async def emit_compared(tx: Tx, load_id: UUID) -> None:
     """Tell that all who are watched were compared with what a load brought."""
-    changes = await watchlists.changes(tx, load_id)
-    await outbox.emit(tx, None, COMPARED, Told(changes.list, load_id))
+    changes = await watchlists.get_load_changes(tx, load_id)
+    await outbox.emit(tx, None, COMPARED, WatchlistLoadEvent(changes.list, load_id))
 
 
-async def tell(tx: Tx, after: UUID, last: UUID) -> None:
+async def emit_changed(tx: Tx, after: UUID, last: UUID) -> None:
     """Tell that the results of these watched subjects may have changed."""
-    for one in await store.watched_up_to(tx, EVERYONE, after, last):
+    for one in await store.list_watched_up_to(tx, ALL_PARTNERS, after, last):
         await outbox.emit(tx, None, CHANGED, ScreeningChanged(one.who.type, one.who.id))
 
 
-async def _compare(tx: Tx, lists: Lists, stored: Stored) -> Result:
-    before = await store.matches(tx, EVERYONE, stored.id)
-    hits = {(hit.list, hit.entry_key): hit for hit in lists.hits(stored.asked)}
-    found = {(match.list, match.entry_key): _as_now(match, lists, stored, hits) for match in before}
+async def _compare(tx: Tx, lists: ScreeningIndex, stored: StoredSubject) -> ScreeningResult:
+    before = await store.list_matches(tx, ALL_PARTNERS, stored.id)
+    hits = {(hit.list, hit.entry_key): hit for hit in lists.find_hits(stored.asked)}
+    found = {(match.list, match.entry_key): _updated_match(match, lists, stored, hits) for match in before}
     changed = False
     for match in before:
         now = found[match.list, match.entry_key]
         if now != match:
-            await store.update(tx, EVERYONE, now)
-        changed = changed or not now.says_as(match)
+            await store.update(tx, ALL_PARTNERS, now)
+        changed = changed or not now.is_equivalent(match)
     for hit in (hit for key, hit in hits.items() if key not in found):
-        await store.insert(tx, EVERYONE, stored.id, hit)
+        await store.insert(tx, ALL_PARTNERS, stored.id, hit)
         changed = True
-    if stored.engine_version != ENGINE:
-        await store.set_engine_version(tx, EVERYONE, stored.id, ENGINE)
+    if stored.engine_version != ENGINE_VERSION:
+        await store.set_engine_version(tx, ALL_PARTNERS, stored.id, ENGINE_VERSION)
     if changed:
         await outbox.emit(tx, None, CHANGED, ScreeningChanged(stored.who.type, stored.who.id))
     waited = {match.id for match in before if match.awaiting_review}
-    matches = await store.matches(tx, EVERYONE, stored.id)
-    return Result(
+    matches = await store.list_matches(tx, ALL_PARTNERS, stored.id)
+    return ScreeningResult(
         stored.who.kind,
         lists.versions,
         [match for match in matches if match.current],
@@ -217,7 +227,9 @@ async def _compare(tx: Tx, lists: Lists, stored: Stored) -> Result:
     )
 
 
-def _as_now(match: Match, lists: Lists, stored: Stored, hits: Mapping[tuple[str, str], Hit]) -> Match:
+def _updated_match(
+    match: ScreeningMatch, lists: ScreeningIndex, stored: StoredSubject, hits: Mapping[tuple[str, str], Hit]
+) -> ScreeningMatch:
     """What becomes of a match that is known.
 
     Who was confirmed to be the one of an entry stays it for as long as the entry is listed, however little the two look
@@ -225,7 +237,11 @@ def _as_now(match: Match, lists: Lists, stored: Stored, hits: Mapping[tuple[str,
     """
     hit = hits.get((match.list, match.entry_key))
     if hit is None and match.current and match.decision == "confirmed":
-        hit = lists.against(stored.asked, match.list, match.entry_key)
+        hit = lists.compare_with(stored.asked, match.list, match.entry_key)
     if hit is not None:
-        return match.met(hit) if stored.engine_version == ENGINE else match.read_anew(hit)
-    return match.ended() if match.current else match
+        return (
+            match.updated_with_hit(hit)
+            if stored.engine_version == ENGINE_VERSION
+            else match.updated_after_engine_change(hit)
+        )
+    return match.as_ended() if match.current else match

@@ -7,9 +7,16 @@ from uuid import UUID
 import msgspec
 from asyncpg import Record
 
-from almoner.platform.database.transactions import Everyone, Tx
-from almoner.screening.matching.domain import Part, Party
-from almoner.screening.screenings.domain import Asked, Decided, Hit, Match, ScreenedSubject, Stored
+from almoner.platform.database.transactions import AllPartners, Tx
+from almoner.screening.matching.domain import ScorePart, Party
+from almoner.screening.screenings.domain import (
+    SubjectDetails,
+    RecordedDecision,
+    Hit,
+    ScreeningMatch,
+    ScreenedSubject,
+    StoredSubject,
+)
 
 _SUBJECT: Final = """
     s.id, s.type, s.subject_id, s.partner_id, s.kind, s.names, s.countries, s.identifiers, s.address, s.monitored,
@@ -23,7 +30,9 @@ _MATCH: Final = """
 """
 
 
-async def save_subject(tx: Tx, _: Everyone, who: ScreenedSubject, asked: Asked, engine: int, *, watch: bool) -> Stored:
+async def save_subject(
+    tx: Tx, _: AllPartners, who: ScreenedSubject, asked: SubjectDetails, engine: int, *, watch: bool
+) -> StoredSubject:
     """The subject as it looks now, locked. Once watched it stays so until ``unwatch``."""
     row = await tx.fetchrow(
         f"""
@@ -54,7 +63,7 @@ async def save_subject(tx: Tx, _: Everyone, who: ScreenedSubject, asked: Asked, 
     return _stored(row)
 
 
-async def lock(tx: Tx, _: Everyone, who_type: str, subject_id: UUID) -> Stored | None:
+async def lock_subject(tx: Tx, _: AllPartners, who_type: str, subject_id: UUID) -> StoredSubject | None:
     """A subject that is not forgotten, locked."""
     row = await tx.fetchrow(
         f"""
@@ -67,7 +76,7 @@ async def lock(tx: Tx, _: Everyone, who_type: str, subject_id: UUID) -> Stored |
     return _stored(row) if row else None
 
 
-async def lock_by_id(tx: Tx, _: Everyone, subject: UUID) -> Stored | None:
+async def lock_subject_by_id(tx: Tx, _: AllPartners, subject: UUID) -> StoredSubject | None:
     """A subject that is not forgotten, locked."""
     row = await tx.fetchrow(
         f"select {_SUBJECT} from screening_subject s where id = $1 and not erased for no key update", subject
@@ -75,12 +84,12 @@ async def lock_by_id(tx: Tx, _: Everyone, subject: UUID) -> Stored | None:
     return _stored(row) if row else None
 
 
-async def set_engine_version(tx: Tx, _: Everyone, subject: UUID, engine: int) -> None:
+async def set_engine_version(tx: Tx, _: AllPartners, subject: UUID, engine: int) -> None:
     """It was compared as it looked by this version of the engine."""
     await tx.execute("update screening_subject set engine_version = $2 where id = $1", subject, engine)
 
 
-async def outdated(tx: Tx, _: Everyone, engine: int, after: UUID, limit: int) -> list[UUID]:
+async def list_outdated_subjects(tx: Tx, _: AllPartners, engine: int, after: UUID, limit: int) -> list[UUID]:
     """Watched subjects that an older version of the engine compared, after one, in the order of their ids."""
     rows = await tx.fetch(
         "select id from screening_subject where monitored and engine_version < $1 and id > $2 order by id limit $3",
@@ -91,7 +100,7 @@ async def outdated(tx: Tx, _: Everyone, engine: int, after: UUID, limit: int) ->
     return [row["id"] for row in rows]
 
 
-async def any_outdated(tx: Tx, _: Everyone, engine: int) -> bool:
+async def has_outdated_subjects(tx: Tx, _: AllPartners, engine: int) -> bool:
     """Whether there is one."""
     return bool(
         await tx.fetchval(
@@ -100,12 +109,12 @@ async def any_outdated(tx: Tx, _: Everyone, engine: int) -> bool:
     )
 
 
-async def unwatch(tx: Tx, _: Everyone, subject: UUID) -> None:
+async def set_unwatched(tx: Tx, _: AllPartners, subject: UUID) -> None:
     """It is no longer compared when a list changes."""
     await tx.execute("update screening_subject set monitored = false where id = $1", subject)
 
 
-async def forget(tx: Tx, _: Everyone, subject: UUID) -> None:
+async def erase_subject(tx: Tx, _: AllPartners, subject: UUID) -> None:
     """Nothing of it stays but that it was compared and what was decided: an entry would tell the name again."""
     await tx.execute(
         """
@@ -126,7 +135,7 @@ async def forget(tx: Tx, _: Everyone, subject: UUID) -> None:
     )
 
 
-async def monitored(tx: Tx, _: Everyone, after: UUID, limit: int) -> list[Stored]:
+async def monitored(tx: Tx, _: AllPartners, after: UUID, limit: int) -> list[StoredSubject]:
     """Subjects that are watched, in the order of their ids."""
     rows = await tx.fetch(
         f"select {_SUBJECT} from screening_subject s where monitored and id > $1 order by id limit $2", after, limit
@@ -134,7 +143,7 @@ async def monitored(tx: Tx, _: Everyone, after: UUID, limit: int) -> list[Stored
     return [_stored(row) for row in rows]
 
 
-async def watched_up_to(tx: Tx, _: Everyone, after: UUID, last: UUID) -> list[Stored]:
+async def list_watched_up_to(tx: Tx, _: AllPartners, after: UUID, last: UUID) -> list[StoredSubject]:
     """Subjects that are watched, after one and up to another."""
     rows = await tx.fetch(
         f"select {_SUBJECT} from screening_subject s where monitored and id > $1 and id <= $2 order by id", after, last
@@ -142,8 +151,8 @@ async def watched_up_to(tx: Tx, _: Everyone, after: UUID, last: UUID) -> list[St
     return [_stored(row) for row in rows]
 
 
-async def matching(
-    tx: Tx, _: Everyone, code: str, keys: Sequence[str], after: UUID | None = None, limit: int | None = None
+async def list_subjects_matching(
+    tx: Tx, _: AllPartners, code: str, keys: Sequence[str], after: UUID | None = None, limit: int | None = None
 ) -> list[UUID]:
     """Watched subjects that match one of these entries now, after an id, by id."""
     rows = await tx.fetch(
@@ -161,7 +170,7 @@ async def matching(
     return [row["subject"] for row in rows]
 
 
-async def matches(tx: Tx, _: Everyone, subject: UUID) -> list[Match]:
+async def list_matches(tx: Tx, _: AllPartners, subject: UUID) -> list[ScreeningMatch]:
     """All matches of a subject, current or not, best first."""
     rows = await tx.fetch(
         f"""
@@ -173,7 +182,7 @@ async def matches(tx: Tx, _: Everyone, subject: UUID) -> list[Match]:
     return [_match(row) for row in rows]
 
 
-async def of(tx: Tx, _: Everyone, who_type: str, subject_id: UUID) -> list[Match]:
+async def list_current_matches(tx: Tx, _: AllPartners, who_type: str, subject_id: UUID) -> list[ScreeningMatch]:
     """Current matches of a record, best first."""
     rows = await tx.fetch(
         f"""
@@ -186,7 +195,7 @@ async def of(tx: Tx, _: Everyone, who_type: str, subject_id: UUID) -> list[Match
     return [_match(row) for row in rows]
 
 
-async def decided_of(tx: Tx, _: Everyone, who_type: str, subject_id: UUID) -> list[Match]:
+async def list_decided_matches(tx: Tx, _: AllPartners, who_type: str, subject_id: UUID) -> list[ScreeningMatch]:
     """Matches of a record that a person decided, current or not."""
     rows = await tx.fetch(
         f"""
@@ -199,7 +208,7 @@ async def decided_of(tx: Tx, _: Everyone, who_type: str, subject_id: UUID) -> li
     return [_match(row) for row in rows]
 
 
-async def find(tx: Tx, _: Everyone, match_id: UUID) -> Match | None:
+async def find(tx: Tx, _: AllPartners, match_id: UUID) -> ScreeningMatch | None:
     """One match."""
     row = await tx.fetchrow(
         f"select {_MATCH} from screening_match m join screening_subject s on s.id = m.subject where m.id = $1",
@@ -208,13 +217,13 @@ async def find(tx: Tx, _: Everyone, match_id: UUID) -> Match | None:
     return _match(row) if row else None
 
 
-async def find_subject(tx: Tx, _: Everyone, subject: UUID) -> Stored | None:
+async def find_subject(tx: Tx, _: AllPartners, subject: UUID) -> StoredSubject | None:
     """A subject as it looked when it was compared last."""
     row = await tx.fetchrow(f"select {_SUBJECT} from screening_subject s where id = $1", subject)
     return _stored(row) if row else None
 
 
-async def insert(tx: Tx, _: Everyone, subject: UUID, hit: Hit) -> None:
+async def insert(tx: Tx, _: AllPartners, subject: UUID, hit: Hit) -> None:
     """A match that was not there before, open."""
     await tx.execute(
         """
@@ -236,7 +245,7 @@ async def insert(tx: Tx, _: Everyone, subject: UUID, hit: Hit) -> None:
     )
 
 
-async def update(tx: Tx, _: Everyone, match: Match) -> None:
+async def update(tx: Tx, _: AllPartners, match: ScreeningMatch) -> None:
     """A match as it is now."""
     await tx.execute(
         """
@@ -262,7 +271,7 @@ async def update(tx: Tx, _: Everyone, match: Match) -> None:
 
 
 async def decide(
-    tx: Tx, _: Everyone, match_id: UUID, decision: Literal["confirmed", "cleared"], *, current: bool
+    tx: Tx, _: AllPartners, match_id: UUID, decision: Literal["confirmed", "cleared"], *, current: bool
 ) -> bool:
     """Keep what a person decided of a match about which one is asked, as it is now; whether it was one."""
     row = await tx.fetchrow(
@@ -281,7 +290,7 @@ async def decide(
     return row is not None
 
 
-async def reopen(tx: Tx, _: Everyone, match_id: UUID, *, current: bool) -> bool:
+async def reopen(tx: Tx, _: AllPartners, match_id: UUID, *, current: bool) -> bool:
     """Nobody has decided about it, as far as it is known here; whether somebody had."""
     row = await tx.fetchrow(
         """
@@ -297,38 +306,40 @@ async def reopen(tx: Tx, _: Everyone, match_id: UUID, *, current: bool) -> bool:
     return row is not None
 
 
-def _stored(row: Record) -> Stored:
-    asked = Asked(
+def _stored(row: Record) -> StoredSubject:
+    asked = SubjectDetails(
         row["kind"],
         tuple(row["names"]),
         tuple(row["countries"]),
         tuple(row["identifiers"]),
         msgspec.convert(row["address"], Party) if row["address"] else None,
     )
-    return Stored(row["id"], _who(row), asked, row["monitored"], row["engine_version"], row["screened_at"])
+    return StoredSubject(
+        row["id"], _screened_subject(row), asked, row["monitored"], row["engine_version"], row["screened_at"]
+    )
 
 
-def _who(row: Record) -> ScreenedSubject:
+def _screened_subject(row: Record) -> ScreenedSubject:
     return ScreenedSubject(row["type"], row["subject_id"], row["partner_id"])
 
 
-def _match(row: Record) -> Match:
-    return Match(
+def _match(row: Record) -> ScreeningMatch:
+    return ScreeningMatch(
         id=row["id"],
         subject=row["subject"],
-        who=_who(row),
+        who=_screened_subject(row),
         list=row["list"],
         entry_key=row["entry_key"],
         category=row["category"],
         since=row["load_id"],
         score=row["score"],
-        parts=msgspec.convert(row["parts"], tuple[Part, ...]),
+        parts=msgspec.convert(row["parts"], tuple[ScorePart, ...]),
         subject_side=row["subject_side"],
         entry_side=row["entry_side"],
         decision=row["decision"],
         awaiting_review=row["awaiting_review"],
         current=row["current"],
-        decided=Decided(row["last_decision"], row["decided_subject"] or {}, row["decided_entry"] or {})
+        decided=RecordedDecision(row["last_decision"], row["decided_subject"] or {}, row["decided_entry"] or {})
         if row["last_decision"]
         else None,
         found_at=row["found_at"],

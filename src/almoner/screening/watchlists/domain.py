@@ -12,7 +12,7 @@ Kind = Literal["person", "organisation", "vessel", "aircraft", "unknown"]
 """What is listed; ``unknown`` where the list does not say whether it is a person."""
 SubjectKind = Literal["organisation", "person"]
 """Who is compared."""
-KINDS: Final[Mapping[SubjectKind, frozenset[Kind]]] = {
+KINDS_BY_SUBJECT: Final[Mapping[SubjectKind, frozenset[Kind]]] = {
     "organisation": frozenset(("organisation", "unknown")),
     "person": frozenset(("person", "unknown")),
 }
@@ -42,7 +42,7 @@ class ListedAddress:
 
 
 @dataclass(frozen=True, slots=True)
-class Listed:
+class ListedEntity:
     """One entry of a list.
 
     ``key`` is the list's own number. ``countries``: three letters each, those of addresses, nationalities and
@@ -66,7 +66,7 @@ class Listed:
 
 
 @dataclass(frozen=True, slots=True)
-class BadEntry:
+class RejectedEntry:
     """What could not be read: where, and a sentence that says why. ``key``: of the entry, where that can be read."""
 
     place: str
@@ -74,7 +74,7 @@ class BadEntry:
     key: str | None = None
 
 
-CONTAINED: Final[Mapping[str, str]] = {"ofac-sdn-sample": "ofac-sdn"}
+SUBSUMED_LISTS: Final[Mapping[str, str]] = {"ofac-sdn-sample": "ofac-sdn"}
 """Lists of which every entry stands in another one under the same number: that one takes their place."""
 LOADED: Final = "internal.watchlist_loaded"
 """Told when a list has another version, with a ``Told`` in it."""
@@ -83,7 +83,7 @@ REFUSED: Final = "internal.watchlist_refused"
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class WatchlistLoadEvent:
     """Which list, and which load of it. ``load`` has the columns of ``Load``."""
 
     list: str
@@ -91,7 +91,7 @@ class Told:
 
 
 @dataclass(frozen=True, slots=True)
-class FileFacts:
+class LoadedFile:
     """One file of a load."""
 
     name: str
@@ -119,7 +119,7 @@ class Load:
     retrieved_at: datetime
     loaded_at: datetime
     sha256: bytes
-    files: Sequence[FileFacts]
+    files: Sequence[LoadedFile]
     categories: Sequence[Category]
     organisation_categories: Sequence[Category]
     person_categories: Sequence[Category]
@@ -140,7 +140,7 @@ class Load:
 
 
 @dataclass(frozen=True, slots=True)
-class Version:
+class WatchlistVersion:
     """A list as it is loaded now."""
 
     code: str
@@ -154,30 +154,30 @@ class Version:
         """As ``Load.version``."""
         return self.load.version
 
-    def covers(self, kind: SubjectKind) -> Sequence[Category]:
+    def covered_categories(self, kind: SubjectKind) -> Sequence[Category]:
         """The categories in which it names such subjects: nobody else is cleared by it (settled 4)."""
         return self.load.organisation_categories if kind == "organisation" else self.load.person_categories
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class WatchlistEntry:
     """What a list says of somebody, from a load on. ``category`` of the entry within is never None."""
 
     list: str
-    listed: Listed
+    listed: ListedEntity
     category: Category
     content: bytes
     since: UUID
 
 
 @dataclass(frozen=True, slots=True)
-class Changes:
+class LoadChanges:
     """What a load changed. ``changed``: as it was, and as it is."""
 
     list: str
-    added: Sequence[Entry]
-    removed: Sequence[Entry]
-    changed: Sequence[tuple[Entry, Entry]]
+    added: Sequence[WatchlistEntry]
+    removed: Sequence[WatchlistEntry]
+    changed: Sequence[tuple[WatchlistEntry, WatchlistEntry]]
 
 
 class LoadRefused(WatchlistRefused):

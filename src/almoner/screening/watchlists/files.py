@@ -12,55 +12,55 @@ from typing import Final
 from zipfile import BadZipFile, ZipFile
 
 from almoner.platform.outbound import remote_files
-from almoner.screening.watchlists.domain import FileFacts, WatchlistRefused
+from almoner.screening.watchlists.domain import LoadedFile, WatchlistRefused
 
 _MOST_UNPACKED: Final = 4 << 30
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class FoundFiles:
     """The files of a load, plain on the disk. ``sha256``: of the hashes of all; ``day``: the latest one in a name."""
 
     paths: Sequence[Path]
-    facts: Sequence[FileFacts]
+    facts: Sequence[LoadedFile]
     sha256: bytes
     retrieved_at: datetime
-    day: datetime | None
+    data_date: datetime | None
 
 
 @contextmanager
-def found(places: Sequence[Path]) -> Iterator[Found]:
+def open_files(places: Sequence[Path]) -> Iterator[FoundFiles]:
     """The files that the places stand for; what a zip holds lies in a folder of its own meanwhile.
 
     Raises WatchlistRefused when one cannot be read.
     """
     with TemporaryDirectory(prefix="almoner-watchlist-") as folder:
         try:
-            paths = [path for place in places for path in _at(place, Path(folder))]
+            paths = [path for place in places for path in _files_at(place, Path(folder))]
             if not paths:
                 raise WatchlistRefused(f"there is no file in {places[0]}" if places else "no file was named")
-            facts = sorted((_facts(path) for path in paths), key=lambda one: one.sha256)
+            facts = sorted((_describe_file(path) for path in paths), key=lambda one: one.sha256)
             written = max(place.stat().st_mtime for place in (*places, *paths))
         except (OSError, EOFError, BadZipFile, NotImplementedError, RuntimeError) as error:
             raise WatchlistRefused(f"a file cannot be read ({error}): fetch it again") from error
         whole = sha256(b"".join(bytes.fromhex(one.sha256) for one in facts)).digest()
-        days = [day for path in (*places, *paths) if (day := remote_files.day_in(path.name))]
-        yield Found(paths, facts, whole, datetime.fromtimestamp(written, UTC), max(days, default=None))
+        days = [day for path in (*places, *paths) if (day := remote_files.date_in_name(path.name))]
+        yield FoundFiles(paths, facts, whole, datetime.fromtimestamp(written, UTC), max(days, default=None))
 
 
-def _at(place: Path, folder: Path) -> Iterator[Path]:
+def _files_at(place: Path, folder: Path) -> Iterator[Path]:
     if place.is_dir():
-        for inner in remote_files.held(place):
-            yield from _at(inner, folder)
+        for inner in remote_files.list_files(place):
+            yield from _files_at(inner, folder)
     elif place.suffix.lower() == ".zip":
-        yield from _unpacked(place, folder)
+        yield from _unpack(place, folder)
     else:
         yield place
 
 
-def _unpacked(archive: Path, folder: Path) -> Iterator[Path]:
+def _unpack(archive: Path, folder: Path) -> Iterator[Path]:
     with ZipFile(archive) as packed:
-        members = remote_files.members(packed)
+        members = remote_files.list_zip_members(packed)
         if sum(one.file_size for one in members) > _MOST_UNPACKED:
             raise WatchlistRefused(f"{archive.name} unpacks to over 4 GiB: it is no such list")
         for number, member in enumerate(members):
@@ -72,6 +72,6 @@ def _unpacked(archive: Path, folder: Path) -> Iterator[Path]:
             yield path
 
 
-def _facts(path: Path) -> FileFacts:
+def _describe_file(path: Path) -> LoadedFile:
     with path.open("rb") as content:
-        return FileFacts(path.name, file_digest(content, "sha256").hexdigest(), path.stat().st_size)
+        return LoadedFile(path.name, file_digest(content, "sha256").hexdigest(), path.stat().st_size)

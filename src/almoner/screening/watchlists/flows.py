@@ -9,40 +9,40 @@ from typing import Final
 
 import msgspec
 
-from almoner.platform.crypto import digest
-from almoner.platform.database.transactions import EVERYONE, Database, Tx
+from almoner.platform.crypto import sha256_digest
+from almoner.platform.database.transactions import ALL_PARTNERS, Database, Tx
 from almoner.platform.events import outbox
 from almoner.screening.watchlists import files, guards, store
 from almoner.screening.watchlists.domain import (
     CATEGORIES,
-    CONTAINED,
-    KINDS,
+    SUBSUMED_LISTS,
+    KINDS_BY_SUBJECT,
     LOADED,
     REFUSED,
-    BadEntry,
+    RejectedEntry,
     Category,
-    Entry,
-    Listed,
+    WatchlistEntry,
+    ListedEntity,
     Load,
     LoadRefused,
     SubjectKind,
-    Told,
+    WatchlistLoadEvent,
     WatchlistRefused,
 )
-from almoner.screening.watchlists.files import Found
-from almoner.screening.watchlists.ports import Dated, WatchlistSource
+from almoner.screening.watchlists.files import FoundFiles
+from almoner.screening.watchlists.ports import DatedWatchlist, WatchlistSource
 
-Report = Callable[[int], None]
+ReportProgress = Callable[[int], None]
 """Told how many entries were read so far; called from another thread."""
-RecordLoad = Callable[[Tx, Load], Awaitable[None]]
+RecordAudit = Callable[[Tx, Load], Awaitable[None]]
 _EVERY: Final = 1_000
 _SHOWN_BAD: Final = 5
 
 
 @dataclass(frozen=True, slots=True)
-class _Read:
-    entries: dict[str, tuple[Listed, Category, bytes]]
-    rejected: list[BadEntry]
+class _ReadEntries:
+    entries: dict[str, tuple[ListedEntity, Category, bytes]]
+    rejected: list[RejectedEntry]
 
 
 async def import_files(
@@ -54,8 +54,8 @@ async def import_files(
     force: bool = False,
     fetched_from: Sequence[str] = (),
     refused_before: bool = False,
-    report: Report | None = None,
-    record: RecordLoad | None = None,
+    report: ReportProgress | None = None,
+    record: RecordAudit | None = None,
 ) -> Load:
     """Load the files of one list as its next version, all or nothing.
 
@@ -65,23 +65,23 @@ async def import_files(
     nothing; ``refused_before``: nor do those that were refused last, which nobody is told of again.
     Raises LoadRefused when they are no good, and WatchlistRefused when they are no such list.
     """
-    with files.found(places) as found:
+    with files.open_files(places) as found:
         async with db.read() as tx:
-            standing = await store.find_current(tx, EVERYONE, source.code)
-            refused = await store.refused(tx, EVERYONE)
+            standing = await store.find_current(tx, ALL_PARTNERS, source.code)
+            refused = await store.list_refused_loads(tx, ALL_PARTNERS)
         if standing is not None and standing.sha256 == found.sha256:
             return replace(standing, status="unchanged", added=0, removed=0, changed=0)
         for one in refused:
             if refused_before and (one.list, one.sha256) == (source.code, found.sha256):
                 raise LoadRefused(one)
-        said = await asyncio.to_thread(source.published, found.paths) if isinstance(source, Dated) else None
-        read = await asyncio.to_thread(_read, source, found.paths, report)
+        said = await asyncio.to_thread(source.published_at, found.paths) if isinstance(source, DatedWatchlist) else None
+        read = await asyncio.to_thread(_read_entries, source, found.paths, report)
     async with db.write() as tx:
-        await _stand_alone(tx, source.code)
+        await _ensure_not_subsumed(tx, source.code)
         load = await _merge(
-            tx, source, found, published or said or found.day, read, force=force, fetched_from=fetched_from
+            tx, source, found, published or said or found.data_date, read, force=force, fetched_from=fetched_from
         )
-        retired = await _take_the_place(tx, load)
+        retired = await _retire_subsumed(tx, load)
         for one in (load, *retired):
             if record is not None:
                 await record(tx, one)
@@ -90,17 +90,17 @@ async def import_files(
     return load
 
 
-def _read(source: WatchlistSource, paths: Sequence[Path], report: Report | None) -> _Read:
-    read = _Read({}, [])
+def _read_entries(source: WatchlistSource, paths: Sequence[Path], report: ReportProgress | None) -> _ReadEntries:
+    read = _ReadEntries({}, [])
     for one in source.read(paths):
-        if isinstance(one, BadEntry):
+        if isinstance(one, RejectedEntry):
             read.rejected.append(one)
         elif one.key in read.entries:
-            read.rejected.append(BadEntry(one.key, "the list has two entries with this number", one.key))
+            read.rejected.append(RejectedEntry(one.key, "the list has two entries with this number", one.key))
         elif (category := one.category or source.category) is None:
-            read.rejected.append(BadEntry(one.key, "the entry says nothing of its category", one.key))
+            read.rejected.append(RejectedEntry(one.key, "the entry says nothing of its category", one.key))
         else:
-            read.entries[one.key] = (one, category, digest(msgspec.json.encode((one, category))))
+            read.entries[one.key] = (one, category, sha256_digest(msgspec.json.encode((one, category))))
         if report is not None and len(read.entries) % _EVERY == 0:
             report(len(read.entries))
     return read
@@ -109,18 +109,18 @@ def _read(source: WatchlistSource, paths: Sequence[Path], report: Report | None)
 async def _merge(
     tx: Tx,
     source: WatchlistSource,
-    found: Found,
+    found: FoundFiles,
     told: datetime | None,
-    read: _Read,
+    read: _ReadEntries,
     *,
     force: bool,
     fetched_from: Sequence[str],
 ) -> Load:
-    before = await store.know(tx, EVERYONE, source)
-    standing = await store.contents(tx, EVERYONE, source.code)
+    before = await store.upsert_list(tx, ALL_PARTNERS, source)
+    standing = await store.content_hashes(tx, ALL_PARTNERS, source.code)
     added = read.entries.keys() - standing.keys()
     missing = standing.keys() - read.entries.keys()
-    removed = missing - _in_doubt(missing, read.rejected, force=force)
+    removed = missing - _uncertain_removals(missing, read.rejected, force=force)
     changed = [key for key, content in standing.items() if key in read.entries and read.entries[key][2] != content]
     load = Load(
         id=tx.new_id(),
@@ -132,8 +132,8 @@ async def _merge(
         sha256=found.sha256,
         files=tuple(found.facts),
         categories=_categories(source, read),
-        organisation_categories=_covered(read, "organisation"),
-        person_categories=_covered(read, "person"),
+        organisation_categories=_covered_categories(read, "organisation"),
+        person_categories=_covered_categories(read, "person"),
         entries=len(read.entries),
         added=len(added),
         removed=len(removed),
@@ -144,67 +144,67 @@ async def _merge(
         kept=len(missing) - len(removed),
     )
     moments = (told, before.published_at if before else None)
-    reasons = list(guards.problems(source, load.entries, load.rejected, load.removed, len(standing), moments))
+    reasons = list(guards.refusal_reasons(source, load.entries, load.rejected, load.removed, len(standing), moments))
     if reasons and not read.entries:
         raise WatchlistRefused(
-            f"the files hold no entry of {source.title}{_told(read.rejected)}. To have it name nobody: "
+            f"the files hold no entry of {source.title}{_problem_suffix(read.rejected)}. To have it name nobody: "
             f"`almoner watchlists retire {source.code}`"
         )
     if reasons and not force:
-        return await _refuse(tx, load, (*reasons, *_first(read.rejected)))
+        return await _refuse(tx, load, (*reasons, *_first_problems(read.rejected)))
     fresh = {*added, *changed}
     entries = [_entry(load, *read.entries[key]) for key in read.entries if key in fresh]
     await _replace(tx, load, [*removed, *changed], entries)
     return load
 
 
-def _in_doubt(missing: set[str], bad: Sequence[BadEntry], *, force: bool) -> set[str]:
+def _uncertain_removals(missing: set[str], bad: Sequence[RejectedEntry], *, force: bool) -> set[str]:
     """Those of the missing entries that may be among what could not be read: all of them while one has no number."""
     if not force and any(one.key is None for one in bad):
         return missing
     return missing & {one.key for one in bad if one.key is not None}
 
 
-async def _stand_alone(tx: Tx, code: str) -> None:
+async def _ensure_not_subsumed(tx: Tx, code: str) -> None:
     """Raises WatchlistRefused where a list is loaded that contains this one: one body would be asked about twice."""
-    whole = CONTAINED.get(code)
-    standing = await store.find_current(tx, EVERYONE, whole) if whole else None
+    whole = SUBSUMED_LISTS.get(code)
+    standing = await store.find_current(tx, ALL_PARTNERS, whole) if whole else None
     if standing is not None and standing.entries:
         raise WatchlistRefused(f"{whole} is loaded and has all that {code} has: nobody need be asked twice")
 
 
-async def _take_the_place(tx: Tx, load: Load) -> list[Load]:
+async def _retire_subsumed(tx: Tx, load: Load) -> list[Load]:
     """Retire the lists that this one contains, now that it is loaded."""
     if load.status != "loaded":
         return []
-    parts = [part for part, whole in CONTAINED.items() if whole == load.list]
-    named = [part for part in parts if (one := await store.find_current(tx, EVERYONE, part)) and one.entries]
-    return [await retire(tx, part) for part in named]
+    parts = [part for part, whole in SUBSUMED_LISTS.items() if whole == load.list]
+    named = [part for part in parts if (one := await store.find_current(tx, ALL_PARTNERS, part)) and one.entries]
+    return [await retire_list(tx, part) for part in named]
 
 
 async def _refuse(tx: Tx, load: Load, reasons: Sequence[str]) -> Load:
     """Keep that these files were no good, and tell it."""
     refused = replace(load, status="refused", added=0, removed=0, changed=0, reasons=tuple(reasons))
-    await store.insert_load(tx, EVERYONE, refused)
-    await outbox.emit(tx, None, REFUSED, Told(load.list, load.id))
+    await store.insert_load(tx, ALL_PARTNERS, refused)
+    await outbox.emit(tx, None, REFUSED, WatchlistLoadEvent(load.list, load.id))
     return refused
 
 
-async def _replace(tx: Tx, load: Load, ended: Sequence[str], fresh: Sequence[Entry]) -> None:
+async def _replace(tx: Tx, load: Load, ended: Sequence[str], fresh: Sequence[WatchlistEntry]) -> None:
     """Have a list say from this load on what it brought, and no more what it ended."""
-    await store.insert_load(tx, EVERYONE, load)
-    await store.end(tx, EVERYONE, load.list, ended, load.id)
-    await store.insert(tx, EVERYONE, fresh)
-    await store.make_current(tx, EVERYONE, load)
-    await outbox.emit(tx, None, LOADED, Told(load.list, load.id))
+    await store.insert_load(tx, ALL_PARTNERS, load)
+    await store.end_entries(tx, ALL_PARTNERS, load.list, ended, load.id)
+    await store.insert_entries(tx, ALL_PARTNERS, fresh)
+    await store.make_current(tx, ALL_PARTNERS, load)
+    await outbox.emit(tx, None, LOADED, WatchlistLoadEvent(load.list, load.id))
 
 
-async def retire(tx: Tx, code: str) -> Load:
+async def retire_list(tx: Tx, code: str) -> Load:
     """Have a list name nobody from now on; its versions are kept. Raises WatchlistRefused where it names nobody."""
-    standing = await store.lock_current(tx, EVERYONE, code)
+    standing = await store.lock_current(tx, ALL_PARTNERS, code)
     if standing is None or not standing.entries:
         raise WatchlistRefused(f"{code!r} names nobody: `almoner watchlists status` shows the lists that are loaded")
-    keys = list(await store.contents(tx, EVERYONE, code))
+    keys = list(await store.content_hashes(tx, ALL_PARTNERS, code))
     load = Load(
         id=tx.new_id(),
         list=code,
@@ -212,7 +212,7 @@ async def retire(tx: Tx, code: str) -> Load:
         published_at=None,
         retrieved_at=tx.now,
         loaded_at=tx.now,
-        sha256=digest(b""),
+        sha256=sha256_digest(b""),
         files=(),
         categories=(),
         organisation_categories=(),
@@ -225,26 +225,26 @@ async def retire(tx: Tx, code: str) -> Load:
     return load
 
 
-def _entry(load: Load, listed: Listed, category: Category, content: bytes) -> Entry:
-    return Entry(load.list, listed, category, content, load.id)
+def _entry(load: Load, listed: ListedEntity, category: Category, content: bytes) -> WatchlistEntry:
+    return WatchlistEntry(load.list, listed, category, content, load.id)
 
 
-def _categories(source: WatchlistSource, read: _Read) -> tuple[Category, ...]:
+def _categories(source: WatchlistSource, read: _ReadEntries) -> tuple[Category, ...]:
     if source.category is not None:
         return (source.category,)
     held = {category for _, category, _ in read.entries.values()}
     return tuple(one for one in CATEGORIES if one in held)
 
 
-def _covered(read: _Read, kind: SubjectKind) -> tuple[Category, ...]:
+def _covered_categories(read: _ReadEntries, kind: SubjectKind) -> tuple[Category, ...]:
     """The categories in which somebody of this kind is listed: nobody else is cleared by the list (settled 4)."""
-    held = {category for listed, category, _ in read.entries.values() if listed.kind in KINDS[kind]}
+    held = {category for listed, category, _ in read.entries.values() if listed.kind in KINDS_BY_SUBJECT[kind]}
     return tuple(one for one in CATEGORIES if one in held)
 
 
-def _first(bad: Sequence[BadEntry]) -> list[str]:
+def _first_problems(bad: Sequence[RejectedEntry]) -> list[str]:
     return [f"{one.place}: {one.why}" for one in bad[:_SHOWN_BAD]]
 
 
-def _told(bad: Sequence[BadEntry]) -> str:
-    return f": {'; '.join(_first(bad))}" if bad else ""
+def _problem_suffix(bad: Sequence[RejectedEntry]) -> str:
+    return f": {'; '.join(_first_problems(bad))}" if bad else ""

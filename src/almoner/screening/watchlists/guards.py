@@ -12,7 +12,7 @@ _MOST_REMOVED: Final = 0.2
 _FEW_REMOVED: Final = 10
 
 
-def problems(
+def refusal_reasons(
     source: WatchlistSource,
     entries: int,
     bad: int,
@@ -21,8 +21,8 @@ def problems(
     published: tuple[datetime | None, datetime | None],
 ) -> Iterator[str]:
     """What is wrong with a load, a sentence each. ``published``: it, and what is loaded, are of these moments."""
-    if entries < max(source.least, 1):
-        yield f"it has {entries:,} entries, and every whole list has at least {max(source.least, 1):,}"
+    if entries < max(source.min_entries, 1):
+        yield f"it has {entries:,} entries, and every whole list has at least {max(source.min_entries, 1):,}"
     if bad > max(_FEW_BAD, _MOST_BAD * (entries + bad)):
         yield f"{bad:,} of its {entries + bad:,} rows cannot be read"
     if removed > max(_FEW_REMOVED, _MOST_REMOVED * before):

@@ -12,25 +12,25 @@ from almoner.platform.database.transactions import Tx
 from almoner.platform.events.outbox import Event, Reaction
 from almoner.platform.jobs.background_tasks import Handler
 from almoner.screening.watchlists import service
-from almoner.screening.watchlists.domain import REFUSED, Told
+from almoner.screening.watchlists.domain import REFUSED, WatchlistLoadEvent
 from almoner.screening.watchlists.refreshing import LIMITS as LIMITS
 from almoner.screening.watchlists.refreshing import REFRESH, refresh
-from almoner.screening.watchlists.refreshing import RefreshingLists as RefreshingLists
+from almoner.screening.watchlists.refreshing import WatchlistRefreshContext as WatchlistRefreshContext
 from almoner.screening.watchlists.refreshing import schedules as schedules
 
 
 async def on_refused(tx: Tx, events: Sequence[Event]) -> None:
     """Mail every administrator that a list was not replaced, and why."""
-    administrators = await operators.administrators(tx)
+    administrators = await operators.list_administrators(tx)
     for event in events:
-        told = msgspec.convert(event.record(), Told)
-        load = await service.load(tx, told.load)
+        told = msgspec.convert(event.record(), WatchlistLoadEvent)
+        load = await service.get_load(tx, told.load)
         facts = {"Files": " ".join(file.name for file in load.files), "Why": "; ".join(load.reasons)}
         for person in administrators:
-            await letters.send(tx, person, "watchlist_refused", values={"source": told.list}, facts=facts)
+            await letters.enqueue_email(tx, person, "watchlist_refused", values={"source": told.list}, facts=facts)
 
 
-def handlers(parts: RefreshingLists) -> Mapping[str, Handler]:
+def handlers(parts: WatchlistRefreshContext) -> Mapping[str, Handler]:
     """The job."""
     return {REFRESH: partial(refresh, parts)}
 

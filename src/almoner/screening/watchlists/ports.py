@@ -5,7 +5,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Protocol, runtime_checkable
 
-from almoner.screening.watchlists.domain import BadEntry, Category, Listed
+from almoner.screening.watchlists.domain import RejectedEntry, Category, ListedEntity
 
 
 class WatchlistSource(Protocol):
@@ -37,19 +37,19 @@ class WatchlistSource(Protocol):
         ...
 
     @property
-    def least(self) -> int:
+    def min_entries(self) -> int:
         """Entries that every whole list has at least; fewer are a list that was cut off."""
         ...
 
-    def read(self, files: Sequence[Path]) -> Iterator[Listed | BadEntry]:
+    def read(self, files: Sequence[Path]) -> Iterator[ListedEntity | RejectedEntry]:
         """The entries, one at a time. Raises WatchlistRefused when the files are no such list."""
         ...
 
 
 @runtime_checkable
-class Dated(Protocol):
+class DatedWatchlist(Protocol):
     """A source whose files say of which moment they are."""
 
-    def published(self, files: Sequence[Path]) -> datetime | None:
+    def published_at(self, files: Sequence[Path]) -> datetime | None:
         """The moment; None where these do not say it. Raises WatchlistRefused."""
         ...

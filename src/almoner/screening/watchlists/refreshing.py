@@ -9,14 +9,14 @@ from pathlib import Path
 from typing import Final
 
 from almoner.platform.audit import log as audit
-from almoner.platform.database.transactions import EVERYONE, Database, Tx
+from almoner.platform.database.transactions import ALL_PARTNERS, Database, Tx
 from almoner.platform.jobs import queue
-from almoner.platform.jobs.background_tasks import Schedule, Work
-from almoner.platform.jobs.queue import Done, Job, NewJob, Result, Retry
-from almoner.platform.jobs.refreshing import Refresh, pause
+from almoner.platform.jobs.background_tasks import Schedule, JobContext
+from almoner.platform.jobs.queue import JobDone, Job, NewJob, Result, JobRetry
+from almoner.platform.jobs.refreshing import ScheduledRefresh, retry_delay
 from almoner.platform.observability.telemetry import Telemetry
 from almoner.platform.outbound import fetching
-from almoner.platform.outbound.client import Outbound
+from almoner.platform.outbound.client import OutboundClient
 from almoner.platform.outbound.fetching import FetchRefused
 from almoner.screening.watchlists import flows, store_refresh
 from almoner.screening.watchlists.domain import Load, LoadRefused, WatchlistRefused
@@ -30,41 +30,41 @@ _FETCHING_SECONDS: Final = 1_800.0
 """Of what a job may take; what has come is kept, and the next turn goes on from there."""
 LIMITS: Final = {REFRESH: timedelta(hours=1)}
 
-Planned = Refresh[WatchlistSource]
+PlannedRefresh = ScheduledRefresh[WatchlistSource]
 
 
 @dataclass(frozen=True, slots=True)
-class RefreshingLists:
+class WatchlistRefreshContext:
     """What refreshing needs. ``folder``: where fetched files lie, a folder for each list."""
 
-    plan: Sequence[Planned]
-    outbound: Outbound
+    plan: Sequence[PlannedRefresh]
+    outbound: OutboundClient
     folder: Path
     telemetry: Telemetry
 
 
-async def refresh(parts: RefreshingLists, work: Work, job: Job) -> Result:
+async def refresh(parts: WatchlistRefreshContext, work: JobContext, job: Job) -> Result:
     """Fetch the files of a list and load them when one has changed."""
     planned = next((one for one in parts.plan if one.source == job.payload["list"]), None)
     if planned is None:
-        return Done()  # the schedule no longer names it
-    folder, wall = parts.folder / planned.source, work.db.deployment.clock.wall
+        return JobDone()  # the schedule no longer names it
+    folder, wall = parts.folder / planned.source, work.db.deployment.clock.real_now
     try:
         async with asyncio.timeout(_FETCHING_SECONDS):
-            files = [(await fetching.fetch(parts.outbound, folder, url, wall)).path for url in planned.urls]
+            files = [(await fetching.fetch_file(parts.outbound, folder, url, wall)).path for url in planned.urls]
         status = await _load(work.db, planned, files)
     except TimeoutError:
-        return Retry(timedelta(), "its files are still coming")
+        return JobRetry(timedelta(), "its files are still coming")
     except LoadRefused as error:
-        await _note(parts, work.db, planned, "refused", "; ".join(error.load.reasons))
+        await _record_attempt(parts, work.db, planned, "refused", "; ".join(error.load.reasons))
     except (FetchRefused, WatchlistRefused) as error:
-        await _note(parts, work.db, planned, "failed", str(error))
+        await _record_attempt(parts, work.db, planned, "failed", str(error))
     else:
-        await _note(parts, work.db, planned, status, None)
-    return Done()
+        await _record_attempt(parts, work.db, planned, status, None)
+    return JobDone()
 
 
-async def _load(db: Database, planned: Planned, files: Sequence[Path]) -> Status:
+async def _load(db: Database, planned: PlannedRefresh, files: Sequence[Path]) -> Status:
     async def record(tx: Tx, load: Load) -> None:
         action = "watchlist.refused" if load.status == "refused" else "watchlist.imported"
         told: audit.Details = {"version": load.version, "entries": load.entries}
@@ -78,14 +78,16 @@ async def _load(db: Database, planned: Planned, files: Sequence[Path]) -> Status
     return "unchanged" if load.status == "unchanged" else "loaded"
 
 
-async def _note(parts: RefreshingLists, db: Database, planned: Planned, status: Status, reason: str | None) -> None:
+async def _record_attempt(
+    parts: WatchlistRefreshContext, db: Database, planned: PlannedRefresh, status: Status, reason: str | None
+) -> None:
     async with db.write() as tx:
-        failed = await store_refresh.failures(tx, EVERYONE, planned.source) + 1 if status == "failed" else 0
-        again = pause(failed, planned.every) if failed else None
-        await store_refresh.note(tx, EVERYONE, planned.source, status, reason, failed, again)
+        failed = await store_refresh.count_failures(tx, ALL_PARTNERS, planned.source) + 1 if status == "failed" else 0
+        again = retry_delay(failed, planned.every) if failed else None
+        await store_refresh.record_attempt(tx, ALL_PARTNERS, planned.source, status, reason, failed, again)
     parts.telemetry.log(
         "watchlist_refresh",
-        db.deployment.clock.wall(),
+        db.deployment.clock.real_now(),
         level="error" if status in ("failed", "refused") else "info",
         list=planned.source,
         status=status,
@@ -93,13 +95,13 @@ async def _note(parts: RefreshingLists, db: Database, planned: Planned, status: 
     )
 
 
-async def _enqueue(plan: Sequence[Planned], tx: Tx) -> int:
+async def _enqueue(plan: Sequence[PlannedRefresh], tx: Tx) -> int:
     """Have a worker refresh what is due. The sweep itself deals with none."""
-    due = await store_refresh.take_due(tx, EVERYONE, plan)
+    due = await store_refresh.claim_due(tx, ALL_PARTNERS, plan)
     await queue.enqueue_all(tx, [NewJob(REFRESH, {"list": one}, lane=_LANE, unique=one) for one in due])
     return 0
 
 
-def schedules(plan: Sequence[Planned]) -> tuple[Schedule, ...]:
+def schedules(plan: Sequence[PlannedRefresh]) -> tuple[Schedule, ...]:
     """The sweep that keeps the schedule; without one it removes what an earlier one left."""
-    return (Schedule(REFRESH, partial(store_refresh.next_due, _=EVERYONE, plan=plan), partial(_enqueue, plan)),)
+    return (Schedule(REFRESH, partial(store_refresh.next_due_at, _=ALL_PARTNERS, plan=plan), partial(_enqueue, plan)),)

@@ -8,8 +8,16 @@ from uuid import UUID
 import msgspec
 from asyncpg import Record
 
-from almoner.platform.database.transactions import Everyone, Tx
-from almoner.screening.watchlists.domain import Entry, FileFacts, Listed, ListedAddress, ListedName, Load, Version
+from almoner.platform.database.transactions import AllPartners, Tx
+from almoner.screening.watchlists.domain import (
+    WatchlistEntry,
+    LoadedFile,
+    ListedEntity,
+    ListedAddress,
+    ListedName,
+    Load,
+    WatchlistVersion,
+)
 from almoner.screening.watchlists.ports import WatchlistSource
 
 _LOAD: Final = """
@@ -26,7 +34,7 @@ _LOCK: Final = 0x77_6C_69_73_74
 """Of whoever is compared with the current versions, shared; of a load that is to become one, alone."""
 
 
-async def know(tx: Tx, _: Everyone, source: WatchlistSource) -> Load | None:
+async def upsert_list(tx: Tx, _: AllPartners, source: WatchlistSource) -> Load | None:
     """Enter the list, or what its reader says of it now, and lock it; its current load."""
     await tx.execute(
         """
@@ -46,7 +54,7 @@ async def know(tx: Tx, _: Everyone, source: WatchlistSource) -> Load | None:
     return _load(row) if row else None
 
 
-async def find_current(tx: Tx, _: Everyone, code: str) -> Load | None:
+async def find_current(tx: Tx, _: AllPartners, code: str) -> Load | None:
     """The current load of a list."""
     row = await tx.fetchrow(
         f"select {_LOAD} from watchlist_load l join watchlist w on w.current_load = l.id where w.code = $1", code
@@ -54,13 +62,13 @@ async def find_current(tx: Tx, _: Everyone, code: str) -> Load | None:
     return _load(row) if row else None
 
 
-async def lock_current(tx: Tx, _: Everyone, code: str) -> Load | None:
+async def lock_current(tx: Tx, _: AllPartners, code: str) -> Load | None:
     """The current load of a list, which nobody else changes until the transaction ends."""
     await tx.execute("select from watchlist where code = $1 for no key update", code)
     return await find_current(tx, _, code)
 
 
-async def insert_load(tx: Tx, _: Everyone, load: Load) -> None:
+async def insert_load(tx: Tx, _: AllPartners, load: Load) -> None:
     """Keep a load."""
     await tx.execute(
         """
@@ -91,19 +99,19 @@ async def insert_load(tx: Tx, _: Everyone, load: Load) -> None:
     )
 
 
-async def make_current(tx: Tx, _: Everyone, load: Load) -> None:
+async def make_current(tx: Tx, _: AllPartners, load: Load) -> None:
     """What a load brought is what its list says from now on; waits for all who are being compared."""
     await tx.execute("select pg_advisory_xact_lock($1)", _LOCK)
     await tx.execute("update watchlist set current_load = $2 where code = $1", load.list, load.id)
 
 
-async def contents(tx: Tx, _: Everyone, code: str) -> Mapping[str, bytes]:
+async def content_hashes(tx: Tx, _: AllPartners, code: str) -> Mapping[str, bytes]:
     """The hash of what each current entry says, by its key."""
     rows = await tx.fetch("select entry_key, content from watchlist_entry where list = $1 and until_load is null", code)
     return {row["entry_key"]: row["content"] for row in rows}
 
 
-async def end(tx: Tx, _: Everyone, code: str, keys: Sequence[str], load_id: UUID) -> None:
+async def end_entries(tx: Tx, _: AllPartners, code: str, keys: Sequence[str], load_id: UUID) -> None:
     """These entries are said until now."""
     await tx.execute(
         """
@@ -116,7 +124,7 @@ async def end(tx: Tx, _: Everyone, code: str, keys: Sequence[str], load_id: UUID
     )
 
 
-async def insert(tx: Tx, _: Everyone, entries: Iterable[Entry]) -> None:
+async def insert_entries(tx: Tx, _: AllPartners, entries: Iterable[WatchlistEntry]) -> None:
     """These are said from now on."""
     waiting = iter(entries)
     while batch := list(islice(waiting, _AT_ONCE)):
@@ -133,7 +141,7 @@ async def insert(tx: Tx, _: Everyone, entries: Iterable[Entry]) -> None:
         )
 
 
-def _values(entry_id: UUID, one: Entry) -> dict[str, object]:
+def _values(entry_id: UUID, one: WatchlistEntry) -> dict[str, object]:
     listed = one.listed
     return {
         "id": entry_id,
@@ -155,7 +163,7 @@ def _values(entry_id: UUID, one: Entry) -> dict[str, object]:
     }
 
 
-async def current_loads(tx: Tx, _: Everyone) -> Mapping[str, UUID]:
+async def current_load_ids(tx: Tx, _: AllPartners) -> Mapping[str, UUID]:
     """Which load of each list is current. A load that is about to become so waits for the transaction's end.
 
     So whoever is compared with a version is there to be compared again when the next one is announced, be it the first
@@ -166,7 +174,7 @@ async def current_loads(tx: Tx, _: Everyone) -> Mapping[str, UUID]:
     return {row["code"]: row["current_load"] for row in rows}
 
 
-async def versions(tx: Tx, _: Everyone) -> list[Version]:
+async def list_versions(tx: Tx, _: AllPartners) -> list[WatchlistVersion]:
     """The lists as they are loaded, by their codes."""
     rows = await tx.fetch(
         f"""
@@ -174,10 +182,10 @@ async def versions(tx: Tx, _: Everyone) -> list[Version]:
         join watchlist_load l on l.id = w.current_load order by w.code
         """
     )
-    return [Version(row["code"], row["title"], row["licence"], row["unverified"], _load(row)) for row in rows]
+    return [WatchlistVersion(row["code"], row["title"], row["licence"], row["unverified"], _load(row)) for row in rows]
 
 
-async def refused(tx: Tx, _: Everyone) -> list[Load]:
+async def list_refused_loads(tx: Tx, _: AllPartners) -> list[Load]:
     """The newest load of each list, where it was refused."""
     rows = await tx.fetch(
         f"""
@@ -189,7 +197,7 @@ async def refused(tx: Tx, _: Everyone) -> list[Load]:
     return [_load(row) for row in rows]
 
 
-async def loads(tx: Tx, _: Everyone, code: str | None, limit: int) -> list[Load]:
+async def list_loads(tx: Tx, _: AllPartners, code: str | None, limit: int) -> list[Load]:
     """The newest loads, newest first."""
     rows = await tx.fetch(
         f"select {_LOAD} from watchlist_load l where $1::text is null or list = $1 order by id desc limit $2",
@@ -199,13 +207,13 @@ async def loads(tx: Tx, _: Everyone, code: str | None, limit: int) -> list[Load]
     return [_load(row) for row in rows]
 
 
-async def find_load(tx: Tx, _: Everyone, load_id: UUID) -> Load | None:
+async def find_load(tx: Tx, _: AllPartners, load_id: UUID) -> Load | None:
     """One load."""
     row = await tx.fetchrow(f"select {_LOAD} from watchlist_load l where id = $1", load_id)
     return _load(row) if row else None
 
 
-async def covers_anew(tx: Tx, _: Everyone, load_id: UUID) -> bool:
+async def coverage_changed(tx: Tx, _: AllPartners, load_id: UUID) -> bool:
     """Whether a load covers other categories, of bodies or of persons, than the good one before it."""
     return bool(
         await tx.fetchval(
@@ -222,7 +230,7 @@ async def covers_anew(tx: Tx, _: Everyone, load_id: UUID) -> bool:
     )
 
 
-async def current(tx: Tx, _: Everyone, code: str, after: str, limit: int) -> list[Entry]:
+async def list_current_entries(tx: Tx, _: AllPartners, code: str, after: str, limit: int) -> list[WatchlistEntry]:
     """Current entries of a list in the order of their keys."""
     rows = await tx.fetch(
         f"""
@@ -236,19 +244,19 @@ async def current(tx: Tx, _: Everyone, code: str, after: str, limit: int) -> lis
     return [_entry(row) for row in rows]
 
 
-async def since(tx: Tx, _: Everyone, load_id: UUID) -> list[Entry]:
+async def entries_added_by(tx: Tx, _: AllPartners, load_id: UUID) -> list[WatchlistEntry]:
     """What a load brought."""
     rows = await tx.fetch(f"select {_ENTRY} from watchlist_entry where since_load = $1 order by entry_key", load_id)
     return [_entry(row) for row in rows]
 
 
-async def until(tx: Tx, _: Everyone, load_id: UUID) -> list[Entry]:
+async def entries_ended_by(tx: Tx, _: AllPartners, load_id: UUID) -> list[WatchlistEntry]:
     """What a load ended."""
     rows = await tx.fetch(f"select {_ENTRY} from watchlist_entry where until_load = $1 order by entry_key", load_id)
     return [_entry(row) for row in rows]
 
 
-async def named(tx: Tx, _: Everyone, code: str, keys: Sequence[str]) -> list[Entry]:
+async def find_entries(tx: Tx, _: AllPartners, code: str, keys: Sequence[str]) -> list[WatchlistEntry]:
     """Current entries by their keys."""
     rows = await tx.fetch(
         f"select {_ENTRY} from watchlist_entry where list = $1 and entry_key = any($2) and until_load is null",
@@ -258,7 +266,7 @@ async def named(tx: Tx, _: Everyone, code: str, keys: Sequence[str]) -> list[Ent
     return [_entry(row) for row in rows]
 
 
-async def figures(tx: Tx, _: Everyone) -> list[tuple[str, str, int]]:
+async def query_metrics(tx: Tx, _: AllPartners) -> list[tuple[str, str, int]]:
     """How many loads of each list became what."""
     rows = await tx.fetch("select list, status, count(*) from watchlist_load group by list, status")
     return [(row["list"], row["status"], row["count"]) for row in rows]
@@ -273,7 +281,7 @@ def _load(row: Record) -> Load:
         row["retrieved_at"],
         row["loaded_at"],
         row["sha256"],
-        msgspec.convert(row["files"], tuple[FileFacts, ...]),
+        msgspec.convert(row["files"], tuple[LoadedFile, ...]),
         tuple(row["categories"]),
         tuple(row["organisation_categories"]),
         tuple(row["person_categories"]),
@@ -288,8 +296,8 @@ def _load(row: Record) -> Load:
     )
 
 
-def _entry(row: Record) -> Entry:
-    listed = Listed(
+def _entry(row: Record) -> WatchlistEntry:
+    listed = ListedEntity(
         key=row["entry_key"],
         kind=row["kind"],
         names=tuple(ListedName(one["text"], one["kind"]) for one in row["names"]),
@@ -303,4 +311,4 @@ def _entry(row: Record) -> Entry:
         note=row["note"],
         source_url=row["source_url"],
     )
-    return Entry(row["list"], listed, row["category"], row["content"], row["since_load"])
+    return WatchlistEntry(row["list"], listed, row["category"], row["content"], row["since_load"])

@@ -9,14 +9,14 @@ import msgspec
 
 from almoner.kit.time import iso
 from almoner.nonprofits.organisations import service as organisations
-from almoner.platform.database.transactions import EVERYONE, Everyone, Partner, Tx
+from almoner.platform.database.transactions import ALL_PARTNERS, AllPartners, Partner, Tx
 from almoner.validation.agents import service
 from almoner.validation.agents.domain import REJECTIONS, AgentVerification, Question
 from almoner.validation.agents.evaluate import Step
-from almoner.validation.decisions.reviews.domain import Decision, Fact, Shown, ShownStep, Subject
+from almoner.validation.decisions.reviews.domain import Decision, Fact, ReviewEvidence, EvidenceStep, Subject
 
 
-class AgentCase:
+class AgentReviewHandler:
     """A ``reviews.ports.Case``."""
 
     @property
@@ -24,33 +24,37 @@ class AgentCase:
         """Why one may be rejected (settled 4)."""
         return REJECTIONS
 
-    async def hold(self, tx: Tx, subject_id: UUID) -> Subject | None:
+    async def lock(self, tx: Tx, subject_id: UUID) -> Subject | None:
         """Lock the verification until the transaction ends; None where there is none."""
-        return await service.hold(tx, subject_id)
+        return await service.lock_subject(tx, subject_id)
 
-    async def show(self, tx: Tx, subject_id: UUID) -> Shown:
+    async def load_evidence(self, tx: Tx, subject_id: UUID) -> ReviewEvidence:
         """Who applies for whom, what the nonprofit answered, all that was seen, and documents. Raises NotFound."""
-        found = await service.get(tx, EVERYONE, subject_id)
-        facts = [*_facts(found), *await _nonprofit(tx, found), *_asked(await service.question(tx, subject_id))]
-        steps = [_step(step, seen_at) for step, seen_at in await service.steps(tx, subject_id)]
+        found = await service.get(tx, ALL_PARTNERS, subject_id)
+        facts = [
+            *_facts(found),
+            *await _nonprofit(tx, found),
+            *_question_facts(await service.find_question(tx, subject_id)),
+        ]
+        steps = [_step(step, seen_at) for step, seen_at in await service.list_steps(tx, subject_id)]
         who = " ".join(name for name in (found.first_name, found.last_name) if name)
-        return Shown(
-            title=f"Does {who or 'somebody forgotten'} speak for {found.speaks_for}?",
+        return ReviewEvidence(
+            title=f"Does {who or 'somebody forgotten'} speak for {found.nonprofit_name}?",
             facts=facts,
             steps=steps,
-            documents=await service.documents(tx, subject_id),
+            documents=await service.list_document_ids(tx, subject_id),
         )
 
-    async def accept(self, tx: Tx, scope: Partner | Everyone, subject_id: UUID, decision: Decision, /) -> object:
+    async def accept(self, tx: Tx, scope: Partner | AllPartners, subject_id: UUID, decision: Decision, /) -> object:
         """Let the applicant through. Raises NotFound, InvalidState."""
         return await service.approve(tx, scope, subject_id, decision)
 
-    async def reject(self, tx: Tx, scope: Partner | Everyone, subject_id: UUID, decision: Decision, /) -> object:
+    async def reject(self, tx: Tx, scope: Partner | AllPartners, subject_id: UUID, decision: Decision, /) -> object:
         """Reject the applicant for the decision's reason. Raises NotFound, InvalidState."""
         return await service.reject(tx, scope, subject_id, decision)
 
 
-CASE: Final = AgentCase()
+REVIEW_HANDLER: Final = AgentReviewHandler()
 
 
 def _facts(found: AgentVerification) -> Iterator[Fact]:
@@ -86,17 +90,17 @@ async def _nonprofit(tx: Tx, found: AgentVerification) -> list[Fact]:
     ]
 
 
-def _asked(asked: Question | None) -> Iterator[Fact]:
+def _question_facts(asked: Question | None) -> Iterator[Fact]:
     if asked is not None:
         yield "asked the nonprofit", f"{asked.email or 'forgotten'}, {iso(asked.asked_at)}"
         yield "the nonprofit's answer", asked.answer or "none yet"
 
 
-def _step(step: Step, seen_at: datetime) -> ShownStep:
-    facts = [("seen", iso(seen_at)), *_told(step.facts)]
-    return ShownStep(step.name, step.verdict, step.code, step.source, step.data_as_of, facts)
+def _step(step: Step, seen_at: datetime) -> EvidenceStep:
+    facts = [("seen", iso(seen_at)), *_text_facts(step.facts)]
+    return EvidenceStep(step.name, step.verdict, step.code, step.source, step.data_as_of, facts)
 
 
-def _told(facts: Mapping[str, object]) -> Iterator[Fact]:
+def _text_facts(facts: Mapping[str, object]) -> Iterator[Fact]:
     for name, value in facts.items():
         yield name, value if isinstance(value, str) or value is None else msgspec.json.encode(value).decode()

@@ -40,9 +40,9 @@ REJECTIONS: Final[tuple[AgentRejection, ...]] = get_args(AgentRejection)
 OPEN: Final[tuple[AgentStatus, ...]] = ("pending", "pending_user_verification", "pending_review")
 UNCONFIRMED: Final[tuple[AgentStatus, ...]] = ("pending", "pending_user_verification")
 LIFETIME: Final = timedelta(days=30)
-Ended = Literal["unconfirmed", "replaced", "rejected", "approved"]
+EndReason = Literal["unconfirmed", "replaced", "rejected", "approved"]
 """How a verification ended, as far as it matters for how long it is known who it was."""
-FORGOTTEN_AFTER: Final = timedelta(days=30)
+ERASE_AFTER: Final = timedelta(days=30)
 """Who never confirmed is forgotten that long after the expiry, as unpaid donors are (V6); so is whom we asked."""
 
 EVENTS: Final[Mapping[AgentStatus, str]] = {
@@ -68,7 +68,7 @@ REASONS: Final[Mapping[AgentRejection, str]] = {
 """What ``rejectionReason`` says for each code."""
 
 
-def rejection(code: str | None) -> AgentRejection:
+def rejection_code_of(code: str | None) -> AgentRejection:
     """The code of a rejection, ``other`` for None. Raises ValueError for one that is not in the list of settled 4."""
     if code is None:
         return "other"
@@ -153,7 +153,7 @@ class AgentVerification:
     requester_name: str | None = None
 
     @property
-    def tongue(self) -> str:
+    def display_language(self) -> str:
         """The language of the applicant's mails and pages."""
         return self.preferred_language or self.language
 
@@ -168,12 +168,12 @@ class AgentVerification:
         return self.status in UNCONFIRMED
 
     @property
-    def awaits_outsider(self) -> bool:
+    def external_action_required(self) -> bool:
         """``externalActionRequired``: somebody outside the service must act next, the applicant or the nonprofit."""
         return self.expires_at is not None
 
     @property
-    def speaks_for(self) -> str:
+    def nonprofit_name(self) -> str:
         """The name of the nonprofit."""
         named = self.organisation or self.validation_request
         return named.name if named else ""
@@ -197,7 +197,7 @@ class AgentVerification:
         ended = now if target == "approved" else None
         return replace(self, status=target, confirmed_at=now, expires_at=None, processed_at=ended)
 
-    def passed(self, now: datetime) -> "AgentVerification":
+    def with_review_passed(self, now: datetime) -> "AgentVerification":
         """The review, by rule or by a person, has passed. Raises InvalidState."""
         target: AgentStatus = "pending_user_verification" if self.status == "pending" else "approved"
         if self.status == "pending_user_verification":
@@ -212,7 +212,7 @@ class AgentVerification:
         self._ensure("rejected")
         return replace(self, status="rejected", rejection_code=code, expires_at=None, processed_at=now)
 
-    def at_address(self, new_id: UUID, email: str, now: datetime) -> "AgentVerification":
+    def with_email(self, new_id: UUID, email: str, now: datetime) -> "AgentVerification":
         """The same applicant at another address: begun anew, since what was reviewed was the first.
 
         A record is not editable (spec 2.2): it takes the place of this one. Raises InvalidState.
@@ -245,13 +245,13 @@ class AgentVerification:
             )
         return replace(self, status="approved", rejection_code=None, confirmed_at=confirmed, processed_at=now)
 
-    def asking(self, until: datetime) -> "AgentVerification":
+    def with_answer_deadline(self, until: datetime) -> "AgentVerification":
         """The nonprofit was asked and has until then to answer. Raises InvalidState outside the review."""
         if self.status != "pending_review":
             raise InvalidState(f"the verification is {self.status}: nobody is asked about it")
         return replace(self, expires_at=until)
 
-    def evidenced(self) -> "AgentVerification":
+    def without_answer_deadline(self) -> "AgentVerification":
         """The nonprofit has answered, or a document was handed in instead; a reviewer decides with it.
 
         Raises InvalidState outside the review.
@@ -275,7 +275,7 @@ class Filters:
     end: datetime | None = None
 
 
-ConfirmedBy = Literal["link", "code", "sandbox"]
+ConfirmationMethod = Literal["link", "code", "sandbox"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -292,13 +292,13 @@ class Question:
     expires_at: datetime
     answer: Answer | None
 
-    def open_at(self, now: datetime) -> bool:
+    def answerable_at(self, now: datetime) -> bool:
         """Whether the nonprofit may answer: also where a document was handed in since."""
         return self.answer is None and now < self.expires_at
 
 
 @dataclass(frozen=True, slots=True)
-class Contact:
+class OfficialContact:
     """Where a nonprofit itself can be asked. ``source``: where its register publishes the address."""
 
     organisation_id: UUID
@@ -310,7 +310,7 @@ class ContactRefused(ValueError):
     """It is the mailbox of a person, or who records it also says where the nonprofit is paid."""
 
 
-def received(
+def new_verification(
     verification_id: UUID,
     partner_id: UUID,
     agent: Agent,

@@ -11,7 +11,7 @@ import idna
 from publicsuffixlist import PublicSuffixList
 from rapidfuzz.distance import OSA
 
-from almoner.kit.scripts import scripts
+from almoner.kit.scripts import scripts_of
 
 _DATA: Final = Path(__file__).parent / "data"
 _INSTITUTIONS: Final = frozenset("ac ed edu k12 sch school gov gouv gob go mil police nhs parliament".split())
@@ -29,7 +29,7 @@ def _suffixes() -> PublicSuffixList:
 
 
 @cache
-def _listed(name: str) -> frozenset[str]:
+def _read_list(name: str) -> frozenset[str]:
     lines = (_DATA / f"{name}.txt").read_text("ascii").splitlines()
     return frozenset(line for line in lines if line and not line.startswith("#"))
 
@@ -49,15 +49,15 @@ class Domain:
     @property
     def label(self) -> str:
         """The registered name alone, in its own letters."""
-        return _written(self.registered.split(".", 1)[0])
+        return _to_unicode(self.registered.split(".", 1)[0])
 
     @property
-    def below(self) -> tuple[str, ...]:
+    def subdomain_labels(self) -> tuple[str, ...]:
         """The labels before the registered name."""
-        return tuple(self.host.removesuffix(self.registered).rstrip(".").split(".")) if self.deeper else ()
+        return tuple(self.host.removesuffix(self.registered).rstrip(".").split(".")) if self.has_subdomain else ()
 
     @property
-    def deeper(self) -> bool:
+    def has_subdomain(self) -> bool:
         """Whether the host is more than what was registered."""
         return self.host != self.registered
 
@@ -67,7 +67,7 @@ class Domain:
         return not _INSTITUTIONS.isdisjoint(self.suffix.split("."))
 
     @property
-    def free(self) -> bool:
+    def free_mail(self) -> bool:
         """Whether anybody opens a mailbox there."""
         return self._is("free_mail")
 
@@ -77,27 +77,27 @@ class Domain:
         return self._is("disposable")
 
     @property
-    def shared(self) -> bool:
+    def shared_hosting(self) -> bool:
         """Whether many bodies have their page there."""
         return self._is("shared_hosts")
 
     @property
-    def mixed(self) -> bool:
+    def mixed_script(self) -> bool:
         """Whether letters of several scripts stand in one name, as no honest name has them."""
-        return any(len(scripts(_written(part))) > 1 for part in self.host.split("."))
+        return any(len(scripts_of(_to_unicode(part))) > 1 for part in self.host.split("."))
 
     @property
     def for_outsiders(self) -> bool:
         """Whether its mailboxes are those of students, members and the like."""
-        return not _OUTSIDERS.isdisjoint(self.below)
+        return not _OUTSIDERS.isdisjoint(self.subdomain_labels)
 
     def _is(self, name: str) -> bool:
-        listed = _listed(name)
+        listed = _read_list(name)
         return self.registered in listed or self.host in listed
 
 
 @dataclass(frozen=True, slots=True)
-class Site:
+class Website:
     """A website: its domain without ``www``, and whether the address goes on behind the host."""
 
     domain: Domain
@@ -116,12 +116,12 @@ def domain_of(host: str) -> Domain | None:
     return None if registered is None else Domain(ascii_host, registered)
 
 
-def of_email(address: str) -> Domain | None:
+def domain_of_email(address: str) -> Domain | None:
     """The domain of an e-mail address."""
     return domain_of(address.rpartition("@")[2])
 
 
-def of_website(address: str) -> Site | None:
+def website_of(address: str) -> Website | None:
     """The site of a web address with or without scheme; None for what is none, also for e-mail addresses."""
     text = address.strip()
     try:
@@ -134,27 +134,27 @@ def of_website(address: str) -> Site | None:
     while host.startswith("www."):
         host = host[4:]
     domain = domain_of(host)
-    return None if domain is None else Site(domain, parts.path.strip("/") != "" or parts.query != "")
+    return None if domain is None else Website(domain, parts.path.strip("/") != "" or parts.query != "")
 
 
-def resembles(domain: Domain, other: Domain) -> bool:
+def is_lookalike(domain: Domain, other: Domain) -> bool:
     """Whether one may be taken for the other and is another: same look, one slip away, or under another suffix."""
     if domain.registered == other.registered:
         return False
-    pairs = [(_look(domain.label), _look(other.label)), (domain.label, other.label)]
+    pairs = [(_skeleton(domain.label), _skeleton(other.label)), (domain.label, other.label)]
     if any(one == two for one, two in pairs):
         return True
     return any(min(len(one), len(two)) >= 4 and OSA.distance(one, two, score_cutoff=1) <= 1 for one, two in pairs)
 
 
-def _written(label: str) -> str:
+def _to_unicode(label: str) -> str:
     try:
         return idna.decode(label)
     except (idna.IDNAError, UnicodeError):
         return label
 
 
-_LOOKS: Final = {
+_CONFUSABLES: Final = {
     ord(letter): shown
     for shown, letters in {
         # Letters that are taken for Latin ones (Unicode's confusables, the ones that domains may have).
@@ -188,7 +188,7 @@ _LOOKS: Final = {
 }
 
 
-def _look(label: str) -> str:
+def _skeleton(label: str) -> str:
     """What a hasty reader sees: confusable letters, hyphens and pairs that run together are one."""
-    folded = unicodedata.normalize("NFKC", label).casefold().translate(_LOOKS)
+    folded = unicodedata.normalize("NFKC", label).casefold().translate(_CONFUSABLES)
     return folded.replace("-", "").replace("rn", "m").replace("vv", "w")

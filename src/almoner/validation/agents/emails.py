@@ -5,11 +5,11 @@ from typing import Final
 from uuid import UUID
 
 from almoner.access.partners import service as partners
-from almoner.kit.text import unlinked
+from almoner.kit.text import defuse_links
 from almoner.platform.database.transactions import Partner, Tx
 from almoner.platform.outbound.mail import Mail
 from almoner.platform.pages import formats
-from almoner.platform.pages.rendering import Pages
+from almoner.platform.pages.rendering import PageRenderer
 from almoner.validation.agents import confirming, reviewing
 from almoner.validation.agents.domain import AgentVerification
 
@@ -18,18 +18,18 @@ ANSWER: Final = "answer"
 """Purposes of the tokens in the links, and the paths that they open."""
 
 
-async def confirmation(tx: Tx, pages: Pages, confirmation_id: UUID, at: datetime) -> Mail | None:
+async def confirmation_email(tx: Tx, pages: PageRenderer, confirmation_id: UUID, at: datetime) -> Mail | None:
     """The mail with link and code; None when there is nothing to confirm any more."""
-    verification = await confirming.to_send(tx, confirmation_id)
+    verification = await confirming.find_unconfirmed(tx, confirmation_id)
     if verification is None or verification.email is None or verification.expires_at is None:
         return None
-    language = pages.language(verification.tongue)
+    language = pages.language(verification.display_language)
     named = await _names(tx, verification)
     first, last = verification.first_name or "", verification.last_name or ""
     facts = {
         **named,
-        "name": unlinked(formats.called(first, last, language.locale)),
-        "code": confirming.digits(tx, confirmation_id),
+        "name": defuse_links(formats.greeting_name(first, last, language.locale)),
+        "code": confirming.confirmation_code_of(tx, confirmation_id),
         "until": verification.expires_at,
         "link": _link(tx, CONFIRM, verification.id),
     }
@@ -45,18 +45,18 @@ async def confirmation(tx: Tx, pages: Pages, confirmation_id: UUID, at: datetime
     )
 
 
-async def question(tx: Tx, pages: Pages, verification_id: UUID, at: datetime) -> Mail | None:
+async def question_email(tx: Tx, pages: PageRenderer, verification_id: UUID, at: datetime) -> Mail | None:
     """The question to the nonprofit; None when nobody waits for its answer any more."""
-    verification, asked = await reviewing.question(tx, verification_id)
-    if asked.email is None or verification.status != "pending_review" or not asked.open_at(tx.now):
+    verification, asked = await reviewing.get_question(tx, verification_id)
+    if asked.email is None or verification.status != "pending_review" or not asked.answerable_at(tx.now):
         return None
     language = pages.language(verification.language)
     named = await _names(tx, verification)
     first, last = verification.first_name or "", verification.last_name or ""
     facts = {
         **named,
-        "name": unlinked(formats.full_name(first, last, language.locale)),
-        "title": unlinked(verification.title or ""),
+        "name": defuse_links(formats.full_name(first, last, language.locale)),
+        "title": defuse_links(verification.title or ""),
         "until": asked.expires_at,
         "link": _link(tx, ANSWER, verification.id),
     }
@@ -72,14 +72,17 @@ async def question(tx: Tx, pages: Pages, verification_id: UUID, at: datetime) ->
     )
 
 
-async def asker(tx: Tx, verification: AgentVerification) -> str:
+async def partner_name_of(tx: Tx, verification: AgentVerification) -> str:
     """Who asks, by the name that the applicant knows."""
     return verification.requester_name or (await partners.get(tx, Partner(verification.partner_id))).name
 
 
 async def _names(tx: Tx, verification: AgentVerification) -> dict[str, str]:
     """Who asks, and for whom the applicant speaks."""
-    return {"partner": await asker(tx, verification), "organisation": unlinked(verification.speaks_for)}
+    return {
+        "partner": await partner_name_of(tx, verification),
+        "organisation": defuse_links(verification.nonprofit_name),
+    }
 
 
 def _link(tx: Tx, purpose: str, verification_id: UUID) -> str:

@@ -10,7 +10,7 @@ from datetime import datetime
 from typing import Final, Literal
 
 from almoner.validation.agents import domains
-from almoner.validation.agents.domains import Domain, Site
+from almoner.validation.agents.domains import Domain, Website
 
 Verdict = Literal["pass", "fail", "warn", "not_applicable", "unknown"]
 Facts = Mapping[str, str | bool | Sequence[str] | None]
@@ -31,7 +31,7 @@ class Step:
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class NonprofitEvidence:
     """What is known of the nonprofit.
 
     ``websites``: those of its record. ``confirmed``: whether a register, or who published the record, gave them.
@@ -44,7 +44,7 @@ class Known:
     active: bool | None = None
     source: str | None = None
     data_as_of: datetime | None = None
-    doubt: str | None = None
+    unreliable_reason: str | None = None
 
     def step(self, name: str, verdict: Verdict, code: str | None = None, facts: Facts | None = None) -> Step:
         """A step that took the record's word."""
@@ -59,43 +59,47 @@ class Outcome:
     reasons: tuple[str, ...]
     steps: tuple[Step, ...]
 
-    def beside(self, step: Step) -> "Outcome":
+    def with_step(self, step: Step) -> "Outcome":
         """The same with one step more, which may speak against the agent and never for them."""
         against = step.verdict in ("fail", "unknown")
         reasons = (*self.reasons, step.code) if against and step.code else self.reasons
         return Outcome(self.passes and not against, reasons, (*self.steps, step))
 
 
-def judge(email: str, given_website: str | None, known: Known, *, takes_mail: bool | None) -> Outcome:
+def evaluate_agent(
+    email: str, given_website: str | None, known: NonprofitEvidence, *, takes_mail: bool | None
+) -> Outcome:
     """What the rules make of an agent. ``takes_mail``: whether the domain has a mail host, None when nobody knows."""
-    domain = domains.of_email(email)
-    sites = _sites(known) if known.confirmed and known.doubt is None else ()
-    steps = [_organisation(known), _mailbox(domain), _website(known, sites), _given(given_website, sites)]
+    domain = domains.domain_of_email(email)
+    sites = _sites(known) if known.confirmed and known.unreliable_reason is None else ()
+    steps = [_organisation(known), _mailbox(domain), _website(known, sites), _given_website(given_website, sites)]
     steps.append(_agreement(domain, sites, known))
-    steps.append(_mail_host(domain, takes_mail, asked=_agreed(steps)))
+    steps.append(_mail_host(domain, takes_mail, asked=_nothing_fails(steps)))
     reasons = tuple(step.code for step in steps if step.verdict in ("fail", "unknown") and step.code)
-    return Outcome(_agreed(steps[:-1]) and steps[-1].verdict == "pass", reasons, tuple(steps))
+    return Outcome(_nothing_fails(steps[:-1]) and steps[-1].verdict == "pass", reasons, tuple(steps))
 
 
-def _agreed(steps: Sequence[Step]) -> bool:
+def _nothing_fails(steps: Sequence[Step]) -> bool:
     """Whether nothing speaks against the agent and the domains agree."""
     return steps[-1].verdict == "pass" and all(step.verdict not in ("fail", "unknown") for step in steps)
 
 
-def to_look_up(email: str, known: Known) -> str | None:
+def domain_to_look_up(email: str, known: NonprofitEvidence) -> str | None:
     """The domain whose mail host decides; None where something else has decided already."""
-    domain = domains.of_email(email)
-    without = judge(email, None, known, takes_mail=True)
+    domain = domains.domain_of_email(email)
+    without = evaluate_agent(email, None, known, takes_mail=True)
     return domain.host if domain is not None and without.passes else None
 
 
-def _sites(known: Known) -> tuple[Site, ...]:
+def _sites(known: NonprofitEvidence) -> tuple[Website, ...]:
     """The nonprofit's own sites: not those on a host that many share."""
-    found = (domains.of_website(website) for website in known.websites)
-    return tuple(site for site in found if site is not None and not (site.domain.shared or site.domain.free))
+    found = (domains.website_of(website) for website in known.websites)
+    return tuple(
+        site for site in found if site is not None and not (site.domain.shared_hosting or site.domain.free_mail)
+    )
 
 
-def _organisation(known: Known) -> Step:
+def _organisation(known: NonprofitEvidence) -> Step:
     if known.active is None:
         return Step("organisation", "unknown", "validation_request_pending")
     if not known.active:
@@ -109,10 +113,10 @@ def _mailbox(domain: Domain | None) -> Step:
         return Step("mailbox", "fail", "email_domain_not_registrable")
     facts = {"domain": domain.host, "registered": domain.registered}
     for code, found in (
-        ("free_mail_domain", domain.free),
+        ("free_mail_domain", domain.free_mail),
         ("disposable_domain", domain.disposable),
-        ("shared_domain", domain.shared),
-        ("mixed_script_domain", domain.mixed),
+        ("shared_domain", domain.shared_hosting),
+        ("mixed_script_domain", domain.mixed_script),
         ("outsiders_domain", domain.for_outsiders),
     ):
         if found:
@@ -120,24 +124,24 @@ def _mailbox(domain: Domain | None) -> Step:
     return Step("mailbox", "pass", facts=facts)
 
 
-def _website(known: Known, sites: Sequence[Site]) -> Step:
+def _website(known: NonprofitEvidence, sites: Sequence[Website]) -> Step:
     facts = {"websites": known.websites[:_SHOWN], "counted": [site.domain.host for site in sites][:_SHOWN]}
     if not known.websites:
         return known.step("website", "unknown", "no_website", facts)
     if not known.confirmed:
         return known.step("website", "unknown", "website_not_confirmed", facts)
-    if known.doubt is not None:
-        return known.step("website", "unknown", known.doubt, facts)
+    if known.unreliable_reason is not None:
+        return known.step("website", "unknown", known.unreliable_reason, facts)
     if not sites:
         return known.step("website", "unknown", "website_on_shared_host", facts)
     return known.step("website", "pass", None, facts)
 
 
-def _given(website: str | None, sites: Sequence[Site]) -> Step:
+def _given_website(website: str | None, sites: Sequence[Website]) -> Step:
     """What the applicant says of the website: noted, never believed."""
     if website is None:
         return Step("given_website", "not_applicable")
-    site = domains.of_website(website)
+    site = domains.website_of(website)
     own = {one.domain.registered for one in sites}
     facts = {"website": website, "domain": site.domain.host if site else None}
     if site is not None and site.domain.registered in own:
@@ -145,23 +149,23 @@ def _given(website: str | None, sites: Sequence[Site]) -> Step:
     return Step("given_website", "warn", "given_website_not_confirmed", facts=facts)
 
 
-def _agreement(domain: Domain | None, sites: Sequence[Site], known: Known) -> Step:
+def _agreement(domain: Domain | None, sites: Sequence[Website], known: NonprofitEvidence) -> Step:
     """Whether the address is on a domain of the nonprofit's."""
     if domain is None or not sites:
         return Step("domain_agreement", "not_applicable")
     facts = {"domain": domain.host, "sites": [site.domain.host for site in sites][:_SHOWN]}
     same = [site for site in sites if site.domain.registered == domain.registered]
-    if any(_own(domain, site) for site in same):
+    if any(_is_own_domain(domain, site) for site in same):
         return known.step("domain_agreement", "pass", None, facts)
     if same:
         code = "institution_domain" if domain.institutional else "sibling_domain"
         return known.step("domain_agreement", "fail", code, facts)
-    if any(domains.resembles(domain, site.domain) for site in sites):
+    if any(domains.is_lookalike(domain, site.domain) for site in sites):
         return known.step("domain_agreement", "fail", "look_alike_domain", facts)
     return known.step("domain_agreement", "fail", "other_domain", facts)
 
 
-def _own(domain: Domain, site: Site) -> bool:
+def _is_own_domain(domain: Domain, site: Website) -> bool:
     """Whether all of the domain is the nonprofit's: a page at a university does not make all of its people so.
 
     Nor is another name beside the site's under one domain: many who rent out names are in no list of suffixes.
@@ -169,7 +173,7 @@ def _own(domain: Domain, site: Site) -> bool:
     within = domain.host == site.domain.host or domain.host.endswith("." + site.domain.host)
     if site.domain.institutional:
         return within and not site.has_path
-    return within or not domain.deeper
+    return within or not domain.has_subdomain
 
 
 def _mail_host(domain: Domain | None, takes_mail: bool | None, *, asked: bool) -> Step:

@@ -10,27 +10,29 @@ import msgspec
 
 from almoner.platform.database.transactions import Tx
 from almoner.platform.events.outbox import Event, Reaction
-from almoner.platform.jobs.background_tasks import Handler, Schedule, Work
-from almoner.platform.jobs.queue import Done, Job, Result, Retry
+from almoner.platform.jobs.background_tasks import Handler, Schedule, JobContext
+from almoner.platform.jobs.queue import JobDone, Job, Result, JobRetry
 from almoner.platform.outbound import mailing
 from almoner.platform.outbound.mail import MailTransport
-from almoner.platform.pages.rendering import Pages
+from almoner.platform.pages.rendering import PageRenderer
 from almoner.screening.screenings.domain import CHANGED, ScreeningChanged
 from almoner.screening.screenings.service import Screener
 from almoner.validation.agents import confirming, emails, reviewing, service
 from almoner.validation.agents.ports import MailHosts
-from almoner.validation.applications.documents.domain import SCANNED, DocumentScanned, Kept
+from almoner.validation.applications.documents.domain import SCANNED, DocumentScanned, RetentionPeriods
 from almoner.validation.requests.domain import DECIDED, RequestDecided
 
 _MOST_LOOK_UPS: Final = 5  # a quarter of an hour; then a person looks
 
 
-async def on_decision(tx: Tx, events: Sequence[Event]) -> None:
+async def on_request_decided(tx: Tx, events: Sequence[Event]) -> None:
     """Validation requests were decided."""
-    await service.follow(tx, [msgspec.convert(event.record(), RequestDecided).request for event in events])
+    await service.propagate_request_decisions(
+        tx, [msgspec.convert(event.record(), RequestDecided).request for event in events]
+    )
 
 
-async def on_screening(tx: Tx, events: Sequence[Event]) -> None:
+async def on_screening_changed(tx: Tx, events: Sequence[Event]) -> None:
     """Lists or a person say something else of an applicant: the rules look again at who is not decided about yet.
 
     Who was approved stays so; the match waits for a person.
@@ -38,61 +40,69 @@ async def on_screening(tx: Tx, events: Sequence[Event]) -> None:
     for event in events:
         told = msgspec.convert(event.record(), ScreeningChanged)
         if told.type == "agent_verification":
-            await reviewing.enqueue(tx, told.id)
+            await reviewing.enqueue_review(tx, told.id)
 
 
-async def on_scans(tx: Tx, events: Sequence[Event]) -> None:
+async def on_document_scanned(tx: Tx, events: Sequence[Event]) -> None:
     """Documents were scanned."""
     for event in events:
         told = msgspec.convert(event.record(), DocumentScanned)
         if not told.clean:
-            await reviewing.refuse(tx, told.document)
+            await reviewing.drop_rejected_document(tx, told.document)
 
 
 reactions: Final = (
-    Reaction(DECIDED, on_decision),
-    Reaction(CHANGED, on_screening),
-    Reaction(SCANNED, on_scans),
+    Reaction(DECIDED, on_request_decided),
+    Reaction(CHANGED, on_screening_changed),
+    Reaction(SCANNED, on_document_scanned),
 )
 
 
-def schedules(kept: Kept) -> Sequence[Schedule]:
+def schedules(kept: RetentionPeriods) -> Sequence[Schedule]:
     """The sweeps."""
-    forget, due = partial(service.forget, kept), partial(service.next_forgotten, kept)
+    forget, due = partial(service.erase_personal_data, kept), partial(service.next_erasure_at, kept)
     return (
-        Schedule("agent_verifications.expire", service.next_due, service.expire),
+        Schedule("agent_verifications.expire", service.next_expiry, service.expire),
         Schedule("agent_verifications.forget_applicants", due, forget, every=timedelta(days=1)),
     )
 
 
-def handlers(pages: Pages, transport: MailTransport, hosts: MailHosts, screener: Screener) -> Mapping[str, Handler]:
+def handlers(
+    pages: PageRenderer, transport: MailTransport, hosts: MailHosts, screener: Screener
+) -> Mapping[str, Handler]:
     """The jobs' handlers, with the mails' templates (``service.MAILS``), who carries them, hosts and lists."""
 
-    async def review(work: Work, job: Job) -> Result:
+    async def review(work: JobContext, job: Job) -> Result:
         verification_id = UUID(job.payload["verification"])
         if (asked_for := job.payload["then"]) is not None:
             async with work.db.write() as tx:
-                await service.act(tx, verification_id, asked_for)
-            return Done()
+                await service.apply_sandbox_action(tx, verification_id, asked_for)
+            return JobDone()
         async with work.db.read() as tx:
-            domain = await reviewing.to_look_up(tx, verification_id)
+            domain = await reviewing.domain_to_look_up(tx, verification_id)
         takes_mail = None if domain is None else await hosts.takes_mail(domain)
         if domain is not None and takes_mail is None and job.attempt < _MOST_LOOK_UPS:
-            return Retry(mailing.DAYS.wait(job.attempt), f"nobody tells whether {domain} takes mail")
-        await screener.comparing(
+            return JobRetry(
+                mailing.RETRY_FOR_DAYS.delay_after(job.attempt), f"nobody tells whether {domain} takes mail"
+            )
+        await screener.run_with_lists(
             work.db,
             partial(reviewing.review, screener=screener, verification_id=verification_id, takes_mail=takes_mail),
         )
-        return Done()
+        return JobDone()
 
-    async def send_confirmation(work: Work, job: Job) -> Result:
+    async def send_confirmation(work: JobContext, job: Job) -> Result:
         async with work.db.read() as tx:
-            mail = await emails.confirmation(tx, pages, UUID(job.payload["confirmation"]), job.due_at)
-        return await mailing.carry(transport, mail, job)
+            mail = await emails.confirmation_email(tx, pages, UUID(job.payload["confirmation"]), job.due_at)
+        return await mailing.send_mail(transport, mail, job)
 
-    async def ask_nonprofit(work: Work, job: Job) -> Result:
+    async def ask_nonprofit(work: JobContext, job: Job) -> Result:
         async with work.db.read() as tx:
-            mail = await emails.question(tx, pages, UUID(job.payload["verification"]), job.due_at)
-        return await mailing.carry(transport, mail, job)
+            mail = await emails.question_email(tx, pages, UUID(job.payload["verification"]), job.due_at)
+        return await mailing.send_mail(transport, mail, job)
 
-    return {reviewing.REVIEW: review, confirming.SEND: send_confirmation, reviewing.ASK: ask_nonprofit}
+    return {
+        reviewing.REVIEW: review,
+        confirming.SEND_CONFIRMATION: send_confirmation,
+        reviewing.ASK_NONPROFIT: ask_nonprofit,
+    }

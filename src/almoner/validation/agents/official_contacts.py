@@ -15,7 +15,7 @@ _OFFICES: Final = frozenset(
 )
 
 
-def ensure_office(address: str) -> None:
+def ensure_office_mailbox(address: str) -> None:
     """Raises ContactRefused unless the part before the @ names an office: info, contact, secretary and the like."""
     words = re.split(r"[^a-z]+", address.rpartition("@")[0].lower())
     if not any(word in _OFFICES for word in words):

@@ -16,18 +16,18 @@ from starlette.routing import Route
 from almoner.kit.errors import NotFound
 from almoner.platform.audit import log as audit
 from almoner.platform.audit.log import Actor
-from almoner.platform.database.transactions import EVERYONE, Database, Tx
+from almoner.platform.database.transactions import ALL_PARTNERS, Database, Tx
 from almoner.platform.pages import formats, link_sessions
-from almoner.platform.pages.error_handling import kindly
+from almoner.platform.pages.error_handling import with_error_pages
 from almoner.platform.pages.headers import NO_PAGE, origin_of
-from almoner.platform.pages.link_sessions import CSRF_FIELD, Visit
-from almoner.platform.pages.rendering import Pages
-from almoner.platform.pages.server_error import Broken
+from almoner.platform.pages.link_sessions import CSRF_FIELD, LinkSession
+from almoner.platform.pages.rendering import PageRenderer
+from almoner.platform.pages.server_error import ServerErrorResponse
 from almoner.platform.pages.translations import Language
 from almoner.validation.agents import confirming, reviewing, service
-from almoner.validation.agents.codes import TypedCode
-from almoner.validation.agents.domain import AgentVerification, Answer, ConfirmedBy, InvalidState
-from almoner.validation.agents.emails import ANSWER, CONFIRM, asker
+from almoner.validation.agents.codes import CodeCheckResult
+from almoner.validation.agents.domain import AgentVerification, Answer, ConfirmationMethod, InvalidState
+from almoner.validation.agents.emails import ANSWER, CONFIRM, partner_name_of
 
 TEMPLATES: Final = Path(__file__).parent / "templates"
 
@@ -36,16 +36,16 @@ _CODE: Final = "confirm-code"
 _COOKIE_SECONDS: Final = 24 * 3600  # the link opens it again
 _MAX_FORM: Final = {"max_files": 0, "max_fields": 10, "max_part_size": 1024}
 _PROBLEMS: Final = {
-    TypedCode.MISSING: "give.code.problem.missing",
-    TypedCode.WRONG: "give.code.problem.wrong",
-    TypedCode.OVER: "give.code.problem.over",
+    CodeCheckResult.MISSING: "give.code.problem.missing",
+    CodeCheckResult.WRONG: "give.code.problem.wrong",
+    CodeCheckResult.EXHAUSTED: "give.code.problem.over",
 }
 
 
 class AgentPages:
     """The pages of applicants and of nonprofits that are asked."""
 
-    def __init__(self, db: Database, pages: Pages) -> None:
+    def __init__(self, db: Database, pages: PageRenderer) -> None:
         self._db = db
         self.pages = pages
         self._vault = db.deployment.vault
@@ -63,18 +63,20 @@ class AgentPages:
 
     def unknown(self, request: Request, status: int = 404) -> Response:
         """No such link, or no cookie of it."""
-        return self.pages.message("agent.unknown", self.pages.preferred(request), status=status, icon="link")
+        return self.pages.message("agent.unknown", self.pages.preferred_language(request), status=status, icon="link")
 
     def broken(self, request: Request, error: Exception) -> Response:
         """Something failed that nobody expected."""
-        return Broken(self.pages.message("agent.broken", self.pages.preferred(request), status=500), error)
+        return ServerErrorResponse(
+            self.pages.message("agent.broken", self.pages.preferred_language(request), status=500), error
+        )
 
-    @kindly
+    @with_error_pages
     async def open_confirmation(self, request: Request) -> Response:
         """The link with its token: a cookie takes the token's place, and the address is clean (H1)."""
         return self._open(request, CONFIRM)
 
-    @kindly
+    @with_error_pages
     async def open_question(self, request: Request) -> Response:
         """As for the applicant."""
         return self._open(request, ANSWER)
@@ -87,15 +89,15 @@ class AgentPages:
         """One address, so that a 405 names all of its methods."""
         return await (self.submit_answer if request.method == "POST" else self.show_question)(request)
 
-    @kindly
+    @with_error_pages
     async def show_confirmation(self, request: Request) -> Response:
         """The button for who came by the link, a field for the code for everybody else, or how it has ended."""
         async with self._db.read() as tx:
-            found = await service.get(tx, EVERYONE, self._named(request))
+            found = await service.get(tx, ALL_PARTNERS, self._named(request))
             visit = self._visit(request, CONFIRM, found.id)
             return await self._confirmation(tx, request, found, visit)
 
-    @kindly
+    @with_error_pages
     async def submit_confirmation(self, request: Request) -> Response:
         """The button, the code, or the wish for a new mail."""
         verification_id = self._named(request)
@@ -103,23 +105,23 @@ class AgentPages:
         visit = by_link or self._visit(request, _CODE, verification_id)
         form = await self._posted(request, visit)
         async with self._db.write() as tx:
-            found = await service.get(tx, EVERYONE, verification_id)
+            found = await service.get(tx, ALL_PARTNERS, verification_id)
             if form is None:
                 return await self._confirmation(tx, request, found, by_link, status=403, alert="give.again")
             if not found.unconfirmed:
                 return await self._confirmation(tx, request, found, by_link)
             if "again" in form:
-                sent = await confirming.send_again(tx, found.id)
+                sent = await confirming.resend_confirmation(tx, found.id)
                 said: dict[str, Any] = {"notice": "give.code.sent"} if sent else {"alert": "agent.later", "status": 429}
                 return await self._confirmation(tx, request, found, by_link, **said)
             if by_link is not None:
                 return await self._confirm(tx, request, found, "link")
             typed = await confirming.check_code(tx, found.id, str(form.get("code", "")))
-            if typed is TypedCode.RIGHT:
+            if typed is CodeCheckResult.CORRECT:
                 return await self._confirm(tx, request, found, "code")
             return await self._confirmation(tx, request, found, None, status=422, problem=_PROBLEMS[typed])
 
-    @kindly
+    @with_error_pages
     async def show_question(self, request: Request) -> Response:
         """The question with two buttons, or that no answer is needed."""
         verification_id = self._named(request)
@@ -127,7 +129,7 @@ class AgentPages:
         async with self._db.read() as tx:
             return await self._question(tx, verification_id, visit)
 
-    @kindly
+    @with_error_pages
     async def submit_answer(self, request: Request) -> Response:
         """Yes or no; a person decides with it."""
         verification_id = self._named(request)
@@ -138,7 +140,7 @@ class AgentPages:
             if given not in ("confirmed", "denied"):
                 return await self._question(tx, verification_id, visit, status=403)
             try:
-                answered = await reviewing.answer(tx, verification_id, cast("Answer", given))
+                answered = await reviewing.record_answer(tx, verification_id, cast("Answer", given))
             except InvalidState:
                 return await self._question(tx, verification_id, visit)
             await self._record(tx, request, answered, "agent_verification.answered", "nonprofit")
@@ -151,9 +153,9 @@ class AgentPages:
         name = self._ids.text("agentverification", verification_id)
         response = RedirectResponse(f"/{purpose}/{name}", 303, NO_PAGE)
         # A second tab keeps the first one's visit: a new one would void the form that is open there.
-        visit = link_sessions.find(request, self._vault, purpose, verification_id, name)
-        visit = visit or link_sessions.begin(self._vault, purpose, verification_id, name)
-        visit.keep(response, seconds=_COOKIE_SECONDS)
+        visit = link_sessions.find_session(request, self._vault, purpose, verification_id, name)
+        visit = visit or link_sessions.begin_session(self._vault, purpose, verification_id, name)
+        visit.set_cookie(response, seconds=_COOKIE_SECONDS)
         return response
 
     def _named(self, request: Request) -> UUID:
@@ -163,32 +165,32 @@ class AgentPages:
             raise NotFound
         return found
 
-    def _visit(self, request: Request, purpose: str, verification_id: UUID) -> Visit | None:
-        return link_sessions.find(request, self._vault, purpose, verification_id, request.path_params["id"])
+    def _visit(self, request: Request, purpose: str, verification_id: UUID) -> LinkSession | None:
+        return link_sessions.find_session(request, self._vault, purpose, verification_id, request.path_params["id"])
 
-    def _needed(self, request: Request, verification_id: UUID) -> Visit:
+    def _needed(self, request: Request, verification_id: UUID) -> LinkSession:
         """Of a nonprofit that opened its link in this browser. Raises NotFound."""
         if (visit := self._visit(request, ANSWER, verification_id)) is None:
             raise NotFound
         return visit
 
-    async def _posted(self, request: Request, visit: Visit | None) -> FormData | None:
+    async def _posted(self, request: Request, visit: LinkSession | None) -> FormData | None:
         """The posted form; None when it is not one of ours that this browser was given (H2)."""
         form = await request.form(**_MAX_FORM)
         ours = (
             visit is not None
-            and link_sessions.from_own_page(request, self._origin)
-            and visit.owns(form.get(CSRF_FIELD))
+            and link_sessions.is_same_origin(request, self._origin)
+            and visit.has_csrf_token(form.get(CSRF_FIELD))
         )
         return form if ours else None
 
-    async def _confirm(self, tx: Tx, request: Request, found: AgentVerification, by: ConfirmedBy) -> Response:
-        confirmed = await service.confirm(tx, EVERYONE, found.id, by)
+    async def _confirm(self, tx: Tx, request: Request, found: AgentVerification, by: ConfirmationMethod) -> Response:
+        confirmed = await service.confirm(tx, ALL_PARTNERS, found.id, by)
         await self._record(tx, request, confirmed, "agent_verification.confirmed", "applicant")
         response = RedirectResponse(request.url.path, 303, NO_PAGE)
         if by == "code":  # whoever has the code has the mail
-            visit = link_sessions.begin(self._vault, CONFIRM, found.id, request.path_params["id"])
-            visit.keep(response, seconds=_COOKIE_SECONDS)
+            visit = link_sessions.begin_session(self._vault, CONFIRM, found.id, request.path_params["id"])
+            visit.set_cookie(response, seconds=_COOKIE_SECONDS)
         return response
 
     async def _record(self, tx: Tx, request: Request, changed: AgentVerification, action: str, by: str) -> None:
@@ -201,14 +203,14 @@ class AgentPages:
         tx: Tx,
         request: Request,
         found: AgentVerification,
-        visit: Visit | None,
+        visit: LinkSession | None,
         *,
         status: int = 200,
         notice: str | None = None,
         alert: str | None = None,
         problem: str | None = None,
     ) -> Response:
-        language = self.pages.language(found.tongue)
+        language = self.pages.language(found.display_language)
         if not found.unconfirmed:
             return await self._ended(tx, found, language, known=visit is not None)
         shown: dict[str, Any] = {"notice": notice or alert, "alert": alert is not None, "action": request.url.path}
@@ -216,12 +218,12 @@ class AgentPages:
             facts = {**shown, **await self._facts(tx, found, language), "csrf": visit.csrf}
             return self.pages.page("agent_confirm.html", language, status=status, **facts)
         name = request.path_params["id"]
-        begun = self._visit(request, _CODE, found.id) or link_sessions.begin(self._vault, _CODE, found.id, name)
+        begun = self._visit(request, _CODE, found.id) or link_sessions.begin_session(self._vault, _CODE, found.id, name)
         problems = {} if problem is None else {"code": problem}
         response = self.pages.page(
             "agent_code.html", language, status=status, **shown, problems=problems, csrf=begun.csrf
         )
-        begun.keep(response, seconds=_COOKIE_SECONDS)
+        begun.set_cookie(response, seconds=_COOKIE_SECONDS)
         return response
 
     async def _ended(self, tx: Tx, found: AgentVerification, language: Language, *, known: bool) -> Response:
@@ -232,15 +234,15 @@ class AgentPages:
             return self.pages.message("agent.replaced", language, status=410, icon="mail")
         if not known or found.status == "rejected":
             return self.pages.message("agent.closed", language, status=410)
-        partner = await asker(tx, found)
+        partner = await partner_name_of(tx, found)
         return self.pages.message("agent.done", language, status=200, icon="check", partner=partner)
 
-    async def _question(self, tx: Tx, verification_id: UUID, visit: Visit, *, status: int = 200) -> Response:
-        found, asked = await reviewing.question(tx, verification_id)
+    async def _question(self, tx: Tx, verification_id: UUID, visit: LinkSession, *, status: int = 200) -> Response:
+        found, asked = await reviewing.get_question(tx, verification_id)
         language = self.pages.language(found.language)
         if asked.answer is not None and found.open:
             return self.pages.message("answer.done", language, status=200, icon="check")
-        if found.status != "pending_review" or not asked.open_at(tx.now):
+        if found.status != "pending_review" or not asked.answerable_at(tx.now):
             return self.pages.message("answer.closed", language, status=410, icon="clock")
         alert = status != 200
         facts = {**await self._facts(tx, found, language), "csrf": visit.csrf, "alert": alert}
@@ -250,8 +252,8 @@ class AgentPages:
 
     async def _facts(self, tx: Tx, found: AgentVerification, language: Language) -> dict[str, Any]:
         return {
-            "partner": await asker(tx, found),
-            "organisation": found.speaks_for,
+            "partner": await partner_name_of(tx, found),
+            "organisation": found.nonprofit_name,
             "name": formats.full_name(found.first_name or "", found.last_name or "", language.locale),
             "title": found.title,
             "email": found.email,

@@ -10,10 +10,10 @@ from asyncpg import CheckViolationError
 
 from almoner.kit.errors import NotFound
 from almoner.nonprofits.organisations import service as organisations
-from almoner.nonprofits.organisations.domain import Organisation, Source
-from almoner.platform.database.transactions import EVERYONE, Partner, Tx
+from almoner.nonprofits.organisations.domain import Organisation, OrganisationSource
+from almoner.platform.database.transactions import ALL_PARTNERS, Partner, Tx
 from almoner.platform.jobs import queue
-from almoner.screening.screenings.domain import Asked, ScreenedSubject
+from almoner.screening.screenings.domain import SubjectDetails, ScreenedSubject
 from almoner.screening.screenings.service import Screener
 from almoner.validation.agents import (
     domain,
@@ -27,39 +27,39 @@ from almoner.validation.agents import (
 from almoner.validation.agents.domain import (
     AgentVerification,
     Answer,
-    Contact,
+    OfficialContact,
     ContactRefused,
     InvalidState,
     Nonprofit,
     Question,
 )
-from almoner.validation.agents.evaluate import Known, Outcome, Step
+from almoner.validation.agents.evaluate import NonprofitEvidence, Outcome, Step
 from almoner.validation.decisions.reviews import service as reviews
 from almoner.validation.decisions.reviews.domain import Decision
 from almoner.validation.ongoing.matches import service as matches
 from almoner.validation.requests import service as requests
 
 REVIEW: Final = "agent_verifications.review"
-ASK: Final = "agent_verifications.ask_nonprofit"
+ASK_NONPROFIT: Final = "agent_verifications.ask_nonprofit"
 _PAYEE: Final = "payee_contact_separation"
 """The constraint that keeps apart who says where a nonprofit is paid, and where it is asked."""
 
 _BY_RULE: Final = Decision("accepted", None, "rules", "The e-mail is on the nonprofit's own domain, and takes mail.")
 
 
-async def enqueue(tx: Tx, verification_id: UUID, then: str | None = None) -> None:
+async def enqueue_review(tx: Tx, verification_id: UUID, then: str | None = None) -> None:
     """Have it reviewed right after the commit. ``then``: what a test value asks for instead."""
     payload = {"verification": str(verification_id), "then": then}
     await queue.enqueue(tx, REVIEW, payload, unique=str(verification_id))
 
 
-async def to_look_up(tx: Tx, verification_id: UUID) -> str | None:
+async def domain_to_look_up(tx: Tx, verification_id: UUID) -> str | None:
     """The domain whose mail host has to be known for the review; None where it does not matter."""
-    found = await store.find(tx, EVERYONE, verification_id)
+    found = await store.find(tx, ALL_PARTNERS, verification_id)
     if found is None or found.email is None or found.status not in ("pending", "pending_review"):
         return None
     organisation_id = await _organisation_of(tx, found)
-    return evaluate.to_look_up(found.email, await _known(tx, found.partner_id, organisation_id))
+    return evaluate.domain_to_look_up(found.email, await _nonprofit_evidence(tx, found.partner_id, organisation_id))
 
 
 async def review(tx: Tx, screener: Screener, verification_id: UUID, *, takes_mail: bool | None = None) -> None:
@@ -69,38 +69,38 @@ async def review(tx: Tx, screener: Screener, verification_id: UUID, *, takes_mai
 
     Raises NotFound.
     """
-    held = await transitions.hold(tx, EVERYONE, verification_id)
+    held = await transitions.lock(tx, ALL_PARTNERS, verification_id)
     if not held.open:
         return
-    held = await _follow_request(tx, held)
+    held = await _apply_request_decision(tx, held)
     if held.status not in ("pending", "pending_review"):
         return
     assert held.email is not None, "nobody open is forgotten"
-    known = await _known(tx, held.partner_id, held.organisation.id if held.organisation else None)
-    outcome = evaluate.judge(held.email, held.organisation_website, known, takes_mail=takes_mail)
+    known = await _nonprofit_evidence(tx, held.partner_id, held.organisation.id if held.organisation else None)
+    outcome = evaluate.evaluate_agent(held.email, held.organisation_website, known, takes_mail=takes_mail)
     if not held.email_check:  # whose mailbox it is, nobody has shown: the domain alone says nothing of the applicant
-        outcome = outcome.beside(Step("email_confirmation", "unknown", "email_not_confirmed"))
-    outcome = outcome.beside(await _listed(tx, screener, held))
-    asked = await store_mails.find_representation_request(tx, EVERYONE, held.id)
+        outcome = outcome.with_step(Step("email_confirmation", "unknown", "email_not_confirmed"))
+    outcome = outcome.with_step(await _watch_list_step(tx, screener, held))
+    asked = await store_mails.find_representation_request(tx, ALL_PARTNERS, held.id)
     if asked is not None and asked.answer == "denied":  # a domain says less than the nonprofit itself
-        outcome = outcome.beside(_denied(asked))
+        outcome = outcome.with_step(_denied_step(asked))
     await store.insert_steps(tx, held.id, outcome.steps)
     if outcome.passes:
-        await transitions.moved(tx, held.passed(tx.now), _BY_RULE)
+        await transitions.apply_transition(tx, held.with_review_passed(tx.now), _BY_RULE)
     elif held.status == "pending_review" and held.organisation is not None:
-        await _ask(tx, held, outcome)
+        await _request_review(tx, held, outcome)
 
 
-async def _listed(tx: Tx, screener: Screener, held: AgentVerification) -> Step:
+async def _watch_list_step(tx: Tx, screener: Screener, held: AgentVerification) -> Step:
     """Whether persons on watch lists bear the name; what a person has cleared counts no more."""
     name = " ".join(part for part in (held.first_name, held.last_name) if part)
     who = ScreenedSubject("agent_verification", held.id, held.partner_id)
-    asked = Asked("person", (name,), await _countries(tx, held))
-    result = await matches.look(tx, screener, who, asked, watch=True)
-    if not result.covering:
+    asked = SubjectDetails("person", (name,), await _countries(tx, held))
+    result = await matches.screen(tx, screener, who, asked, watch=True)
+    if not result.covering_lists:
         return Step("watch_lists", "not_applicable")
     # Not the name: the evidence stays when an applicant is forgotten (V6).
-    facts = {"lists": [f"{one.code} {one.version}" for one in result.covering]}
+    facts = {"lists": [f"{one.code} {one.version}" for one in result.covering_lists]}
     found = [match for match in result.matches if match.decision != "cleared"]
     if not found:
         return Step("watch_lists", "pass", facts=facts)
@@ -114,10 +114,10 @@ async def _countries(tx: Tx, held: AgentVerification) -> tuple[str, ...]:
     if held.organisation is not None:
         return ((await organisations.get(tx, partner, held.organisation.id)).country_code,)
     assert held.validation_request is not None, "it speaks for one of the two"
-    return ((await requests.get(tx, partner, held.validation_request.id)).asked.country_code,)
+    return ((await requests.get(tx, partner, held.validation_request.id)).details.country_code,)
 
 
-async def _follow_request(tx: Tx, held: AgentVerification) -> AgentVerification:
+async def _apply_request_decision(tx: Tx, held: AgentVerification) -> AgentVerification:
     """What its validation request has come to since: its organisation, or the end."""
     if held.validation_request is None:
         return held
@@ -126,11 +126,11 @@ async def _follow_request(tx: Tx, held: AgentVerification) -> AgentVerification:
         facts = {"rejectionReasonCode": request.rejection_reason_code}
         failed = Step("validation_request", "fail", "validation_request_failed", facts=facts)
         await store.insert_steps(tx, held.id, [failed])
-        return await transitions.moved(tx, held.rejected("validation_request_failed", tx.now))
+        return await transitions.apply_transition(tx, held.rejected("validation_request_failed", tx.now))
     if held.organisation is None and request.organisation_id is not None:
         organisation = await organisations.get(tx, Partner(held.partner_id), request.organisation_id)
-        await store.adopt(tx, held, organisation.id)
-        contact = await store_mails.find_contact(tx, EVERYONE, organisation.id)
+        await store.set_organisation(tx, held, organisation.id)
+        contact = await store_mails.find_contact(tx, ALL_PARTNERS, organisation.id)
         email = contact.email if contact else None
         return replace(held, organisation=Nonprofit(organisation.id, organisation.shown_name, email))
     return held
@@ -143,113 +143,119 @@ async def _organisation_of(tx: Tx, verification: AgentVerification) -> UUID | No
     return request.organisation_id
 
 
-async def _known(tx: Tx, partner_id: UUID, organisation_id: UUID | None) -> Known:
+async def _nonprofit_evidence(tx: Tx, partner_id: UUID, organisation_id: UUID | None) -> NonprofitEvidence:
     if organisation_id is None:
-        return Known()
+        return NonprofitEvidence()
     organisation = await organisations.get(tx, Partner(partner_id), organisation_id)
-    return Known(
+    return NonprofitEvidence(
         websites=organisation.websites,
-        confirmed=_confirms(organisation),
+        confirmed=_websites_confirmed(organisation),
         active=organisation.active,
         source=organisation.registry_name,
         data_as_of=organisation.data_as_of,
-        doubt=_doubt(organisation.sources, tx.now, tx.deployment.max_age),
+        unreliable_reason=_unreliable_reason(organisation.sources, tx.now, tx.deployment.max_age),
     )
 
 
-def _doubt(sources: Sequence[Source], now: datetime, max_age: timedelta | None) -> str | None:
+def _unreliable_reason(sources: Sequence[OrganisationSource], now: datetime, max_age: timedelta | None) -> str | None:
     """Why what lists it may not decide by itself: the words that validation requests have for it."""
     lister = next(iter(sources), None)
     if lister is None:
         return None
     if lister.unverified:
         return "unverified_source"
-    return "stale_data" if lister.stale(now, max_age) else None
+    return "stale_data" if lister.is_stale(now, max_age) else None
 
 
-def _confirms(organisation: Organisation) -> bool:
+def _websites_confirmed(organisation: Organisation) -> bool:
     """Whether its websites come from a register or a reviewer: its own partner alone sees what only they said of it."""
     return organisation.partner_id is None
 
 
-async def _ask(tx: Tx, held: AgentVerification, outcome: Outcome) -> None:
+async def _request_review(tx: Tx, held: AgentVerification, outcome: Outcome) -> None:
     """Ask the nonprofit, once, where its own address is known, and a person."""
     assert held.organisation is not None, "there is a nonprofit to ask"
     reasons = list(outcome.reasons)
-    contact = await store_mails.find_contact(tx, EVERYONE, held.organisation.id)
-    if contact is not None and await store_mails.find_representation_request(tx, EVERYONE, held.id) is None:
+    contact = await store_mails.find_contact(tx, ALL_PARTNERS, held.organisation.id)
+    if contact is not None and await store_mails.find_representation_request(tx, ALL_PARTNERS, held.id) is None:
         question = Question(tx.new_id(), held.id, contact.email, tx.now, tx.now + domain.LIFETIME, None)
         await store_mails.insert_representation_request(tx, question)
-        if not await store_documents.usable(tx, EVERYONE, held.id):
-            await store.ask_until(tx, held.asking(question.expires_at))
+        if not await store_documents.has_usable(tx, ALL_PARTNERS, held.id):
+            await store.set_answer_deadline(tx, held.with_answer_deadline(question.expires_at))
         await store.insert_steps(
-            tx, held.id, [Step("nonprofit_asked", "pass", None, contact.source, facts=_at(contact.email))]
+            tx,
+            held.id,
+            [Step("nonprofit_asked", "pass", None, contact.source, facts=_asked_domain_fact(contact.email))],
         )
-        await queue.enqueue(tx, ASK, {"verification": str(held.id)})
+        await queue.enqueue(tx, ASK_NONPROFIT, {"verification": str(held.id)})
         reasons.append("nonprofit_asked")
-    await reviews.ask(tx, transitions.subject_of(held), reasons)
+    await reviews.request_review(tx, transitions.subject_of(held), reasons)
 
 
-async def attach(tx: Tx, partner: Partner, verification_id: UUID, document_ids: Sequence[UUID]) -> None:
+async def attach_evidence(tx: Tx, partner: Partner, verification_id: UUID, document_ids: Sequence[UUID]) -> None:
     """Keep documents of the partner as evidence, which stands for the answer of the nonprofit. Raises NotFound."""
-    held = await transitions.hold(tx, partner, verification_id)
+    held = await transitions.lock(tx, partner, verification_id)
     await store_documents.attach(tx, partner, held.id, document_ids)
     if held.status == "pending_review":
-        await store.ask_until(tx, held.evidenced())
+        await store.set_answer_deadline(tx, held.without_answer_deadline())
 
 
-async def refuse(tx: Tx, document_id: UUID) -> None:
+async def drop_rejected_document(tx: Tx, document_id: UUID) -> None:
     """The scanner has refused a document: where no other stands for it, the nonprofit's answer is waited for again."""
-    for verification_id in await store_documents.evidence_of(tx, EVERYONE, document_id):
-        held = await transitions.hold(tx, EVERYONE, verification_id)
-        asked = await store_mails.find_representation_request(tx, EVERYONE, held.id)
+    for verification_id in await store_documents.find_verifications(tx, ALL_PARTNERS, document_id):
+        held = await transitions.lock(tx, ALL_PARTNERS, verification_id)
+        asked = await store_mails.find_representation_request(tx, ALL_PARTNERS, held.id)
         if held.status != "pending_review" or asked is None or asked.answer is not None:
             continue
-        if not await store_documents.usable(tx, EVERYONE, held.id):
-            await store.ask_until(tx, held.asking(asked.expires_at))
+        if not await store_documents.has_usable(tx, ALL_PARTNERS, held.id):
+            await store.set_answer_deadline(tx, held.with_answer_deadline(asked.expires_at))
 
 
-async def question(tx: Tx, verification_id: UUID) -> tuple[AgentVerification, Question]:
+async def get_question(tx: Tx, verification_id: UUID) -> tuple[AgentVerification, Question]:
     """The question that a link opens, and what it is about, true at this moment. Raises NotFound."""
-    found = await store.find(tx, EVERYONE, verification_id)
-    asked = await store_mails.find_representation_request(tx, EVERYONE, verification_id)
+    found = await store.find(tx, ALL_PARTNERS, verification_id)
+    asked = await store_mails.find_representation_request(tx, ALL_PARTNERS, verification_id)
     if found is None or asked is None:
         raise NotFound
     return found.as_at(tx.now), asked
 
 
-async def answer(tx: Tx, verification_id: UUID, given: Answer) -> AgentVerification:
+async def record_answer(tx: Tx, verification_id: UUID, given: Answer) -> AgentVerification:
     """The nonprofit answers; a person decides with it. Raises NotFound, InvalidState."""
-    held = await transitions.hold(tx, EVERYONE, verification_id)
-    if (asked := await store_mails.find_representation_request(tx, EVERYONE, verification_id)) is None:
+    held = await transitions.lock(tx, ALL_PARTNERS, verification_id)
+    if (asked := await store_mails.find_representation_request(tx, ALL_PARTNERS, verification_id)) is None:
         raise NotFound
-    if not asked.open_at(tx.now):
+    if not asked.answerable_at(tx.now):
         raise InvalidState(f"the nonprofit has {asked.answer or 'not answered'} in time")
-    answered = held.evidenced()
-    await store_mails.answer(tx, EVERYONE, asked, given)
-    await store.ask_until(tx, answered)
-    step = _denied(asked) if given == "denied" else Step("nonprofit_answer", "pass", facts=_at(asked.email))
+    answered = held.without_answer_deadline()
+    await store_mails.record_answer(tx, ALL_PARTNERS, asked, given)
+    await store.set_answer_deadline(tx, answered)
+    step = (
+        _denied_step(asked)
+        if given == "denied"
+        else Step("nonprofit_answer", "pass", facts=_asked_domain_fact(asked.email))
+    )
     await store.insert_steps(tx, held.id, [step])
-    await reviews.ask(tx, transitions.subject_of(answered), [f"nonprofit_{given}"])
+    await reviews.request_review(tx, transitions.subject_of(answered), [f"nonprofit_{given}"])
     return answered
 
 
-def _at(email: str | None) -> dict[str, str]:
+def _asked_domain_fact(email: str | None) -> dict[str, str]:
     """Where somebody was asked. The address itself is with the question, and forgotten with it."""
     return {"domain": (email or "").rpartition("@")[2]}
 
 
-def _denied(asked: Question) -> Step:
-    return Step("nonprofit_answer", "fail", "nonprofit_denied", facts=_at(asked.email))
+def _denied_step(asked: Question) -> Step:
+    return Step("nonprofit_answer", "fail", "nonprofit_denied", facts=_asked_domain_fact(asked.email))
 
 
-async def set_contact(tx: Tx, contact: Contact, by: str) -> int:
+async def set_contact(tx: Tx, contact: OfficialContact, by: str) -> int:
     """Record where an organisation can be asked, and ask about its agents in review; about how many.
 
     Raises NotFound, ContactRefused.
     """
-    official_contacts.ensure_office(contact.email)
-    await organisations.get(tx, EVERYONE, contact.organisation_id)
+    official_contacts.ensure_office_mailbox(contact.email)
+    await organisations.get(tx, ALL_PARTNERS, contact.organisation_id)
     try:
         await store_mails.set_contact(tx, contact, by)
     except CheckViolationError as refused:
@@ -258,7 +264,7 @@ async def set_contact(tx: Tx, contact: Contact, by: str) -> int:
         raise ContactRefused(
             "you have proposed an account of this organisation: somebody else has to record where it is asked"
         ) from refused
-    waiting = await store.in_review_of(tx, EVERYONE, contact.organisation_id)
+    waiting = await store.find_in_review(tx, ALL_PARTNERS, contact.organisation_id)
     for verification_id in waiting:
-        await enqueue(tx, verification_id)
+        await enqueue_review(tx, verification_id)
     return len(waiting)

@@ -5,10 +5,10 @@ from uuid import UUID
 
 from almoner.kit.patch import UNSET
 from almoner.platform.http.caller import SECRET
-from almoner.platform.http.calls import Call
+from almoner.platform.http.calls import ApiCall
 from almoner.platform.http.endpoints import Routes
 from almoner.platform.http.ids import PathId
-from almoner.platform.http.paging import Listing
+from almoner.platform.http.paging import ListResponse
 from almoner.validation.agents import service as agents
 from almoner.validation.agents.domain import InvalidMetadata, OrganisationNotFound, ValidationRequestNotFound
 from almoner.validation.agents.schemas import (
@@ -26,7 +26,7 @@ routes = Routes("Agent verifications")
 
 
 @routes.get("/v1/agent-verifications", key=SECRET, scope="agent_verifications:read")
-async def list_agent_verifications(call: Call, query: AgentVerificationsQuery) -> Listing[AgentVerificationOut]:
+async def list_agent_verifications(call: ApiCall, query: AgentVerificationsQuery) -> ListResponse[AgentVerificationOut]:
     """List agent verifications, newest first."""
     page = call.page(query)
     rows, total = await agents.page(call.tx, call.partner, page, filters_of(query))
@@ -39,7 +39,7 @@ async def list_agent_verifications(call: Call, query: AgentVerificationsQuery) -
     scope="agent_verifications:write",
     errors=(OrganisationNotFound, ValidationRequestNotFound),
 )
-async def create_agent_verification(call: Call, body: AgentVerificationIn) -> AgentVerificationOut:
+async def create_agent_verification(call: ApiCall, body: AgentVerificationIn) -> AgentVerificationOut:
     """Have it checked that somebody is who they say they are, and speaks for a nonprofit.
 
     The applicant is sent an e-mail with a link and a code, and has 30 days to confirm the address by either of them.
@@ -48,14 +48,14 @@ async def create_agent_verification(call: Call, body: AgentVerificationIn) -> Ag
 
 
 @routes.get("/v1/agent-verifications/{id}", key=SECRET, scope="agent_verifications:read")
-async def get_agent_verification(call: Call, id: VerificationId) -> AgentVerificationOut:
+async def get_agent_verification(call: ApiCall, id: VerificationId) -> AgentVerificationOut:
     """Retrieve an agent verification."""
     return verification_out(call.tx, await agents.get(call.tx, call.partner, id))
 
 
 @routes.patch("/v1/agent-verifications/{id}", key=SECRET, scope="agent_verifications:write", errors=(InvalidMetadata,))
 async def update_agent_verification(
-    call: Call, id: VerificationId, body: AgentVerificationPatch
+    call: ApiCall, id: VerificationId, body: AgentVerificationPatch
 ) -> AgentVerificationOut:
     """Change an agent verification's metadata, key by key. Nothing else of it can change."""
     if body.metadata is UNSET:

@@ -10,22 +10,22 @@ from almoner.kit import email as emails
 from almoner.kit import web
 from almoner.kit.ids import Ids
 from almoner.kit.patch import UNSET
-from almoner.kit.text import typed
+from almoner.kit.text import clean_text
 from almoner.kit.time import iso
 from almoner.platform.database.transactions import Tx
 from almoner.platform.http.ids import IdText
 from almoner.platform.http.texts import LanguageTag
 from almoner.platform.http.wire import (
     DayOrMoment,
-    In,
+    RequestBody,
     Maybe,
     MetadataPatch,
-    Out,
+    ResponseRecord,
     PageQuery,
-    Patch,
+    PatchBody,
     Text255,
     WindowEnd,
-    either,
+    exactly_one_of,
 )
 from almoner.validation.agents.domain import (
     REASONS,
@@ -53,18 +53,18 @@ def filters_of(query: AgentVerificationsQuery) -> Filters:
 
 
 def _email(text: str) -> str:
-    if not emails.well_formed(text):
+    if not emails.is_email_address(text):
         raise ValueError("must be an email address such as ada@example.org")
     return text
 
 
 def _website(text: str) -> str:
-    if text and not web.well_formed(text):
+    if text and not web.is_web_address(text):
         raise ValueError("must be a web address such as https://example.org")
     return text
 
 
-_Typed = BeforeValidator(lambda value: typed(value) if isinstance(value, str) else value)
+_Typed = BeforeValidator(lambda value: clean_text(value) if isinstance(value, str) else value)
 
 _ADA: Final[JsonDict] = {
     "organisationId": Ids(sandbox=True).example("organisation"),
@@ -77,7 +77,7 @@ _ADA: Final[JsonDict] = {
 _EITHER: Final[list[JsonValue]] = [{"required": ["organisationId"]}, {"required": ["validationRequestId"]}]
 
 
-class AgentVerificationIn(In):
+class AgentVerificationIn(RequestBody):
     """A new agent verification: with ``organisationId``, or with ``validationRequestId`` for one that is not yet."""
 
     model_config = ConfigDict(json_schema_extra={"examples": [_ADA], "oneOf": _EITHER})
@@ -111,7 +111,7 @@ class AgentVerificationIn(In):
         )
 
 
-class AgentVerificationPatch(Patch):
+class AgentVerificationPatch(PatchBody):
     """Changes to an agent verification: its metadata alone can change."""
 
     metadata: Maybe[MetadataPatch | None] = UNSET
@@ -135,7 +135,7 @@ class AgentRequestOut(msgspec.Struct, frozen=True, rename="camel"):
 _ORGANISATION: Final = "The organisation; with a validation request, once that is accepted."
 
 
-class AgentVerificationOut(Out, object_name="agent_verification"):
+class AgentVerificationOut(ResponseRecord, object_name="agent_verification"):
     """An agent verification as partners see it."""
 
     id: str
@@ -179,7 +179,7 @@ def verification_out(tx: Tx, verification: AgentVerification) -> AgentVerificati
         rejection_reason=None if code is None else REASONS[code],
         rejection_reason_code=code,
         metadata=None if verification.metadata is None else dict(verification.metadata),
-        external_action_required=verification.awaits_outsider,
+        external_action_required=verification.external_action_required,
         created_at=iso(verification.created_at),
     )
 

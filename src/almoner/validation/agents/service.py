@@ -14,7 +14,7 @@ from uuid import UUID
 from almoner.kit import metadata as metadata_rules
 from almoner.kit.errors import NotFound
 from almoner.nonprofits.organisations import service as organisations
-from almoner.platform.database.transactions import EVERYONE, Everyone, Partner, Tx
+from almoner.platform.database.transactions import ALL_PARTNERS, AllPartners, Partner, Tx
 from almoner.platform.http.paging import Page
 from almoner.screening.screenings.domain import ScreenedSubject
 from almoner.validation.agents import (
@@ -30,8 +30,8 @@ from almoner.validation.agents import (
 from almoner.validation.agents.domain import (
     Agent,
     AgentVerification,
-    ConfirmedBy,
-    Contact,
+    ConfirmationMethod,
+    OfficialContact,
     Filters,
     InvalidState,
     Nonprofit,
@@ -39,12 +39,12 @@ from almoner.validation.agents.domain import (
 )
 from almoner.validation.agents.evaluate import Step
 from almoner.validation.agents.schemas import AgentVerificationOut
-from almoner.validation.applications.documents.domain import Kept
+from almoner.validation.applications.documents.domain import RetentionPeriods
 from almoner.validation.decisions.reviews.domain import Decision, Subject
 from almoner.validation.ongoing.matches import service as matches
 from almoner.validation.requests import service as requests
 
-Scope = Partner | Everyone
+Scope = Partner | AllPartners
 
 MAILS: Final = Path(__file__).parent / "mails"
 BATCH: Final = 1000  # S4
@@ -59,64 +59,68 @@ async def create(
     ``email_check``: whether the applicant has to confirm the e-mail address. ``requester_name``: the name that the
     applicant knows the partner by, where that is another one. Raises OrganisationNotFound, ValidationRequestNotFound.
     """
-    organisation, request = await _nonprofits(tx, partner, agent)
-    made = domain.received(tx.new_id(), partner.id, agent, organisation, request, tx.now, email_check=email_check)
+    organisation, request = await _find_nonprofits(tx, partner, agent)
+    made = domain.new_verification(
+        tx.new_id(), partner.id, agent, organisation, request, tx.now, email_check=email_check
+    )
     made = replace(made, requester_name=requester_name)
     await store.insert(tx, partner, made)
-    asked_for = triggers.asked_for(agent.first_name) if tx.deployment.sandbox else None
+    asked_for = triggers.action_of(agent.first_name) if tx.deployment.sandbox else None
     if email_check and asked_for is None:
-        await confirming.send(tx, made)
-    await reviewing.enqueue(tx, made.id, asked_for)
-    return await transitions.told(tx, made) if made.status in domain.EVENTS else made
+        await confirming.send_confirmation(tx, made)
+    await reviewing.enqueue_review(tx, made.id, asked_for)
+    return await transitions.emit_status_event(tx, made) if made.status in domain.EVENTS else made
 
 
-async def correct(tx: Tx, scope: Scope, verification_id: UUID, email: str) -> AgentVerification | None:
+async def correct_email(tx: Tx, scope: Scope, verification_id: UUID, email: str) -> AgentVerification | None:
     """The same applicant at another address, since nobody has confirmed the first; None where limits forbid a mail.
 
     The first ends as ``reapply``, and with it its link and its codes; what was reviewed of it counts no more.
     Raises NotFound, InvalidState.
     """
-    held = await transitions.hold(tx, scope, verification_id)
-    made = held.at_address(tx.new_id(), email, tx.now)
-    if not await confirming.may_send_elsewhere(tx, held, email):
+    held = await transitions.lock(tx, scope, verification_id)
+    made = held.with_email(tx.new_id(), email, tx.now)
+    if not await confirming.may_send_to_address(tx, held, email):
         return None
     domains = {"from": (held.email or "").rpartition("@")[2], "to": email.rpartition("@")[2]}
     await store.insert_steps(tx, held.id, [Step("email_correction", "pass", facts=domains)])
-    await transitions.moved(tx, held.rejected("reapply", tx.now))
+    await transitions.apply_transition(tx, held.rejected("reapply", tx.now))
     partner = Partner(held.partner_id)
     await store.insert(tx, partner, made)
-    await store_documents.attach(tx, partner, made.id, await store_documents.of(tx, EVERYONE, held.id))
-    await confirming.send(tx, made)
-    asked_for = triggers.asked_for(made.first_name or "") if tx.deployment.sandbox else None
-    await reviewing.enqueue(tx, made.id, asked_for)
+    await store_documents.attach(
+        tx, partner, made.id, await store_documents.list_document_ids(tx, ALL_PARTNERS, held.id)
+    )
+    await confirming.send_confirmation(tx, made)
+    asked_for = triggers.action_of(made.first_name or "") if tx.deployment.sandbox else None
+    await reviewing.enqueue_review(tx, made.id, asked_for)
     return made
 
 
-async def send_again(tx: Tx, verification_id: UUID) -> bool:
+async def resend_confirmation(tx: Tx, verification_id: UUID) -> bool:
     """Have one more mail sent to the applicant; whether the limits allow it, and something is to be confirmed."""
-    return await confirming.send_again(tx, verification_id)
+    return await confirming.resend_confirmation(tx, verification_id)
 
 
-async def attach_stored(tx: Tx, partner: Partner, verification_id: UUID, document_ids: Sequence[UUID]) -> None:
+async def attach_documents(tx: Tx, partner: Partner, verification_id: UUID, document_ids: Sequence[UUID]) -> None:
     """Add documents of the partner that are stored already to the evidence. Raises NotFound."""
-    await reviewing.attach(tx, partner, verification_id, document_ids)
+    await reviewing.attach_evidence(tx, partner, verification_id, document_ids)
 
 
-async def documents(tx: Tx, verification_id: UUID) -> list[UUID]:
+async def list_document_ids(tx: Tx, verification_id: UUID) -> list[UUID]:
     """The files that are its evidence."""
-    return await store_documents.of(tx, EVERYONE, verification_id)
+    return await store_documents.list_document_ids(tx, ALL_PARTNERS, verification_id)
 
 
 async def is_replaced(tx: Tx, verification_id: UUID) -> bool:
     """Whether the applicant has given another address since, and is verified by another record."""
-    return await store.is_replaced(tx, EVERYONE, verification_id)
+    return await store.is_replaced(tx, ALL_PARTNERS, verification_id)
 
 
-async def _nonprofits(tx: Tx, partner: Partner, agent: Agent) -> tuple[Nonprofit | None, Nonprofit | None]:
+async def _find_nonprofits(tx: Tx, partner: Partner, agent: Agent) -> tuple[Nonprofit | None, Nonprofit | None]:
     """Organisation and validation request. Raises OrganisationNotFound, ValidationRequestNotFound."""
     if agent.organisation_id is not None:
         named = tx.ids.parse("organisation", agent.organisation_id)
-        if named is not None and (organisation := await _organisation(tx, partner, named)):
+        if named is not None and (organisation := await _find_organisation(tx, partner, named)):
             return organisation, None
         raise domain.OrganisationNotFound(f"body.organisationId '{agent.organisation_id[:100]}' names no organisation")
     asked = tx.ids.parse("validationrequest", agent.validation_request_id or "")
@@ -127,16 +131,16 @@ async def _nonprofits(tx: Tx, partner: Partner, agent: Agent) -> tuple[Nonprofit
     if request is None:
         shown = (agent.validation_request_id or "")[:100]
         raise domain.ValidationRequestNotFound(f"body.validationRequestId '{shown}' names no validation request")
-    organisation = await _organisation(tx, partner, request.organisation_id) if request.organisation_id else None
-    return organisation, Nonprofit(request.id, request.asked.name)
+    organisation = await _find_organisation(tx, partner, request.organisation_id) if request.organisation_id else None
+    return organisation, Nonprofit(request.id, request.details.name)
 
 
-async def _organisation(tx: Tx, partner: Partner, organisation_id: UUID) -> Nonprofit | None:
+async def _find_organisation(tx: Tx, partner: Partner, organisation_id: UUID) -> Nonprofit | None:
     try:
         found = await organisations.get(tx, partner, organisation_id)
     except NotFound:
         return None
-    contact = await store_mails.find_contact(tx, EVERYONE, found.id)
+    contact = await store_mails.find_contact(tx, ALL_PARTNERS, found.id)
     return Nonprofit(found.id, found.shown_name, contact.email if contact else None)
 
 
@@ -147,9 +151,9 @@ async def get(tx: Tx, scope: Scope, verification_id: UUID) -> AgentVerification:
     return found.as_at(tx.now)
 
 
-async def several(tx: Tx, partner: Partner, verification_ids: Sequence[UUID]) -> dict[UUID, AgentVerification]:
+async def find_many(tx: Tx, partner: Partner, verification_ids: Sequence[UUID]) -> dict[UUID, AgentVerification]:
     """Those of these that there are by id, true at this moment."""
-    found = await store.several(tx, partner, verification_ids) if verification_ids else []
+    found = await store.find_many(tx, partner, verification_ids) if verification_ids else []
     return {verification.id: verification.as_at(tx.now) for verification in found}
 
 
@@ -164,20 +168,20 @@ async def page(tx: Tx, partner: Partner, page_: Page, filters: Filters) -> tuple
     return [row.as_at(tx.now) for row in rows], total
 
 
-async def steps(tx: Tx, verification_id: UUID) -> list[tuple[Step, datetime]]:
+async def list_steps(tx: Tx, verification_id: UUID) -> list[tuple[Step, datetime]]:
     """The evidence: what was seen and when, oldest first."""
-    return await store.steps(tx, EVERYONE, verification_id)
+    return await store.list_steps(tx, ALL_PARTNERS, verification_id)
 
 
-async def question(tx: Tx, verification_id: UUID) -> Question | None:
+async def find_question(tx: Tx, verification_id: UUID) -> Question | None:
     """What the nonprofit was asked about it, if it was."""
-    return await store_mails.find_representation_request(tx, EVERYONE, verification_id)
+    return await store_mails.find_representation_request(tx, ALL_PARTNERS, verification_id)
 
 
-async def hold(tx: Tx, verification_id: UUID) -> Subject | None:
+async def lock_subject(tx: Tx, verification_id: UUID) -> Subject | None:
     """Lock one until the transaction ends; None where there is none."""
     try:
-        return transitions.subject_of(await transitions.hold(tx, EVERYONE, verification_id))
+        return transitions.subject_of(await transitions.lock(tx, ALL_PARTNERS, verification_id))
     except NotFound:
         return None
 
@@ -186,39 +190,41 @@ async def change_metadata(
     tx: Tx, partner: Partner, verification_id: UUID, patch: Mapping[str, str | None] | None
 ) -> AgentVerification:
     """Merge the metadata key by key; None removes all (settled 1). Raises NotFound, InvalidMetadata."""
-    if patch and (found := metadata_rules.problems(patch, merged=True)):
+    if patch and (found := metadata_rules.metadata_problems(patch, merged=True)):
         raise domain.InvalidMetadata(*found)
-    held = await transitions.hold(tx, partner, verification_id)
-    merged = None if patch is None else metadata_rules.merge(held.metadata or {}, patch)
-    if merged and (found := metadata_rules.problems(merged)):
+    held = await transitions.lock(tx, partner, verification_id)
+    merged = None if patch is None else metadata_rules.merge_metadata(held.metadata or {}, patch)
+    if merged and (found := metadata_rules.metadata_problems(merged)):
         raise domain.InvalidMetadata(*found)
     changed = replace(held, metadata=merged)
     await store.set_metadata(tx, changed)
     return changed
 
 
-async def confirm(tx: Tx, scope: Scope, verification_id: UUID, by: ConfirmedBy) -> AgentVerification:
+async def confirm(tx: Tx, scope: Scope, verification_id: UUID, by: ConfirmationMethod) -> AgentVerification:
     """The applicant has confirmed the e-mail address. Raises NotFound, InvalidState."""
-    held = await transitions.hold(tx, scope, verification_id)
+    held = await transitions.lock(tx, scope, verification_id)
     if not held.unconfirmed:
         raise InvalidState(f"the verification is {held.status}: there is nothing to confirm")
     confirmed = held.confirmed(tx.now)
     await store.insert_steps(tx, held.id, [Step("email_confirmation", "pass", facts={"by": by})])
     if confirmed.status == "pending_review":
-        await reviewing.enqueue(tx, held.id)
-    return await transitions.moved(tx, confirmed)
+        await reviewing.enqueue_review(tx, held.id)
+    return await transitions.apply_transition(tx, confirmed)
 
 
 async def approve(tx: Tx, scope: Scope, verification_id: UUID, decision: Decision) -> AgentVerification:
     """The review has passed: approved, or the applicant has yet to confirm. Raises NotFound, InvalidState."""
-    held = await transitions.hold(tx, scope, verification_id)
-    return await transitions.moved(tx, held.passed(tx.now), decision)
+    held = await transitions.lock(tx, scope, verification_id)
+    return await transitions.apply_transition(tx, held.with_review_passed(tx.now), decision)
 
 
 async def reject(tx: Tx, scope: Scope, verification_id: UUID, decision: Decision) -> AgentVerification:
     """The review has failed, for the reason of the decision. Raises NotFound, InvalidState."""
-    held = await transitions.hold(tx, scope, verification_id)
-    return await transitions.moved(tx, held.rejected(domain.rejection(decision.reason_code), tx.now), decision)
+    held = await transitions.lock(tx, scope, verification_id)
+    return await transitions.apply_transition(
+        tx, held.rejected(domain.rejection_code_of(decision.reason_code), tx.now), decision
+    )
 
 
 async def reverse(
@@ -228,34 +234,34 @@ async def reverse(
 
     Who has yet to confirm it is asked to. Raises NotFound, InvalidState.
     """
-    held = await transitions.hold(tx, scope, verification_id)
-    passed = await transitions.moved(tx, held.reversed(tx.now, confirmed_at), decision)
+    held = await transitions.lock(tx, scope, verification_id)
+    passed = await transitions.apply_transition(tx, held.reversed(tx.now, confirmed_at), decision)
     if passed.unconfirmed:
-        await confirming.send(tx, passed)
+        await confirming.send_confirmation(tx, passed)
     return passed
 
 
-async def act(tx: Tx, verification_id: UUID, asked_for: triggers.Action) -> None:
+async def apply_sandbox_action(tx: Tx, verification_id: UUID, asked_for: triggers.Action) -> None:
     """What a test value asked for, through the same moves as in life. Does nothing once it has ended."""
-    held = await transitions.hold(tx, EVERYONE, verification_id)
+    held = await transitions.lock(tx, ALL_PARTNERS, verification_id)
     if not held.open:
         return
     if asked_for != triggers.ACCEPTED:
-        await reject(tx, EVERYONE, held.id, Decision("rejected", asked_for, "sandbox", _OF_THE_SANDBOX))
+        await reject(tx, ALL_PARTNERS, held.id, Decision("rejected", asked_for, "sandbox", _OF_THE_SANDBOX))
         return
     if held.status != "pending_user_verification":
-        held = await approve(tx, EVERYONE, held.id, Decision("accepted", None, "sandbox", _OF_THE_SANDBOX))
+        held = await approve(tx, ALL_PARTNERS, held.id, Decision("accepted", None, "sandbox", _OF_THE_SANDBOX))
     if held.unconfirmed:
-        await confirm(tx, EVERYONE, held.id, "sandbox")
+        await confirm(tx, ALL_PARTNERS, held.id, "sandbox")
 
 
-async def follow(tx: Tx, request_ids: Sequence[UUID]) -> None:
+async def propagate_request_decisions(tx: Tx, request_ids: Sequence[UUID]) -> None:
     """Validation requests were decided: look at their agents anew."""
-    for verification_id in await store.open_of_requests(tx, EVERYONE, request_ids):
-        await reviewing.enqueue(tx, verification_id)
+    for verification_id in await store.find_open_of_requests(tx, ALL_PARTNERS, request_ids):
+        await reviewing.enqueue_review(tx, verification_id)
 
 
-async def set_contact(tx: Tx, contact: Contact, by: str) -> int:
+async def set_contact(tx: Tx, contact: OfficialContact, by: str) -> int:
     """Record where an organisation can be asked, and ask about its agents in review; about how many.
 
     Raises NotFound, ContactRefused.
@@ -263,53 +269,53 @@ async def set_contact(tx: Tx, contact: Contact, by: str) -> int:
     return await reviewing.set_contact(tx, contact, by)
 
 
-async def contact_of(tx: Tx, organisation_id: UUID) -> Contact | None:
+async def contact_of(tx: Tx, organisation_id: UUID) -> OfficialContact | None:
     """Where an organisation can be asked, if somebody has recorded that."""
-    return await store_mails.find_contact(tx, EVERYONE, organisation_id)
+    return await store_mails.find_contact(tx, ALL_PARTNERS, organisation_id)
 
 
-async def speak(tx: Tx, scope: Partner | Everyone, verification_id: UUID, language: str) -> None:
+async def set_language(tx: Tx, scope: Partner | AllPartners, verification_id: UUID, language: str) -> None:
     """The applicant wants mails and pages in another language; the record keeps the one that it was made with."""
     await store.set_preferred_language(tx, scope, verification_id, language)
 
 
 async def expire(tx: Tx, limit: int = BATCH) -> int:
     """Record expiries that have passed; how many. Nothing depends on it: reading tells the truth at once (S3)."""
-    due = await store.lock_due(tx, EVERYONE, limit)
+    due = await store.lock_due(tx, ALL_PARTNERS, limit)
     for verification in due:
-        await transitions.moved(tx, verification.as_at(tx.now))
+        await transitions.apply_transition(tx, verification.as_at(tx.now))
     return len(due)
 
 
-async def next_due(tx: Tx) -> datetime | None:
+async def next_expiry(tx: Tx) -> datetime | None:
     """When the next one expires."""
-    return await store.next_expiry(tx, EVERYONE)
+    return await store.next_expiry(tx, ALL_PARTNERS)
 
 
-async def forget(kept: Kept, tx: Tx, limit: int = BATCH) -> int:
+async def erase_personal_data(kept: RetentionPeriods, tx: Tx, limit: int = BATCH) -> int:
     """Forget applicants so long after the end, and where nonprofits were asked 30 days after that was over (V6).
 
     Who never confirmed is forgotten after 30 days, others as what their decision rests on. How many of all.
     """
-    until = tx.now - domain.FORGOTTEN_AFTER
+    until = tx.now - domain.ERASE_AFTER
     gone = []
-    for ended, after in _terms(kept).items():
-        gone += await store.forget(tx, EVERYONE, ended, tx.now - after, limit)
+    for ended, after in _retention_periods(kept).items():
+        gone += await store.erase_personal_data(tx, ALL_PARTNERS, ended, tx.now - after, limit)
     for verification_id, partner_id in gone:
-        await matches.forget(tx, ScreenedSubject("agent_verification", verification_id, partner_id))
-    return len(gone) + await store_mails.erase_representation_requests(tx, EVERYONE, until, limit)
+        await matches.delete_subject(tx, ScreenedSubject("agent_verification", verification_id, partner_id))
+    return len(gone) + await store_mails.erase_representation_requests(tx, ALL_PARTNERS, until, limit)
 
 
-async def next_forgotten(kept: Kept, tx: Tx) -> datetime | None:
+async def next_erasure_at(kept: RetentionPeriods, tx: Tx) -> datetime | None:
     """When the next of them is forgotten."""
-    asked = await store_mails.next_forgotten(tx, EVERYONE)
-    moments = [] if asked is None else [asked + domain.FORGOTTEN_AFTER]
-    for ended, after in _terms(kept).items():
-        if (first := await store.next_forgotten(tx, EVERYONE, ended, tx.now - after)) is not None:
+    asked = await store_mails.oldest_erasable(tx, ALL_PARTNERS)
+    moments = [] if asked is None else [asked + domain.ERASE_AFTER]
+    for ended, after in _retention_periods(kept).items():
+        if (first := await store.oldest_erasable(tx, ALL_PARTNERS, ended, tx.now - after)) is not None:
             moments.append(first + after)
     return min(moments, default=None)
 
 
-def _terms(kept: Kept) -> dict[domain.Ended, timedelta]:
-    soon = domain.FORGOTTEN_AFTER
+def _retention_periods(kept: RetentionPeriods) -> dict[domain.EndReason, timedelta]:
+    soon = domain.ERASE_AFTER
     return {"unconfirmed": soon, "replaced": soon, "rejected": kept.refused, "approved": kept.accepted}

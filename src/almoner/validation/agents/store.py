@@ -8,9 +8,9 @@ from uuid import UUID
 
 from asyncpg import Record
 
-from almoner.platform.database.transactions import Everyone, Partner, Tx
+from almoner.platform.database.transactions import AllPartners, Partner, Tx
 from almoner.platform.http.paging import Page
-from almoner.validation.agents.domain import VERIFICATION, AgentVerification, Ended, Filters, Nonprofit
+from almoner.validation.agents.domain import VERIFICATION, AgentVerification, EndReason, Filters, Nonprofit
 from almoner.validation.agents.evaluate import Step
 
 _COLUMNS: Final = (
@@ -31,7 +31,7 @@ left join validation_request r on r.id = a.validation_request_id
 """
 
 # A status is true at the moment of reading, $2, whether or not an expiry has been recorded (S3).
-_IS_NOW: Final = {
+_STATUS_CONDITIONS: Final = {
     None: "$2::timestamptz is not null",
     "pending": "a.status = 'pending' and a.expires_at > $2",
     "pending_user_verification": "a.status = 'pending_user_verification' and a.expires_at > $2",
@@ -77,14 +77,14 @@ async def insert(tx: Tx, partner: Partner, new: AgentVerification) -> None:
     )
 
 
-async def is_replaced(tx: Tx, _scope: Everyone, verification_id: UUID) -> bool:
+async def is_replaced(tx: Tx, _scope: AllPartners, verification_id: UUID) -> bool:
     """Whether another verification has taken its place."""
     return bool(
         await tx.fetchval("select exists (select from agent_verification where replaces = $1)", verification_id)
     )
 
 
-async def find(tx: Tx, scope: Partner | Everyone, verification_id: UUID) -> AgentVerification | None:
+async def find(tx: Tx, scope: Partner | AllPartners, verification_id: UUID) -> AgentVerification | None:
     """One verification."""
     partner_id = scope.id if isinstance(scope, Partner) else None
     row = await tx.fetchrow(
@@ -93,13 +93,13 @@ async def find(tx: Tx, scope: Partner | Everyone, verification_id: UUID) -> Agen
     return _verification(row) if row else None
 
 
-async def several(tx: Tx, partner: Partner, verification_ids: Sequence[UUID]) -> list[AgentVerification]:
+async def find_many(tx: Tx, partner: Partner, verification_ids: Sequence[UUID]) -> list[AgentVerification]:
     """Those of these that there are."""
     rows = await tx.fetch(f"{_FROM} where a.partner_id = $1 and a.id = any($2::uuid[])", partner.id, verification_ids)
     return [_verification(row) for row in rows]
 
 
-async def lock(tx: Tx, scope: Partner | Everyone, verification_id: UUID) -> AgentVerification | None:
+async def lock(tx: Tx, scope: Partner | AllPartners, verification_id: UUID) -> AgentVerification | None:
     """One verification, held until the transaction ends."""
     partner_id = scope.id if isinstance(scope, Partner) else None
     row = await tx.fetchrow(
@@ -110,7 +110,7 @@ async def lock(tx: Tx, scope: Partner | Everyone, verification_id: UUID) -> Agen
     return _verification(row) if row else None
 
 
-async def lock_due(tx: Tx, _scope: Everyone, limit: int) -> list[AgentVerification]:
+async def lock_due(tx: Tx, _scope: AllPartners, limit: int) -> list[AgentVerification]:
     """Those whose moment has passed, oldest first, held, around those that are being worked on (S4)."""
     rows = await tx.fetch(
         f"{_FROM} where a.expires_at <= $1 order by a.expires_at limit $2 for no key update of a skip locked",
@@ -120,7 +120,7 @@ async def lock_due(tx: Tx, _scope: Everyone, limit: int) -> list[AgentVerificati
     return [_verification(row) for row in rows]
 
 
-async def next_expiry(tx: Tx, _scope: Everyone) -> datetime | None:
+async def next_expiry(tx: Tx, _scope: AllPartners) -> datetime | None:
     """When the next one expires, or should have."""
     found: datetime | None = await tx.fetchval(
         "select min(expires_at) from agent_verification where expires_at is not null"
@@ -135,7 +135,7 @@ async def page(tx: Tx, partner: Partner, page_: Page, filters: Filters) -> tuple
     whose = "lower(a.email) = lower($5)" if filters.email is not None else "$5::text is null"
     since = "a.created_at >= $6" if filters.start else "$6::timestamptz is null"
     before = "a.created_at < $7" if filters.end else "$7::timestamptz is null"
-    is_now = _IS_NOW[filters.status]
+    is_now = _STATUS_CONDITIONS[filters.status]
     where = f"a.partner_id = $1 and {is_now} and {whose} and {since} and {before}"
     rows = await tx.fetch(
         f"""
@@ -154,7 +154,7 @@ async def page(tx: Tx, partner: Partner, page_: Page, filters: Filters) -> tuple
     return [_verification(row) for row in rows if row[0] is not None], rows[0]["total"]
 
 
-async def move(tx: Tx, moved: AgentVerification) -> bool:
+async def update_status(tx: Tx, moved: AgentVerification) -> bool:
     """Store a locked verification's new state; False when the lifecycle has no arrow to it from the stored one."""
     return bool(
         await tx.fetchval(
@@ -183,7 +183,7 @@ async def set_metadata(tx: Tx, verification: AgentVerification) -> None:
     )
 
 
-async def ask_until(tx: Tx, verification: AgentVerification) -> None:
+async def set_answer_deadline(tx: Tx, verification: AgentVerification) -> None:
     """Store until when somebody outside has to act on a locked verification in review."""
     await tx.execute(
         "update agent_verification set expires_at = $2 where id = $1 and status = 'pending_review'",
@@ -192,14 +192,14 @@ async def ask_until(tx: Tx, verification: AgentVerification) -> None:
     )
 
 
-async def adopt(tx: Tx, verification: AgentVerification, organisation_id: UUID) -> None:
+async def set_organisation(tx: Tx, verification: AgentVerification, organisation_id: UUID) -> None:
     """Store the organisation that the request of a locked verification was accepted as."""
     await tx.execute(
         "update agent_verification set organisation_id = $2 where id = $1", verification.id, organisation_id
     )
 
 
-async def open_of_requests(tx: Tx, _scope: Everyone, request_ids: Sequence[UUID]) -> list[UUID]:
+async def find_open_of_requests(tx: Tx, _scope: AllPartners, request_ids: Sequence[UUID]) -> list[UUID]:
     """The verifications of these validation requests that have not ended."""
     rows = await tx.fetch(
         """
@@ -212,7 +212,7 @@ async def open_of_requests(tx: Tx, _scope: Everyone, request_ids: Sequence[UUID]
     return [row["id"] for row in rows]
 
 
-async def in_review_of(tx: Tx, _scope: Everyone, organisation_id: UUID) -> list[UUID]:
+async def find_in_review(tx: Tx, _scope: AllPartners, organisation_id: UUID) -> list[UUID]:
     """The verifications of an organisation that wait for a review."""
     rows = await tx.fetch(
         "select id from agent_verification where organisation_id = $1 and status = 'pending_review'", organisation_id
@@ -232,7 +232,7 @@ async def insert_steps(tx: Tx, verification_id: UUID, steps: Sequence[Step]) -> 
     )
 
 
-async def steps(tx: Tx, _scope: Everyone, verification_id: UUID) -> list[tuple[Step, datetime]]:
+async def list_steps(tx: Tx, _scope: AllPartners, verification_id: UUID) -> list[tuple[Step, datetime]]:
     """What was seen of a verification and when, oldest first."""
     rows = await tx.fetch(
         """
@@ -244,7 +244,7 @@ async def steps(tx: Tx, _scope: Everyone, verification_id: UUID) -> list[tuple[S
     return [(Step(*row[:6]), row[6]) for row in rows]
 
 
-async def set_preferred_language(tx: Tx, scope: Partner | Everyone, verification_id: UUID, language: str) -> None:
+async def set_preferred_language(tx: Tx, scope: Partner | AllPartners, verification_id: UUID, language: str) -> None:
     """Keep the language that an applicant has chosen."""
     await tx.execute(
         "update agent_verification set preferred_language = $3 where id = $1 and ($2::uuid is null or partner_id = $2)",
@@ -254,14 +254,14 @@ async def set_preferred_language(tx: Tx, scope: Partner | Everyone, verification
     )
 
 
-_ENDED: Final[dict[Ended, str]] = {
+_ENDED: Final[dict[EndReason, str]] = {
     "unconfirmed": "rejection_code = 'user_verification_expired'",
     # Mostly the address of a stranger, whom a slip has named.
     "replaced": "rejection_code = 'reapply' and exists (select from agent_verification n where n.replaces = v.id)",
     "rejected": "status = 'rejected'",
     "approved": "status = 'approved'",
 }
-_TO_FORGET: Final[dict[Ended, str]] = {
+_ERASABLE: Final[dict[EndReason, str]] = {
     ended: f"""
     agent_verification v where email is not null and {condition}
         and not exists (
@@ -286,15 +286,17 @@ did so until after that moment.
 """
 
 
-async def next_forgotten(tx: Tx, _scope: Everyone, ended: Ended, appealed_until: datetime) -> datetime | None:
+async def oldest_erasable(tx: Tx, _scope: AllPartners, ended: EndReason, appealed_until: datetime) -> datetime | None:
     """When the first of those ended who are to be forgotten."""
     found: datetime | None = await tx.fetchval(
-        f"select processed_at from {_TO_FORGET[ended]} order by processed_at limit 1", appealed_until
+        f"select processed_at from {_ERASABLE[ended]} order by processed_at limit 1", appealed_until
     )
     return found
 
 
-async def forget(tx: Tx, _scope: Everyone, ended: Ended, ended_until: datetime, limit: int) -> list[tuple[UUID, UUID]]:
+async def erase_personal_data(
+    tx: Tx, _scope: AllPartners, ended: EndReason, ended_until: datetime, limit: int
+) -> list[tuple[UUID, UUID]]:
     """Forget who ended so until then; which, each with its partner.
 
     They are held first and looked at again: a statement sees only what was there when it began, and no appeal that was
@@ -302,7 +304,7 @@ async def forget(tx: Tx, _scope: Everyone, ended: Ended, ended_until: datetime, 
     """
     held = await tx.fetch(
         f"""
-        select id from {_TO_FORGET[ended]} and processed_at <= $1
+        select id from {_ERASABLE[ended]} and processed_at <= $1
         order by processed_at limit $2 for no key update skip locked
         """,
         ended_until,
@@ -310,7 +312,7 @@ async def forget(tx: Tx, _scope: Everyone, ended: Ended, ended_until: datetime, 
     )
     rows = await tx.fetch(
         f"""
-        with old as (select id from {_TO_FORGET[ended]} and v.id = any($2::uuid[]))
+        with old as (select id from {_ERASABLE[ended]} and v.id = any($2::uuid[]))
         update agent_verification a set first_name = null, last_name = null, email = null, title = null
         from old where a.id = old.id returning a.id, a.partner_id
         """,

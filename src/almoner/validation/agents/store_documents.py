@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from uuid import UUID
 
-from almoner.platform.database.transactions import Everyone, Partner, Tx
+from almoner.platform.database.transactions import AllPartners, Partner, Tx
 
 
 async def attach(tx: Tx, partner: Partner, verification_id: UUID, document_ids: Sequence[UUID]) -> None:
@@ -19,7 +19,7 @@ async def attach(tx: Tx, partner: Partner, verification_id: UUID, document_ids: 
     )
 
 
-async def usable(tx: Tx, _scope: Everyone, verification_id: UUID) -> bool:
+async def has_usable(tx: Tx, _scope: AllPartners, verification_id: UUID) -> bool:
     """Whether there is one that somebody can look at: neither refused by the scanner nor deleted."""
     return bool(
         await tx.fetchval(
@@ -34,7 +34,7 @@ async def usable(tx: Tx, _scope: Everyone, verification_id: UUID) -> bool:
     )
 
 
-async def evidence_of(tx: Tx, _scope: Everyone, document_id: UUID) -> list[UUID]:
+async def find_verifications(tx: Tx, _scope: AllPartners, document_id: UUID) -> list[UUID]:
     """The verifications that a file is evidence of."""
     rows = await tx.fetch(
         """
@@ -46,7 +46,7 @@ async def evidence_of(tx: Tx, _scope: Everyone, document_id: UUID) -> list[UUID]
     return [row["agent_verification_id"] for row in rows]
 
 
-async def of(tx: Tx, _scope: Everyone, verification_id: UUID) -> list[UUID]:
+async def list_document_ids(tx: Tx, _scope: AllPartners, verification_id: UUID) -> list[UUID]:
     """Those of a verification, in the order they came."""
     rows = await tx.fetch(
         """

@@ -4,12 +4,12 @@ from datetime import datetime
 from typing import Final
 from uuid import UUID
 
-from almoner.platform.database.transactions import Everyone, Tx
-from almoner.validation.agents.codes import Confirmation
-from almoner.validation.agents.domain import Answer, Contact, Question
+from almoner.platform.database.transactions import AllPartners, Tx
+from almoner.validation.agents.codes import EmailConfirmation
+from almoner.validation.agents.domain import Answer, OfficialContact, Question
 
 
-async def insert_confirmation(tx: Tx, new: Confirmation) -> None:
+async def insert_confirmation(tx: Tx, new: EmailConfirmation) -> None:
     """Store a mail that is to be sent; the codes of earlier ones are void by it."""
     await tx.execute(
         "insert into agent_confirmation (id, verification_id, sent_at) values ($1, $2, $3)",
@@ -19,7 +19,7 @@ async def insert_confirmation(tx: Tx, new: Confirmation) -> None:
     )
 
 
-SENT: Final = """
+SEND_TIMES: Final = """
 with recursive one (id) as (
     select $1::uuid
     union all
@@ -28,32 +28,32 @@ with recursive one (id) as (
 """
 
 
-async def sent(tx: Tx, _scope: Everyone, verification_id: UUID) -> list[datetime]:
+async def list_send_times(tx: Tx, _scope: AllPartners, verification_id: UUID) -> list[datetime]:
     """When mails of a verification were sent, and of those that it took the place of, in real time."""
-    return [row["sent_at"] for row in await tx.fetch(SENT, verification_id)]
+    return [row["sent_at"] for row in await tx.fetch(SEND_TIMES, verification_id)]
 
 
-REACHED: Final = """
+ADDRESS_SEND_TIMES: Final = """
 select c.sent_at from agent_verification v join agent_confirmation c on c.verification_id = v.id
 where lower(v.email) = lower($1) and c.sent_at > $2 order by c.sent_at desc limit 400
 """
 
 
-async def reached(tx: Tx, _scope: Everyone, email: str, since: datetime) -> list[datetime]:
+async def lock_address_sends(tx: Tx, _scope: AllPartners, email: str, since: datetime) -> list[datetime]:
     """When an address was written to for whichever verification; until the transaction ends nobody else asks this."""
     await tx.fetchval("select pg_advisory_xact_lock(hashtextextended('agent_confirmation ' || lower($1), 0))", email)
-    return [row["sent_at"] for row in await tx.fetch(REACHED, email, since)]
+    return [row["sent_at"] for row in await tx.fetch(ADDRESS_SEND_TIMES, email, since)]
 
 
-async def find_confirmation(tx: Tx, _scope: Everyone, confirmation_id: UUID) -> Confirmation | None:
+async def find_confirmation(tx: Tx, _scope: AllPartners, confirmation_id: UUID) -> EmailConfirmation | None:
     """One mail."""
     row = await tx.fetchrow(
         "select id, verification_id, sent_at, failed_attempts from agent_confirmation where id = $1", confirmation_id
     )
-    return Confirmation(*row) if row else None
+    return EmailConfirmation(*row) if row else None
 
 
-async def newest_confirmation(tx: Tx, _scope: Everyone, verification_id: UUID) -> Confirmation | None:
+async def newest_confirmation(tx: Tx, _scope: AllPartners, verification_id: UUID) -> EmailConfirmation | None:
     """The mail whose code counts."""
     row = await tx.fetchrow(
         """
@@ -62,10 +62,10 @@ async def newest_confirmation(tx: Tx, _scope: Everyone, verification_id: UUID) -
         """,
         verification_id,
     )
-    return Confirmation(*row) if row else None
+    return EmailConfirmation(*row) if row else None
 
 
-async def record_code_attempt(tx: Tx, _scope: Everyone, confirmation_id: UUID) -> None:
+async def record_code_attempt(tx: Tx, _scope: AllPartners, confirmation_id: UUID) -> None:
     """Count a wrong code."""
     await tx.execute(
         "update agent_confirmation set failed_attempts = failed_attempts + 1 where id = $1", confirmation_id
@@ -87,7 +87,7 @@ async def insert_representation_request(tx: Tx, new: Question) -> None:
     )
 
 
-async def find_representation_request(tx: Tx, _scope: Everyone, verification_id: UUID) -> Question | None:
+async def find_representation_request(tx: Tx, _scope: AllPartners, verification_id: UUID) -> Question | None:
     """The question about a verification."""
     row = await tx.fetchrow(
         """
@@ -99,7 +99,7 @@ async def find_representation_request(tx: Tx, _scope: Everyone, verification_id:
     return Question(*row) if row else None
 
 
-async def answer(tx: Tx, _scope: Everyone, question: Question, given: Answer) -> None:
+async def record_answer(tx: Tx, _scope: AllPartners, question: Question, given: Answer) -> None:
     """Store the answer to a question; its verification is locked."""
     await tx.execute(
         "update agent_representation_request set answer = $2, answered_at = $3 where id = $1",
@@ -109,18 +109,18 @@ async def answer(tx: Tx, _scope: Everyone, question: Question, given: Answer) ->
     )
 
 
-NEXT_FORGOTTEN: Final = (
+OLDEST_ERASABLE: Final = (
     "select min(coalesce(answered_at, expires_at)) from agent_representation_request where email is not null"
 )
 
 
-async def next_forgotten(tx: Tx, _scope: Everyone) -> datetime | None:
+async def oldest_erasable(tx: Tx, _scope: AllPartners) -> datetime | None:
     """When the first question that we know the address of was over."""
-    found: datetime | None = await tx.fetchval(NEXT_FORGOTTEN)
+    found: datetime | None = await tx.fetchval(OLDEST_ERASABLE)
     return found
 
 
-async def erase_representation_requests(tx: Tx, _scope: Everyone, over_until: datetime, limit: int) -> int:
+async def erase_representation_requests(tx: Tx, _scope: AllPartners, over_until: datetime, limit: int) -> int:
     """Forget where nonprofits were asked whose questions were over until then; how many."""
     rows = await tx.fetch(
         """
@@ -137,15 +137,15 @@ async def erase_representation_requests(tx: Tx, _scope: Everyone, over_until: da
     return len(rows)
 
 
-async def find_contact(tx: Tx, _scope: Everyone, organisation_id: UUID) -> Contact | None:
+async def find_contact(tx: Tx, _scope: AllPartners, organisation_id: UUID) -> OfficialContact | None:
     """Where an organisation can be asked."""
     row = await tx.fetchrow(
         "select organisation_id, email, source from organisation_contact where organisation_id = $1", organisation_id
     )
-    return Contact(*row) if row else None
+    return OfficialContact(*row) if row else None
 
 
-async def set_contact(tx: Tx, contact: Contact, by: str) -> None:
+async def set_contact(tx: Tx, contact: OfficialContact, by: str) -> None:
     """Store where an organisation can be asked, in place of what was there."""
     await tx.execute(
         """

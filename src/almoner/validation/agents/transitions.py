@@ -3,7 +3,7 @@
 from uuid import UUID
 
 from almoner.kit.errors import NotFound
-from almoner.platform.database.transactions import Everyone, Partner, Tx
+from almoner.platform.database.transactions import AllPartners, Partner, Tx
 from almoner.platform.events import outbox
 from almoner.screening.screenings.domain import ScreenedSubject
 from almoner.validation.agents import domain, schemas, store
@@ -13,30 +13,30 @@ from almoner.validation.decisions.reviews import service as reviews
 from almoner.validation.decisions.reviews.domain import Decision, Subject
 from almoner.validation.ongoing.matches import service as matches
 
-Scope = Partner | Everyone
+Scope = Partner | AllPartners
 
 
-async def hold(tx: Tx, scope: Scope, verification_id: UUID) -> AgentVerification:
+async def lock(tx: Tx, scope: Scope, verification_id: UUID) -> AgentVerification:
     """Lock one, and record its expiry if that is due. Raises NotFound."""
     if (held := await store.lock(tx, scope, verification_id)) is None:
         raise NotFound
-    return await moved(tx, held.as_at(tx.now)) if held.overdue(tx.now) else held
+    return await apply_transition(tx, held.as_at(tx.now)) if held.overdue(tx.now) else held
 
 
-async def moved(tx: Tx, new: AgentVerification, decision: Decision | None = None) -> AgentVerification:
+async def apply_transition(tx: Tx, new: AgentVerification, decision: Decision | None = None) -> AgentVerification:
     """Store a new state that was reached under the lock, and tell it. ``decision``: the review that led to it."""
-    if not await store.move(tx, new):
+    if not await store.update_status(tx, new):
         raise LookupError(f"verification {new.id} is not where its holder saw it")
     if decision is not None:
-        await reviews.conclude(tx, subject_of(new), decision)
+        await reviews.record_decision(tx, subject_of(new), decision)
     elif not new.open:
         await reviews.withdraw(tx, subject_of(new))
     if new.status == "rejected":
         await matches.unwatch(tx, ScreenedSubject("agent_verification", new.id, new.partner_id))
-    return await told(tx, new)
+    return await emit_status_event(tx, new)
 
 
-async def told(tx: Tx, verification: AgentVerification) -> AgentVerification:
+async def emit_status_event(tx: Tx, verification: AgentVerification) -> AgentVerification:
     """Emit the event of the state that it came into (spec 3.3)."""
     await outbox.emit(tx, verification.partner_id, domain.EVENTS[verification.status], record(tx, verification))
     return verification

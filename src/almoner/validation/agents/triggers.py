@@ -18,9 +18,9 @@ _REJECTED: Final[tuple[AgentRejection, ...]] = (
     "nonprofit_association_expired",
     "other",
 )
-TRIGGERS: Final[Mapping[str, Action]] = {"test_accept": ACCEPTED, **{f"test_reject_{code}": code for code in _REJECTED}}
+ACTIONS: Final[Mapping[str, Action]] = {"test_accept": ACCEPTED, **{f"test_reject_{code}": code for code in _REJECTED}}
 
 
-def asked_for(first_name: str) -> Action | None:
+def action_of(first_name: str) -> Action | None:
     """What the name asks for, None when it is a name: the code of a rejection, or to be accepted."""
-    return TRIGGERS.get(first_name)
+    return ACTIONS.get(first_name)

@@ -9,7 +9,7 @@ from uuid import UUID
 
 from almoner.kit.errors import BadRequest
 from almoner.kit.states import Lifecycle
-from almoner.nonprofits.organisations.domain import OrganisationType, Unlisted
+from almoner.nonprofits.organisations.domain import OrganisationType, UnlistedOrganisation
 from almoner.validation.applications.documents.domain import Document
 
 REQUEST: Final = Lifecycle(
@@ -31,7 +31,7 @@ REJECTED: Final = "validation_request.rejected"
 DECIDED: Final = "internal.validation_request_decided"
 """Told when a request is decided, with a ``RequestDecided`` in it."""
 
-SENTENCES: Final[Mapping[RejectionReason, str]] = MappingProxyType(
+REJECTION_MESSAGES: Final[Mapping[RejectionReason, str]] = MappingProxyType(
     {
         "other": "The nonprofit could not be validated",
         "not_eligible": "The organisation is not of a kind that can be accepted",
@@ -112,24 +112,24 @@ class Evaluation:
     evaluated_at: datetime
 
     @property
-    def of_addresses(self) -> bool:
+    def includes_addresses(self) -> bool:
         """Whether ``agreement`` is of the addresses, too."""
         return any(step.name == "address" and "score" in step.facts for step in self.steps)
 
 
-MOST_CORRECTIONS: Final = 5
+MAX_CORRECTIONS: Final = 5
 """Of one request: enough to find the right number, too few to try a register through."""
 
-_OF_ANOTHER_BODY: Final = frozenset(
+_WRONG_NUMBER_REASONS: Final = frozenset(
     "not_listed register_not_loaded partly_loaded no_longer_listed wrong_check_digit name_disagrees "
     "address_disagrees removed revoked terminated merged reregistered".split()
 )
 """Reasons that a wrong number may have: it leads nowhere, or to a body that is another one."""
 
 
-def may_be_of_another(reason: str) -> bool:
+def suggests_wrong_number(reason: str) -> bool:
     """Whether a person is asked because the number may be wrong."""
-    return reason in _OF_ANOTHER_BODY
+    return reason in _WRONG_NUMBER_REASONS
 
 
 class RegistryNotFound(BadRequest):
@@ -147,7 +147,7 @@ class InvalidState(BadRequest):
     message = "The validation request is in a state that does not allow this"
 
 
-class NothingCorrected(ValueError):
+class UnchangedCorrection(ValueError):
     """What was given as a correction is what the request says already."""
 
 
@@ -161,7 +161,7 @@ class RequestDecided:
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class NonprofitDetails:
     """What a partner says of a nonprofit.
 
     ``registry_name`` is the id, code or name of a registry, ``registry_number`` its number there in any spelling.
@@ -191,7 +191,7 @@ class ValidationRequest:
     id: UUID
     partner_id: UUID
     status: RequestStatus
-    asked: Asked
+    details: NonprofitDetails
     registry_id: UUID
     number_key: str
     organisation_id: UUID | None
@@ -206,15 +206,17 @@ class ValidationRequest:
     corrected_at: datetime | None = None
     documents: tuple[Document, ...] = ()
 
-    def corrected(self, registry_id: UUID, name: str, number: str, key: str, now: datetime) -> "ValidationRequest":
+    def with_correction(
+        self, registry_id: UUID, name: str, number: str, key: str, now: datetime
+    ) -> "ValidationRequest":
         """With another register or number, while nobody has decided. Raises InvalidState, NothingCorrected."""
-        if self.status != "pending" or self.corrections >= MOST_CORRECTIONS:
+        if self.status != "pending" or self.corrections >= MAX_CORRECTIONS:
             raise InvalidState(f"the validation request is {self.status}, and was corrected {self.corrections} times")
         if (registry_id, key) == (self.registry_id, self.number_key):
-            raise NothingCorrected
+            raise UnchangedCorrection
         return replace(
             self,
-            asked=replace(self.asked, registry_name=name, registry_number=number),
+            details=replace(self.details, registry_name=name, registry_number=number),
             registry_id=registry_id,
             number_key=key,
             corrections=self.corrections + 1,
@@ -223,18 +225,18 @@ class ValidationRequest:
 
     def accepted(self, organisation_id: UUID, types: Sequence[OrganisationType], now: datetime) -> "ValidationRequest":
         """Accepted as this organisation. Raises InvalidState."""
-        self.ensure("accepted")
+        self.ensure_may_become("accepted")
         return replace(
             self, status="accepted", organisation_id=organisation_id, organisation_types=tuple(types), accepted_at=now
         )
 
     def rejected(self, reason: RejectionReason, now: datetime) -> "ValidationRequest":
         """Rejected. Raises InvalidState."""
-        self.ensure("rejected")
+        self.ensure_may_become("rejected")
         return replace(
             self,
             status="rejected",
-            rejection_reason=SENTENCES[reason],
+            rejection_reason=REJECTION_MESSAGES[reason],
             rejection_reason_code=reason,
             rejected_at=now,
         )
@@ -254,7 +256,7 @@ class ValidationRequest:
             rejection_reason_code=None,
         )
 
-    def ensure(self, target: RequestStatus) -> None:
+    def ensure_may_become(self, target: RequestStatus) -> None:
         """Raises InvalidState unless the request may become ``target`` without an appeal."""
         if self.status != "pending" or not REQUEST.allows(self.status, target):
             raise InvalidState(f"the validation request is {self.status} and cannot become {target}")
@@ -273,15 +275,15 @@ class Filters:
 Sort = Literal["id", "name"]
 
 
-def received(
-    request_id: UUID, partner_id: UUID, asked: Asked, registry_id: UUID, number_key: str, now: datetime
+def new_request(
+    request_id: UUID, partner_id: UUID, asked: NonprofitDetails, registry_id: UUID, number_key: str, now: datetime
 ) -> ValidationRequest:
     """A new one, pending."""
     return ValidationRequest(
         id=request_id,
         partner_id=partner_id,
         status="pending",
-        asked=asked,
+        details=asked,
         registry_id=registry_id,
         number_key=number_key,
         organisation_id=None,
@@ -295,7 +297,7 @@ def received(
     )
 
 
-def rejection_reason(code: str | None) -> RejectionReason:
+def rejection_reason_of(code: str | None) -> RejectionReason:
     """The reason of a code. Raises InvalidState for one that requests do not know."""
     known = next((reason for reason in REJECTION_REASONS if reason == code), None)
     if known is None:
@@ -303,10 +305,10 @@ def rejection_reason(code: str | None) -> RejectionReason:
     return known
 
 
-def unlisted(request: ValidationRequest) -> Unlisted:
+def unlisted_organisation_of(request: ValidationRequest) -> UnlistedOrganisation:
     """The organisation that a request tells of, where no register here lists it."""
-    asked = request.asked
-    return Unlisted(
+    asked = request.details
+    return UnlistedOrganisation(
         registry_id=request.registry_id,
         registry_number=asked.registry_number,
         number_key=request.number_key,

@@ -15,14 +15,14 @@ import msgspec
 from almoner.kit.time import iso, iso_or_none
 from almoner.platform.database.transactions import Partner, Tx
 from almoner.platform.files.signing import DOSSIERS, MARK, Signer
-from almoner.platform.http.wire import Out
+from almoner.platform.http.wire import ResponseRecord
 from almoner.validation.applications.documents import service as documents
 from almoner.validation.applications.documents.domain import Document
 from almoner.validation.decisions.reviews import service as reviews
-from almoner.validation.decisions.reviews.domain import Decided, History, Review
+from almoner.validation.decisions.reviews.domain import RecordedDecision, ReviewHistory, Review
 from almoner.validation.requests import service
 from almoner.validation.requests.domain import REVIEW_REASONS, Evaluation, Step, ValidationRequest
-from almoner.validation.requests.schemas import DossierValidationRequestOut, in_dossier
+from almoner.validation.requests.schemas import DossierValidationRequestOut, dossier_request_out
 
 OBJECT: Final = "validation_request_dossier"
 _MARK_IN_TEXT: Final = MARK.replace(b":", rb"\u003a")
@@ -35,7 +35,7 @@ class Dossier:
 
     request: ValidationRequest
     evaluations: Sequence[Evaluation]
-    history: History
+    history: ReviewHistory
     at: datetime
 
 
@@ -104,7 +104,7 @@ class DossierDocumentOut(msgspec.Struct, frozen=True, rename="camel"):
     deleted_at: str | None
 
 
-class ValidationRequestDossierOut(Out, object_name=OBJECT):
+class ValidationRequestDossierOut(ResponseRecord, object_name=OBJECT):
     """The evidence of a validation request.
 
     ``seal``: key and Ed25519 signature over the whole answer, byte for byte, with zeros for the signature's digits.
@@ -120,17 +120,17 @@ class ValidationRequestDossierOut(Out, object_name=OBJECT):
     seal: str
 
 
-async def gather(tx: Tx, partner: Partner, request_id: UUID) -> Dossier:
+async def load_dossier(tx: Tx, partner: Partner, request_id: UUID) -> Dossier:
     """All that is known of the partner's request. Raises NotFound."""
     request = await service.get(tx, partner, request_id)
-    evaluations = await service.evaluations(tx, request.id)
-    return Dossier(request, evaluations, await reviews.of(tx, service.subject_of(request)), tx.now)
+    evaluations = await service.list_evaluations(tx, request.id)
+    return Dossier(request, evaluations, await reviews.history_of(tx, service.subject_of(request)), tx.now)
 
 
-def as_json(tx: Tx, dossier: Dossier) -> bytes:
+def signed_json(tx: Tx, dossier: Dossier) -> bytes:
     """The signed answer."""
     signer = Signer(tx.vault, DOSSIERS)
-    record = _out(tx, dossier, signer.blank)
+    record = _out(tx, dossier, signer.placeholder_seal)
     *told, end = msgspec.json.encode({"data": record, "object": OBJECT}).split(MARK)  # the last seal is ours
     return signer.sign(_MARK_IN_TEXT.join(told) + MARK + end)
 
@@ -139,7 +139,7 @@ def _out(tx: Tx, dossier: Dossier, seal: str) -> ValidationRequestDossierOut:
     return ValidationRequestDossierOut(
         environment=tx.deployment.environment,
         generated_at=iso(dossier.at),
-        validation_request=in_dossier(tx, dossier.request),
+        validation_request=dossier_request_out(tx, dossier.request),
         evaluations=[_evaluation_out(tx, evaluation) for evaluation in dossier.evaluations],
         reviews=[_review_out(review) for review in dossier.history.reviews],
         decisions=[_decision_out(decided) for decided in dossier.history.decisions],
@@ -172,7 +172,7 @@ def _review_out(review: Review) -> DossierReviewOut:
     return DossierReviewOut(iso(review.asked_at), _reasons(review.reasons), review.status, iso_or_none(review.ended_at))
 
 
-def _decision_out(decided: Decided) -> DossierDecisionOut:
+def _decision_out(decided: RecordedDecision) -> DossierDecisionOut:
     made = decided.decision
     return DossierDecisionOut(made.verdict, made.reason_code, made.by, made.public_note, iso(decided.at))
 
@@ -191,9 +191,9 @@ def _document_out(tx: Tx, document: Document) -> DossierDocumentOut:
 
 
 def _reasons(codes: Sequence[str]) -> list[DossierReasonOut]:
-    return [DossierReasonOut(code, sentence(code)) for code in codes]
+    return [DossierReasonOut(code, message_of_code(code)) for code in codes]
 
 
-def sentence(code: str) -> str:
+def message_of_code(code: str) -> str:
     """What a code of a step or reason says to people."""
     return REVIEW_REASONS.get(code) or f"{code.replace('_', ' ').capitalize()}."

@@ -10,12 +10,12 @@ from almoner.kit.ids import Ids
 from almoner.platform.crypto import Vault
 from almoner.platform.deployment import Deployment
 from almoner.platform.files.signing import DOSSIERS, Signer
-from almoner.platform.pages.pdf import Press, piece
+from almoner.platform.pages.pdf import PdfRenderer, directional_text
 from almoner.validation.applications.documents import service as documents
 from almoner.validation.applications.documents.domain import Document
-from almoner.validation.decisions.reviews.domain import Decided
+from almoner.validation.decisions.reviews.domain import RecordedDecision
 from almoner.validation.requests.domain import Evaluation, Step, ValidationRequest
-from almoner.validation.requests.dossier import Dossier, sentence
+from almoner.validation.requests.dossier import Dossier, message_of_code
 
 PDF: Final = "application/pdf"
 
@@ -56,16 +56,16 @@ _Row = dict[str, object]
 
 
 @cache
-def _press() -> Press:
+def _pdf_printer() -> PdfRenderer:
     """One for the process: it holds the fonts."""
-    return Press(_TEMPLATE)
+    return PdfRenderer(_TEMPLATE)
 
 
-async def as_pdf(deployment: Deployment, dossier: Dossier) -> bytes:
+async def signed_pdf(deployment: Deployment, dossier: Dossier) -> bytes:
     """The signed document."""
     signer = _signer(deployment.vault)
     facts = _facts(deployment, dossier, signer.key_id)
-    return signer.sign(await _press().print(facts, {"seal": signer.blank}, dossier.at))
+    return signer.sign(await _pdf_printer().render(facts, {"seal": signer.placeholder_seal}, dossier.at))
 
 
 def _signer(vault: Vault) -> Signer:
@@ -78,14 +78,14 @@ def _facts(deployment: Deployment, dossier: Dossier, key_id: str) -> dict[str, o
     return {
         "title": f"Dossier of {ids.text('validationrequest', request.id)}",
         "kind": "Validation request dossier",
-        "name": piece(request.asked.name, rtl=False),
+        "name": directional_text(request.details.name, rtl=False),
         "summary": _summary(dossier),
         "date": [dossier.at.year, dossier.at.month, dossier.at.day],
         "test": "Sandbox: this document contains test data." if deployment.sandbox else None,
-        "asked": _asked(ids, request),
+        "asked": _request_rows(ids, request),
         "plain": _PLAIN,
         "evaluations": [_evaluation(evaluation) for evaluation in dossier.evaluations],
-        "documents": [piece(_document(ids, document), rtl=False) for document in request.documents],
+        "documents": [directional_text(_document(ids, document), rtl=False) for document in request.documents],
         "decisions": [_decision(decided) for decided in dossier.history.decisions],
         "checking": _CHECKING,
         "key": f"Signing key: {key_id}. As of {_moment(dossier.at)}.",
@@ -103,8 +103,8 @@ def _summary(dossier: Dossier) -> str:
     return "Pending: no decision yet."
 
 
-def _asked(ids: Ids, request: ValidationRequest) -> list[_Row]:
-    asked = request.asked
+def _request_rows(ids: Ids, request: ValidationRequest) -> list[_Row]:
+    asked = request.details
     place = ", ".join(part for part in (asked.city, asked.state, asked.postal) if part)
     street = ", ".join(line for line in (asked.address_line_1, asked.address_line_2) if line)
     organisation = request.organisation_id
@@ -138,9 +138,9 @@ def _notes(evaluation: Evaluation) -> Iterator[str]:
         yield f"Accepted automatically {occasion}."
     else:
         yield f"Sent to manual review {occasion}:"
-        yield from (sentence(code) for code in evaluation.outcome.reasons)
+        yield from (message_of_code(code) for code in evaluation.outcome.reasons)
     if evaluation.agreement is not None:
-        compared = "name and address" if evaluation.of_addresses else "name"
+        compared = "name and address" if evaluation.includes_addresses else "name"
         yield f"Match score ({compared}): {evaluation.agreement:.3f}. Required: {evaluation.threshold:.3f}."
 
 
@@ -150,7 +150,7 @@ def _step(step: Step) -> _Row:
     return {
         "title": _TITLES.get(step.name) or step.name.replace("_", " ").capitalize(),
         "verdict": step.verdict.replace("_", " "),
-        "sentence": sentence(step.code),
+        "sentence": message_of_code(step.code),
         "source": f"{step.source}{dated}" if step.source else None,
         "facts": [_row(name.replace("_", " "), value) for name, value in told if value],
     }
@@ -163,15 +163,15 @@ def _document(ids: Ids, document: Document) -> str:
     return f"{named}, {document.media_type}, {document.size:,} bytes, {scanned}, SHA-256 {document.sha256.hex()}{flags}"
 
 
-def _decision(decided: Decided) -> _Row:
+def _decision(decided: RecordedDecision) -> _Row:
     made = decided.decision
     reason = f" ({made.reason_code})" if made.reason_code else ""
     title = f"{made.verdict.capitalize()}{reason} on {_moment(decided.at)} by {made.by}"
-    return {"title": title, "note": piece(made.public_note or _KEPT, rtl=False)}
+    return {"title": title, "note": directional_text(made.public_note or _KEPT, rtl=False)}
 
 
 def _row(label: str, value: str) -> _Row:
-    return {"label": label, "value": piece(value, rtl=False)}
+    return {"label": label, "value": directional_text(value, rtl=False)}
 
 
 def _text(value: object) -> str:

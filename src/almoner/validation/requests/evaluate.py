@@ -11,12 +11,12 @@ from almoner.nonprofits.organisations import service as organisations
 from almoner.nonprofits.organisations.domain import Organisation
 from almoner.nonprofits.registries import domain as registries_domain
 from almoner.nonprofits.registries import service as registries
-from almoner.platform.database.transactions import EVERYONE, Partner, Tx
+from almoner.platform.database.transactions import ALL_PARTNERS, Partner, Tx
 from almoner.validation.decisions.reviews import service as reviews
 from almoner.validation.decisions.reviews.domain import Decision
 from almoner.validation.requests import rules, service, store, store_evidence
 from almoner.validation.requests.domain import Evaluation, Occasion, ValidationRequest
-from almoner.validation.requests.rules import Climbed, Rules, Seen
+from almoner.validation.requests.rules import RulesResult, AcceptanceRules, RequestFacts
 from almoner.validation.requests.triggers import Action
 
 _SANDBOX: Final = "A test value in name asked for it."
@@ -30,47 +30,47 @@ async def evaluate(
     ``threshold``: how well names have to agree, 0 to 1. ``then``: what a test value of the sandbox asks for in place of
     that. None when the request was decided, so that a second run does nothing.
     """
-    held = await store.lock(tx, EVERYONE, request_id)
+    held = await store.lock(tx, ALL_PARTNERS, request_id)
     if held is None or held.status != "pending":
         return None
-    seen = await _look(tx, held)
-    climbed = rules.climb(seen, Rules(threshold, tx.deployment.max_age))
-    made = await _keep(tx, held, climbed, seen.listed, occasion, threshold)
+    seen = await _load_facts(tx, held)
+    climbed = rules.evaluate_rules(seen, AcceptanceRules(threshold, tx.deployment.max_age))
+    made = await _store_evaluation(tx, held, climbed, seen.listed, occasion, threshold)
     if then is not None:
-        await _do(tx, held, then)
+        await _apply_sandbox_action(tx, held, then)
     elif climbed.outcome.verdict == "accept":
-        agree = "name and address together agree" if made.of_addresses else "the name agrees"
+        agree = "name and address together agree" if made.includes_addresses else "the name agrees"
         note = f"The register lists the identifier as active, and {agree} ({made.agreement:.2f})."
-        await service.accept(tx, EVERYONE, held.id, Decision("accepted", None, "rules", note))
+        await service.accept(tx, ALL_PARTNERS, held.id, Decision("accepted", None, "rules", note))
     else:
         if occasion == "corrected":  # what was asked of the number before is asked of nobody any more
             await reviews.withdraw(tx, service.subject_of(held))
-        await reviews.ask(tx, service.subject_of(held), climbed.outcome.reasons)
+        await reviews.request_review(tx, service.subject_of(held), climbed.outcome.reasons)
     return made
 
 
-async def _look(tx: Tx, request: ValidationRequest) -> Seen:
+async def _load_facts(tx: Tx, request: ValidationRequest) -> RequestFacts:
     """What is known of the number now."""
     registry = await registries.get(tx, request.registry_id)
     listed = await organisations.find_listed(tx, registry.id, request.number_key)
-    main = await organisations.get(tx, EVERYONE, listed.branch_of) if listed and listed.branch_of else None
-    return Seen(
-        asked=request.asked,
+    main = await organisations.get(tx, ALL_PARTNERS, listed.branch_of) if listed and listed.branch_of else None
+    return RequestFacts(
+        asked=request.details,
         registry=registry,
-        check=registries_domain.check(registry.code, request.asked.registry_number),
-        heard=await standing.of_number(tx, registry.id, request.number_key),
+        check=registries_domain.check_identifier(registry.code, request.details.registry_number),
+        legal_status=await standing.status_of_number(tx, registry.id, request.number_key),
         listed=listed,
         main=main,
-        namesakes=await organisations.namesakes(tx, listed) if listed else 0,
+        namesakes=await organisations.count_namesakes(tx, listed) if listed else 0,
         now=tx.now,
-        parts=tuple(await registries.parts(tx, registry.id)),
+        parts=tuple(await registries.list_loaded_parts(tx, registry.id)),
     )
 
 
-async def _keep(
+async def _store_evaluation(
     tx: Tx,
     request: ValidationRequest,
-    climbed: Climbed,
+    climbed: RulesResult,
     listed: Organisation | None,
     occasion: Occasion,
     threshold: float,
@@ -90,8 +90,8 @@ async def _keep(
     return made
 
 
-async def _do(tx: Tx, request: ValidationRequest, action: Action) -> None:
+async def _apply_sandbox_action(tx: Tx, request: ValidationRequest, action: Action) -> None:
     if action == "accept":
-        await service.accept(tx, EVERYONE, request.id, Decision("accepted", None, "sandbox", _SANDBOX))
+        await service.accept(tx, ALL_PARTNERS, request.id, Decision("accepted", None, "sandbox", _SANDBOX))
     else:
-        await service.reject(tx, EVERYONE, request.id, Decision("rejected", action, "sandbox", _SANDBOX))
+        await service.reject(tx, ALL_PARTNERS, request.id, Decision("rejected", action, "sandbox", _SANDBOX))

@@ -5,17 +5,17 @@ from datetime import timedelta
 from types import MappingProxyType
 from typing import Final
 
-from almoner.nonprofits.legal_status.domain import PUB_78, Heard, Told
+from almoner.nonprofits.legal_status.domain import PUB_78, NumberStatus, SourceReport
 from almoner.nonprofits.organisations.domain import Organisation
 from almoner.validation.requests.domain import Step, StepVerdict
 
 
-def steps(registry_code: str, heard: Heard, main: Organisation | None) -> Iterator[Step]:
+def register_steps(registry_code: str, heard: NumberStatus, main: Organisation | None) -> Iterator[Step]:
     """What the register of that code tells beyond its listing; of ``main``, the body that it is a branch of, too."""
     if registry_code == "IRS":
         yield from _of_the_irs(heard)
         return
-    lister = heard.lister
+    lister = heard.listing
     if lister is None or not lister.rows:
         return
     if main is not None:
@@ -28,16 +28,16 @@ def steps(registry_code: str, heard: Heard, main: Organisation | None) -> Iterat
     yield from _BY_REGISTER.get(registry_code, _unknown_deductibility)(lister)
 
 
-def _of_the_irs(heard: Heard) -> Iterator[Step]:
+def _of_the_irs(heard: NumberStatus) -> Iterator[Step]:
     for reason in heard.standing.reasons:
         if reason.step != "listing":  # the register's step says it
             yield Step(reason.step, reason.verdict, reason.code, reason.source, reason.data_as_of, reason.facts)
     listed = heard.told.get(PUB_78)
-    if heard.standing.of("publication_78") is None and listed is not None and listed.rows:
+    if heard.standing.reason_for("publication_78") is None and listed is not None and listed.rows:
         yield _step(listed, "publication_78", "pass", "listed", "DEDUCTIBILITY")
 
 
-def tells_no_status(registry_code: str, lister: Told) -> bool:
+def lacks_status(registry_code: str, lister: SourceReport) -> bool:
     """Whether being in the file says nothing of being registered now.
 
     Canada's yearly identification table has whoever filed a return for that year.
@@ -45,12 +45,12 @@ def tells_no_status(registry_code: str, lister: Told) -> bool:
     return registry_code == "CRA" and "Status" not in lister.first
 
 
-def status_facts(lister: Told) -> dict[str, object]:
+def status_facts(lister: SourceReport) -> dict[str, object]:
     """What the source itself says of the status, under its own names."""
     return {name: lister.first[name] for name in _STATUS_FACTS if name in lister.first}
 
 
-def usual_age(registry_code: str) -> timedelta:
+def usual_data_age(registry_code: str) -> timedelta:
     """What data may have that are refreshed as the register publishes; older ones have missed its newest twice."""
     return _USUAL_AGES.get(registry_code, _MONTHLY)
 
@@ -83,18 +83,18 @@ _LATE: Final = ("overdue", "default")
 _INSOLVENT: Final = ("insolvent", "in_administration", "cio_is_dissolved")
 
 
-def _step(told: Told, name: str, verdict: StepVerdict, code: str, *facts: str) -> Step:
+def _step(told: SourceReport, name: str, verdict: StepVerdict, code: str, *facts: str) -> Step:
     seen = {fact: told.first[fact] for fact in facts if fact in told.first}
     return Step(name, verdict, code, told.source, told.data_as_of, seen)
 
 
-def _solvency(told: Told) -> Step:
+def _solvency(told: SourceReport) -> Step:
     if any(told.first.get(fact) is True for fact in _INSOLVENT) or told.first.get("cio_dissolution_notice"):
         return _step(told, "solvency", "fail", "insolvent", *_INSOLVENT, "cio_dissolution_notice")
     return _step(told, "solvency", "pass", "no_insolvency", *_INSOLVENT)
 
 
-def _reports(told: Told, fact: str) -> Step:
+def _reports(told: SourceReport, fact: str) -> Step:
     """Late accounts are no reason to refuse, and something that a person who looks wants to see."""
     said = str(told.first.get(fact) or "").lower()
     if not said:
@@ -103,7 +103,7 @@ def _reports(told: Told, fact: str) -> Step:
     return _step(told, "reports", "warn" if late else "pass", "reports_overdue" if late else "reports_in_time", fact)
 
 
-def _england_and_wales(told: Told) -> Iterator[Step]:
+def _england_and_wales(told: SourceReport) -> Iterator[Step]:
     yield _solvency(told)
     yield _reports(told, "reporting_status")
     aid = told.first.get("gift_aid")
@@ -115,17 +115,17 @@ def _england_and_wales(told: Told) -> Iterator[Step]:
         yield _step(told, "deductibility", "warn", "no_gift_aid", "gift_aid")
 
 
-def _northern_ireland(told: Told) -> Iterator[Step]:
+def _northern_ireland(told: SourceReport) -> Iterator[Step]:
     yield _reports(told, "status")
     yield from _unknown_deductibility(told)
 
 
-def _australia(told: Told) -> Iterator[Step]:
+def _australia(told: SourceReport) -> Iterator[Step]:
     """Deductible gift recipients are in another register."""
     yield _step(told, "deductibility", "unknown", "deductibility_not_told", "PBI", "HPC")
 
 
-def _canada(told: Told) -> Iterator[Step]:
+def _canada(told: SourceReport) -> Iterator[Step]:
     """Whoever is registered may write receipts for gifts."""
     if "Status" in told.first:
         yield _step(told, "deductibility", "pass", "registered_charity", "Status", "Designation", "Sanction")
@@ -133,14 +133,14 @@ def _canada(told: Told) -> Iterator[Step]:
         yield from _unknown_deductibility(told)
 
 
-def _netherlands(told: Told) -> Iterator[Step]:
+def _netherlands(told: SourceReport) -> Iterator[Step]:
     """The list itself is that of bodies whose gifts are deductible."""
     if told.first.get("in_liquidatie"):
         yield _step(told, "solvency", "fail", "insolvent", "in_liquidatie")
     yield _step(told, "deductibility", "pass", "public_benefit")
 
 
-def _france(told: Told) -> Iterator[Step]:
+def _france(told: SourceReport) -> Iterator[Step]:
     """Being declared says nothing of gifts; being recognised as of public utility does."""
     if told.first.get("rup_mi"):
         yield _step(told, "deductibility", "pass", "public_utility", "rup_mi")
@@ -148,11 +148,11 @@ def _france(told: Told) -> Iterator[Step]:
         yield _step(told, "deductibility", "unknown", "deductibility_not_told", "nature")
 
 
-def _unknown_deductibility(told: Told) -> Iterator[Step]:
+def _unknown_deductibility(told: SourceReport) -> Iterator[Step]:
     yield _step(told, "deductibility", "unknown", "deductibility_not_told")
 
 
-_BY_REGISTER: Final[Mapping[str, Callable[[Told], Iterator[Step]]]] = MappingProxyType(
+_BY_REGISTER: Final[Mapping[str, Callable[[SourceReport], Iterator[Step]]]] = MappingProxyType(
     {
         "CCEW": _england_and_wales,
         "CCNI": _northern_ireland,

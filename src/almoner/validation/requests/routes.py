@@ -3,14 +3,14 @@
 from typing import Annotated
 from uuid import UUID
 
-from almoner.platform.files.uploads.files import Stored
+from almoner.platform.files.uploads.files import StoredFile
 from almoner.platform.files.uploads.problems import UPLOAD_ERRORS
 from almoner.platform.http.caller import SECRET
-from almoner.platform.http.calls import Call
-from almoner.platform.http.endpoints import Raw, Routes
+from almoner.platform.http.calls import ApiCall
+from almoner.platform.http.endpoints import RawResponse, Routes
 from almoner.platform.http.ids import PathId
-from almoner.platform.http.negotiation import chosen
-from almoner.platform.http.paging import Listing
+from almoner.platform.http.negotiation import negotiate_media_type
+from almoner.platform.http.paging import ListResponse
 from almoner.validation.applications.documents import service as documents
 from almoner.validation.requests import dossier as dossiers
 from almoner.validation.requests import dossier_papers
@@ -22,7 +22,7 @@ from almoner.validation.requests.schemas import (
     ValidationRequestIn,
     ValidationRequestOut,
     ValidationRequestsQuery,
-    asked_of,
+    nonprofit_details_of,
     filters_of,
     request_out,
 )
@@ -33,7 +33,7 @@ routes = Routes("Validation requests")
 
 
 @routes.get("/v1/validation-requests", key=SECRET, scope="validation_requests:read")
-async def list_validation_requests(call: Call, query: ValidationRequestsQuery) -> Listing[ValidationRequestOut]:
+async def list_validation_requests(call: ApiCall, query: ValidationRequestsQuery) -> ListResponse[ValidationRequestOut]:
     """List validation requests, newest first unless sorted by name."""
     page = call.page(query)
     rows, total = await requests.page(call.tx, call.partner, page, filters_of(query), query.sort)
@@ -52,16 +52,16 @@ async def list_validation_requests(call: Call, query: ValidationRequestsQuery) -
     scope="validation_requests:write",
     errors=(RegistryNotFound, InvalidRegistryId),
 )
-async def create_validation_request(call: Call, body: ValidationRequestIn) -> ValidationRequestOut:
+async def create_validation_request(call: ApiCall, body: ValidationRequestIn) -> ValidationRequestOut:
     """Ask whether a nonprofit is what an official registry says of it.
 
     It is decided by itself where the register lists it as active under this name; otherwise by a person.
     """
-    return request_out(call.tx, await requests.create(call.tx, call.partner, asked_of(body)))
+    return request_out(call.tx, await requests.create(call.tx, call.partner, nonprofit_details_of(body)))
 
 
 @routes.get("/v1/validation-requests/{id}", key=SECRET, scope="validation_requests:read")
-async def get_validation_request(call: Call, id: RequestId) -> ValidationRequestOut:
+async def get_validation_request(call: ApiCall, id: RequestId) -> ValidationRequestOut:
     """Retrieve a validation request."""
     return request_out(call.tx, await requests.get(call.tx, call.partner, id))
 
@@ -74,20 +74,20 @@ async def get_validation_request(call: Call, id: RequestId) -> ValidationRequest
     headers={"Content-Disposition": "Of a document: under which name it is kept."},
     also=PDF,
 )
-async def get_validation_request_dossier(call: Call, id: RequestId) -> ValidationRequestDossierOut | Raw:
+async def get_validation_request_dossier(call: ApiCall, id: RequestId) -> ValidationRequestDossierOut | RawResponse:
     """Retrieve the evidence of a validation request: what every evaluation saw, and who decided what and why.
 
     JSON, or a document where Accept asks for application/pdf. Signed, so that anybody who has it can check it: the key
     is at /.well-known/almoner-keys.
     """
-    wanted = chosen(call.headers.get("accept"), ("application/json", PDF))
+    wanted = negotiate_media_type(call.headers.get("accept"), ("application/json", PDF))
     async with call.db.read() as tx:
-        dossier = await dossiers.gather(tx, call.partner, id)
+        dossier = await dossiers.load_dossier(tx, call.partner, id)
         if wanted != PDF:
-            return Raw(dossiers.as_json(tx, dossier))
+            return RawResponse(dossiers.signed_json(tx, dossier))
     name = call.db.deployment.ids.text("validationrequest", id)
     call.answer_headers["Content-Disposition"] = f'attachment; filename="dossier-{name}.pdf"'
-    return Raw(await dossier_papers.as_pdf(call.db.deployment, dossier), PDF)
+    return RawResponse(await dossier_papers.signed_pdf(call.db.deployment, dossier), PDF)
 
 
 @routes.post(
@@ -97,6 +97,6 @@ async def get_validation_request_dossier(call: Call, id: RequestId) -> Validatio
     upload=documents.DOCUMENT,
     errors=UPLOAD_ERRORS,
 )
-async def add_validation_request_document(call: Call, id: RequestId, upload: Stored) -> ValidationRequestOut:
+async def add_validation_request_document(call: ApiCall, id: RequestId, upload: StoredFile) -> ValidationRequestOut:
     """Upload a document as evidence: JPEG, PNG or PDF, at most 5,242,880 bytes. The answer is the whole request."""
-    return request_out(call.tx, await requests.attach(call.tx, call.partner, id, upload))
+    return request_out(call.tx, await requests.attach_document(call.tx, call.partner, id, upload))

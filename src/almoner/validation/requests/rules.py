@@ -10,20 +10,20 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
 
-from almoner.kit.scripts import scripts
-from almoner.kit.text import hidden
-from almoner.nonprofits.legal_status.domain import Heard
+from almoner.kit.scripts import scripts_of
+from almoner.kit.text import hidden_characters
+from almoner.nonprofits.legal_status.domain import NumberStatus
 from almoner.nonprofits.organisations.domain import Organisation
 from almoner.nonprofits.registries import domain as registries_domain
-from almoner.nonprofits.registries.domain import Check, Registry
+from almoner.nonprofits.registries.domain import IdentifierCheck, Registry
 from almoner.screening.matching import service as matching
-from almoner.screening.matching.domain import Agreement, Part, Party
+from almoner.screening.matching.domain import PartyAgreement, ScorePart, Party
 from almoner.validation.requests import ladder_registers
-from almoner.validation.requests.domain import Asked, Outcome, Step
+from almoner.validation.requests.domain import NonprofitDetails, Outcome, Step
 
 
 @dataclass(frozen=True, slots=True)
-class Rules:
+class AcceptanceRules:
     """What may decide by itself: names that agree to ``threshold`` (0 to 1), in data of ``max_age`` at most.
 
     The threshold is that of names alone, or of names and addresses together where both sides tell one.
@@ -34,17 +34,17 @@ class Rules:
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
+class RequestFacts:
     """All that is known of a request when it is evaluated.
 
     ``listed`` is the record of the very number, ``main`` the body that it is a branch of, ``namesakes`` how many others
     in the register have its name, ``parts`` what is loaded of the register.
     """
 
-    asked: Asked
+    asked: NonprofitDetails
     registry: Registry
-    check: Check
-    heard: Heard
+    check: IdentifierCheck
+    legal_status: NumberStatus
     listed: Organisation | None
     main: Organisation | None
     namesakes: int
@@ -53,7 +53,7 @@ class Seen:
 
 
 @dataclass(frozen=True, slots=True)
-class Climbed:
+class RulesResult:
     """What the steps came to. ``agreement``: of the names, with the addresses where both tell one; None without any."""
 
     steps: tuple[Step, ...]
@@ -68,22 +68,22 @@ _OLD_DATA: Final = "old_data"
 """Older than the register publishes new ones: told, and decided by all the same unless a setting bounds the age."""
 
 
-def climb(seen: Seen, rules: Rules) -> Climbed:
+def evaluate_rules(seen: RequestFacts, rules: AcceptanceRules) -> RulesResult:
     """Every step in order, and the outcome."""
     agreement = _agreement(seen)
     steps = (
         _identifier(seen),
         _register(seen),
-        *_reliance(seen, rules),
+        *_data_steps(seen, rules),
         _status(seen),
         _name(seen, agreement, rules),
-        *_letters(seen),
+        *_script_steps(seen),
         *_address(seen, agreement, rules),
         *_namesakes(seen),
-        *ladder_registers.steps(seen.registry.code, seen.heard, seen.main),
-        *_claims(seen),
+        *ladder_registers.register_steps(seen.registry.code, seen.legal_status, seen.main),
+        *_claim_steps(seen),
     )
-    return Climbed(steps, _outcome(steps), None if agreement is None else _score(seen, agreement))
+    return RulesResult(steps, _outcome(steps), None if agreement is None else _score(seen, agreement))
 
 
 def _outcome(steps: Sequence[Step]) -> Outcome:
@@ -98,9 +98,9 @@ def _outcome(steps: Sequence[Step]) -> Outcome:
     return Outcome("review", tuple(dict.fromkeys(reasons))) if reasons else Outcome("accept")
 
 
-def _identifier(seen: Seen) -> Step:
+def _identifier(seen: RequestFacts) -> Step:
     check = seen.check
-    facts = {"given": seen.asked.registry_number, "written": check.written, "reason": check.reason}
+    facts = {"given": seen.asked.registry_number, "written": check.formatted, "reason": check.reason}
     if check.hints:
         facts["hints"] = "; ".join(check.hints)
     if check.verdict == "ok":
@@ -108,9 +108,9 @@ def _identifier(seen: Seen) -> Step:
     return Step("identifier", "warn", check.verdict, seen.registry.code, facts=facts)
 
 
-def _register(seen: Seen) -> Step:
-    lister, listed = seen.heard.lister, seen.listed
-    facts: dict[str, object] = {"register": seen.registry.code, "number": seen.check.written}
+def _register(seen: RequestFacts) -> Step:
+    lister, listed = seen.legal_status.listing, seen.listed
+    facts: dict[str, object] = {"register": seen.registry.code, "number": seen.check.formatted}
     if lister is None or lister.data_as_of is None:
         return Step("register", "unknown", "register_not_loaded", facts=facts)
     told = lister.source, lister.data_as_of
@@ -126,9 +126,9 @@ def _register(seen: Seen) -> Step:
     return Step("register", "fail", _NOT_LISTED, *told, facts)
 
 
-def _reliance(seen: Seen, rules: Rules) -> Iterator[Step]:
+def _data_steps(seen: RequestFacts, rules: AcceptanceRules) -> Iterator[Step]:
     """Whether the data that list it may decide: who reads them, and how old they are."""
-    lister = seen.heard.lister
+    lister = seen.legal_status.listing
     if lister is None or lister.data_as_of is None or not lister.rows:
         yield Step("source", "not_applicable", _NOT_LISTED)
         yield Step("age", "not_applicable", _NOT_LISTED)
@@ -138,7 +138,7 @@ def _reliance(seen: Seen, rules: Rules) -> Iterator[Step]:
         yield Step("source", "warn", "unverified_source", *told)
     else:
         yield Step("source", "pass", "verified_source", *told)
-    age, usual = seen.now - lister.data_as_of, ladder_registers.usual_age(seen.registry.code)
+    age, usual = seen.now - lister.data_as_of, ladder_registers.usual_data_age(seen.registry.code)
     facts: dict[str, object] = {"dataAgeDays": age.days, "usualDays": usual.days}
     if rules.max_age is not None:
         facts["greatestDays"] = rules.max_age.days
@@ -150,42 +150,46 @@ def _reliance(seen: Seen, rules: Rules) -> Iterator[Step]:
         yield Step("age", "pass", "recent_data", *told, facts)
 
 
-def _status(seen: Seen) -> Step:
-    listed, lister = seen.listed, seen.heard.lister
+def _status(seen: RequestFacts) -> Step:
+    listed, lister = seen.listed, seen.legal_status.listing
     if listed is None or lister is None:
         return Step("status", "not_applicable", _NOT_LISTED)
     told = lister.source, lister.data_as_of
     facts = ladder_registers.status_facts(lister)
     if not listed.active:
         return Step("status", "fail", listed.inactive_reason or "removed", *told, facts)
-    if ladder_registers.tells_no_status(seen.registry.code, lister):
+    if ladder_registers.lacks_status(seen.registry.code, lister):
         return Step("status", "unknown", "status_not_told", *told, facts)
     return Step("status", "pass", "active", *told, facts)
 
 
-def _agreement(seen: Seen) -> Agreement | None:
+def _agreement(seen: RequestFacts) -> PartyAgreement | None:
     """How name and address agree with the register's.
 
     Many chapters share the first line of their name and differ on the second, which is among the other names: who gives
     the first line alone, or another chapter's second, has not said which one is meant.
     """
-    return None if seen.listed is None else matching.agreement(_asked(seen.asked), _listed(seen.listed))
+    return (
+        None
+        if seen.listed is None
+        else matching.compare_parties(_requested_party(seen.asked), _listed_party(seen.listed))
+    )
 
 
-def _asked(asked: Asked) -> Party:
+def _requested_party(asked: NonprofitDetails) -> Party:
     street = _lines(asked.address_line_1, asked.address_line_2)
     return Party([asked.name], street, asked.city, asked.state, asked.postal, asked.country_code)
 
 
-def _listed(listed: Organisation) -> Party:
+def _listed_party(listed: Organisation) -> Party:
     street = _lines(listed.address_line_1, listed.address_line_2)
     names = [listed.name, *listed.other_names]
     return Party(names, street, listed.city, listed.state, listed.postcode, listed.country_code)
 
 
-def _placed(seen: Seen) -> bool:
+def _has_addresses(seen: RequestFacts) -> bool:
     """Whether both sides say more of where it is than the country."""
-    sides = [_asked(seen.asked), _listed(seen.listed)] if seen.listed else []
+    sides = [_requested_party(seen.asked), _listed_party(seen.listed)] if seen.listed else []
     return bool(sides) and all(side.street or side.city or side.state or side.postcode for side in sides)
 
 
@@ -193,28 +197,28 @@ def _lines(*lines: str | None) -> str | None:
     return " ".join(line for line in lines if line) or None
 
 
-def _score(seen: Seen, agreement: Agreement) -> float:
+def _score(seen: RequestFacts, agreement: PartyAgreement) -> float:
     """What decides: names with addresses where both sides tell of one, else names alone."""
-    return agreement.score if _placed(seen) else agreement.name
+    return agreement.score if _has_addresses(seen) else agreement.name
 
 
-def _by(seen: Seen) -> tuple[str | None, datetime | None]:
-    lister = seen.heard.lister
+def _source_of(seen: RequestFacts) -> tuple[str | None, datetime | None]:
+    lister = seen.legal_status.listing
     return (lister.source, lister.data_as_of) if lister else (None, None)
 
 
-def _name(seen: Seen, agreement: Agreement | None, rules: Rules) -> Step:
+def _name(seen: RequestFacts, agreement: PartyAgreement | None, rules: AcceptanceRules) -> Step:
     """Where addresses agree too, names need be no more than likely the same."""
     if agreement is None or seen.listed is None:
         return Step("name", "not_applicable", _NOT_LISTED)
-    source, day = _by(seen)
-    enough = min(matching.LIKELY, rules.threshold) if _placed(seen) else rules.threshold
+    source, day = _source_of(seen)
+    enough = min(matching.LIKELY_SCORE, rules.threshold) if _has_addresses(seen) else rules.threshold
     facts: dict[str, object] = {
         "asked": seen.asked.name,
         "listed": [seen.listed.name, *seen.listed.other_names],
         "score": round(agreement.name, 4),
         "threshold": enough,
-        "parts": [_part(part) for part in agreement.parts if part.finding not in _PLACES],
+        "parts": [_part_fact(part) for part in agreement.parts if part.finding not in _PLACES],
     }
     if agreement.vetoes:
         facts["vetoes"] = list(agreement.vetoes)
@@ -223,23 +227,23 @@ def _name(seen: Seen, agreement: Agreement | None, rules: Rules) -> Step:
     return Step("name", "fail", "name_disagrees", source, day, facts)
 
 
-def _letters(seen: Seen) -> Iterator[Step]:
+def _script_steps(seen: RequestFacts) -> Iterator[Step]:
     """A name whose letters look like others: it may agree with the register's and read as another (confusables).
 
     Nor may it hold what nobody sees. What the register itself writes so is no trick; nor is a name wholly in another
     script, which is told.
     """
-    source, day = _by(seen)
+    source, day = _source_of(seen)
     written = [seen.listed.name, *seen.listed.other_names] if seen.listed else []
     known = " ".join(written).casefold().split()
     strange = [word for word in seen.asked.name.split() if word.casefold() not in known]
-    new = scripts(" ".join(strange)) - scripts(" ".join(known))
-    facts: dict[str, object] = {"scripts": sorted(scripts(seen.asked.name))}
-    if unseen := hidden(" ".join(strange)):
+    new = scripts_of(" ".join(strange)) - scripts_of(" ".join(known))
+    facts: dict[str, object] = {"scripts": sorted(scripts_of(seen.asked.name))}
+    if unseen := hidden_characters(" ".join(strange)):
         yield Step("letters", "fail", "hidden_characters", source, day, facts | {"hidden": unseen})
     elif seen.listed is None:
         return
-    elif any(len(scripts(word)) > 1 for word in strange) or (new and len(scripts(seen.asked.name)) > 1):
+    elif any(len(scripts_of(word)) > 1 for word in strange) or (new and len(scripts_of(seen.asked.name)) > 1):
         yield Step("letters", "fail", "mixed_scripts", source, day, facts)
     elif new:
         yield Step("letters", "warn", "other_script", source, day, facts)
@@ -247,19 +251,19 @@ def _letters(seen: Seen) -> Iterator[Step]:
         yield Step("letters", "pass", "one_script", source, day, facts)
 
 
-def _address(seen: Seen, agreement: Agreement | None, rules: Rules) -> Iterator[Step]:
+def _address(seen: RequestFacts, agreement: PartyAgreement | None, rules: AcceptanceRules) -> Iterator[Step]:
     """An address that is given has to be near enough to the register's to leave the name as good as it is."""
     if agreement is None or seen.listed is None:
         return
-    source, day = _by(seen)
+    source, day = _source_of(seen)
     facts: dict[str, object] = {"listed": seen.listed.address}
-    if not _placed(seen):
+    if not _has_addresses(seen):
         yield Step("address", "unknown", "no_address_to_compare", source, day, facts)
         return
     facts |= {
         "score": round(agreement.score, 4),
         "threshold": rules.threshold,
-        "parts": [_part(part) for part in agreement.parts if part.finding in _PLACES],
+        "parts": [_part_fact(part) for part in agreement.parts if part.finding in _PLACES],
     }
     if agreement.score >= rules.threshold:
         yield Step("address", "pass", "address_agrees", source, day, facts)
@@ -267,14 +271,14 @@ def _address(seen: Seen, agreement: Agreement | None, rules: Rules) -> Iterator[
         yield Step("address", "fail", "address_disagrees", source, day, facts)
 
 
-def _part(part: Part) -> list[object]:
+def _part_fact(part: ScorePart) -> list[object]:
     return [part.finding, round(part.points, 4), part.asked, part.listed]
 
 
-def _namesakes(seen: Seen) -> Iterator[Step]:
+def _namesakes(seen: RequestFacts) -> Iterator[Step]:
     """A name that others have too tells less; which of them is meant, the number says."""
     if seen.listed is not None:
-        source, day = _by(seen)
+        source, day = _source_of(seen)
         facts = {"others": seen.namesakes}
         if seen.namesakes:
             yield Step("namesakes", "warn", "common_name", source, day, facts)
@@ -282,9 +286,9 @@ def _namesakes(seen: Seen) -> Iterator[Step]:
             yield Step("namesakes", "pass", "unique_name", source, day, facts)
 
 
-def _claims(seen: Seen) -> Iterator[Step]:
+def _claim_steps(seen: RequestFacts) -> Iterator[Step]:
     """What else the partner said, beside what the register says of it."""
-    asked, listed, lister = seen.asked, seen.listed, seen.heard.lister
+    asked, listed, lister = seen.asked, seen.listed, seen.legal_status.listing
     if listed is None or lister is None:
         return
     told = lister.source, lister.data_as_of

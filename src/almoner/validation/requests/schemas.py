@@ -6,14 +6,29 @@ import msgspec
 from pydantic import AfterValidator, BeforeValidator, Field
 
 from almoner.kit import email, web
-from almoner.kit.text import typed
+from almoner.kit.text import clean_text
 from almoner.kit.time import iso, iso_or_none
-from almoner.nonprofits.organisations.domain import OrganisationType, sought
+from almoner.nonprofits.organisations.domain import OrganisationType, search_terms
 from almoner.platform.database.transactions import Tx
-from almoner.platform.http.wire import CountryCode, DayOrMoment, In, Out, PageQuery, Text255, WindowEnd
+from almoner.platform.http.wire import (
+    CountryCode,
+    DayOrMoment,
+    RequestBody,
+    ResponseRecord,
+    PageQuery,
+    Text255,
+    WindowEnd,
+)
 from almoner.validation.applications.documents import service as documents
 from almoner.validation.applications.documents.domain import Document
-from almoner.validation.requests.domain import Asked, Filters, RejectionReason, RequestStatus, Sort, ValidationRequest
+from almoner.validation.requests.domain import (
+    NonprofitDetails,
+    Filters,
+    RejectionReason,
+    RequestStatus,
+    Sort,
+    ValidationRequest,
+)
 
 _NEVER: Final = "?"
 """In no searched text: what a query without any word finds."""
@@ -31,22 +46,22 @@ class ValidationRequestsQuery(PageQuery):
 
 def filters_of(query: ValidationRequestsQuery) -> Filters:
     """What the query narrows the list by."""
-    words = sought(query.query) or (_NEVER,) if query.query else ()
+    words = search_terms(query.query) or (_NEVER,) if query.query else ()
     return Filters(query.status, words, query.start_date, query.end_date)
 
 
 def _typed(value: object) -> object:
-    return typed(value) if isinstance(value, str) else value
+    return clean_text(value) if isinstance(value, str) else value
 
 
 def _email(text: str) -> str:
-    if text and not email.well_formed(text):
+    if text and not email.is_email_address(text):
         raise ValueError("must be an email address such as ada@example.org")
     return text
 
 
 def _website(text: str) -> str:
-    if not web.well_formed(text):
+    if not web.is_web_address(text):
         raise ValueError("must be a web address such as https://example.org")
     return text
 
@@ -57,7 +72,7 @@ _Blank = AfterValidator(lambda value: value or None)
 _Optional = Annotated[Annotated[str, Field(max_length=255), _Typed] | None, _Blank]
 
 
-class ValidationRequestIn(In):
+class ValidationRequestIn(RequestBody):
     """A nonprofit to validate."""
 
     name: Annotated[str, Field(min_length=1, max_length=500, examples=["American National Red Cross"]), _Typed]
@@ -80,9 +95,9 @@ class ValidationRequestIn(In):
     usa_group_exempt: bool | None = Field(None, description="Whether it is exempt by the ruling of a group.")
 
 
-def asked_of(body: ValidationRequestIn) -> Asked:
+def nonprofit_details_of(body: ValidationRequestIn) -> NonprofitDetails:
     """What the body says of the nonprofit."""
-    return Asked(
+    return NonprofitDetails(
         name=body.name,
         registry_name=body.registry_name,
         registry_number=body.registry_id,
@@ -108,7 +123,7 @@ class ValidationRequestDocumentOut(msgspec.Struct, frozen=True, rename="camel"):
     deleted_at: str | None
 
 
-class _RequestOut(Out):
+class _RequestOut(ResponseRecord):
     """What there is to say of a validation request, but for its documents."""
 
     id: str
@@ -150,13 +165,13 @@ def request_out(tx: Tx, request: ValidationRequest) -> ValidationRequestOut:
     return ValidationRequestOut(**_fields(tx, request), documents=documents)
 
 
-def in_dossier(tx: Tx, request: ValidationRequest) -> DossierValidationRequestOut:
+def dossier_request_out(tx: Tx, request: ValidationRequest) -> DossierValidationRequestOut:
     """The same for a document that is read years later."""
     return DossierValidationRequestOut(**_fields(tx, request))
 
 
 def _fields(tx: Tx, request: ValidationRequest) -> dict[str, Any]:
-    asked = request.asked
+    asked = request.details
     named = tx.ids.text("organisation", request.organisation_id) if request.organisation_id else None
     return {
         "id": tx.ids.text("validationrequest", request.id),
@@ -187,7 +202,7 @@ def _document_out(tx: Tx, request: ValidationRequest, document: Document) -> Val
     return ValidationRequestDocumentOut(
         id=tx.ids.text(documents.TYPE, document.id),
         validation_request_id=tx.ids.text("validationrequest", request.id),
-        url=documents.url(tx, document),
+        url=documents.download_url(tx, document),
         created_at=iso(document.created_at),
         deleted_at=iso_or_none(document.deleted_at),
     )

@@ -7,13 +7,13 @@ from uuid import UUID
 
 from asyncpg import Record
 
-from almoner.nonprofits.organisations.domain import MOST_PATTERNS, searchable
+from almoner.nonprofits.organisations.domain import MAX_INDEX_PATTERNS, search_text
 from almoner.platform.database import counters, lists
-from almoner.platform.database.transactions import Everyone, Partner, Tx
+from almoner.platform.database.transactions import AllPartners, Partner, Tx
 from almoner.platform.http.paging import Page
-from almoner.validation.requests.domain import REQUEST, Asked, Filters, Sort, ValidationRequest
+from almoner.validation.requests.domain import REQUEST, NonprofitDetails, Filters, Sort, ValidationRequest
 
-Scope = Partner | Everyone
+Scope = Partner | AllPartners
 
 _ASKED: Final = (
     "name, registry_name, registry_number, website, country_code, email, address_line_1, address_line_2, city, state, "
@@ -35,7 +35,7 @@ _INDEXED: Final = 3
 def _request(row: Record) -> ValidationRequest:
     values = list(row[:15])
     values[6] = tuple(values[6])
-    values.insert(3, Asked(*row[15:27]))
+    values.insert(3, NonprofitDetails(*row[15:27]))
     return ValidationRequest(*values)
 
 
@@ -57,10 +57,10 @@ async def insert(tx: Tx, partner: Partner, new: ValidationRequest) -> None:
         new.registry_id,
         new.number_key,
         new.created_at,
-        searchable(new.asked.name),
-        *astuple(new.asked),
+        search_text(new.details.name),
+        *astuple(new.details),
     )
-    await counters.add(tx, partner, _LIST, 1)
+    await counters.add_to_total(tx, partner, _LIST, 1)
 
 
 async def find(tx: Tx, scope: Scope, request_id: UUID) -> ValidationRequest | None:
@@ -71,13 +71,13 @@ async def find(tx: Tx, scope: Scope, request_id: UUID) -> ValidationRequest | No
     return _request(row) if row else None
 
 
-async def several(tx: Tx, partner: Partner, request_ids: Sequence[UUID]) -> list[ValidationRequest]:
+async def find_many(tx: Tx, partner: Partner, request_ids: Sequence[UUID]) -> list[ValidationRequest]:
     """Those of these that there are."""
     rows = await tx.fetch(f"{_SELECT} where partner_id = $1 and id = any($2::uuid[])", partner.id, request_ids)
     return [_request(row) for row in rows]
 
 
-async def accepted_before(tx: Tx, partner: Partner, registry_id: UUID, number_key: str) -> list[ValidationRequest]:
+async def list_accepted(tx: Tx, partner: Partner, registry_id: UUID, number_key: str) -> list[ValidationRequest]:
     """The partner's accepted requests of a number, the newest first."""
     rows = await tx.fetch(
         f"""
@@ -101,12 +101,12 @@ async def lock(tx: Tx, scope: Scope, request_id: UUID) -> ValidationRequest | No
     return _request(row) if row else None
 
 
-async def lock_alone(tx: Tx, _: Everyone, request_id: UUID) -> None:
+async def lock_exclusively(tx: Tx, _: AllPartners, request_id: UUID) -> None:
     """One request, held until the transaction ends, also against rows that are to refer to it."""
     await tx.execute("select from validation_request where id = $1 for update", request_id)
 
 
-async def decide(tx: Tx, decided: ValidationRequest) -> bool:
+async def store_decision(tx: Tx, decided: ValidationRequest) -> bool:
     """Store the decision about a locked request; False when the lifecycle has no arrow to it from the stored state."""
     return bool(
         await tx.fetchval(
@@ -130,7 +130,7 @@ async def decide(tx: Tx, decided: ValidationRequest) -> bool:
     )
 
 
-async def correct(tx: Tx, before: ValidationRequest, corrected: ValidationRequest) -> None:
+async def store_correction(tx: Tx, before: ValidationRequest, corrected: ValidationRequest) -> None:
     """Store another register or number of a locked request, and keep what was given before."""
     await tx.execute(
         """
@@ -142,8 +142,8 @@ async def correct(tx: Tx, before: ValidationRequest, corrected: ValidationReques
         before.id,
         corrected.corrections,
         before.registry_id,
-        before.asked.registry_name,
-        before.asked.registry_number,
+        before.details.registry_name,
+        before.details.registry_number,
         before.number_key,
         tx.now,
     )
@@ -156,15 +156,15 @@ async def correct(tx: Tx, before: ValidationRequest, corrected: ValidationReques
         """,
         corrected.id,
         corrected.registry_id,
-        corrected.asked.registry_name,
-        corrected.asked.registry_number,
+        corrected.details.registry_name,
+        corrected.details.registry_number,
         corrected.number_key,
         corrected.corrections,
         corrected.corrected_at,
     )
 
 
-async def corrected(tx: Tx, _: Everyone, request_id: UUID) -> list[tuple[str, str]]:
+async def list_corrections(tx: Tx, _: AllPartners, request_id: UUID) -> list[tuple[str, str]]:
     """Register and number as they were given before each correction, oldest first."""
     rows = await tx.fetch(
         """
@@ -230,19 +230,19 @@ def _conditions(filters: Filters) -> tuple[str, list[object]]:
         narrow("created_at >= {}", filters.starts)
     if filters.ends is not None:
         narrow("created_at < {}", filters.ends)
-    for word in filters.words[:MOST_PATTERNS]:
+    for word in filters.words[:MAX_INDEX_PATTERNS]:
         narrow((_TEXT if len(word) >= _INDEXED else _UNINDEXED) + " like {}", f"%{word}%")
-    if further := filters.words[MOST_PATTERNS:]:
+    if further := filters.words[MAX_INDEX_PATTERNS:]:
         narrow(f"{_UNINDEXED} like all({{}}::text[])", [f"%{word}%" for word in further])
     return " and ".join(conditions), values
 
 
 def position_of(request: ValidationRequest, sort: Sort) -> tuple[object, ...]:
     """Where a request stands in its list."""
-    return (searchable(request.asked.name), request.id.bytes) if sort == "name" else (request.id.bytes,)
+    return (search_text(request.details.name), request.id.bytes) if sort == "name" else (request.id.bytes,)
 
 
-async def pending(tx: Tx, _: Everyone, registry_id: UUID, after: UUID, limit: int) -> Sequence[UUID]:
+async def list_pending(tx: Tx, _: AllPartners, registry_id: UUID, after: UUID, limit: int) -> Sequence[UUID]:
     """Pending requests that name a registry, after an id, by id."""
     rows = await tx.fetch(
         """
@@ -256,7 +256,7 @@ async def pending(tx: Tx, _: Everyone, registry_id: UUID, after: UUID, limit: in
     return [row["id"] for row in rows]
 
 
-async def attach(tx: Tx, partner: Partner, request_id: UUID, document_id: UUID) -> None:
+async def attach_document(tx: Tx, partner: Partner, request_id: UUID, document_id: UUID) -> None:
     """Keep a document with a request of the same partner."""
     await tx.execute(
         """
@@ -268,7 +268,7 @@ async def attach(tx: Tx, partner: Partner, request_id: UUID, document_id: UUID) 
     )
 
 
-async def documents_of(tx: Tx, _: Everyone, request_ids: Sequence[UUID]) -> dict[UUID, UUID]:
+async def requests_by_document(tx: Tx, _: AllPartners, request_ids: Sequence[UUID]) -> dict[UUID, UUID]:
     """By the ids of their documents the requests that they are attached to, among these."""
     rows = await tx.fetch(
         """

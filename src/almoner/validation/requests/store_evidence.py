@@ -8,7 +8,7 @@ from uuid import UUID
 import msgspec
 from asyncpg import Record
 
-from almoner.platform.database.transactions import Everyone, Tx
+from almoner.platform.database.transactions import AllPartners, Tx
 from almoner.validation.requests.domain import Evaluation, Outcome, Step, StepVerdict
 
 
@@ -67,13 +67,13 @@ _EVALUATIONS: Final = """
 """
 
 
-async def of(tx: Tx, _: Everyone, request_id: UUID) -> list[Evaluation]:
+async def list_evaluations(tx: Tx, _: AllPartners, request_id: UUID) -> list[Evaluation]:
     """The evaluations of a request, oldest first."""
     rows = await tx.fetch(f"{_EVALUATIONS} where e.validation_request_id = $1 order by e.id", request_id)
     return [_evaluation(row) for row in rows]
 
 
-async def newest(tx: Tx, _: Everyone, request_id: UUID) -> Evaluation | None:
+async def find_latest(tx: Tx, _: AllPartners, request_id: UUID) -> Evaluation | None:
     """The last evaluation of a request as it is now; None before the first, and right after a correction."""
     row = await tx.fetchrow(
         f"""

@@ -23,21 +23,21 @@ DELIVERY: Final = Lifecycle(
     },
 )
 
-OPEN: Final = DELIVERY.sources_of("succeeded")
+OPEN_STATUSES: Final = DELIVERY.sources_of("succeeded")
 """The statuses in which attempts are still made."""
 
-MAX_KEPT_ANSWER: Final = 1000  # bytes of the receiver's answer
-ATTEMPTS_KEPT: Final = timedelta(days=30)  # V6
-KEPT: Final = timedelta(days=90)  # V6
+MAX_RESPONSE_BODY: Final = 1000  # bytes of the receiver's answer
+ATTEMPT_RETENTION: Final = timedelta(days=30)  # V6
+DELIVERY_RETENTION: Final = timedelta(days=90)  # V6
 
 # settled 7: the first three count from the attempt before, the fourth from the first attempt.
-STEPS: Final = (timedelta(minutes=1), timedelta(minutes=14), timedelta(hours=2, minutes=45))
-STEP_JITTER: Final = 0.1
+RETRY_DELAYS: Final = (timedelta(minutes=1), timedelta(minutes=14), timedelta(hours=2, minutes=45))
+RETRY_JITTER: Final = 0.1
 LAST_AFTER_FIRST: Final = timedelta(hours=14)
 LAST_JITTER: Final = timedelta(minutes=10)
-ATTEMPTS: Final = 1 + len(STEPS) + 1
+MAX_ATTEMPTS: Final = 1 + len(RETRY_DELAYS) + 1
 
-GONE: Final = 410
+HTTP_GONE: Final = 410
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +70,7 @@ class Delivery:
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class AttemptResult:
     """What an attempt leads to: the delivery's status, the next attempt while pending, and whether to suspend."""
 
     status: Status
@@ -78,33 +78,35 @@ class Verdict:
     suspend: bool = False
 
 
-def judge(attempt: Attempt, first_attempt_at: datetime, retry_after: timedelta | None, jitter: float) -> Verdict:
+def evaluate_attempt(
+    attempt: Attempt, first_attempt_at: datetime, retry_after: timedelta | None, jitter: float
+) -> AttemptResult:
     """Decide after an attempt: any 2xx succeeds, 410 suspends the subscription, all else is tried again (settled 7).
 
     ``jitter`` is a random number from 0 to 1, the same rule for every delivery.
     """
     if attempt.status_code is not None and 200 <= attempt.status_code < 300:
-        return Verdict("succeeded")
-    if attempt.status_code == GONE:
-        return Verdict("failed", suspend=True)
-    due = next_attempt(attempt.number, first_attempt_at, attempt.started_at, retry_after, jitter)
-    return Verdict("failed") if due is None else Verdict("pending", due)
+        return AttemptResult("succeeded")
+    if attempt.status_code == HTTP_GONE:
+        return AttemptResult("failed", suspend=True)
+    due = schedule_retry(attempt.number, first_attempt_at, attempt.started_at, retry_after, jitter)
+    return AttemptResult("failed") if due is None else AttemptResult("pending", due)
 
 
-def next_attempt(
+def schedule_retry(
     number: int, first_at: datetime, last_at: datetime, retry_after: timedelta | None, jitter: float
 ) -> datetime | None:
     """When to try again after attempt ``number`` failed; None after the last (W2, W3)."""
-    if number <= len(STEPS):
-        step = STEPS[number - 1]
-        wait = step * (1 + STEP_JITTER * jitter)
+    if number <= len(RETRY_DELAYS):
+        step = RETRY_DELAYS[number - 1]
+        wait = step * (1 + RETRY_JITTER * jitter)
         return last_at + min(max(wait, retry_after or wait), 2 * step)
-    if number < ATTEMPTS:
+    if number < MAX_ATTEMPTS:
         return first_at + LAST_AFTER_FIRST + LAST_JITTER * jitter
     return None
 
 
-def read_retry_after(header: str | None, wall: datetime) -> timedelta | None:
+def parse_retry_after(header: str | None, wall: datetime) -> timedelta | None:
     """The wait that a receiver asks for, in seconds or as an HTTP date against real time; None when it is neither."""
     if header is None:
         return None
@@ -118,9 +120,9 @@ def read_retry_after(header: str | None, wall: datetime) -> timedelta | None:
         return None
 
 
-def kept_answer(body: bytes) -> str | None:
+def truncate_response(body: bytes) -> str | None:
     """The beginning of the receiver's answer, as text that PostgreSQL can hold; None when it was empty."""
-    text = body[:MAX_KEPT_ANSWER].decode("utf-8", "replace").replace("\x00", "�")
-    while len(text.encode()) > MAX_KEPT_ANSWER:
+    text = body[:MAX_RESPONSE_BODY].decode("utf-8", "replace").replace("\x00", "�")
+    while len(text.encode()) > MAX_RESPONSE_BODY:
         text = text[:-1]
     return text or None

@@ -8,76 +8,83 @@ from time import monotonic
 from typing import Final
 from uuid import UUID
 
-from almoner.platform.database.batching import Together
-from almoner.platform.database.transactions import EVERYONE, Database, Partner
+from almoner.platform.database.batching import CallBatcher
+from almoner.platform.database.transactions import ALL_PARTNERS, Database, Partner
 from almoner.platform.events.outbox import EVERY_TYPE, Reaction
-from almoner.platform.jobs.background_tasks import Handler, Schedule, Work
-from almoner.platform.jobs.queue import Done, Job, Result, Retry
-from almoner.platform.outbound.client import Answer, Outbound, OutboundFailure
+from almoner.platform.jobs.background_tasks import Handler, Schedule, JobContext
+from almoner.platform.jobs.queue import JobDone, Job, Result, JobRetry
+from almoner.platform.outbound.client import OutboundResponse, OutboundClient, OutboundFailure
 from almoner.webhooks.deliveries import domain, service, signatures, store
 from almoner.webhooks.deliveries.domain import Attempt
-from almoner.webhooks.deliveries.store import Due, Outcome
+from almoner.webhooks.deliveries.store import DueDelivery, AttemptOutcome
 from almoner.webhooks.subscriptions import service as subscriptions
-from almoner.webhooks.subscriptions.domain import Subscription
+from almoner.webhooks.subscriptions.domain import WebhookSubscription
 
 reactions = (Reaction(EVERY_TYPE, service.fan_out),)
 
 schedules: Final = (
-    Schedule("webhooks.forget_attempts", service.attempts_due, service.forget_attempts, every=timedelta(days=1)),
-    Schedule("webhooks.forget_deliveries", service.ended_due, service.forget_ended, every=timedelta(days=1)),
+    Schedule(
+        "webhooks.forget_attempts", service.next_attempt_deletion, service.delete_old_attempts, every=timedelta(days=1)
+    ),
+    Schedule(
+        "webhooks.forget_deliveries",
+        service.next_delivery_deletion,
+        service.delete_old_deliveries,
+        every=timedelta(days=1),
+    ),
 )
 
-_chance: Final = SystemRandom()
+_random: Final = SystemRandom()
 
 
-def handlers(db: Database, outbound: Outbound) -> Mapping[str, Handler]:
+def handlers(db: Database, outbound: OutboundClient) -> Mapping[str, Handler]:
     """The handler of delivery jobs, with the client that wiring makes and closes."""
-    return {service.KIND: Courier(db, outbound).deliver}
+    return {service.DELIVER: DeliveryWorker(db, outbound).deliver}
 
 
 @dataclass(frozen=True, slots=True)
-class _Found:
+class _LoadedDelivery:
     """A delivery and its receiver; None for one that takes nothing more."""
 
-    due: Due
-    receiver: Subscription | None
+    due: DueDelivery
+    receiver: WebhookSubscription | None
 
 
-class Courier:
+class DeliveryWorker:
     """Makes attempts at deliveries: loads, POSTs, records. Loads and records of concurrent jobs share statements."""
 
-    def __init__(self, db: Database, outbound: Outbound) -> None:
+    def __init__(self, db: Database, outbound: OutboundClient) -> None:
         self._db = db
         self._outbound = outbound
-        self._load = Together(self._load_all)
-        self._record = Together(self._record_all)
-        self._cancel = Together(self._cancel_all)
+        self._load = CallBatcher(self._load_all)
+        self._record = CallBatcher(self._record_all)
+        self._cancel = CallBatcher(self._cancel_all)
 
-    async def deliver(self, _work: Work, job: Job) -> Result:
+    async def deliver(self, _work: JobContext, job: Job) -> Result:
         """Make one attempt, unless it is not due any more. Safe to run twice: an attempt's number is recorded once."""
         found = await self._load(UUID(hex=job.payload["delivery"]))
         now = self._db.deployment.clock.now()
         if found is None or found.due.next_attempt_at is None:
-            return Done()
+            return JobDone()
         if found.due.next_attempt_at > now:
-            return Retry(found.due.next_attempt_at - now)
+            return JobRetry(found.due.next_attempt_at - now)
         if found.receiver is None or found.due.body is None:
             await self._cancel(found.due.id)
-            return Done()
+            return JobDone()
         outcome = await self._attempt(found.due, found.receiver, found.due.body)
         if not await self._record(outcome):
-            return Retry(timedelta())  # another worker made this attempt: look again what came of it
+            return JobRetry(timedelta())  # another worker made this attempt: look again what came of it
         due = outcome.verdict.next_attempt_at
-        return Done() if due is None else Retry(due - self._db.deployment.clock.now())
+        return JobDone() if due is None else JobRetry(due - self._db.deployment.clock.now())
 
-    async def _attempt(self, due: Due, receiver: Subscription, body: bytes) -> Outcome:
+    async def _attempt(self, due: DueDelivery, receiver: WebhookSubscription, body: bytes) -> AttemptOutcome:
         clock = self._db.deployment.clock
-        started_at, wall = clock.now(), clock.wall()
+        started_at, wall = clock.now(), clock.real_now()
         event_id = self._db.deployment.ids.text("event", due.event_id)
         secrets = receiver.signing_secrets(started_at)
-        headers = signatures.headers(secrets, event_id, due.sequence, wall, body)
+        headers = signatures.signed_headers(secrets, event_id, due.sequence, wall, body)
         began = monotonic()
-        answer: Answer | None = None
+        answer: OutboundResponse | None = None
         error = None
         try:
             answer = await self._outbound.post(receiver.url, body, headers, owner=str(due.partner_id))
@@ -89,25 +96,25 @@ class Courier:
             duration_ms=round((monotonic() - began) * 1000),
             status_code=answer.status if answer else None,
             error=error,
-            answer=domain.kept_answer(answer.body) if answer else None,
+            answer=domain.truncate_response(answer.body) if answer else None,
         )
-        retry_after = domain.read_retry_after(answer.headers.get("Retry-After"), wall) if answer else None
+        retry_after = domain.parse_retry_after(answer.headers.get("Retry-After"), wall) if answer else None
         first_at = due.first_attempt_at or started_at
-        verdict = domain.judge(attempt, first_at, retry_after, _chance.random())
-        return Outcome(due.id, Partner(due.partner_id), due.subscription_id, first_at, attempt, verdict)
+        verdict = domain.evaluate_attempt(attempt, first_at, retry_after, _random.random())
+        return AttemptOutcome(due.id, Partner(due.partner_id), due.subscription_id, first_at, attempt, verdict)
 
-    async def _load_all(self, delivery_ids: Sequence[UUID]) -> list[_Found | None]:
+    async def _load_all(self, delivery_ids: Sequence[UUID]) -> list[_LoadedDelivery | None]:
         async with self._db.read() as tx:
-            found = await store.due(tx, EVERYONE, delivery_ids)
-            receivers = await subscriptions.active(tx, {due.subscription_id for due in found.values()})
+            found = await store.load_due(tx, ALL_PARTNERS, delivery_ids)
+            receivers = await subscriptions.find_active(tx, {due.subscription_id for due in found.values()})
         return [
-            _Found(due, receivers.get(due.subscription_id)) if (due := found.get(delivery_id)) else None
+            _LoadedDelivery(due, receivers.get(due.subscription_id)) if (due := found.get(delivery_id)) else None
             for delivery_id in delivery_ids
         ]
 
-    async def _record_all(self, outcomes: Sequence[Outcome]) -> list[bool]:
+    async def _record_all(self, outcomes: Sequence[AttemptOutcome]) -> list[bool]:
         async with self._db.write() as tx:
-            recorded = await store.record(tx, EVERYONE, outcomes)
+            recorded = await store.record_attempts(tx, ALL_PARTNERS, outcomes)
             # In one order, so that two workers never wait for each other's subscriptions.
             for outcome in sorted(outcomes, key=lambda outcome: outcome.subscription_id):
                 if outcome.verdict.suspend and outcome.delivery_id in recorded:
@@ -116,5 +123,5 @@ class Courier:
 
     async def _cancel_all(self, delivery_ids: Sequence[UUID]) -> list[None]:
         async with self._db.single() as tx:
-            await store.cancel(tx, EVERYONE, delivery_ids)
+            await store.cancel(tx, ALL_PARTNERS, delivery_ids)
         return [None] * len(delivery_ids)

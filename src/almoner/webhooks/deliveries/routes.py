@@ -4,10 +4,10 @@ from typing import Annotated
 from uuid import UUID
 
 from almoner.platform.http.caller import NO_KEY, SECRET
-from almoner.platform.http.calls import Call
+from almoner.platform.http.calls import ApiCall
 from almoner.platform.http.endpoints import Routes
 from almoner.platform.http.ids import PathId
-from almoner.platform.http.paging import Listing
+from almoner.platform.http.paging import ListResponse
 from almoner.webhooks.deliveries import service as deliveries
 from almoner.webhooks.deliveries.schemas import (
     DeliveriesQuery,
@@ -28,7 +28,9 @@ routes = Routes("Webhooks")
 
 
 @routes.get("/v1/webhook-subscriptions/{id}/deliveries", key=SECRET, scope="webhooks:read")
-async def list_webhook_deliveries(call: Call, id: SubscriptionId, query: DeliveriesQuery) -> Listing[DeliveryOut]:
+async def list_webhook_deliveries(
+    call: ApiCall, id: SubscriptionId, query: DeliveriesQuery
+) -> ListResponse[DeliveryOut]:
     """List a subscription's deliveries with all their attempts.
 
     Deliveries are kept for 90 days, their attempts for 30.
@@ -39,13 +41,13 @@ async def list_webhook_deliveries(call: Call, id: SubscriptionId, query: Deliver
 
 
 @routes.post("/v1/webhook-subscriptions/{id}/test", key=SECRET, scope="webhooks:write", errors=(Suspended,))
-async def test_webhook_subscription(call: Call, id: SubscriptionId) -> DeliveryOut:
+async def test_webhook_subscription(call: ApiCall, id: SubscriptionId) -> DeliveryOut:
     """Send a test event to a subscription; the list of deliveries shows how it went."""
-    return delivery_out(call.tx, await deliveries.test(call.tx, call.partner, id))
+    return delivery_out(call.tx, await deliveries.send_test_event(call.tx, call.partner, id))
 
 
 @routes.post("/v1/webhook-subscriptions/{id}/replay", key=SECRET, scope="webhooks:write", errors=(Suspended,))
-async def replay_webhook_events(call: Call, id: SubscriptionId, body: ReplayIn) -> ScheduledOut:
+async def replay_webhook_events(call: ApiCall, id: SubscriptionId, body: ReplayIn) -> ScheduledOut:
     """Send the events of a window again to one subscription, with the same ids and bytes.
 
     At most 10,000 events that began at most 30 days ago, of the types that the subscription names.
@@ -56,13 +58,13 @@ async def replay_webhook_events(call: Call, id: SubscriptionId, body: ReplayIn) 
 
 
 @routes.post("/v1/events/{id}/resend", key=SECRET, scope="webhooks:write", errors=(UnknownSubscription,))
-async def resend_event(call: Call, id: EventId, body: ResendIn) -> ScheduledOut:
+async def resend_event(call: ApiCall, id: EventId, body: ResendIn) -> ScheduledOut:
     """Send an event again, with the same id and bytes, to one subscription or to all that listen to its type."""
     return ScheduledOut(await deliveries.resend(call.tx, call.partner, id, body.webhook_subscription_id))
 
 
 @routes.get("/v1/webhook-source-addresses", key=NO_KEY, tx=None)
-async def list_webhook_source_addresses(call: Call) -> SourceAddressesOut:
+async def list_webhook_source_addresses(call: ApiCall) -> SourceAddressesOut:
     """Retrieve the addresses that webhook deliveries come from."""
     deployment = call.db.deployment
     return SourceAddressesOut(deployment.environment, list(deployment.source_addresses))

@@ -7,7 +7,7 @@ from pydantic import Field
 from almoner.kit.time import iso, iso_or_none
 from almoner.platform.database.transactions import Tx
 from almoner.platform.http.ids import IdText
-from almoner.platform.http.wire import DayOrMoment, In, Out, PageQuery, WindowEnd
+from almoner.platform.http.wire import DayOrMoment, RequestBody, ResponseRecord, PageQuery, WindowEnd
 from almoner.webhooks.deliveries.domain import Attempt, Delivery, Reason, Status
 
 
@@ -17,7 +17,7 @@ class DeliveriesQuery(PageQuery):
     status: Status | None = Field(None, description="Only those in this status.")
 
 
-class ResendIn(In):
+class ResendIn(RequestBody):
     """Where to send the event again."""
 
     webhook_subscription_id: Annotated[str, IdText("webhooksubscription")] | None = Field(
@@ -25,7 +25,7 @@ class ResendIn(In):
     )
 
 
-class ReplayIn(In):
+class ReplayIn(RequestBody):
     """Which events to send again."""
 
     start_date: DayOrMoment = Field(description="From this moment on, at most 30 days ago.", examples=["2026-03-01"])
@@ -33,13 +33,13 @@ class ReplayIn(In):
     failed_only: bool = Field(False, description="Leave out events that have arrived or are still tried.")
 
 
-class ScheduledOut(Out, object_name="webhook_replay"):
+class ScheduledOut(ResponseRecord, object_name="webhook_replay"):
     """How many deliveries were begun."""
 
     scheduled: int
 
 
-class AttemptOut(Out):
+class AttemptOut(ResponseRecord):
     """One POST; `statusCode` is null when no whole answer came, and `error` says why."""
 
     number: int
@@ -50,7 +50,7 @@ class AttemptOut(Out):
     response_body: str | None
 
 
-class DeliveryOut(Out, object_name="webhook_delivery"):
+class DeliveryOut(ResponseRecord, object_name="webhook_delivery"):
     """One event on its way to one subscription; `reason` tells what began it."""
 
     id: str
@@ -66,7 +66,7 @@ class DeliveryOut(Out, object_name="webhook_delivery"):
     finished_at: str | None
 
 
-class SourceAddressesOut(Out, object_name="webhook_source_addresses"):
+class SourceAddressesOut(ResponseRecord, object_name="webhook_source_addresses"):
     """The addresses that deliveries of this environment come from."""
 
     environment: str

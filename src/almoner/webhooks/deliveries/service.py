@@ -9,20 +9,20 @@ import msgspec
 
 from almoner.kit.errors import IncorrectParams
 from almoner.kit.time import iso
-from almoner.platform.database.transactions import EVERYONE, Partner, Tx
+from almoner.platform.database.transactions import ALL_PARTNERS, Partner, Tx
 from almoner.platform.events.outbox import Event
 from almoner.platform.http.paging import Page
 from almoner.platform.jobs import queue
 from almoner.platform.jobs.queue import NewJob
 from almoner.webhooks.deliveries import store
-from almoner.webhooks.deliveries.domain import ATTEMPTS_KEPT, KEPT, Delivery, Reason, Status
+from almoner.webhooks.deliveries.domain import ATTEMPT_RETENTION, DELIVERY_RETENTION, Delivery, Reason, Status
 from almoner.webhooks.deliveries.store import NewDelivery
 from almoner.webhooks.events import service as events
-from almoner.webhooks.events.domain import Filter, UnknownSubscription
+from almoner.webhooks.events.domain import EventFilter, UnknownSubscription
 from almoner.webhooks.subscriptions import service as subscriptions
 from almoner.webhooks.subscriptions.domain import EVERY_EVENT
 
-KIND: Final = "webhooks.deliver"
+DELIVER: Final = "webhooks.deliver"
 TEST_EVENT: Final = "webhook_subscription.test"
 MAX_REPLAYED: Final = 10_000
 MAX_REPLAY_AGE: Final = timedelta(days=30)
@@ -32,14 +32,14 @@ _BATCH: Final = 1000
 async def fan_out(tx: Tx, happened: Sequence[Event]) -> None:
     """Begin a delivery of each numbered event to every subscription that wants it."""
     partners = {event.partner_id for event in happened if event.partner_id is not None}
-    listening = await subscriptions.listening(tx, partners)
-    await _begin(
+    listening = await subscriptions.list_listeners(tx, partners)
+    await _enqueue_deliveries(
         tx,
         [
             NewDelivery(tx.new_id(), listener.partner_id, listener.id, event.id, event.type, event.sequence, "event")
             for event in happened
             for listener in listening
-            if listener.partner_id == event.partner_id and listener.wants(event.type)
+            if listener.partner_id == event.partner_id and listener.listens_to(event.type)
         ],
     )
 
@@ -51,12 +51,12 @@ async def resend(tx: Tx, partner: Partner, event_id: UUID, subscription_text: st
     """
     event = await events.get(tx, partner, event_id)
     if subscription_text is None:
-        listening = await subscriptions.listening(tx, [partner.id])
-        receivers = [listener.id for listener in listening if listener.wants(event.type)]
+        listening = await subscriptions.list_listeners(tx, [partner.id])
+        receivers = [listener.id for listener in listening if listener.listens_to(event.type)]
     else:
-        receivers = [await _named(tx, partner, subscription_text)]
+        receivers = [await _find_receiver(tx, partner, subscription_text)]
     again = [(event.id, event.sequence, event.type)]
-    return sum([await _again(tx, partner, receiver, again, "resend") for receiver in receivers])
+    return sum([await _redeliver(tx, partner, receiver, again, "resend") for receiver in receivers])
 
 
 async def replay(
@@ -70,16 +70,16 @@ async def replay(
     if tx.now - starts > MAX_REPLAY_AGE:
         raise IncorrectParams("body.startDate must be at most 30 days ago")
     types = None if EVERY_EVENT in subscription.events else subscription.events
-    found = await events.within(tx, partner, Filter(None, starts, ends), types, MAX_REPLAYED + 1)
+    found = await events.list_window(tx, partner, EventFilter(None, starts, ends), types, MAX_REPLAYED + 1)
     if len(found) > MAX_REPLAYED:
         raise IncorrectParams(f"body.endDate ends a window of more than {MAX_REPLAYED:,} events; ask for a shorter one")
     if failed_only:
-        fine = await store.arrived_or_under_way(tx, partner, subscription_id, [event_id for event_id, *_ in found])
+        fine = await store.find_delivered_or_pending(tx, partner, subscription_id, [event_id for event_id, *_ in found])
         found = [event for event in found if event[0] not in fine]
-    return await _again(tx, partner, subscription_id, found, "replay")
+    return await _redeliver(tx, partner, subscription_id, found, "replay")
 
 
-async def test(tx: Tx, partner: Partner, subscription_id: UUID) -> Delivery:
+async def send_test_event(tx: Tx, partner: Partner, subscription_id: UUID) -> Delivery:
     """Deliver an event made for the purpose, which is in no list. Raises NotFound, Suspended."""
     await subscriptions.get_active(tx, partner, subscription_id)
     event_id, delivery_id = tx.new_id(), tx.new_id()
@@ -90,7 +90,7 @@ async def test(tx: Tx, partner: Partner, subscription_id: UUID) -> Delivery:
         "eventData": {"webhookSubscriptionId": tx.ids.text("webhooksubscription", subscription_id)},
     }
     payload = msgspec.json.encode({"object": "event", "data": data})
-    await _begin(
+    await _enqueue_deliveries(
         tx, [NewDelivery(delivery_id, partner.id, subscription_id, event_id, TEST_EVENT, None, "test", payload)]
     )
     return Delivery(
@@ -106,41 +106,41 @@ async def page(
     return await store.page(tx, partner, subscription_id, page_, status)
 
 
-async def attempts_due(tx: Tx) -> datetime | None:
+async def next_attempt_deletion(tx: Tx) -> datetime | None:
     """When the first attempt has been kept for 30 days."""
-    began = await store.oldest_attempt(tx, EVERYONE)
-    return None if began is None else began + ATTEMPTS_KEPT
+    began = await store.oldest_attempt(tx, ALL_PARTNERS)
+    return None if began is None else began + ATTEMPT_RETENTION
 
 
-async def forget_attempts(tx: Tx) -> int:
+async def delete_old_attempts(tx: Tx) -> int:
     """Sweep: remove attempts after 30 days; how many were removed."""
-    return await store.forget_attempts(tx, EVERYONE, tx.now - ATTEMPTS_KEPT, _BATCH)
+    return await store.delete_old_attempts(tx, ALL_PARTNERS, tx.now - ATTEMPT_RETENTION, _BATCH)
 
 
-async def ended_due(tx: Tx) -> datetime | None:
+async def next_delivery_deletion(tx: Tx) -> datetime | None:
     """When the first delivery that has ended has been kept for 90 days."""
-    created = await store.oldest_ended(tx, EVERYONE)
-    return None if created is None else created + KEPT
+    created = await store.oldest_ended_delivery(tx, ALL_PARTNERS)
+    return None if created is None else created + DELIVERY_RETENTION
 
 
-async def forget_ended(tx: Tx) -> int:
+async def delete_old_deliveries(tx: Tx) -> int:
     """Sweep: remove deliveries after 90 days, as long as their events are kept; how many were removed."""
-    return await store.forget_ended(tx, EVERYONE, tx.now - KEPT, _BATCH)
+    return await store.delete_old_deliveries(tx, ALL_PARTNERS, tx.now - DELIVERY_RETENTION, _BATCH)
 
 
-async def _named(tx: Tx, partner: Partner, subscription_text: str) -> UUID:
+async def _find_receiver(tx: Tx, partner: Partner, subscription_text: str) -> UUID:
     subscription_id = tx.ids.parse("webhooksubscription", subscription_text)
-    listening = await subscriptions.listening(tx, [partner.id])
+    listening = await subscriptions.list_listeners(tx, [partner.id])
     if subscription_id in {listener.id for listener in listening}:
         assert subscription_id is not None
         return subscription_id
     raise UnknownSubscription(f"body.webhookSubscriptionId '{subscription_text[:100]}' takes no deliveries")
 
 
-async def _again(
+async def _redeliver(
     tx: Tx, partner: Partner, subscription_id: UUID, found: Iterable[tuple[UUID, int, str]], reason: Reason
 ) -> int:
-    return await _begin(
+    return await _enqueue_deliveries(
         tx,
         [
             NewDelivery(tx.new_id(), partner.id, subscription_id, event_id, event_type, sequence, reason)
@@ -149,15 +149,15 @@ async def _again(
     )
 
 
-async def _begin(tx: Tx, deliveries: Sequence[NewDelivery]) -> int:
+async def _enqueue_deliveries(tx: Tx, deliveries: Sequence[NewDelivery]) -> int:
     """Store deliveries and enqueue their first attempts, each in the lane of its receiver."""
     if not deliveries:
         return 0
-    stored = set(await store.insert(tx, EVERYONE, deliveries))
+    stored = set(await store.insert(tx, ALL_PARTNERS, deliveries))
     await queue.enqueue_all(
         tx,
         [
-            NewJob(KIND, {"delivery": delivery.id.hex}, lane=str(delivery.subscription_id))
+            NewJob(DELIVER, {"delivery": delivery.id.hex}, lane=str(delivery.subscription_id))
             for delivery in deliveries
             if delivery.id in stored
         ],

@@ -9,7 +9,7 @@ from base64 import b64encode
 from collections.abc import Sequence
 from datetime import datetime
 
-from almoner.webhooks.subscriptions.domain import secret_bytes
+from almoner.webhooks.subscriptions.domain import decode_secret
 
 
 def service_signature(secret: str, body: bytes) -> str:
@@ -19,11 +19,13 @@ def service_signature(secret: str, body: bytes) -> str:
 
 def standard_signature(secret: str, event_id: str, timestamp: int, body: bytes) -> str:
     """One entry of ``webhook-signature``: ``v1,<base64>``."""
-    signed = hmac.digest(secret_bytes(secret), f"{event_id}.{timestamp}.".encode() + body, "sha256")
+    signed = hmac.digest(decode_secret(secret), f"{event_id}.{timestamp}.".encode() + body, "sha256")
     return "v1," + b64encode(signed).decode()
 
 
-def headers(secrets: Sequence[str], event_id: str, sequence: int | None, wall: datetime, body: bytes) -> dict[str, str]:
+def signed_headers(
+    secrets: Sequence[str], event_id: str, sequence: int | None, wall: datetime, body: bytes
+) -> dict[str, str]:
     """The headers of one attempt. ``secrets``: the newest first; those before it still count while one is replaced.
 
     The list header carries a signature for each secret. ``Service-Signature`` holds one only: that of the oldest, which

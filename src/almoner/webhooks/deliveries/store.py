@@ -8,9 +8,9 @@ from uuid import UUID
 
 from asyncpg import Record
 
-from almoner.platform.database.transactions import Everyone, Partner, Tx
+from almoner.platform.database.transactions import AllPartners, Partner, Tx
 from almoner.platform.http.paging import Page
-from almoner.webhooks.deliveries.domain import OPEN, Attempt, Delivery, Reason, Status, Verdict
+from almoner.webhooks.deliveries.domain import OPEN_STATUSES, Attempt, Delivery, Reason, Status, AttemptResult
 
 _COLUMNS = (
     "id, subscription_id, event_id, event_type, sequence, reason, status, next_attempt_at, created_at, finished_at"
@@ -32,7 +32,7 @@ class NewDelivery:
 
 
 @dataclass(frozen=True, slots=True)
-class Due:
+class DueDelivery:
     """A delivery as the worker finds it. ``body``: the bytes to send; None when the event's payload is kept no more."""
 
     id: UUID
@@ -48,7 +48,7 @@ class Due:
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class AttemptOutcome:
     """What an attempt at a delivery led to."""
 
     delivery_id: UUID
@@ -56,10 +56,10 @@ class Outcome:
     subscription_id: UUID
     first_attempt_at: datetime
     attempt: Attempt
-    verdict: Verdict
+    verdict: AttemptResult
 
 
-async def insert(tx: Tx, _scope: Partner | Everyone, deliveries: Sequence[NewDelivery]) -> list[UUID]:
+async def insert(tx: Tx, _scope: Partner | AllPartners, deliveries: Sequence[NewDelivery]) -> list[UUID]:
     """Store new deliveries, due now; the ids of those that were stored: an event's own fan-out is stored once."""
     rows = await tx.fetch(
         """
@@ -83,7 +83,7 @@ async def insert(tx: Tx, _scope: Partner | Everyone, deliveries: Sequence[NewDel
     return [row["id"] for row in rows]
 
 
-async def due(tx: Tx, _scope: Everyone, delivery_ids: Sequence[UUID]) -> dict[UUID, Due]:
+async def load_due(tx: Tx, _scope: AllPartners, delivery_ids: Sequence[UUID]) -> dict[UUID, DueDelivery]:
     """The deliveries that a worker was given, with the bytes to send: the event's frozen payload (W7)."""
     rows = await tx.fetch(
         """
@@ -94,10 +94,10 @@ async def due(tx: Tx, _scope: Everyone, delivery_ids: Sequence[UUID]) -> dict[UU
         """,
         delivery_ids,
     )
-    return {row["id"]: Due(**row) for row in rows}
+    return {row["id"]: DueDelivery(**row) for row in rows}
 
 
-async def record(tx: Tx, _scope: Everyone, outcomes: Sequence[Outcome]) -> set[UUID]:
+async def record_attempts(tx: Tx, _scope: AllPartners, outcomes: Sequence[AttemptOutcome]) -> set[UUID]:
     """Store attempts and what they led to, in one statement; the ids of the deliveries whose next attempt this was.
 
     An attempt that another worker has recorded meanwhile changes nothing: its number is taken.
@@ -132,12 +132,12 @@ async def record(tx: Tx, _scope: Everyone, outcomes: Sequence[Outcome]) -> set[U
         [outcome.verdict.next_attempt_at for outcome in outcomes],
         [outcome.first_attempt_at for outcome in outcomes],
         tx.now,
-        OPEN,
+        OPEN_STATUSES,
     )
     return {row["id"] for row in rows}
 
 
-async def cancel(tx: Tx, _scope: Everyone, delivery_ids: Sequence[UUID]) -> None:
+async def cancel(tx: Tx, _scope: AllPartners, delivery_ids: Sequence[UUID]) -> None:
     """End pending deliveries whose subscription takes nothing more."""
     await tx.execute(
         """
@@ -146,11 +146,11 @@ async def cancel(tx: Tx, _scope: Everyone, delivery_ids: Sequence[UUID]) -> None
         """,
         delivery_ids,
         tx.now,
-        OPEN,
+        OPEN_STATUSES,
     )
 
 
-async def arrived_or_under_way(
+async def find_delivered_or_pending(
     tx: Tx, partner: Partner, subscription_id: UUID, event_ids: Collection[UUID]
 ) -> set[UUID]:
     """Those of the events that a delivery has brought to the subscription, or still tries to."""
@@ -203,7 +203,7 @@ async def page(
 # do the attempts.
 
 
-async def oldest_attempt(tx: Tx, _scope: Everyone) -> datetime | None:
+async def oldest_attempt(tx: Tx, _scope: AllPartners) -> datetime | None:
     """When the first attempt that is kept began."""
     began: datetime | None = await tx.fetchval(
         "select started_at from webhook_attempt order by delivery_id, number limit 1"
@@ -211,7 +211,7 @@ async def oldest_attempt(tx: Tx, _scope: Everyone) -> datetime | None:
     return began
 
 
-async def forget_attempts(tx: Tx, _scope: Everyone, until: datetime, limit: int) -> int:
+async def delete_old_attempts(tx: Tx, _scope: AllPartners, until: datetime, limit: int) -> int:
     """Remove attempts that began at ``until`` or before; how many."""
     removed = await tx.fetchval(
         """
@@ -229,15 +229,15 @@ async def forget_attempts(tx: Tx, _scope: Everyone, until: datetime, limit: int)
     return int(removed)
 
 
-async def oldest_ended(tx: Tx, _scope: Everyone) -> datetime | None:
+async def oldest_ended_delivery(tx: Tx, _scope: AllPartners) -> datetime | None:
     """When the first delivery that has ended was created."""
     created: datetime | None = await tx.fetchval(
-        "select created_at from webhook_delivery where status <> all($1) order by id limit 1", OPEN
+        "select created_at from webhook_delivery where status <> all($1) order by id limit 1", OPEN_STATUSES
     )
     return created
 
 
-async def forget_ended(tx: Tx, _scope: Everyone, until: datetime, limit: int) -> int:
+async def delete_old_deliveries(tx: Tx, _scope: AllPartners, until: datetime, limit: int) -> int:
     """Remove deliveries that have ended and were created at ``until`` or before; how many."""
     removed = await tx.fetchval(
         """
@@ -250,7 +250,7 @@ async def forget_ended(tx: Tx, _scope: Everyone, until: datetime, limit: int) ->
         """,
         until,
         limit,
-        OPEN,
+        OPEN_STATUSES,
     )
     return int(removed)
 

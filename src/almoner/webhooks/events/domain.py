@@ -13,7 +13,7 @@ class UnknownSubscription(BadRequest):
 
 
 @dataclass(frozen=True, slots=True)
-class NumberedEvent:
+class SequencedEvent:
     """One event that has its number. ``payload``: the envelope, byte for byte as it is delivered."""
 
     id: UUID
@@ -24,7 +24,7 @@ class NumberedEvent:
 
 
 @dataclass(frozen=True, slots=True)
-class Filter:
+class EventFilter:
     """Which events: of a type, from a moment (inclusive), until a moment (exclusive); None stands for all."""
 
     type: str | None = None
@@ -32,6 +32,6 @@ class Filter:
     ends: datetime | None = None
 
     @property
-    def everything(self) -> bool:
+    def matches_all(self) -> bool:
         """Whether nothing is filtered out."""
         return self.type is None and self.starts is None and self.ends is None

@@ -4,10 +4,10 @@ from typing import Annotated
 from uuid import UUID
 
 from almoner.platform.http.caller import SECRET
-from almoner.platform.http.calls import Call
+from almoner.platform.http.calls import ApiCall
 from almoner.platform.http.endpoints import Routes
 from almoner.platform.http.ids import PathId
-from almoner.platform.http.paging import Listing
+from almoner.platform.http.paging import ListResponse
 from almoner.webhooks.events import service as events
 from almoner.webhooks.events.schemas import EventOut, EventsQuery, event_out
 
@@ -17,17 +17,17 @@ routes = Routes("Events")
 
 
 @routes.get("/v1/events", key=SECRET, scope="events:read")
-async def list_events(call: Call, query: EventsQuery) -> Listing[EventOut]:
+async def list_events(call: ApiCall, query: EventsQuery) -> ListResponse[EventOut]:
     """List events in the order of their sequence, which has no gaps.
 
     Events are kept for 90 days: the list begins with the oldest that is left, and `totalResults` counts what is left.
     """
     page = call.page(query)
-    rows, total = await events.page(call.tx, call.partner, page, query.filter())
+    rows, total = await events.page(call.tx, call.partner, page, query.to_filter())
     return call.listing(page, rows, total, lambda row: event_out(call.tx, row), lambda row: (row.sequence,))
 
 
 @routes.get("/v1/events/{id}", key=SECRET, scope="events:read")
-async def get_event(call: Call, id: EventId) -> EventOut:
+async def get_event(call: ApiCall, id: EventId) -> EventOut:
     """Retrieve an event."""
     return event_out(call.tx, await events.get(call.tx, call.partner, id))

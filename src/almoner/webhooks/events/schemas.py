@@ -7,8 +7,8 @@ from pydantic import Field
 
 from almoner.kit.time import iso
 from almoner.platform.database.transactions import Tx
-from almoner.platform.http.wire import DayOrMoment, Out, PageQuery, WindowEnd
-from almoner.webhooks.events.domain import Filter, NumberedEvent
+from almoner.platform.http.wire import DayOrMoment, ResponseRecord, PageQuery, WindowEnd
+from almoner.webhooks.events.domain import EventFilter, SequencedEvent
 
 Record = Annotated[
     msgspec.Raw,
@@ -26,12 +26,12 @@ class EventsQuery(PageQuery):
     start_date: DayOrMoment | None = Field(None, description="From this moment on.")
     end_date: WindowEnd | None = Field(None, description="Before this moment.")
 
-    def filter(self) -> Filter:
+    def to_filter(self) -> EventFilter:
         """The filter that the query asks for."""
-        return Filter(self.type, self.start_date, self.end_date)
+        return EventFilter(self.type, self.start_date, self.end_date)
 
 
-class EventOut(Out, object_name="event"):
+class EventOut(ResponseRecord, object_name="event"):
     """An event as partners see it: what is delivered, and its number."""
 
     id: str
@@ -52,7 +52,7 @@ class _Envelope(msgspec.Struct):
 _read = msgspec.json.Decoder(_Envelope).decode
 
 
-def event_out(tx: Tx, event: NumberedEvent) -> EventOut:
+def event_out(tx: Tx, event: SequencedEvent) -> EventOut:
     """The answer for one event; its record is the delivered one, byte for byte."""
     return EventOut(
         id=tx.ids.text("event", event.id),

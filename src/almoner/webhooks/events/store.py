@@ -9,7 +9,7 @@ from asyncpg import Record
 from almoner.platform.database.transactions import Partner, Tx
 from almoner.platform.events.event_blocks import SIZE
 from almoner.platform.http.paging import Page
-from almoner.webhooks.events.domain import Filter, NumberedEvent
+from almoner.webhooks.events.domain import EventFilter, SequencedEvent
 
 _COLUMNS: Final = "id, sequence, type, payload, created_at"
 _TYPED: Final = "($2::text is null or type = $2)"
@@ -81,11 +81,11 @@ MATCHING_DOWN: Final = _matching("desc", "<", "s.after + 1 < $5") + _SHOWN + "de
 MATCHING_UP: Final = _matching("asc", ">", "s.upto > $5") + _SHOWN + "asc"
 
 
-def _event(row: Record) -> NumberedEvent:
-    return NumberedEvent(row["id"], row["sequence"], row["type"], row["payload"], row["created_at"])
+def _event(row: Record) -> SequencedEvent:
+    return SequencedEvent(row["id"], row["sequence"], row["type"], row["payload"], row["created_at"])
 
 
-async def find(tx: Tx, partner: Partner, event_id: UUID) -> NumberedEvent | None:
+async def find(tx: Tx, partner: Partner, event_id: UUID) -> SequencedEvent | None:
     """One event of the partner that has its number."""
     row = await tx.fetchrow(
         f"select {_COLUMNS} from event where partner_id = $1 and id = $2 and sequence is not null",
@@ -95,10 +95,10 @@ async def find(tx: Tx, partner: Partner, event_id: UUID) -> NumberedEvent | None
     return _event(row) if row else None
 
 
-async def page(tx: Tx, partner: Partner, page_: Page, filter_: Filter) -> tuple[list[NumberedEvent], int]:
+async def page(tx: Tx, partner: Partner, page_: Page, filter_: EventFilter) -> tuple[list[SequencedEvent], int]:
     """One page of the partner's events by sequence in reading order, and the total, from one snapshot."""
     position = None if page_.position is None else page_.position[0]
-    if filter_.everything:
+    if filter_.matches_all:
         rows = await tx.fetch(DOWN if page_.reads_down else UP, partner.id, position, page_.limit)
     else:
         asked = (filter_.type, filter_.starts, filter_.ends, position, page_.limit)
@@ -106,8 +106,8 @@ async def page(tx: Tx, partner: Partner, page_: Page, filter_: Filter) -> tuple[
     return [_event(row) for row in rows if row["id"] is not None], rows[0]["total"]
 
 
-async def within(
-    tx: Tx, partner: Partner, filter_: Filter, types: Sequence[str] | None, limit: int
+async def list_window(
+    tx: Tx, partner: Partner, filter_: EventFilter, types: Sequence[str] | None, limit: int
 ) -> list[tuple[UUID, int, str]]:
     """(id, sequence, type) of the events of a window, of any of the types; None for all types."""
     rows = await tx.fetch(

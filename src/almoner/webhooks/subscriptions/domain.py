@@ -21,8 +21,8 @@ SUSPENDED_EVENT: Final = "webhook_subscription.suspended"
 
 SECRET_PREFIX: Final = "whsec_"  # noqa: S105 (the prefix, not a secret)
 SECRET_BYTES: Final = 32
-OVERLAP: Final = timedelta(hours=24)  # W13
-MAX_REPLACED: Final = 2  # W13
+SECRET_OVERLAP: Final = timedelta(hours=24)  # W13
+MAX_PREVIOUS_SECRETS: Final = 2  # W13
 
 
 class Suspended(BadRequest):
@@ -31,7 +31,7 @@ class Suspended(BadRequest):
 
 
 @dataclass(frozen=True, slots=True)
-class Replaced:
+class PreviousSecret:
     """A secret that a newer one took the place of, and until when it still signs."""
 
     secret: str
@@ -39,14 +39,14 @@ class Replaced:
 
 
 @dataclass(frozen=True, slots=True)
-class Subscription:
+class WebhookSubscription:
     """One receiver of one partner. ``replaced``: the newest first."""
 
     id: UUID
     url: str
     events: Sequence[str]
     secret: str
-    replaced: Sequence[Replaced]
+    previous_secrets: Sequence[PreviousSecret]
     status: Status
     created_at: datetime
     updated_at: datetime | None
@@ -54,42 +54,42 @@ class Subscription:
 
     def signing_secrets(self, now: datetime) -> list[str]:
         """The secrets to sign with at a moment, the newest first."""
-        return [self.secret, *(old.secret for old in self.replaced if old.until > now)]
+        return [self.secret, *(old.secret for old in self.previous_secrets if old.until > now)]
 
-    def replaced_until(self, now: datetime) -> datetime | None:
+    def previous_secret_expires_at(self, now: datetime) -> datetime | None:
         """When the last replaced secret stops signing; None when there is none any more."""
-        return max((old.until for old in self.replaced if old.until > now), default=None)
+        return max((old.until for old in self.previous_secrets if old.until > now), default=None)
 
 
 @dataclass(frozen=True, slots=True)
-class Listener:
+class EventListener:
     """What the fan-out of events needs to know of a subscription."""
 
     id: UUID
     partner_id: UUID
     events: Sequence[str]
 
-    def wants(self, event_type: str) -> bool:
+    def listens_to(self, event_type: str) -> bool:
         """Whether events of the type are for this receiver."""
         return EVERY_EVENT in self.events or event_type in self.events
 
 
-def make_secret(random: bytes) -> str:
+def encode_secret(random: bytes) -> str:
     """The secret string for 32 random bytes. Raises ValueError for another number."""
     if len(random) != SECRET_BYTES:
         raise ValueError(f"a webhook secret is made of {SECRET_BYTES} bytes, not of {len(random)}")
     return SECRET_PREFIX + b64encode(random).decode()
 
 
-def secret_bytes(secret: str) -> bytes:
+def decode_secret(secret: str) -> bytes:
     """The 32 bytes that a secret string stands for: the key of the Standard Webhooks signature."""
     return b64decode(secret.removeprefix(SECRET_PREFIX))
 
 
-def rotate(subscription: Subscription, now: datetime) -> tuple[Replaced, ...]:
+def rotated_secrets(subscription: WebhookSubscription, now: datetime) -> tuple[PreviousSecret, ...]:
     """The replaced secrets once the present one is replaced too: it signs for 24 h more, of the others one is kept."""
-    living = [old for old in subscription.replaced if old.until > now]
-    return (Replaced(subscription.secret, now + OVERLAP), *living)[:MAX_REPLACED]
+    living = [old for old in subscription.previous_secrets if old.until > now]
+    return (PreviousSecret(subscription.secret, now + SECRET_OVERLAP), *living)[:MAX_PREVIOUS_SECRETS]
 
 
 def event_problems(events: Sequence[str], known: Collection[str]) -> list[str]:

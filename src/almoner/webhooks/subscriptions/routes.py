@@ -4,10 +4,10 @@ from typing import Annotated
 from uuid import UUID
 
 from almoner.platform.http.caller import SECRET
-from almoner.platform.http.calls import Call
+from almoner.platform.http.calls import ApiCall
 from almoner.platform.http.endpoints import Routes
 from almoner.platform.http.ids import PathId
-from almoner.platform.http.paging import Listing
+from almoner.platform.http.paging import ListResponse
 from almoner.webhooks.subscriptions import service as subscriptions
 from almoner.webhooks.subscriptions.schemas import (
     RotationIn,
@@ -24,7 +24,7 @@ routes = Routes("Webhooks")
 
 
 @routes.get("/v1/webhook-subscriptions", key=SECRET, scope="webhooks:read")
-async def list_webhook_subscriptions(call: Call, query: SubscriptionsQuery) -> Listing[SubscriptionOut]:
+async def list_webhook_subscriptions(call: ApiCall, query: SubscriptionsQuery) -> ListResponse[SubscriptionOut]:
     """List webhook subscriptions, without their secrets."""
     page = call.page(query)
     rows, total = await subscriptions.page(call.tx, call.partner, page, query.event, deleted=query.deleted)
@@ -34,32 +34,32 @@ async def list_webhook_subscriptions(call: Call, query: SubscriptionsQuery) -> L
 
 
 @routes.post("/v1/webhook-subscriptions", key=SECRET, scope="webhooks:write", shows_secret=True)
-async def create_webhook_subscription(call: Call, body: SubscriptionIn) -> SubscriptionOut:
+async def create_webhook_subscription(call: ApiCall, body: SubscriptionIn) -> SubscriptionOut:
     """Subscribe an address to events."""
     return subscription_out(call.tx, await subscriptions.create(call.tx, call.partner, body.url, body.events))
 
 
 @routes.get("/v1/webhook-subscriptions/{id}", key=SECRET, scope="webhooks:read", shows_secret=True)
-async def get_webhook_subscription(call: Call, id: SubscriptionId) -> SubscriptionOut:
+async def get_webhook_subscription(call: ApiCall, id: SubscriptionId) -> SubscriptionOut:
     """Retrieve a webhook subscription with its secret."""
     return subscription_out(call.tx, await subscriptions.get(call.tx, call.partner, id))
 
 
 @routes.patch("/v1/webhook-subscriptions/{id}", key=SECRET, scope="webhooks:write", shows_secret=True)
-async def update_webhook_subscription(call: Call, id: SubscriptionId, body: SubscriptionPatch) -> SubscriptionOut:
+async def update_webhook_subscription(call: ApiCall, id: SubscriptionId, body: SubscriptionPatch) -> SubscriptionOut:
     """Change a subscription's address or events, suspend or resume it."""
     changed = await subscriptions.change(call.tx, call.partner, id, body.url, body.events, body.status)
     return subscription_out(call.tx, changed)
 
 
 @routes.delete("/v1/webhook-subscriptions/{id}", key=SECRET, scope="webhooks:write")
-async def delete_webhook_subscription(call: Call, id: SubscriptionId) -> None:
+async def delete_webhook_subscription(call: ApiCall, id: SubscriptionId) -> None:
     """Delete a subscription; nothing more is delivered to it."""
     await subscriptions.delete(call.tx, call.partner, id)
 
 
 @routes.post("/v1/webhook-subscriptions/{id}/rotate-secret", key=SECRET, scope="webhooks:write", shows_secret=True)
-async def rotate_webhook_secret(call: Call, id: SubscriptionId, body: RotationIn) -> SubscriptionOut:
+async def rotate_webhook_secret(call: ApiCall, id: SubscriptionId, body: RotationIn) -> SubscriptionOut:
     """Replace a subscription's secret; the old one goes on signing beside the new one for 24 hours.
 
     `webhook-signature` then carries a signature for each secret. `Service-Signature` can carry one only: it stays on

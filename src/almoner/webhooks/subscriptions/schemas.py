@@ -8,9 +8,9 @@ from almoner.kit.patch import UNSET
 from almoner.kit.time import iso, iso_or_none
 from almoner.platform.database.transactions import Tx
 from almoner.platform.events.event_types import EVENT_TYPES
-from almoner.platform.http.wire import In, Maybe, Out, PageQuery, Patch
+from almoner.platform.http.wire import RequestBody, Maybe, ResponseRecord, PageQuery, PatchBody
 from almoner.platform.outbound.addresses import MAX_LENGTH
-from almoner.webhooks.subscriptions.domain import Status, Subscription, event_problem
+from almoner.webhooks.subscriptions.domain import Status, WebhookSubscription, event_problem
 
 Events = Annotated[
     list[str],
@@ -31,7 +31,7 @@ Url = Annotated[
 ]
 
 
-def _known(event: str) -> str:
+def _known_event_type(event: str) -> str:
     if found := event_problem(event, EVENT_TYPES):
         raise ValueError(found)
     return event
@@ -46,14 +46,14 @@ class SubscriptionsQuery(PageQuery):
     deleted: bool = Field(False, description="List the deleted ones instead of those in use.")
 
 
-class SubscriptionIn(In):
+class SubscriptionIn(RequestBody):
     """A new subscription."""
 
     events: Events
     url: Url
 
 
-class SubscriptionPatch(Patch):
+class SubscriptionPatch(PatchBody):
     """Changes to a subscription; `status` `active` resumes a suspended one."""
 
     events: Maybe[Events] = UNSET
@@ -61,7 +61,7 @@ class SubscriptionPatch(Patch):
     status: Maybe[Literal["active", "suspended"]] = UNSET
 
 
-class RotationIn(In):
+class RotationIn(RequestBody):
     """How to replace the secret."""
 
     confirm: bool = Field(
@@ -72,7 +72,7 @@ class RotationIn(In):
     )
 
 
-class SubscriptionOut(Out, object_name="webhook_subscription"):
+class SubscriptionOut(ResponseRecord, object_name="webhook_subscription"):
     """A subscription as partners see it; `secret` is null in lists and events."""
 
     id: str
@@ -86,14 +86,14 @@ class SubscriptionOut(Out, object_name="webhook_subscription"):
     deleted_at: str | None
 
 
-def subscription_out(tx: Tx, subscription: Subscription, *, secret: bool = True) -> SubscriptionOut:
+def subscription_out(tx: Tx, subscription: WebhookSubscription, *, secret: bool = True) -> SubscriptionOut:
     """The answer for one subscription; its secret is left out of lists and events."""
     return SubscriptionOut(
         id=tx.ids.text("webhooksubscription", subscription.id),
         events=list(subscription.events),
         url=subscription.url,
         secret=subscription.secret if secret else None,
-        previous_secret_expires_at=iso_or_none(subscription.replaced_until(tx.now)),
+        previous_secret_expires_at=iso_or_none(subscription.previous_secret_expires_at(tx.now)),
         status=subscription.status,
         created_at=iso(subscription.created_at),
         updated_at=iso_or_none(subscription.updated_at),

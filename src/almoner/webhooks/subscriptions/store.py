@@ -5,24 +5,24 @@ from uuid import UUID
 
 from asyncpg import Record
 
-from almoner.platform.database.transactions import Everyone, Partner, Tx
+from almoner.platform.database.transactions import AllPartners, Partner, Tx
 from almoner.platform.http.paging import Page
-from almoner.webhooks.subscriptions.domain import EVERY_EVENT, Listener, Replaced, Subscription
+from almoner.webhooks.subscriptions.domain import EVERY_EVENT, EventListener, PreviousSecret, WebhookSubscription
 
 _COLUMNS = "id, url, events, secrets, secrets_until, status, created_at, updated_at, deleted_at"
 _CONTEXT = "webhook_subscription.secrets"
 
 
-def _subscription(tx: Tx, row: Record) -> Subscription:
+def _subscription(tx: Tx, row: Record) -> WebhookSubscription:
     secret, *older = (
-        tx.vault.open(sealed, context=_CONTEXT, binding=row["id"].bytes).decode() for sealed in row["secrets"]
+        tx.vault.decrypt(sealed, context=_CONTEXT, binding=row["id"].bytes).decode() for sealed in row["secrets"]
     )
-    return Subscription(
+    return WebhookSubscription(
         id=row["id"],
         url=row["url"],
         events=row["events"],
         secret=secret,
-        replaced=[Replaced(old, until) for old, until in zip(older, row["secrets_until"], strict=True)],
+        previous_secrets=[PreviousSecret(old, until) for old, until in zip(older, row["secrets_until"], strict=True)],
         status=row["status"],
         created_at=row["created_at"],
         updated_at=row["updated_at"],
@@ -30,12 +30,12 @@ def _subscription(tx: Tx, row: Record) -> Subscription:
     )
 
 
-def _sealed(tx: Tx, subscription: Subscription) -> list[bytes]:
-    secrets = [subscription.secret, *(old.secret for old in subscription.replaced)]
-    return [tx.vault.seal(secret.encode(), context=_CONTEXT, binding=subscription.id.bytes) for secret in secrets]
+def _encrypted_secrets(tx: Tx, subscription: WebhookSubscription) -> list[bytes]:
+    secrets = [subscription.secret, *(old.secret for old in subscription.previous_secrets)]
+    return [tx.vault.encrypt(secret.encode(), context=_CONTEXT, binding=subscription.id.bytes) for secret in secrets]
 
 
-async def insert(tx: Tx, partner: Partner, subscription: Subscription) -> None:
+async def insert(tx: Tx, partner: Partner, subscription: WebhookSubscription) -> None:
     """Store a new subscription."""
     await tx.execute(
         """
@@ -47,13 +47,13 @@ async def insert(tx: Tx, partner: Partner, subscription: Subscription) -> None:
         partner.id,
         subscription.url,
         list(subscription.events),
-        _sealed(tx, subscription),
+        _encrypted_secrets(tx, subscription),
         subscription.status,
         subscription.created_at,
     )
 
 
-async def find(tx: Tx, partner: Partner, subscription_id: UUID) -> Subscription | None:
+async def find(tx: Tx, partner: Partner, subscription_id: UUID) -> WebhookSubscription | None:
     """One subscription that is not deleted."""
     row = await tx.fetchrow(
         f"select {_COLUMNS} from webhook_subscription where partner_id = $1 and id = $2 and deleted_at is null",
@@ -63,7 +63,7 @@ async def find(tx: Tx, partner: Partner, subscription_id: UUID) -> Subscription 
     return _subscription(tx, row) if row else None
 
 
-async def lock(tx: Tx, partner: Partner, subscription_id: UUID) -> Subscription | None:
+async def lock(tx: Tx, partner: Partner, subscription_id: UUID) -> WebhookSubscription | None:
     """One subscription that is not deleted, held until the transaction ends."""
     row = await tx.fetchrow(
         f"""
@@ -76,7 +76,7 @@ async def lock(tx: Tx, partner: Partner, subscription_id: UUID) -> Subscription 
     return _subscription(tx, row) if row else None
 
 
-async def update(tx: Tx, partner: Partner, subscription: Subscription) -> None:
+async def update(tx: Tx, partner: Partner, subscription: WebhookSubscription) -> None:
     """Store the changed members of a locked subscription."""
     await tx.execute(
         """
@@ -89,8 +89,8 @@ async def update(tx: Tx, partner: Partner, subscription: Subscription) -> None:
         subscription.id,
         subscription.url,
         list(subscription.events),
-        _sealed(tx, subscription),
-        [old.until for old in subscription.replaced],
+        _encrypted_secrets(tx, subscription),
+        [old.until for old in subscription.previous_secrets],
         subscription.updated_at,
         subscription.deleted_at,
         subscription.status,
@@ -100,7 +100,7 @@ async def update(tx: Tx, partner: Partner, subscription: Subscription) -> None:
 
 async def page(
     tx: Tx, partner: Partner, page_: Page, event: str | None, *, deleted: bool
-) -> tuple[list[Subscription], int]:
+) -> tuple[list[WebhookSubscription], int]:
     """One page of the partner's subscriptions in reading order, and the total, from one snapshot (P7)."""
     comparison, order = ("<", "desc") if page_.reads_down else (">", "asc")
     rows = await tx.fetch(
@@ -124,7 +124,7 @@ async def page(
     return [_subscription(tx, row) for row in rows if row["id"] is not None], rows[0]["total"]
 
 
-async def listening(tx: Tx, _scope: Everyone, partners: Collection[UUID]) -> list[Listener]:
+async def list_listeners(tx: Tx, _scope: AllPartners, partners: Collection[UUID]) -> list[EventListener]:
     """The active subscriptions of partners, without their secrets."""
     rows = await tx.fetch(
         """
@@ -133,10 +133,12 @@ async def listening(tx: Tx, _scope: Everyone, partners: Collection[UUID]) -> lis
         """,
         list(partners),
     )
-    return [Listener(row["id"], row["partner_id"], row["events"]) for row in rows]
+    return [EventListener(row["id"], row["partner_id"], row["events"]) for row in rows]
 
 
-async def active(tx: Tx, _scope: Everyone, subscription_ids: Collection[UUID]) -> dict[UUID, Subscription]:
+async def find_active(
+    tx: Tx, _scope: AllPartners, subscription_ids: Collection[UUID]
+) -> dict[UUID, WebhookSubscription]:
     """Those of the subscriptions that take deliveries now."""
     rows = await tx.fetch(
         f"""

@@ -5,63 +5,65 @@ ones slow the next). Every function that changes something records it in the aud
 """
 
 from almoner.access.credentials import store
-from almoner.access.credentials.domain import By, Factors, LastSecondFactor
+from almoner.access.credentials.domain import AuditContext, Factors, LastSecondFactor
 from almoner.access.people.domain import Person
 from almoner.platform.audit import log as audit
 from almoner.platform.audit.log import Actor, Details
 from almoner.platform.database.transactions import Tx
 
 
-async def factors(tx: Tx, person: Person) -> Factors:
+async def get_factors(tx: Tx, person: Person) -> Factors:
     """What the person can sign in by."""
-    return await store.factors(tx, person)
+    return await store.find_factors(tx, person)
 
 
-def must_have_second(person: Person) -> bool:
+def requires_second_factor(person: Person) -> bool:
     """Whether a password alone is not enough for this person: operators, and owners of a partner (0028)."""
     return person.realm.partner is None or "owner" in person.roles
 
 
-def themself(tx: Tx, person: Person, address: str | None) -> By:
+def own_audit_context(tx: Tx, person: Person, address: str | None) -> AuditContext:
     """The person as the one who changes something of their own, from a network address."""
     name = tx.ids.text(person.realm.id_type, person.id)
-    return By(Actor("operator" if person.realm.partner is None else "member", name), address)
+    return AuditContext(Actor("operator" if person.realm.partner is None else "member", name), address)
 
 
-async def record(tx: Tx, person: Person, by: By, action: str, details: Details | None = None) -> None:
+async def record_audit_entry(
+    tx: Tx, person: Person, by: AuditContext, action: str, details: Details | None = None
+) -> None:
     """Write an entry about the person into the audit log of their realm."""
     subject = tx.ids.text(person.realm.id_type, person.id)
     await audit.record(tx, person.realm.id, by.actor, action, subject, address=by.address, details=details)
 
 
-async def ensure_another_second(tx: Tx, person: Person, *, authenticator: bool) -> None:
+async def ensure_other_second_factor(tx: Tx, person: Person, *, authenticator: bool) -> None:
     """Raises LastSecondFactor when the authenticator app, or a passkey, is the last of who must have one."""
-    if must_have_second(person):
-        held = await store.factors(tx, person)
+    if requires_second_factor(person):
+        held = await store.find_factors(tx, person)
         if not (held.passkeys if authenticator else held.authenticator or held.passkeys > 1):
             raise LastSecondFactor
 
 
-async def tidy(tx: Tx, person: Person) -> None:
+async def remove_unusable_recovery_codes(tx: Tx, person: Person) -> None:
     """Recovery codes stand in for a second factor: without one they open nothing, and go."""
-    if not (await store.factors(tx, person)).second:
+    if not (await store.find_factors(tx, person)).second:
         await store.replace_recovery_codes(tx, person, [])
 
 
-async def take_all(tx: Tx, person: Person, by: By) -> None:
+async def remove_all_credentials(tx: Tx, person: Person, by: AuditContext) -> None:
     """Take the password and every second factor from somebody who lost the latter.
 
     With the password alone, whoever came first would add a second factor of their own. Who calls has made sure whom
     they talk to, ends the person's sign-ins, and mails a link.
     """
     await store.delete_password(tx, person)
-    await take_second_factors(tx, person)
-    await record(tx, person, by, "second_factor.reset")
+    await remove_second_factors(tx, person)
+    await record_audit_entry(tx, person, by, "second_factor.reset")
 
 
-async def take_second_factors(tx: Tx, person: Person) -> None:
+async def remove_second_factors(tx: Tx, person: Person) -> None:
     """Take every second factor. Who calls gives another one, and records it."""
     await store.delete_authenticator(tx, person)
-    for passkey in await store.passkeys(tx, person):
+    for passkey in await store.list_passkeys(tx, person):
         await store.delete_passkey(tx, person, passkey.id)
     await store.replace_recovery_codes(tx, person, [])

@@ -8,7 +8,13 @@ import pyotp
 
 from almoner.access.credentials import domain, store
 from almoner.access.credentials import service as credentials
-from almoner.access.credentials.domain import STEP_SECONDS, STEPS_AROUND, By, HasAuthenticator, NoAuthenticator
+from almoner.access.credentials.domain import (
+    STEP_SECONDS,
+    CLOCK_DRIFT_STEPS,
+    AuditContext,
+    AuthenticatorExists,
+    AuthenticatorNotPending,
+)
 from almoner.access.people.domain import Person
 from almoner.platform.database.transactions import Tx
 
@@ -18,7 +24,7 @@ _LABEL: Final = 64
 
 
 @dataclass(frozen=True, slots=True)
-class SetUp:
+class AuthenticatorSetup:
     """What is shown to set an app up: the secret in groups to type, its address, and that as a QR code.
 
     ``qr``: a ``data:`` address of an SVG, dark on white, for an ``img``.
@@ -29,79 +35,81 @@ class SetUp:
     qr: str
 
 
-async def begin(tx: Tx, person: Person, issuer: str, address: str | None = None) -> SetUp:
+async def begin_setup(tx: Tx, person: Person, issuer: str, address: str | None = None) -> AuthenticatorSetup:
     """A new secret, which opens nothing before its first code is shown to ``confirm``. Raises HasAuthenticator.
 
     ``address``: where it is shown, for the audit log (V8).
     """
     secret = pyotp.random_base32()
-    sealed = tx.vault.seal(secret.encode(), context=_CONTEXT, binding=person.id.bytes)
+    sealed = tx.vault.encrypt(secret.encode(), context=_CONTEXT, binding=person.id.bytes)
     if not await store.insert_authenticator(tx, person, sealed):
-        raise HasAuthenticator
-    return await _shown(tx, secret, person, issuer, address)
+        raise AuthenticatorExists
+    return await _build_setup(tx, secret, person, issuer, address)
 
 
-async def pending(tx: Tx, person: Person, issuer: str, address: str | None = None) -> SetUp:
+async def resume_setup(tx: Tx, person: Person, issuer: str, address: str | None = None) -> AuthenticatorSetup:
     """What was begun, once more: after a wrong first code. ``address`` as for ``begin``. Raises NoAuthenticator."""
     sealed = await store.find_authenticator(tx, person, confirmed=False)
     if sealed is None:
-        raise NoAuthenticator
-    return await _shown(tx, _opened(tx, person, sealed), person, issuer, address)
+        raise AuthenticatorNotPending
+    return await _build_setup(tx, _decrypt_secret(tx, person, sealed), person, issuer, address)
 
 
-async def confirm(tx: Tx, person: Person, code: str, by: By) -> bool:
+async def confirm_setup(tx: Tx, person: Person, code: str, by: AuditContext) -> bool:
     """Whether the first code is right; the app is in use from then on. Raises NoAuthenticator."""
     sealed = await store.find_authenticator(tx, person, confirmed=False)
     if sealed is None:
-        raise NoAuthenticator
-    if not await _take(tx, person, sealed, code, confirmed=False):
+        raise AuthenticatorNotPending
+    if not await _consume_code(tx, person, sealed, code, confirmed=False):
         return False
-    await credentials.record(tx, person, by, "authenticator.added")
+    await credentials.record_audit_entry(tx, person, by, "authenticator.added")
     return True
 
 
-async def verify(tx: Tx, person: Person, code: str) -> bool:
+async def verify_code(tx: Tx, person: Person, code: str) -> bool:
     """Whether the code is right, one step early or late at most; it is used up then, with all before it."""
     sealed = await store.find_authenticator(tx, person, confirmed=True)
-    return sealed is not None and await _take(tx, person, sealed, code, confirmed=True)
+    return sealed is not None and await _consume_code(tx, person, sealed, code, confirmed=True)
 
 
-async def has(tx: Tx, person: Person, secret: str) -> bool:
+async def has_secret(tx: Tx, person: Person, secret: str) -> bool:
     """Whether the app in use is the one with this secret (base 32)."""
     sealed = await store.find_authenticator(tx, person, confirmed=True)
-    return sealed is not None and compare_digest(_opened(tx, person, sealed), secret)
+    return sealed is not None and compare_digest(_decrypt_secret(tx, person, sealed), secret)
 
 
-async def remove(tx: Tx, person: Person, by: By) -> bool:
+async def remove(tx: Tx, person: Person, by: AuditContext) -> bool:
     """Take the app away; whether there was one in use. Raises LastSecondFactor."""
-    await credentials.ensure_another_second(tx, person, authenticator=True)
+    await credentials.ensure_other_second_factor(tx, person, authenticator=True)
     if not await store.delete_authenticator(tx, person):
         return False
-    await credentials.tidy(tx, person)
-    await credentials.record(tx, person, by, "authenticator.removed")
+    await credentials.remove_unusable_recovery_codes(tx, person)
+    await credentials.record_audit_entry(tx, person, by, "authenticator.removed")
     return True
 
 
-async def _take(tx: Tx, person: Person, sealed: bytes, code: str, *, confirmed: bool) -> bool:
-    typed = domain.one_time_digits(code)
+async def _consume_code(tx: Tx, person: Person, sealed: bytes, code: str, *, confirmed: bool) -> bool:
+    typed = domain.parse_one_time_code(code)
     if typed is None:
         return False
-    app = pyotp.TOTP(_opened(tx, person, sealed), interval=STEP_SECONDS)
-    now = int(tx.wall.timestamp()) // STEP_SECONDS
-    steps = range(now - STEPS_AROUND, now + STEPS_AROUND + 1)
+    app = pyotp.TOTP(_decrypt_secret(tx, person, sealed), interval=STEP_SECONDS)
+    now = int(tx.real_now.timestamp()) // STEP_SECONDS
+    steps = range(now - CLOCK_DRIFT_STEPS, now + CLOCK_DRIFT_STEPS + 1)
     right = [step for step in steps if compare_digest(app.generate_otp(step), typed)]
-    return bool(right) and await store.take_step(tx, person, sealed, right[-1], confirmed=confirmed)
+    return bool(right) and await store.consume_time_step(tx, person, sealed, right[-1], confirmed=confirmed)
 
 
-def _opened(tx: Tx, person: Person, sealed: bytes) -> str:
-    return tx.vault.open(sealed, context=_CONTEXT, binding=person.id.bytes).decode()
+def _decrypt_secret(tx: Tx, person: Person, sealed: bytes) -> str:
+    return tx.vault.decrypt(sealed, context=_CONTEXT, binding=person.id.bytes).decode()
 
 
-async def _shown(tx: Tx, secret: str, person: Person, issuer: str, address: str | None) -> SetUp:
-    await credentials.record(tx, person, credentials.themself(tx, person, address), "authenticator.shown")
+async def _build_setup(tx: Tx, secret: str, person: Person, issuer: str, address: str | None) -> AuthenticatorSetup:
+    await credentials.record_audit_entry(
+        tx, person, credentials.own_audit_context(tx, person, address), "authenticator.shown"
+    )
     import segno  # on first use
 
     uri = pyotp.TOTP(secret, interval=STEP_SECONDS).provisioning_uri(name=person.user_name[:_LABEL], issuer_name=issuer)
     groups = " ".join(secret[at : at + 4] for at in range(0, len(secret), 4))
     qr = segno.make(uri, error="m", micro=False).svg_data_uri(scale=5, border=4, dark="#000", light="#fff")
-    return SetUp(groups, uri, qr)
+    return AuthenticatorSetup(groups, uri, qr)

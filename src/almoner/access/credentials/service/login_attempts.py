@@ -13,23 +13,23 @@ from uuid import UUID
 
 from almoner.access.credentials import store
 from almoner.access.credentials.domain import (
-    OF_CODE,
-    OF_CODE_ANYWHERE,
-    OF_DISTRICT,
-    OF_NAME,
-    OF_NETWORK,
-    OF_PASSWORD,
-    REFUSALS_TOLD,
-    TRIES_KEPT,
-    Brake,
-    TooSoon,
-    storable,
+    CODE_THROTTLE,
+    CODE_THROTTLE_ANYWHERE,
+    WIDER_NETWORK_THROTTLE,
+    NAME_THROTTLE,
+    NETWORK_THROTTLE,
+    PASSWORD_THROTTLE,
+    REFUSAL_LOG_INTERVAL,
+    ATTEMPT_RETENTION,
+    AttemptThrottle,
+    AttemptThrottled,
+    is_storable,
 )
-from almoner.access.credentials.store import Slot
+from almoner.access.credentials.store import AttemptSlot
 from almoner.access.people.domain import Person, Realm
 from almoner.platform.crypto import Vault
-from almoner.platform.database.transactions import EVERYONE, Tx
-from almoner.platform.outbound.addresses import district, neighbourhood
+from almoner.platform.database.transactions import ALL_PARTNERS, Tx
+from almoner.platform.outbound.addresses import wider_client_network, client_network
 
 BATCH: Final = 1000
 _ANYWHERE: Final = "*"
@@ -37,7 +37,7 @@ _ALL_NAMES: Final = UUID(int=0)
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class AttemptSource:
     """Where a try comes from. ``device``: proved by its cookie to have signed this person in before.
 
     ``familiar``: the person signed in from this neighbourhood before.
@@ -48,103 +48,111 @@ class Source:
     familiar: bool = False
 
     @property
-    def known(self) -> bool:
+    def is_known(self) -> bool:
         """Whether the person was there before."""
         return self.device is not None or self.familiar
 
 
 @dataclass(frozen=True, slots=True)
-class Counted:
+class CountedAttempt:
     """A try that was let through and counted. ``own``: of this source; ``shared``: with others."""
 
-    own: Slot
-    shared: tuple[Slot, ...]
+    own: AttemptSlot
+    shared: tuple[AttemptSlot, ...]
 
 
-def source(address: str, device: bytes | None, before: Iterable[str]) -> Source:
+def source_of(address: str, device: bytes | None, before: Iterable[str]) -> AttemptSource:
     """Where a try comes from; ``before``: the network addresses that the person signed in from."""
-    return Source(address, device, neighbourhood(address) in {neighbourhood(one) for one in before})
+    return AttemptSource(address, device, client_network(address) in {client_network(one) for one in before})
 
 
-async def of_password(tx: Tx, realm: Realm, user_name: str, person: Person | None, source: Source) -> Counted:
+async def count_password_attempt(
+    tx: Tx, realm: Realm, user_name: str, person: Person | None, source: AttemptSource
+) -> CountedAttempt:
     """Let a password be tried for a name, which ``person`` has, or nobody. The caller commits. Raises TooSoon."""
-    name = await _name(tx, user_name, person)
-    own = (realm.id, name, _where(source))
-    shared: list[tuple[Slot, Brake]] = []
+    name = await _name_hash(tx, user_name, person)
+    own = (realm.id, name, _source_key(source))
+    shared: list[tuple[AttemptSlot, AttemptThrottle]] = []
     if source.device is None:
         everybody = tx.vault.keyed_hash("sign-in-network", b"")
-        shared.append(((_ALL_NAMES, everybody, neighbourhood(source.address)), OF_NETWORK))
+        shared.append(((_ALL_NAMES, everybody, client_network(source.address)), NETWORK_THROTTLE))
         if not source.familiar:
-            shared.append(((_ALL_NAMES, everybody, district(source.address)), OF_DISTRICT))
-            shared.append(((realm.id, name, _ANYWHERE), OF_NAME))
-    return await _admit(tx, (own, OF_PASSWORD), shared)
+            shared.append(((_ALL_NAMES, everybody, wider_client_network(source.address)), WIDER_NETWORK_THROTTLE))
+            shared.append(((realm.id, name, _ANYWHERE), NAME_THROTTLE))
+    return await _count_attempt(tx, (own, PASSWORD_THROTTLE), shared)
 
 
-async def of_code(tx: Tx, person: Person, source: Source) -> Counted:
+async def count_code_attempt(tx: Tx, person: Person, source: AttemptSource) -> CountedAttempt:
     """Let a code be tried by who knows the password. The caller commits. Raises TooSoon."""
-    name = _code_name(tx.vault, person)
-    own = (person.realm.id, name, _where(source))
+    name = _code_hash(tx.vault, person)
+    own = (person.realm.id, name, _source_key(source))
     anywhere = (person.realm.id, name, _ANYWHERE)
-    return await _admit(tx, (own, OF_CODE), [] if source.known else [(anywhere, OF_CODE_ANYWHERE)])
+    return await _count_attempt(
+        tx, (own, CODE_THROTTLE), [] if source.is_known else [(anywhere, CODE_THROTTLE_ANYWHERE)]
+    )
 
 
-async def right(tx: Tx, counted: Counted) -> None:
+async def record_success(tx: Tx, counted: CountedAttempt) -> None:
     """The try was right: what its source did wrong before is forgiven, and it does not count against the others."""
-    await store.forgive(tx, EVERYONE, [counted.own], counted.shared)
+    await store.forgive_attempts(tx, ALL_PARTNERS, [counted.own], counted.shared)
 
 
-async def forget(tx: Tx, person: Person) -> None:
+async def clear_attempts(tx: Tx, person: Person) -> None:
     """The person has shown otherwise who they are: by a link to their mailbox."""
-    hashes = [_person_name(tx.vault, person), _code_name(tx.vault, person)]
-    await store.forget_tries(tx, EVERYONE, person.realm.id, hashes)
+    hashes = [_person_hash(tx.vault, person), _code_hash(tx.vault, person)]
+    await store.delete_attempts(tx, ALL_PARTNERS, person.realm.id, hashes)
 
 
-async def to_tell(tx: Tx, realm: Realm, person: Person | None) -> bool:
+async def should_record_refusal(tx: Tx, realm: Realm, person: Person | None) -> bool:
     """Whether a refusal is to be recorded now: at most one a minute of a person, and of all unknown names together."""
     name = tx.vault.keyed_hash("sign-in-refused", person.id.bytes if person else b"")
-    return await store.tell(tx, EVERYONE, (realm.id, name, _ANYWHERE), tx.wall - REFUSALS_TOLD)
+    return await store.claim_refusal_record(
+        tx, ALL_PARTNERS, (realm.id, name, _ANYWHERE), tx.real_now - REFUSAL_LOG_INTERVAL
+    )
 
 
 async def next_due(tx: Tx) -> datetime | None:
     """When the first try is a day old, or the first challenge over: by real time, told in business time."""
-    tried, challenge = await store.oldest(tx, EVERYONE)
-    over = [moment for moment in (tried + TRIES_KEPT if tried else None, challenge) if moment]
-    return tx.now + (min(over) - tx.wall) if over else None
+    tried, challenge = await store.oldest_expiring(tx, ALL_PARTNERS)
+    over = [moment for moment in (tried + ATTEMPT_RETENTION if tried else None, challenge) if moment]
+    return tx.now + (min(over) - tx.real_now) if over else None
 
 
-async def forget_old(tx: Tx, limit: int = BATCH) -> int:
+async def delete_expired(tx: Tx, limit: int = BATCH) -> int:
     """Sweep: remove tries of a day ago and challenges that are over; how many rows went."""
-    return await store.forget_old(tx, EVERYONE, tx.wall - TRIES_KEPT, limit)
+    return await store.delete_expired(tx, ALL_PARTNERS, tx.real_now - ATTEMPT_RETENTION, limit)
 
 
-async def _admit(tx: Tx, own: tuple[Slot, Brake], shared: Sequence[tuple[Slot, Brake]]) -> Counted:
+async def _count_attempt(
+    tx: Tx, own: tuple[AttemptSlot, AttemptThrottle], shared: Sequence[tuple[AttemptSlot, AttemptThrottle]]
+) -> CountedAttempt:
     slots = [own[0], *(slot for slot, _ in shared)]
     brakes = [own[1], *(brake for _, brake in shared)]
-    await store.take_turns(tx, EVERYONE, slots)
-    found = await store.tries(tx, EVERYONE, slots)
-    waits = [one.until(brake, tx.wall) for one, brake in zip(found, brakes, strict=True) if one]
+    await store.lock_slots(tx, ALL_PARTNERS, slots)
+    found = await store.find_attempts(tx, ALL_PARTNERS, slots)
+    waits = [one.next_allowed_at(brake, tx.real_now) for one, brake in zip(found, brakes, strict=True) if one]
     if until := max((wait for wait in waits if wait), default=None):
-        raise TooSoon(until)
-    left = [one.left(brake, tx.wall) if one else 0 for one, brake in zip(found, brakes, strict=True)]
-    await store.count_tries(tx, EVERYONE, slots, [failures + 1 for failures in left])
-    return Counted(slots[0], tuple(slots[1:]))
+        raise AttemptThrottled(until)
+    left = [one.remaining_failures(brake, tx.real_now) if one else 0 for one, brake in zip(found, brakes, strict=True)]
+    await store.store_attempts(tx, ALL_PARTNERS, slots, [failures + 1 for failures in left])
+    return CountedAttempt(slots[0], tuple(slots[1:]))
 
 
-def _where(source: Source) -> str:
-    return f"device {source.device.hex()}" if source.device is not None else neighbourhood(source.address)
+def _source_key(source: AttemptSource) -> str:
+    return f"device {source.device.hex()}" if source.device is not None else client_network(source.address)
 
 
-async def _name(tx: Tx, user_name: str, person: Person | None) -> bytes:
+async def _name_hash(tx: Tx, user_name: str, person: Person | None) -> bytes:
     """Keyed: the table tells nobody which names were tried. One name is one, however it is written, whoever has it."""
-    folded = await store.folded(tx, EVERYONE, user_name.strip()) if storable(user_name) else user_name
+    folded = await store.fold_name(tx, ALL_PARTNERS, user_name.strip()) if is_storable(user_name) else user_name
     if person is not None:
-        return _person_name(tx.vault, person)
+        return _person_hash(tx.vault, person)
     return tx.vault.keyed_hash("sign-in-name", folded.encode(errors="replace"))
 
 
-def _person_name(vault: Vault, person: Person) -> bytes:
+def _person_hash(vault: Vault, person: Person) -> bytes:
     return vault.keyed_hash("sign-in-person", person.id.bytes)
 
 
-def _code_name(vault: Vault, person: Person) -> bytes:
+def _code_hash(vault: Vault, person: Person) -> bytes:
     return vault.keyed_hash("sign-in-code", person.id.bytes)

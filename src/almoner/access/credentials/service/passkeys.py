@@ -16,16 +16,16 @@ from uuid import UUID
 from almoner.access.credentials import domain, store
 from almoner.access.credentials import service as credentials
 from almoner.access.credentials.domain import (
-    CHALLENGE_LIVES,
-    By,
+    CHALLENGE_LIFETIME,
+    AuditContext,
     NoSuchPasskey,
     Passkey,
     PasskeyRefused,
 )
 from almoner.access.people import service as people
 from almoner.access.people.domain import Person, Realm
-from almoner.platform.database.transactions import EVERYONE, Tx
-from almoner.platform.deployment import Links
+from almoner.platform.database.transactions import ALL_PARTNERS, Tx
+from almoner.platform.deployment import BaseUrls
 from almoner.platform.pages.headers import origin_of
 
 Purpose = Literal["add", "use"]
@@ -34,43 +34,50 @@ _RANDOM_BYTES: Final = 16
 _TIME_BYTES: Final = 8
 
 
-async def to_add(tx: Tx, person: Person, binding: bytes) -> str:
+async def registration_options(tx: Tx, person: Person, binding: bytes) -> str:
     """Options for ``navigator.credentials.create``, as JSON. The person's passkeys so far are left out."""
-    known = await store.passkeys(tx, person)
-    challenge = _challenge(tx, "add", person.id.bytes + binding)
-    options: str = _ceremonies().options_to_add(party(tx.links), person, challenge, [one.credential for one in known])
+    known = await store.list_passkeys(tx, person)
+    challenge = _create_challenge(tx, "add", person.id.bytes + binding)
+    options: str = _webauthn().options_to_add(
+        relying_party_id(tx.links), person, challenge, [one.credential for one in known]
+    )
     return options
 
 
-async def add(tx: Tx, person: Person, binding: bytes, answer: str, name: str, by: By) -> Passkey:
+async def add(tx: Tx, person: Person, binding: bytes, answer: str, name: str, by: AuditContext) -> Passkey:
     """Keep the passkey that the browser made. Raises PasskeyRefused."""
-    ceremonies = _ceremonies()
+    ceremonies = _webauthn()
     made, challenge = ceremonies.parsed_new(answer)
     checked = ceremonies.checked_new(
-        made, expected_challenge=challenge, expected_rp_id=party(tx.links), expected_origin=_origin(tx.links)
+        made,
+        expected_challenge=challenge,
+        expected_rp_id=relying_party_id(tx.links),
+        expected_origin=_expected_origin(tx.links),
     )
-    await _take(tx, "add", person.id.bytes + binding, challenge)
+    await _consume_challenge(tx, "add", person.id.bytes + binding, challenge)
     passkey = Passkey(
         tx.new_id(),
         person.id,
         checked.credential_id,
         checked.credential_public_key,
         checked.sign_count,
-        domain.passkey_name(name),
-        tx.wall,
+        domain.clean_passkey_name(name),
+        tx.real_now,
         None,
     )
     if not await store.insert_passkey(tx, passkey):
         raise PasskeyRefused("the credential is known already")
-    await credentials.record(tx, person, by, "passkey.added", {"passkey": tx.ids.text("passkey", passkey.id)})
+    await credentials.record_audit_entry(
+        tx, person, by, "passkey.added", {"passkey": tx.ids.text("passkey", passkey.id)}
+    )
     return passkey
 
 
-async def to_use(tx: Tx, binding: bytes, person: Person | None = None) -> str:
+async def authentication_options(tx: Tx, binding: bytes, person: Person | None = None) -> str:
     """Options for ``navigator.credentials.get``, as JSON: any passkey of this site, or one of a known person's."""
-    known = await store.passkeys(tx, person) if person else []
-    challenge = _challenge(tx, "use", binding)
-    options: str = _ceremonies().options_to_use(party(tx.links), challenge, [one.credential for one in known])
+    known = await store.list_passkeys(tx, person) if person else []
+    challenge = _create_challenge(tx, "use", binding)
+    options: str = _webauthn().options_to_use(relying_party_id(tx.links), challenge, [one.credential for one in known])
     return options
 
 
@@ -80,7 +87,7 @@ async def verify(tx: Tx, realm: Realm, binding: bytes, answer: str) -> tuple[Per
     A count that went back is recorded (``passkey.count_went_back``): the passkey may have been copied; or two browsers
     used it at once, which is why it is not refused.
     """
-    ceremonies = _ceremonies()
+    ceremonies = _webauthn()
     given, challenge = ceremonies.parsed_use(answer)
     passkey = await store.find_passkey(tx, realm, given.raw_id)
     if passkey is None:
@@ -90,66 +97,70 @@ async def verify(tx: Tx, realm: Realm, binding: bytes, answer: str) -> tuple[Per
     checked = ceremonies.checked_use(
         given,
         expected_challenge=challenge,  # ours to judge, by its signature
-        expected_rp_id=party(tx.links),
-        expected_origin=_origin(tx.links),
+        expected_rp_id=relying_party_id(tx.links),
+        expected_origin=_expected_origin(tx.links),
         credential_public_key=passkey.public_key,
     )
-    await _take(tx, "use", binding, challenge)
-    await store.used_passkey(tx, passkey, checked.new_sign_count)
+    await _consume_challenge(tx, "use", binding, challenge)
+    await store.record_passkey_use(tx, passkey, checked.new_sign_count)
     person = await people.get(tx, realm, passkey.person_id)
     if not passkey.sign_count or checked.new_sign_count > passkey.sign_count:
         return person, passkey
     about = {"passkey": tx.ids.text("passkey", passkey.id)}
-    await credentials.record(tx, person, credentials.themself(tx, person, None), "passkey.count_went_back", about)
-    return person, replace(passkey, went_back=True)
+    await credentials.record_audit_entry(
+        tx, person, credentials.own_audit_context(tx, person, None), "passkey.count_went_back", about
+    )
+    return person, replace(passkey, count_went_back=True)
 
 
 async def of_person(tx: Tx, person: Person) -> list[Passkey]:
     """The person's passkeys, oldest first."""
-    return await store.passkeys(tx, person)
+    return await store.list_passkeys(tx, person)
 
 
-async def remove(tx: Tx, person: Person, passkey_id: UUID, by: By) -> Passkey:
+async def remove(tx: Tx, person: Person, passkey_id: UUID, by: AuditContext) -> Passkey:
     """Take a passkey away. Raises NoSuchPasskey, LastSecondFactor."""
-    found = next((one for one in await store.passkeys(tx, person) if one.id == passkey_id), None)
+    found = next((one for one in await store.list_passkeys(tx, person) if one.id == passkey_id), None)
     if found is None:
         raise NoSuchPasskey(tx.ids.text("passkey", passkey_id))
-    await credentials.ensure_another_second(tx, person, authenticator=False)
+    await credentials.ensure_other_second_factor(tx, person, authenticator=False)
     await store.delete_passkey(tx, person, passkey_id)
-    await credentials.tidy(tx, person)
-    await credentials.record(tx, person, by, "passkey.removed", {"passkey": tx.ids.text("passkey", passkey_id)})
+    await credentials.remove_unusable_recovery_codes(tx, person)
+    await credentials.record_audit_entry(
+        tx, person, by, "passkey.removed", {"passkey": tx.ids.text("passkey", passkey_id)}
+    )
     return found
 
 
-def party(links: Links) -> str:
+def relying_party_id(links: BaseUrls) -> str:
     """The relying party: the host of the pages."""
     return urlsplit(links.pages).hostname or ""
 
 
-def _origin(links: Links) -> str:
+def _expected_origin(links: BaseUrls) -> str:
     """Of the pages, as browsers write it; "" where they have none, and passkeys do not work."""
     return origin_of(links.pages) or ""
 
 
-def _ceremonies() -> ModuleType:
+def _webauthn() -> ModuleType:
     from almoner.access.credentials.service import webauthn as ceremonies  # on first use: 7 MB
 
     return ceremonies
 
 
-def _challenge(tx: Tx, purpose: Purpose, binding: bytes) -> bytes:
-    until = int((tx.wall + CHALLENGE_LIVES).timestamp())
+def _create_challenge(tx: Tx, purpose: Purpose, binding: bytes) -> bytes:
+    until = int((tx.real_now + CHALLENGE_LIFETIME).timestamp())
     body = os.urandom(_RANDOM_BYTES) + until.to_bytes(_TIME_BYTES)
     return body + tx.vault.sign(f"passkey-{purpose}", binding + body)
 
 
-async def _take(tx: Tx, purpose: Purpose, binding: bytes, challenge: bytes) -> None:
+async def _consume_challenge(tx: Tx, purpose: Purpose, binding: bytes, challenge: bytes) -> None:
     """Use a challenge up. Raises PasskeyRefused for one that is not ours, of another browser, over, or used."""
     body, signature = challenge[: _RANDOM_BYTES + _TIME_BYTES], challenge[_RANDOM_BYTES + _TIME_BYTES :]
     if not tx.vault.verify(f"passkey-{purpose}", binding + body, signature):
         raise PasskeyRefused("the challenge was not made here for this browser and purpose")
     until = datetime.fromtimestamp(int.from_bytes(body[_RANDOM_BYTES:]), UTC)
-    if tx.wall >= until:
+    if tx.real_now >= until:
         raise PasskeyRefused("the challenge is over")
-    if not await store.take_challenge(tx, EVERYONE, tx.vault.keyed_hash("passkey-challenge", challenge), until):
+    if not await store.consume_challenge(tx, ALL_PARTNERS, tx.vault.keyed_hash("passkey-challenge", challenge), until):
         raise PasskeyRefused("the challenge was used")

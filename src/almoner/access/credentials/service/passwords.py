@@ -8,7 +8,7 @@ from uuid import UUID
 
 from almoner.access.credentials import domain, hashing, store
 from almoner.access.credentials import service as credentials
-from almoner.access.credentials.domain import By, WeakPassword
+from almoner.access.credentials.domain import AuditContext, WeakPassword
 from almoner.access.people import service as people
 from almoner.access.people.domain import Person, Realm
 from almoner.platform.crypto import Vault
@@ -18,7 +18,7 @@ _LIST: Final = Path(__file__).parent.parent / "common_passwords.txt"
 
 
 @dataclass(frozen=True, slots=True)
-class Hashed:
+class HashedPassword:
     """A password that may be set, as it is stored."""
 
     person_id: UUID
@@ -26,71 +26,73 @@ class Hashed:
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class StoredPassword:
     """Whom a name stands for, and the hash to compare with; both None for a name that nobody has."""
 
     person: Person | None
     hash: str | None
 
 
-async def look_up(tx: Tx, realm: Realm, user_name: str) -> Known:
+async def find_by_name(tx: Tx, realm: Realm, user_name: str) -> StoredPassword:
     """What is stored of a name; the same two reads whether or not there is such a person."""
-    person = await people.find_by_name(tx, realm, user_name if domain.storable(user_name) else "")
-    return Known(person, await store.find_password(tx, realm, person.id if person else UUID(int=0)))
+    person = await people.find_by_name(tx, realm, user_name if domain.is_storable(user_name) else "")
+    return StoredPassword(person, await store.find_password(tx, realm, person.id if person else UUID(int=0)))
 
 
-async def of_person(tx: Tx, person: Person) -> Known:
+async def of_person(tx: Tx, person: Person) -> StoredPassword:
     """What is stored of a known person."""
-    return Known(person, await store.find_password(tx, person.realm, person.id))
+    return StoredPassword(person, await store.find_password(tx, person.realm, person.id))
 
 
-async def matches(vault: Vault, known: Known, password: str, *, there_before: bool = False) -> bool:
+async def verify_password(vault: Vault, known: StoredPassword, password: str, *, there_before: bool = False) -> bool:
     """Whether it is the person's password. Takes as long where there is no such person or no password (ASVS 6.3.8).
 
     ``there_before``: whether the person was where it is typed; a flood of others does not keep them out. Call it
     without a transaction. Raises TooBusy.
     """
     try:
-        typed = domain.normalised(password)
+        typed = domain.normalise_password(password)
     except WeakPassword:
         typed = ""
     owner = known.person.id if known.person else UUID(int=0)
     secret = _secret(vault, owner, typed[: domain.LONGEST_PASSWORD + 1])
-    right = await hashing.verify(known.hash or hashing.nobodys(), secret, known=there_before)
+    right = await hashing.verify_hash(known.hash or hashing.dummy_hash(), secret, known=there_before)
     return right and known.hash is not None
 
 
-async def make(vault: Vault, person: Person, password: str) -> Hashed:
+async def hash_new_password(vault: Vault, person: Person, password: str) -> HashedPassword:
     """A password that the person chose. Call it without a transaction. Raises WeakPassword, TooBusy."""
-    chosen = domain.normalised(password)
-    domain.check_password(chosen, person.user_name, common())
-    return Hashed(person.id, await hashing.make(_secret(vault, person.id, chosen)))
+    chosen = domain.normalise_password(password)
+    domain.check_password(chosen, person.user_name, common_passwords())
+    return HashedPassword(person.id, await hashing.hash_secret(_secret(vault, person.id, chosen)))
 
 
-async def set_new(tx: Tx, person: Person, hashed: Hashed, by: By, how: str = "account") -> None:
+async def store_password(
+    tx: Tx, person: Person, hashed: HashedPassword, by: AuditContext, how: str = "account"
+) -> None:
     """Set the password. ``how``: by ``account``, ``invitation`` or ``reset``. Who calls ends the person's sign-ins."""
     if hashed.person_id != person.id:
         raise ValueError("a password hashed for somebody else")
     await store.set_password(tx, person, hashed.hash)
-    await credentials.record(tx, person, by, "password.changed", {"by": how})
+    await credentials.record_audit_entry(tx, person, by, "password.changed", {"by": how})
 
 
-async def renewed(vault: Vault, known: Known, password: str) -> Hashed | None:
+async def rehash_if_outdated(vault: Vault, known: StoredPassword, password: str) -> HashedPassword | None:
     """The right password hashed with the parameters of today, if it is not yet. Call it without a transaction."""
-    if known.person is None or known.hash is None or not hashing.outdated(known.hash):
+    if known.person is None or known.hash is None or not hashing.needs_rehash(known.hash):
         return None
-    chosen = domain.normalised(password)
-    return Hashed(known.person.id, await hashing.make(_secret(vault, known.person.id, chosen)))
+    chosen = domain.normalise_password(password)
+    return HashedPassword(known.person.id, await hashing.hash_secret(_secret(vault, known.person.id, chosen)))
 
 
-async def keep_renewed(tx: Tx, known: Known, hashed: Hashed) -> None:
+async def store_rehashed(tx: Tx, known: StoredPassword, hashed: HashedPassword) -> None:
     """Store what ``renewed`` made, unless the password was changed meanwhile."""
     if known.person is not None and known.hash is not None:
-        await store.rehash_password(tx, known.person, known.hash, hashed.hash)
+        await store.replace_password_hash(tx, known.person, known.hash, hashed.hash)
 
 
 @cache
-def common() -> frozenset[str]:
+def common_passwords() -> frozenset[str]:
     """What everybody tries first."""
     lines = _LIST.read_text().splitlines()
     return frozenset(line for line in lines if line and not line.startswith("# "))

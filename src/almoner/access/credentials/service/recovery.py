@@ -4,22 +4,22 @@ import os
 
 from almoner.access.credentials import domain, store
 from almoner.access.credentials import service as credentials
-from almoner.access.credentials.domain import CODES, By
+from almoner.access.credentials.domain import RECOVERY_CODE_COUNT, AuditContext
 from almoner.access.people.domain import Person
 from almoner.platform.database.transactions import Tx
 
 
-async def make(tx: Tx, person: Person, by: By) -> list[str]:
+async def create_codes(tx: Tx, person: Person, by: AuditContext) -> list[str]:
     """Ten new codes, shown this once; all earlier ones are void."""
-    codes = [domain.recovery_code(os.urandom(16)) for _ in range(CODES)]
+    codes = [domain.encode_recovery_code(os.urandom(16)) for _ in range(RECOVERY_CODE_COUNT)]
     await store.replace_recovery_codes(tx, person, [_hash(tx, person, code) for code in codes])
-    await credentials.record(tx, person, by, "recovery_codes.made", {"codes": CODES})
+    await credentials.record_audit_entry(tx, person, by, "recovery_codes.made", {"codes": RECOVERY_CODE_COUNT})
     return codes
 
 
-async def use(tx: Tx, person: Person, typed: str) -> bool:
+async def use_code(tx: Tx, person: Person, typed: str) -> bool:
     """Whether it is one of the person's codes that was not used; it is used up then."""
-    code = domain.recovery_code_of(typed)
+    code = domain.parse_recovery_code(typed)
     return code is not None and await store.use_recovery_code(tx, person, _hash(tx, person, code))
 
 

@@ -28,17 +28,17 @@ from webauthn.helpers.structs import (
 )
 from webauthn.registration.verify_registration_response import VerifiedRegistration
 
-from almoner.access.credentials.domain import CHALLENGE_LIVES, PasskeyRefused
+from almoner.access.credentials.domain import CHALLENGE_LIFETIME, PasskeyRefused
 from almoner.access.people.domain import Person
 
 _NAME: Final = "Almoner"
-_TIMEOUT_MS: Final = int(CHALLENGE_LIVES.total_seconds() * 1000)
+_TIMEOUT_MS: Final = int(CHALLENGE_LIFETIME.total_seconds() * 1000)
 _VERIFIED: Final = UserVerificationRequirement.REQUIRED
 # What the parsers of the library let through of broken input, besides errors of their own.
 _BROKEN: Final = (WebAuthnException, ValueError, KeyError, TypeError, AttributeError, IndexError)
 
 
-def options_to_add(party: str, person: Person, challenge: bytes, known: Sequence[bytes]) -> str:
+def registration_options(party: str, person: Person, challenge: bytes, known: Sequence[bytes]) -> str:
     """Options for ``navigator.credentials.create``, as JSON; ``known``: credentials of the person that are left out."""
     options = generate_registration_options(
         rp_id=party,
@@ -51,46 +51,46 @@ def options_to_add(party: str, person: Person, challenge: bytes, known: Sequence
         authenticator_selection=AuthenticatorSelectionCriteria(
             resident_key=ResidentKeyRequirement.REQUIRED, user_verification=_VERIFIED
         ),
-        exclude_credentials=_described(known),
+        exclude_credentials=_credential_descriptors(known),
     )
     return options_to_json(options)
 
 
-def options_to_use(party: str, challenge: bytes, known: Sequence[bytes]) -> str:
+def authentication_options(party: str, challenge: bytes, known: Sequence[bytes]) -> str:
     """Options for ``navigator.credentials.get``, as JSON: one of the known, or without any every one of this site."""
     options = generate_authentication_options(
         rp_id=party,
         challenge=challenge,
         timeout=_TIMEOUT_MS,
-        allow_credentials=_described(known),
+        allow_credentials=_credential_descriptors(known),
         user_verification=_VERIFIED,
     )
     return options_to_json(options)
 
 
-def parsed_new(answer: str) -> tuple[RegistrationCredential, bytes]:
+def parse_registration(answer: str) -> tuple[RegistrationCredential, bytes]:
     """A passkey that a browser says it made, and the challenge that it answers. Raises PasskeyRefused."""
-    with _refusing():
+    with _raise_passkey_refused():
         made = parse_registration_credential_json(answer)
         return made, parse_client_data_json(made.response.client_data_json).challenge
 
 
-def parsed_use(answer: str) -> tuple[AuthenticationCredential, bytes]:
+def parse_authentication(answer: str) -> tuple[AuthenticationCredential, bytes]:
     """A use that a browser tells of, and the challenge that it answers. Raises PasskeyRefused."""
-    with _refusing():
+    with _raise_passkey_refused():
         given = parse_authentication_credential_json(answer)
         return given, parse_client_data_json(given.response.client_data_json).challenge
 
 
-def checked_new(made: RegistrationCredential, **expected: Any) -> VerifiedRegistration:
+def verify_registration(made: RegistrationCredential, **expected: Any) -> VerifiedRegistration:
     """The new passkey. Raises PasskeyRefused."""
-    with _refusing():
+    with _raise_passkey_refused():
         return verify_registration_response(credential=made, require_user_verification=True, **expected)
 
 
-def checked_use(given: AuthenticationCredential, **expected: Any) -> VerifiedAuthentication:
+def verify_authentication(given: AuthenticationCredential, **expected: Any) -> VerifiedAuthentication:
     """The use. Raises PasskeyRefused."""
-    with _refusing():
+    with _raise_passkey_refused():
         return verify_authentication_response(
             credential=given,
             credential_current_sign_count=0,  # the caller's to judge
@@ -99,12 +99,12 @@ def checked_use(given: AuthenticationCredential, **expected: Any) -> VerifiedAut
         )
 
 
-def _described(known: Sequence[bytes]) -> list[PublicKeyCredentialDescriptor]:
+def _credential_descriptors(known: Sequence[bytes]) -> list[PublicKeyCredentialDescriptor]:
     return [PublicKeyCredentialDescriptor(id=one) for one in known]
 
 
 @contextmanager
-def _refusing() -> Iterator[None]:
+def _raise_passkey_refused() -> Iterator[None]:
     try:
         yield
     except _BROKEN as error:

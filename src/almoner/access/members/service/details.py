@@ -3,25 +3,25 @@
 from typing import Any
 from uuid import UUID
 
-from almoner.access.credentials.domain import By
+from almoner.access.credentials.domain import AuditContext
 from almoner.access.members import service as members
 from almoner.access.people import service as people
-from almoner.access.people.domain import LONGEST_NAME, Person, members_of
+from almoner.access.people.domain import LONGEST_NAME, Person, member_realm
 from almoner.access.security_emails import service as letters
 from almoner.kit.errors import IncorrectParams
 from almoner.platform.audit import log as audit
 from almoner.platform.database.transactions import Partner, Tx
 
 
-async def change(
-    tx: Tx, partner: Partner, by: By, person_id: UUID, *, name: str | None = None, email: str | None = None
+async def update_details(
+    tx: Tx, partner: Partner, by: AuditContext, person_id: UUID, *, name: str | None = None, email: str | None = None
 ) -> Person:
     """Change a member's name, e-mail address or both; None: as it is. The mailbox of before is told.
 
     Whoever signs in with the old address signs in with the new one, but not who came by a directory, which knows them
     by it. Mailed links of before are void. Raises NoSuchPerson, IncorrectParams, NameTaken, TooManyInvitations.
     """
-    before = await people.lock(tx, members_of(partner), person_id)
+    before = await people.lock(tx, member_realm(partner), person_id)
     profile, fields = dict(before.profile), []
     named = None if name is None else " ".join(name.split())
     if named and len(named) > LONGEST_NAME:
@@ -31,19 +31,19 @@ async def change(
         profile |= {"displayName": named} if named else {}
         fields.append("name")
     if email is not None and email.strip() != (before.email or ""):
-        profile |= _mailed_at(before, await members.new_address(tx, partner, by, email))
+        profile |= _with_email(before, await members.check_invitation_address(tx, partner, by, email))
         fields.append("email")
     if not fields:
         return before
-    changed = await people.change_profile(tx, before, profile)
+    changed = await people.update_profile(tx, before, profile)
     subject = tx.ids.text("member", before.id)
     told = {"changed": fields}
     await audit.record(tx, partner.id, by.actor, "member.changed", subject, address=by.address, details=told)
-    await letters.tell_of_change(tx, before, changed)
+    await letters.notify_of_changes(tx, before, changed)
     return changed
 
 
-def _mailed_at(before: Person, address: str) -> dict[str, Any]:
+def _with_email(before: Person, address: str) -> dict[str, Any]:
     """What changes in a profile: the address takes the place of the one that mails went to."""
     old = before.email
     given = [dict(one) for one in before.profile.get("emails") or ()]

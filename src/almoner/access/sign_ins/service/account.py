@@ -6,14 +6,14 @@ The caller has had them prove anew who they are (``recently_proved``).
 from uuid import UUID
 
 from almoner.access.credentials import service as credentials
-from almoner.access.credentials.domain import By, Passkey
+from almoner.access.credentials.domain import AuditContext, Passkey
 from almoner.access.credentials.service import authenticators, passkeys, passwords, recovery
 from almoner.access.people import service as people
 from almoner.access.people.domain import Person
 from almoner.access.security_emails import service as letters
 from almoner.access.security_emails.domain import Kind
 from almoner.access.sign_ins import service as sign_ins
-from almoner.access.sign_ins.domain import Browser, Link, SignIn, device_of
+from almoner.access.sign_ins.domain import Browser, EmailLink, SignIn, device_label
 from almoner.access.sign_ins.service import links
 from almoner.platform.database.transactions import Database, Tx
 
@@ -23,67 +23,69 @@ async def change_password(db: Database, person: Person, sign_in: SignIn, passwor
 
     Answers the cookie by which this browser is known from now on; all that there were before are void.
     """
-    hashed = await passwords.make(db.deployment.vault, person, password)
+    hashed = await passwords.hash_new_password(db.deployment.vault, person, password)
     async with db.write() as tx:
         there = await people.lock(tx, person.realm, person.id)
-        by = credentials.themself(tx, there, browser.address)
-        await passwords.set_new(tx, there, hashed, by, how="account")
+        by = credentials.own_audit_context(tx, there, browser.address)
+        await passwords.store_password(tx, there, hashed, by, how="account")
         await sign_ins.end_all(tx, there, "password_changed", by, but=sign_in.id)
-        await _tell(tx, there, "password_changed", browser)
-        return await sign_ins.remember(tx, there)
+        await _notify(tx, there, "password_changed", browser)
+        return await sign_ins.issue_device_cookie(tx, there)
 
 
 async def confirm_authenticator(tx: Tx, person: Person, code: str, browser: Browser) -> bool:
     """Whether the first code of the app is right; it is in use from then on. Raises NoAuthenticator."""
-    right = await authenticators.confirm(tx, person, code, credentials.themself(tx, person, browser.address))
+    right = await authenticators.confirm_setup(
+        tx, person, code, credentials.own_audit_context(tx, person, browser.address)
+    )
     if right:
-        await _tell(tx, person, "authenticator_added", browser)
+        await _notify(tx, person, "authenticator_added", browser)
     return right
 
 
 async def remove_authenticator(tx: Tx, person: Person, browser: Browser) -> None:
     """Take the app away. Raises LastSecondFactor."""
     await people.lock(tx, person.realm, person.id)
-    if await authenticators.remove(tx, person, credentials.themself(tx, person, browser.address)):
-        await _tell(tx, person, "authenticator_removed", browser)
+    if await authenticators.remove(tx, person, credentials.own_audit_context(tx, person, browser.address)):
+        await _notify(tx, person, "authenticator_removed", browser)
 
 
-async def begin_anew(tx: Tx, person: Person, by: By) -> Link:
+async def reset_credentials(tx: Tx, person: Person, by: AuditContext) -> EmailLink:
     """Take all that a locked person signs in by, since a second factor was lost; a mailed link begins anew.
 
     Every sign-in ends, no browser is known any more, and earlier links are void: what is left to come in by is the
     mailbox, and the partner's provider. Who calls has made sure whom they talk to.
     """
-    await credentials.take_all(tx, person, by)
+    await credentials.remove_all_credentials(tx, person, by)
     await sign_ins.end_all(tx, person, "revoked", by)
     await links.revoke(tx, person)
-    await letters.send(tx, person, "second_factor_reset")
-    return await links.invite(tx, person)
+    await letters.enqueue_email(tx, person, "second_factor_reset")
+    return await links.send_invitation(tx, person)
 
 
-async def make_recovery_codes(tx: Tx, person: Person, browser: Browser) -> list[str]:
+async def create_recovery_codes(tx: Tx, person: Person, browser: Browser) -> list[str]:
     """Ten new codes, shown this once; earlier ones work no more."""
     await people.lock(tx, person.realm, person.id)
-    codes = await recovery.make(tx, person, credentials.themself(tx, person, browser.address))
-    await _tell(tx, person, "recovery_codes_made", browser)
+    codes = await recovery.create_codes(tx, person, credentials.own_audit_context(tx, person, browser.address))
+    await _notify(tx, person, "recovery_codes_made", browser)
     return codes
 
 
 async def add_passkey(tx: Tx, person: Person, binding: bytes, answer: str, name: str, browser: Browser) -> Passkey:
     """Keep the passkey that the browser made; ``binding`` as given to ``passkeys.to_add``. Raises PasskeyRefused."""
-    by = credentials.themself(tx, person, browser.address)
+    by = credentials.own_audit_context(tx, person, browser.address)
     passkey = await passkeys.add(tx, person, binding, answer, name, by)
-    await _tell(tx, person, "passkey_added", browser, name=passkey.name)
+    await _notify(tx, person, "passkey_added", browser, name=passkey.name)
     return passkey
 
 
 async def remove_passkey(tx: Tx, person: Person, passkey_id: UUID, browser: Browser) -> None:
     """Take a passkey away. Raises NoSuchPasskey, LastSecondFactor."""
     await people.lock(tx, person.realm, person.id)
-    gone = await passkeys.remove(tx, person, passkey_id, credentials.themself(tx, person, browser.address))
-    await _tell(tx, person, "passkey_removed", browser, name=gone.name)
+    gone = await passkeys.remove(tx, person, passkey_id, credentials.own_audit_context(tx, person, browser.address))
+    await _notify(tx, person, "passkey_removed", browser, name=gone.name)
 
 
-async def _tell(tx: Tx, person: Person, kind: Kind, browser: Browser, **values: str) -> None:
-    facts = sign_ins.told(tx, browser.address, device_of(browser.user_agent))
-    await letters.send(tx, person, kind, values=values, facts=facts)
+async def _notify(tx: Tx, person: Person, kind: Kind, browser: Browser, **values: str) -> None:
+    facts = sign_ins.email_facts(tx, browser.address, device_label(browser.user_agent))
+    await letters.enqueue_email(tx, person, kind, values=values, facts=facts)

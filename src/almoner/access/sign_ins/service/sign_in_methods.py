@@ -13,26 +13,26 @@ import msgspec
 from almoner.access.credentials import service as credentials
 from almoner.access.credentials.domain import Passkey, PasskeyRefused
 from almoner.access.credentials.service import authenticators, login_attempts, passkeys, passwords, recovery
-from almoner.access.credentials.service.login_attempts import Counted, Source
-from almoner.access.credentials.service.passwords import Known
+from almoner.access.credentials.service.login_attempts import CountedAttempt, AttemptSource
+from almoner.access.credentials.service.passwords import StoredPassword
 from almoner.access.people import service as people
 from almoner.access.people.domain import NoSuchPerson, Person, Realm
 from almoner.access.security_emails import service as letters
 from almoner.access.sign_ins import service as sign_ins
 from almoner.access.sign_ins import store
 from almoner.access.sign_ins.domain import (
-    SECOND_WITHIN,
+    TICKET_LIFETIME,
     Browser,
-    Entered,
+    NewSignIn,
     Method,
-    SecondNeeded,
+    SecondFactorRequired,
     SignIn,
-    TicketOver,
-    WrongSignIn,
-    device_of,
+    TicketExpired,
+    SignInFailed,
+    device_label,
 )
 from almoner.platform.audit import log as audit
-from almoner.platform.crypto import SealBroken
+from almoner.platform.crypto import DecryptionFailed
 from almoner.platform.database.transactions import Database, Tx
 
 _TICKET: Final = "second-factor"
@@ -42,67 +42,67 @@ _FAMILIAR: Final = 50
 _UNKNOWN: Final = audit.Actor("system", "sign_ins")
 
 
-async def by_password(
+async def sign_in_by_password(
     db: Database, realm: Realm, user_name: str, password: str, browser: Browser
-) -> Entered | SecondNeeded:
+) -> NewSignIn | SecondFactorRequired:
     """Sign in by name and password; whoever has a second factor is asked for it."""
     known, counted, right = await _try_password(db, realm, user_name, password, browser)
-    renewed = await passwords.renewed(db.deployment.vault, known, password) if right else None
-    outcome: Entered | SecondNeeded | None = None
+    renewed = await passwords.rehash_if_outdated(db.deployment.vault, known, password) if right else None
+    outcome: NewSignIn | SecondFactorRequired | None = None
     async with db.write() as tx:
-        person = await _let_in(tx, realm, known) if right else None
+        person = await _recheck_person(tx, realm, known) if right else None
         if person is None:
-            await _refused(tx, realm, known.person, "password", browser)
+            await _record_refusal(tx, realm, known.person, "password", browser)
         else:
-            await login_attempts.right(tx, counted)
+            await login_attempts.record_success(tx, counted)
             if renewed is not None:
-                await passwords.keep_renewed(tx, known, renewed)
-            held = await credentials.factors(tx, person)
+                await passwords.store_rehashed(tx, known, renewed)
+            held = await credentials.get_factors(tx, person)
             if held.second:
-                outcome = SecondNeeded(await _ticket(tx, person, "password"), person, held)
+                outcome = SecondFactorRequired(await _issue_ticket(tx, person, "password"), person, held)
             else:
                 outcome = await sign_ins.begin(tx, person, "password", browser)
     if outcome is None:
-        raise WrongSignIn
+        raise SignInFailed
     return outcome
 
 
-async def after_provider(
+async def sign_in_after_provider(
     tx: Tx, person: Person, browser: Browser, *, authenticated_at: datetime, by_two: bool
-) -> Entered | SecondNeeded:
+) -> NewSignIn | SecondFactorRequired:
     """Sign in who comes from the partner's provider; whoever has a second factor here is asked for it.
 
     ``authenticated_at``: when they showed the provider who they are; ``by_two``: by two factors, and none is asked
     here. Raises WrongSignIn.
     """
-    held = await credentials.factors(tx, person)
+    held = await credentials.get_factors(tx, person)
     if held.second and not by_two:
-        return SecondNeeded(await _ticket(tx, person, "provider"), person, held)
+        return SecondFactorRequired(await _issue_ticket(tx, person, "provider"), person, held)
     return await sign_ins.begin(tx, person, "provider", browser, authenticated_at=authenticated_at)
 
 
-async def by_code(db: Database, realm: Realm, ticket: str, code: str, browser: Browser) -> Entered:
+async def sign_in_by_code(db: Database, realm: Realm, ticket: str, code: str, browser: Browser) -> NewSignIn:
     """Sign in by the code of the authenticator app, or a recovery code, after the first step. Raises TicketOver."""
-    entered: Entered | None = None
+    entered: NewSignIn | None = None
     async with db.write() as tx:
-        person, first = await _of_ticket(tx, realm, ticket, hold=True)
-        counted = await login_attempts.of_code(tx, person, await _source(tx, realm, person, browser))
+        person, first = await _read_ticket(tx, realm, ticket, hold=True)
+        counted = await login_attempts.count_code_attempt(tx, person, await _attempt_source(tx, realm, person, browser))
         method = await _code_method(tx, person, code) if person.active else None
         if method is None:
-            await _refused(tx, realm, person, "code", browser)
+            await _record_refusal(tx, realm, person, "code", browser)
         else:
-            await login_attempts.right(tx, counted)
+            await login_attempts.record_success(tx, counted)
             entered = await sign_ins.begin(tx, person, "provider" if first == "provider" else method, browser)
             if method == "password_recovery":
-                await _tell_of_recovery(tx, person, browser)
+                await _notify_recovery_use(tx, person, browser)
     if entered is None:
-        raise WrongSignIn
+        raise SignInFailed
     return entered
 
 
-async def by_passkey(
+async def sign_in_by_passkey(
     db: Database, realm: Realm, binding: bytes, answer: str, browser: Browser, ticket: str = ""
-) -> Entered:
+) -> NewSignIn:
     """Sign in by a passkey alone. ``binding``: as given to ``passkeys.to_use``.
 
     ``ticket``: of the first step, if there was one: who came from the provider has signed in there.
@@ -112,19 +112,19 @@ async def by_passkey(
             person, passkey = await passkeys.verify(tx, realm, binding, answer)
             method: Method = "provider" if await _is_from_provider(tx, person, ticket) else "passkey"
             entered = await sign_ins.begin(tx, person, method, browser)
-            await _tell_of_copy(tx, person, passkey, browser)
-    except (PasskeyRefused, WrongSignIn) as refused:
+            await _notify_passkey_copy(tx, person, passkey, browser)
+    except (PasskeyRefused, SignInFailed) as refused:
         async with db.write() as tx:
-            await _refused(tx, realm, None, "passkey", browser)
-        raise WrongSignIn from refused
+            await _record_refusal(tx, realm, None, "passkey", browser)
+        raise SignInFailed from refused
     return entered
 
 
-async def still_open(db: Database, realm: Realm, ticket: str) -> SecondNeeded:
+async def find_open_ticket(db: Database, realm: Realm, ticket: str) -> SecondFactorRequired:
     """The second step once more, for its page. Raises TicketOver."""
     async with db.read() as tx:
-        person, _ = await _of_ticket(tx, realm, ticket)
-        return SecondNeeded(ticket, person, await credentials.factors(tx, person))
+        person, _ = await _read_ticket(tx, realm, ticket)
+        return SecondFactorRequired(ticket, person, await credentials.get_factors(tx, person))
 
 
 async def prove_by_password(db: Database, person: Person, sign_in: SignIn, password: str, browser: Browser) -> str:
@@ -132,14 +132,14 @@ async def prove_by_password(db: Database, person: Person, sign_in: SignIn, passw
     known, counted, right = await _try_password(db, person.realm, person.user_name, password, browser, signed_in=True)
     secret = None
     async with db.write() as tx:
-        there = await _let_in(tx, person.realm, known) if right else None
+        there = await _recheck_person(tx, person.realm, known) if right else None
         if there is None or there.id != person.id:
-            await _refused(tx, person.realm, known.person, "password", browser)
+            await _record_refusal(tx, person.realm, known.person, "password", browser)
         else:
-            await login_attempts.right(tx, counted)
-            secret = await sign_ins.prove(tx, sign_in)
+            await login_attempts.record_success(tx, counted)
+            secret = await sign_ins.record_proof(tx, sign_in)
     if secret is None:
-        raise WrongSignIn
+        raise SignInFailed
     return secret
 
 
@@ -150,16 +150,18 @@ async def prove_by_code(db: Database, person: Person, sign_in: SignIn, code: str
     """
     secret = None
     async with db.write() as tx:
-        person = await _held(tx, person)
-        counted = await login_attempts.of_code(tx, person, await _source(tx, person.realm, person, browser))
-        held = await credentials.factors(tx, person)
-        if not held.password and await authenticators.verify(tx, person, code):
-            await login_attempts.right(tx, counted)
-            secret = await sign_ins.prove(tx, sign_in)
+        person = await _lock_person(tx, person)
+        counted = await login_attempts.count_code_attempt(
+            tx, person, await _attempt_source(tx, person.realm, person, browser)
+        )
+        held = await credentials.get_factors(tx, person)
+        if not held.password and await authenticators.verify_code(tx, person, code):
+            await login_attempts.record_success(tx, counted)
+            secret = await sign_ins.record_proof(tx, sign_in)
         else:
-            await _refused(tx, person.realm, person, "code", browser)
+            await _record_refusal(tx, person.realm, person, "code", browser)
     if secret is None:
-        raise WrongSignIn
+        raise SignInFailed
     return secret
 
 
@@ -172,27 +174,27 @@ async def prove_by_passkey(
             shown, passkey = await passkeys.verify(tx, person.realm, binding, answer)
             if shown.id != person.id or not shown.active:
                 raise PasskeyRefused("somebody else's passkey")
-            await _tell_of_copy(tx, person, passkey, browser)
-            return await sign_ins.prove(tx, sign_in)
+            await _notify_passkey_copy(tx, person, passkey, browser)
+            return await sign_ins.record_proof(tx, sign_in)
     except PasskeyRefused as refused:
         async with db.write() as tx:
-            await _refused(tx, person.realm, person, "passkey", browser)
-        raise WrongSignIn from refused
+            await _record_refusal(tx, person.realm, person, "passkey", browser)
+        raise SignInFailed from refused
 
 
 async def _try_password(
     db: Database, realm: Realm, user_name: str, password: str, browser: Browser, *, signed_in: bool = False
-) -> tuple[Known, Counted, bool]:
+) -> tuple[StoredPassword, CountedAttempt, bool]:
     """Count a try, and check it: the same work for a name that nobody has."""
     async with db.write() as tx:
-        known = await passwords.look_up(tx, realm, user_name)
-        source = await _source(tx, realm, known.person, browser)
-        counted = await login_attempts.of_password(tx, realm, user_name, known.person, source)
-    before = signed_in or source.known
-    return known, counted, await passwords.matches(db.deployment.vault, known, password, there_before=before)
+        known = await passwords.find_by_name(tx, realm, user_name)
+        source = await _attempt_source(tx, realm, known.person, browser)
+        counted = await login_attempts.count_password_attempt(tx, realm, user_name, known.person, source)
+    before = signed_in or source.is_known
+    return known, counted, await passwords.verify_password(db.deployment.vault, known, password, there_before=before)
 
 
-async def _let_in(tx: Tx, realm: Realm, known: Known) -> Person | None:
+async def _recheck_person(tx: Tx, realm: Realm, known: StoredPassword) -> Person | None:
     """The person as they are now; None when they are gone, inactive, or have another password by now."""
     if known.person is None:
         return None
@@ -204,44 +206,47 @@ async def _let_in(tx: Tx, realm: Realm, known: Known) -> Person | None:
     return person if person.active and now.hash == known.hash else None
 
 
-async def _held(tx: Tx, person: Person) -> Person:
+async def _lock_person(tx: Tx, person: Person) -> Person:
     """The person as they are now, held before their tries are: in the order of whoever sets a password by a link."""
     try:
         return await people.lock(tx, person.realm, person.id)
     except NoSuchPerson:
-        raise WrongSignIn from None
+        raise SignInFailed from None
 
 
-async def _source(tx: Tx, realm: Realm, person: Person | None, browser: Browser) -> Source:
+async def _attempt_source(tx: Tx, realm: Realm, person: Person | None, browser: Browser) -> AttemptSource:
     """Where a try comes from, and whether the person was there before."""
     whose = person.id if person else UUID(int=0)
-    addresses, epoch = await store.addresses(tx, realm, whose, _FAMILIAR), await store.epoch(tx, realm, whose)
-    device = sign_ins.known_device(tx.vault, person, epoch, browser.device, tx.wall) if person else None
-    return login_attempts.source(browser.address, device, addresses)
+    addresses, epoch = (
+        await store.recent_addresses(tx, realm, whose, _FAMILIAR),
+        await store.find_epoch(tx, realm, whose),
+    )
+    device = sign_ins.read_device_cookie(tx.vault, person, epoch, browser.device, tx.real_now) if person else None
+    return login_attempts.source_of(browser.address, device, addresses)
 
 
 async def _code_method(tx: Tx, person: Person, code: str) -> Method | None:
-    if await authenticators.verify(tx, person, code):
+    if await authenticators.verify_code(tx, person, code):
         return "password_totp"
-    return "password_recovery" if await recovery.use(tx, person, code) else None
+    return "password_recovery" if await recovery.use_code(tx, person, code) else None
 
 
-async def _tell_of_recovery(tx: Tx, person: Person, browser: Browser) -> None:
-    left = (await credentials.factors(tx, person)).recovery_codes
-    facts = sign_ins.told(tx, browser.address, device_of(browser.user_agent))
-    await letters.send(tx, person, "recovery_code_used", values={"left": str(left)}, facts=facts)
+async def _notify_recovery_use(tx: Tx, person: Person, browser: Browser) -> None:
+    left = (await credentials.get_factors(tx, person)).recovery_codes
+    facts = sign_ins.email_facts(tx, browser.address, device_label(browser.user_agent))
+    await letters.enqueue_email(tx, person, "recovery_code_used", values={"left": str(left)}, facts=facts)
 
 
-async def _tell_of_copy(tx: Tx, person: Person, passkey: Passkey, browser: Browser) -> None:
+async def _notify_passkey_copy(tx: Tx, person: Person, passkey: Passkey, browser: Browser) -> None:
     """A passkey whose count went back may have been copied: its person decides."""
-    if passkey.went_back:
-        facts = sign_ins.told(tx, browser.address, device_of(browser.user_agent))
-        await letters.send(tx, person, "passkey_count_went_back", values={"name": passkey.name}, facts=facts)
+    if passkey.count_went_back:
+        facts = sign_ins.email_facts(tx, browser.address, device_label(browser.user_agent))
+        await letters.enqueue_email(tx, person, "passkey_count_went_back", values={"name": passkey.name}, facts=facts)
 
 
-async def _refused(tx: Tx, realm: Realm, person: Person | None, what: str, browser: Browser) -> None:
+async def _record_refusal(tx: Tx, realm: Realm, person: Person | None, what: str, browser: Browser) -> None:
     """Record a refusal, at most one a minute of a person, and one of all names that nobody has."""
-    if not await login_attempts.to_tell(tx, realm, person):
+    if not await login_attempts.should_record_refusal(tx, realm, person):
         return
     subject = tx.ids.text(realm.id_type, person.id) if person else "nobody"
     address, details = browser.address, {"method": what}
@@ -249,31 +254,31 @@ async def _refused(tx: Tx, realm: Realm, person: Person | None, what: str, brows
     await audit.record(tx, realm.id, _UNKNOWN, "sign_in.refused", subject, address=address, details=details)
 
 
-async def _ticket(tx: Tx, person: Person, first: _First) -> str:
+async def _issue_ticket(tx: Tx, person: Person, first: _First) -> str:
     """It stands for the first step in this epoch: with another password, or all sign-ins ended, it is over."""
-    until = int((tx.wall + SECOND_WITHIN).timestamp())
-    plain = msgspec.json.encode([str(person.id), until, await store.epoch(tx, person.realm, person.id), first])
-    sealed = tx.vault.seal(plain, context=_TICKET, binding=person.realm.id.bytes)
+    until = int((tx.real_now + TICKET_LIFETIME).timestamp())
+    plain = msgspec.json.encode([str(person.id), until, await store.find_epoch(tx, person.realm, person.id), first])
+    sealed = tx.vault.encrypt(plain, context=_TICKET, binding=person.realm.id.bytes)
     return urlsafe_b64encode(sealed).decode()
 
 
-async def _of_ticket(tx: Tx, realm: Realm, ticket: str, *, hold: bool = False) -> tuple[Person, _First]:
+async def _read_ticket(tx: Tx, realm: Realm, ticket: str, *, hold: bool = False) -> tuple[Person, _First]:
     """Who has done the first step, and which; ``hold``: until the transaction ends. Raises TicketOver."""
     try:
-        plain = tx.vault.open(urlsafe_b64decode(ticket), context=_TICKET, binding=realm.id.bytes)
+        plain = tx.vault.decrypt(urlsafe_b64decode(ticket), context=_TICKET, binding=realm.id.bytes)
         name, until, epoch, first = msgspec.json.decode(plain, type=tuple[str, int, int, _First])
         person = await (people.lock if hold else people.get)(tx, realm, UUID(name))
-    except (SealBroken, ValueError, NoSuchPerson):
-        raise TicketOver from None
-    if tx.wall >= datetime.fromtimestamp(until, UTC) or epoch != await store.epoch(tx, realm, person.id):
-        raise TicketOver
+    except (DecryptionFailed, ValueError, NoSuchPerson):
+        raise TicketExpired from None
+    if tx.real_now >= datetime.fromtimestamp(until, UTC) or epoch != await store.find_epoch(tx, realm, person.id):
+        raise TicketExpired
     return person, first
 
 
 async def _is_from_provider(tx: Tx, person: Person, ticket: str) -> bool:
     """Whether this person came from the provider just now, in this browser."""
     try:
-        whose, first = await _of_ticket(tx, person.realm, ticket)
-    except TicketOver:
+        whose, first = await _read_ticket(tx, person.realm, ticket)
+    except TicketExpired:
         return False
     return whose.id == person.id and first == "provider"

@@ -5,30 +5,30 @@ from collections.abc import Iterator
 from datetime import datetime
 from typing import Final, cast
 
-from almoner.access.credentials.domain import By, storable
+from almoner.access.credentials.domain import AuditContext, is_storable
 from almoner.access.credentials.service import login_attempts
 from almoner.access.people import service as people
-from almoner.access.people.domain import MEMBER_ROLES, MemberRole, members_of
+from almoner.access.people.domain import MEMBER_ROLES, MemberRole, member_realm
 from almoner.access.sign_ins import service as sign_ins
 from almoner.access.sign_on import store
 from almoner.access.sign_on.domain import (
     LONGEST,
     MOST_GROUPS,
-    PATIENCE,
+    STATE_LIFETIME,
     SUBJECT_CLAIMS,
     NoProvider,
-    Offer,
+    SsoOption,
     Provider,
-    Refused,
-    Wanted,
-    WrongSettings,
-    believes_otherwise,
+    SsoRefused,
+    ProviderSettings,
+    InvalidProviderSettings,
+    role_source_changed,
 )
 from almoner.platform.audit import log as audit
 from almoner.platform.audit.log import Actor, Details
 from almoner.platform.database.transactions import Partner, Tx
 from almoner.platform.outbound import addresses
-from almoner.platform.outbound.addresses import AddressRefused, Policy
+from almoner.platform.outbound.addresses import AddressRefused, AddressPolicy
 
 _SEALED_AS: Final = "sign-on-secret"
 _LONGEST_SECRET: Final = 1000
@@ -50,35 +50,35 @@ async def get(tx: Tx, partner: Partner) -> Provider:
     return provider
 
 
-async def offered(tx: Tx, partner: Partner) -> Offer | None:
+async def find_option(tx: Tx, partner: Partner) -> SsoOption | None:
     """What the partner's sign-in page offers beside passwords and passkeys."""
     provider = await store.find(tx, partner)
     if provider is None or not provider.enabled:
         return None
-    return Offer(provider.name, f"/account/{tx.ids.text('partner', partner.id)}/sign-on")
+    return SsoOption(provider.name, f"/account/{tx.ids.text('partner', partner.id)}/sign-on")
 
 
-def redirect_address(tx: Tx, partner: Partner) -> str:
+def redirect_uri(tx: Tx, partner: Partner) -> str:
     """Where the provider sends browsers back, as it has to be registered there."""
     return f"{tx.links.pages}/account/{tx.ids.text('partner', partner.id)}/sign-on/callback"
 
 
-async def set_up(tx: Tx, by: By, partner: Partner, wanted: Wanted) -> Provider:
+async def save_provider(tx: Tx, by: AuditContext, partner: Partner, wanted: ProviderSettings) -> Provider:
     """Set up or change the partner's provider. Raises WrongSettings, with all that is wrong.
 
     Where it is asked or believed otherwise than before, what it said is forgotten, and sign-ins made there end.
     """
     before = await store.find(tx, partner)
-    problems = dict(_problems(wanted, tx.deployment.receivers))
+    problems = dict(_settings_problems(wanted, tx.deployment.receivers))
     if wanted.secret is None and before is None:
         problems |= {"secret": "Enter the client secret, or select “Public client”."}
     if wanted.secret is None and before and before.sealed_secret and before.issuer != wanted.issuer:
         problems |= {"secret": "Enter the client secret again, because the issuer has changed."}
     if problems:
-        raise WrongSettings(problems)
+        raise InvalidProviderSettings(problems)
     secret = before.sealed_secret if before else None
     if wanted.secret is not None:
-        secret = tx.vault.seal(wanted.secret.encode(), context=_SEALED_AS, binding=partner.id.bytes)
+        secret = tx.vault.encrypt(wanted.secret.encode(), context=_SEALED_AS, binding=partner.id.bytes)
         secret = secret if wanted.secret else None
     provider = Provider(
         partner,
@@ -97,36 +97,36 @@ async def set_up(tx: Tx, by: By, partner: Partner, wanted: Wanted) -> Provider:
         tx.now,
     )
     await store.save(tx, provider)
-    ended = await _disbelieve(tx, partner) if before and believes_otherwise(before, provider) else 0
+    ended = await _revoke_provider_roles(tx, partner) if before and role_source_changed(before, provider) else 0
     action = "provider.changed" if before else "provider.set"
     await _record(tx, by, provider, action, secret_changed=wanted.secret is not None, ended=ended)
     return provider
 
 
-async def remove(tx: Tx, by: By, partner: Partner) -> None:
+async def remove(tx: Tx, by: AuditContext, partner: Partner) -> None:
     """Nobody signs in there any more, and nobody has a role from there. Raises NoProvider."""
     provider = await get(tx, partner)
     await store.delete(tx, partner)
-    details: Details = {"issuer": provider.issuer, "signInsEnded": await _disbelieve(tx, partner)}
+    details: Details = {"issuer": provider.issuer, "signInsEnded": await _revoke_provider_roles(tx, partner)}
     subject = tx.ids.text("partner", partner.id)
     await audit.record(tx, partner.id, by.actor, "provider.removed", subject, address=by.address, details=details)
 
 
-def secret_of(tx: Tx, provider: Provider) -> str | None:
+def decrypt_client_secret(tx: Tx, provider: Provider) -> str | None:
     """The client secret in clear, for the provider alone; None for a public client."""
     if provider.sealed_secret is None:
         return None
-    return tx.vault.open(provider.sealed_secret, context=_SEALED_AS, binding=provider.partner.id.bytes).decode()
+    return tx.vault.decrypt(provider.sealed_secret, context=_SEALED_AS, binding=provider.partner.id.bytes).decode()
 
 
-async def take(tx: Tx, partner: Partner, state_hash: bytes, started_at: datetime) -> bool:
+async def claim_state(tx: Tx, partner: Partner, state_hash: bytes, started_at: datetime) -> bool:
     """Keep that a sign-in came back; False when it had before, so that no state, nonce or code counts twice."""
-    return await store.take(tx, partner, state_hash, started_at + PATIENCE)
+    return await store.claim_state(tx, partner, state_hash, started_at + STATE_LIFETIME)
 
 
-async def note_refused(tx: Tx, partner: Partner, refused: Refused, *, address: str) -> None:
+async def record_refusal(tx: Tx, partner: Partner, refused: SsoRefused, *, address: str) -> None:
     """Into the audit log, at most one a minute. What the provider said is not kept: it may be about a person."""
-    if not await login_attempts.to_tell(tx, members_of(partner), None):
+    if not await login_attempts.should_record_refusal(tx, member_realm(partner), None):
         return
     subject = tx.ids.text("partner", partner.id)
     details = {"method": "provider", "reason": refused.reason.value}
@@ -135,13 +135,15 @@ async def note_refused(tx: Tx, partner: Partner, refused: Refused, *, address: s
     )
 
 
-async def _disbelieve(tx: Tx, partner: Partner) -> int:
+async def _revoke_provider_roles(tx: Tx, partner: Partner) -> int:
     """Forget what the provider said of anybody's roles, and end the sign-ins made there; how many."""
-    await people.forget_provider_roles(tx, members_of(partner))
-    return await sign_ins.end_provided(tx, members_of(partner))
+    await people.clear_provider_roles(tx, member_realm(partner))
+    return await sign_ins.end_provider_sign_ins(tx, member_realm(partner))
 
 
-async def _record(tx: Tx, by: By, provider: Provider, action: str, *, secret_changed: bool, ended: int) -> None:
+async def _record(
+    tx: Tx, by: AuditContext, provider: Provider, action: str, *, secret_changed: bool, ended: int
+) -> None:
     """What was set up, without the secret, into the audit log."""
     details: Details = {
         "issuer": provider.issuer,
@@ -159,14 +161,14 @@ async def _record(tx: Tx, by: By, provider: Provider, action: str, *, secret_cha
     await audit.record(tx, partner.id, by.actor, action, subject, address=by.address, details=details)
 
 
-def _problems(wanted: Wanted, policy: Policy) -> Iterator[tuple[str, str]]:
+def _settings_problems(wanted: ProviderSettings, policy: AddressPolicy) -> Iterator[tuple[str, str]]:
     """Field and what is wrong with it."""
     if not 1 <= len(wanted.name.strip()) <= _LONGEST_NAME or not wanted.name.isprintable():
         yield "name", f"Name must be 1 to {_LONGEST_NAME} characters."
     try:
         if not wanted.issuer.startswith(("https://", "http://")):
             raise AddressRefused("must be a URL like https://id.example.org")
-        addresses.read(wanted.issuer, policy)
+        addresses.parse_target(wanted.issuer, policy)
         if len(wanted.issuer) > _LONGEST_ISSUER or "?" in wanted.issuer or "#" in wanted.issuer:
             yield "issuer", f"Issuer must be {_LONGEST_ISSUER} characters or fewer and must not contain ? or #."
     except AddressRefused as error:
@@ -185,9 +187,9 @@ def _problems(wanted: Wanted, policy: Policy) -> Iterator[tuple[str, str]]:
     yield from _role_problems(wanted)
 
 
-def _role_problems(wanted: Wanted) -> Iterator[tuple[str, str]]:
+def _role_problems(wanted: ProviderSettings) -> Iterator[tuple[str, str]]:
     claim = wanted.groups_claim
-    if claim is not None and not (1 <= len(claim) <= LONGEST and storable(claim)):
+    if claim is not None and not (1 <= len(claim) <= LONGEST and is_storable(claim)):
         yield "groups_claim", f"Groups claim must be 1 to {LONGEST} characters."
     elif wanted.roles and claim is None:
         yield "groups_claim", "Enter the groups claim to use group roles."
@@ -195,7 +197,7 @@ def _role_problems(wanted: Wanted) -> Iterator[tuple[str, str]]:
         known = ", ".join(MEMBER_ROLES).replace("_", " ")
         yield "roles", f"Unknown role: {', '.join(strange).replace('_', ' ')}. Choose from: {known}."
     elif len(wanted.roles) > MOST_GROUPS or not all(
-        1 <= len(value) <= LONGEST and storable(value) for value in wanted.roles
+        1 <= len(value) <= LONGEST and is_storable(value) for value in wanted.roles
     ):
         yield "roles", f"You can add up to {MOST_GROUPS} groups, with names of 1 to {LONGEST} characters."
     if wanted.creates_members and not wanted.roles:

@@ -12,7 +12,7 @@ from almoner.kit.states import Lifecycle
 DISPUTE: Final = Lifecycle("dispute", {"open": frozenset({"won", "lost"})})
 Outcome = Literal["won", "lost"]
 MAX_NOTE: Final = 2000
-LOOKED_AT_EVERY: Final = timedelta(days=1)
+REFRESH_INTERVAL: Final = timedelta(days=1)
 """An open dispute is looked at again so often: a notice may get lost."""
 
 
@@ -38,23 +38,23 @@ class Dispute:
     decided_at: datetime | None
     decided_by: str | None
     note: str | None
-    loss: "Loss | None" = None
+    loss: "AbsorbedLoss | None" = None
 
 
 @dataclass(frozen=True, slots=True)
-class Loss:
+class AbsorbedLoss:
     """What of a lost dispute no gift bore, and we do. ``disbursed``: a payout had been sent with the gift.
 
     ``recovered``: what of it that payout has brought back; None while it has not come back.
     """
 
-    borne: Money
+    absorbed: Money
     disbursed: bool = False
     recovered: Money | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class Decision:
+class DisputeDecision:
     """How a dispute ended. ``by``, ``note``: of a person; None when its provider says so."""
 
     outcome: Outcome
@@ -66,34 +66,34 @@ class DisputeRefused(Exception):
     """What was asked of a dispute cannot be done; the message says why."""
 
 
-class NotNow(Exception):
+class RetryLater(Exception):
     """Something else is under way with the gift: it has to be looked at again in a moment."""
 
 
-def decision(found: ProviderDispute) -> Decision | None:
+def decision_of(found: ProviderDispute) -> DisputeDecision | None:
     """How the provider says that it ended; None while it is open."""
     match found.status:
         case DisputeStatus.WON:
-            return Decision("won")
+            return DisputeDecision("won")
         case DisputeStatus.LOST:
-            return Decision("lost")
+            return DisputeDecision("lost")
         case DisputeStatus.OPEN:
             return None
 
 
-def fits(found: ProviderDispute, paid: Money, *, live: bool) -> bool:
+def matches_payment(found: ProviderDispute, paid: Money, *, live: bool) -> bool:
     """Whether it is in the mode and the currency of this payment."""
     return found.live is live and found.money.currency == paid.currency
 
 
-def believable(found: ProviderDispute, paid: Money, gone_minor: int, *, live: bool) -> bool:
+def is_plausible_dispute(found: ProviderDispute, paid: Money, gone_minor: int, *, live: bool) -> bool:
     """Whether it can be a dispute of this payment, of which so much is refunded or drawn by others (M5)."""
     # What was won before we heard of it may have been refunded since.
     gone = 0 if found.status is DisputeStatus.WON else gone_minor
-    return fits(found, paid, live=live) and 0 < found.money.minor <= paid.minor - gone
+    return matches_payment(found, paid, live=live) and 0 < found.money.minor <= paid.minor - gone
 
 
-def shares(lost: Money, owed: Money) -> tuple[Money, Money]:
+def split_loss(lost: Money, owed: Money) -> tuple[Money, Money]:
     """Who bears a lost dispute: the gift, of which so much is owed, and us."""
     gift = min(lost.minor, owed.minor)
     return Money(gift, lost.currency), Money(lost.minor - gift, lost.currency)

@@ -7,10 +7,10 @@ from uuid import UUID
 
 from asyncpg import Record
 
-from almoner.giving.accounting.disputes.domain import DISPUTE, Decision, Dispute, Loss
+from almoner.giving.accounting.disputes.domain import DISPUTE, DisputeDecision, Dispute, AbsorbedLoss
 from almoner.giving.checkout.payments.domain import DisputeStatus
 from almoner.kit.money import Money
-from almoner.platform.database.transactions import Everyone, Tx
+from almoner.platform.database.transactions import AllPartners, Tx
 
 _COLUMNS: Final = (
     "id, provider, provider_payment, provider_dispute, donation_id, unallocated_payment_id, amount_minor, currency, "
@@ -37,11 +37,11 @@ def _dispute(row: Record) -> Dispute:
         row["decided_at"],
         row["decided_by"],
         row["note"],
-        None if borne is None else Loss(Money(borne, currency), row["disbursed"], brought),
+        None if borne is None else AbsorbedLoss(Money(borne, currency), row["disbursed"], brought),
     )
 
 
-async def insert(tx: Tx, _scope: Everyone, new: Dispute) -> bool:
+async def insert(tx: Tx, _scope: AllPartners, new: Dispute) -> bool:
     """Keep an open dispute; False when it is known."""
     return bool(
         await tx.fetchval(
@@ -67,7 +67,7 @@ async def insert(tx: Tx, _scope: Everyone, new: Dispute) -> bool:
     )
 
 
-async def find(tx: Tx, _scope: Everyone, dispute_id: UUID) -> Dispute | None:
+async def find(tx: Tx, _scope: AllPartners, dispute_id: UUID) -> Dispute | None:
     """One of them."""
     row = await tx.fetchrow(f"select {_COLUMNS} from dispute where id = $1", dispute_id)
     return _dispute(row) if row else None
@@ -76,7 +76,7 @@ async def find(tx: Tx, _scope: Everyone, dispute_id: UUID) -> Dispute | None:
 OF_PAYMENT: Final = f"select {_COLUMNS} from dispute where provider = $1 and provider_payment = $2 order by id"
 
 
-async def of_payment(tx: Tx, _scope: Everyone, provider: str, provider_payment: str) -> list[Dispute]:
+async def disputes_of_payment(tx: Tx, _scope: AllPartners, provider: str, provider_payment: str) -> list[Dispute]:
     """Those of a payment, oldest first; its donation or held money is what is locked to change them."""
     return [_dispute(row) for row in await tx.fetch(OF_PAYMENT, provider, provider_payment)]
 
@@ -89,15 +89,15 @@ from dispute where provider = $1 and provider_payment = any($2) order by id
 """
 
 
-async def of_payments(
-    tx: Tx, _scope: Everyone, provider: str, provider_payments: Sequence[str]
+async def disputes_of_payments(
+    tx: Tx, _scope: AllPartners, provider: str, provider_payments: Sequence[str]
 ) -> list[tuple[Dispute, frozenset[str]]]:
     """Those of several payments, each with the kinds of lines of reports that are booked for it."""
     rows = await tx.fetch(OF_PAYMENTS, provider, provider_payments)
     return [(_dispute(row), frozenset(row["told"])) for row in rows]
 
 
-async def newest(tx: Tx, _scope: Everyone, statuses: Sequence[str], limit: int) -> list[Dispute]:
+async def newest(tx: Tx, _scope: AllPartners, statuses: Sequence[str], limit: int) -> list[Dispute]:
     """Those in one of these states, the newest first."""
     rows = await tx.fetch(
         f"select {_COLUMNS} from dispute where status = any($1) order by id desc limit $2", statuses, limit
@@ -105,7 +105,9 @@ async def newest(tx: Tx, _scope: Everyone, statuses: Sequence[str], limit: int) 
     return [_dispute(row) for row in rows]
 
 
-async def decide(tx: Tx, _scope: Everyone, dispute_id: UUID, decided: Decision, loss: Loss | None = None) -> bool:
+async def close_dispute(
+    tx: Tx, _scope: AllPartners, dispute_id: UUID, decided: DisputeDecision, loss: AbsorbedLoss | None = None
+) -> bool:
     """End one; False when it has ended."""
     return bool(
         await tx.fetchval(
@@ -121,7 +123,7 @@ async def decide(tx: Tx, _scope: Everyone, dispute_id: UUID, decided: Decision, 
             tx.now,
             decided.by,
             decided.note,
-            loss.borne.minor if loss else None,
+            loss.absorbed.minor if loss else None,
             loss is not None and loss.disbursed,
         )
     )
@@ -132,17 +134,17 @@ select {_COLUMNS} from dispute where donation_id = $1 and disbursed and recovere
 """
 
 
-async def unrecovered(tx: Tx, _scope: Everyone, donation_id: UUID) -> list[Dispute]:
+async def unrecovered_losses(tx: Tx, _scope: AllPartners, donation_id: UUID) -> list[Dispute]:
     """Those that were lost after a payout was sent with the gift, which has not come back as far as we know."""
     return [_dispute(row) for row in await tx.fetch(UNRECOVERED, donation_id)]
 
 
-async def recover(tx: Tx, _scope: Everyone, dispute_id: UUID, money: Money) -> None:
+async def record_recovery(tx: Tx, _scope: AllPartners, dispute_id: UUID, money: Money) -> None:
     """Note what a payout that came back has brought back of a lost one."""
     await tx.execute("update dispute set recovered_minor = $2 where id = $1", dispute_id, money.minor)
 
 
-TAKE: Final = """
+CLAIM_DUE: Final = """
 update dispute set checked_at = $3 where id in (
     select id from dispute where status = 'open' and checked_at <= $1 order by checked_at limit $2
     for update skip locked
@@ -150,23 +152,23 @@ update dispute set checked_at = $3 where id in (
 """
 
 
-async def take_waiting(tx: Tx, _scope: Everyone, looked_before: datetime, limit: int) -> list[str]:
+async def claim_due_refreshes(tx: Tx, _scope: AllPartners, looked_before: datetime, limit: int) -> list[str]:
     """The payments of open disputes that nobody has looked at since then; somebody has now."""
-    return [row["provider_payment"] for row in await tx.fetch(TAKE, looked_before, limit, tx.now)]
+    return [row["provider_payment"] for row in await tx.fetch(CLAIM_DUE, looked_before, limit, tx.now)]
 
 
-OLDEST: Final = "select min(checked_at) from dispute where status = 'open'"
+OLDEST_REFRESH: Final = "select min(checked_at) from dispute where status = 'open'"
 
 
-async def longest_ago(tx: Tx, _scope: Everyone) -> datetime | None:
+async def oldest_refresh_at(tx: Tx, _scope: AllPartners) -> datetime | None:
     """When the open dispute that was looked at the longest ago was looked at."""
-    found: datetime | None = await tx.fetchval(OLDEST)
+    found: datetime | None = await tx.fetchval(OLDEST_REFRESH)
     return found
 
 
-OPEN: Final = "select count(*)::int from dispute where status = 'open'"
+COUNT_OPEN: Final = "select count(*)::int from dispute where status = 'open'"
 
 
-async def count_open(tx: Tx, _scope: Everyone) -> int:
+async def count_open(tx: Tx, _scope: AllPartners) -> int:
     """How many are open."""
-    return int(await tx.fetchval(OPEN))
+    return int(await tx.fetchval(COUNT_OPEN))

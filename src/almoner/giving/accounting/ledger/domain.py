@@ -107,12 +107,12 @@ class TransferKind(StrEnum):
     DISPUTE_WON_SETTLED = "dispute_won_settled"  # settlement_line
 
 
-PARTNERS: Final = "partner_transfers"
+PARTNER_TRANSFERS: Final = "partner_transfers"
 """Where money comes from that partners transfer to our bank account, as the providers have names."""
 
 
 @dataclass(frozen=True, slots=True)
-class Account:
+class LedgerAccount:
     """One account of one currency. ``provider`` or ``organisation_id`` says whose, where the kind has many."""
 
     kind: AccountKind
@@ -128,7 +128,7 @@ class Account:
 
 
 @dataclass(frozen=True, slots=True)
-class Transfer:
+class LedgerTransfer:
     """One movement between two accounts of one currency: ``minor`` from 1 in its minor unit.
 
     Raises ValueError for anything else: what is not balanced cannot be said.
@@ -136,8 +136,8 @@ class Transfer:
 
     kind: TransferKind
     owner_id: UUID
-    debit: Account
-    credit: Account
+    debit: LedgerAccount
+    credit: LedgerAccount
     minor: int
 
     def __post_init__(self) -> None:
@@ -147,242 +147,285 @@ class Transfer:
 
 
 @dataclass(frozen=True, slots=True)
-class Balance:
+class AccountBalance:
     """The two sides of an account, in minor units."""
 
-    account: Account
+    account: LedgerAccount
     debits: int
     credits: int
 
 
-def clearing(provider: str, currency: str) -> Account:
+def clearing_account(provider: str, currency: str) -> LedgerAccount:
     """What a provider holds for us."""
-    return Account(AccountKind.PROVIDER_CLEARING, currency, provider=provider)
+    return LedgerAccount(AccountKind.PROVIDER_CLEARING, currency, provider=provider)
 
 
-def fees(provider: str, currency: str) -> Account:
+def fees_account(provider: str, currency: str) -> LedgerAccount:
     """What a provider kept."""
-    return Account(AccountKind.FEES, currency, provider=provider)
+    return LedgerAccount(AccountKind.FEES, currency, provider=provider)
 
 
-def suspense(provider: str, currency: str) -> Account:
+def suspense_account(provider: str, currency: str) -> LedgerAccount:
     """Money of a provider that pays no donation."""
-    return Account(AccountKind.SUSPENSE, currency, provider=provider)
+    return LedgerAccount(AccountKind.SUSPENSE, currency, provider=provider)
 
 
-def refunds(provider: str, currency: str) -> Account:
+def refunds_account(provider: str, currency: str) -> LedgerAccount:
     """What a provider is sending back to donors."""
-    return Account(AccountKind.REFUNDS, currency, provider=provider)
+    return LedgerAccount(AccountKind.REFUNDS, currency, provider=provider)
 
 
-def liability(organisation_id: UUID, currency: str) -> Account:
+def liability_account(organisation_id: UUID, currency: str) -> LedgerAccount:
     """What we owe to a nonprofit."""
-    return Account(AccountKind.DONATION_LIABILITY, currency, organisation_id=organisation_id)
+    return LedgerAccount(AccountKind.DONATION_LIABILITY, currency, organisation_id=organisation_id)
 
 
-def disputed(provider: str, currency: str) -> Account:
+def disputed_account(provider: str, currency: str) -> LedgerAccount:
     """What donors' banks have drawn from a provider."""
-    return Account(AccountKind.DISPUTED, currency, provider=provider)
+    return LedgerAccount(AccountKind.DISPUTED, currency, provider=provider)
 
 
-def in_transit(organisation_id: UUID, currency: str) -> Account:
+def in_transit_account(organisation_id: UUID, currency: str) -> LedgerAccount:
     """What is on its way to a nonprofit."""
-    return Account(AccountKind.DISBURSEMENT_IN_TRANSIT, currency, organisation_id=organisation_id)
+    return LedgerAccount(AccountKind.DISBURSEMENT_IN_TRANSIT, currency, organisation_id=organisation_id)
 
 
-def bank(currency: str) -> Account:
+def bank_account(currency: str) -> LedgerAccount:
     """Our own bank account."""
-    return Account(AccountKind.BANK, currency)
+    return LedgerAccount(AccountKind.BANK, currency)
 
 
-def request_clearing(currency: str) -> Account:
+def request_clearing_account(currency: str) -> LedgerAccount:
     """What partners paid and no whole donation takes yet."""
-    return Account(AccountKind.REQUEST_CLEARING, currency)
+    return LedgerAccount(AccountKind.REQUEST_CLEARING, currency)
 
 
-def payment_received(payment_id: UUID, provider: str, organisation_id: UUID, money: Money) -> list[Transfer]:
+def payment_transfers(payment_id: UUID, provider: str, organisation_id: UUID, money: Money) -> list[LedgerTransfer]:
     """The donor paid: the provider holds it for the nonprofit."""
-    debit, credit = clearing(provider, money.currency), liability(organisation_id, money.currency)
-    return [Transfer(TransferKind.PAYMENT_RECEIVED, payment_id, debit, credit, money.minor)]
+    debit, credit = clearing_account(provider, money.currency), liability_account(organisation_id, money.currency)
+    return [LedgerTransfer(TransferKind.PAYMENT_RECEIVED, payment_id, debit, credit, money.minor)]
 
 
-def payment_unallocated(held_id: UUID, provider: str, money: Money) -> list[Transfer]:
+def payment_unallocated(held_id: UUID, provider: str, money: Money) -> list[LedgerTransfer]:
     """Money came that pays no donation."""
-    debit, credit = clearing(provider, money.currency), suspense(provider, money.currency)
-    return [Transfer(TransferKind.PAYMENT_UNALLOCATED, held_id, debit, credit, money.minor)]
+    debit, credit = clearing_account(provider, money.currency), suspense_account(provider, money.currency)
+    return [LedgerTransfer(TransferKind.PAYMENT_UNALLOCATED, held_id, debit, credit, money.minor)]
 
 
-def settled(
+def settlement_transfers(
     line_id: UUID, provider: str, gross: Money, fee: Money, charged_to: UUID | None, charged: Money | None = None
-) -> list[Transfer]:
+) -> list[LedgerTransfer]:
     """The provider paid out ``gross`` less its ``fee``.
 
     ``charged_to``: the nonprofit whose gift bears the fee, or the part of it that is ``charged``; None for held money,
     whose fee is ours.
     """
     currency = gross.currency
-    moves = [(TransferKind.SETTLED, bank(currency), clearing(provider, currency), (gross - fee).minor)]
-    moves.append((TransferKind.PROVIDER_FEE, fees(provider, currency), clearing(provider, currency), fee.minor))
+    moves = [(TransferKind.SETTLED, bank_account(currency), clearing_account(provider, currency), (gross - fee).minor)]
+    moves.append(
+        (TransferKind.PROVIDER_FEE, fees_account(provider, currency), clearing_account(provider, currency), fee.minor)
+    )
     if charged_to is not None:
         minor = (fee if charged is None else charged).minor
-        moves.append((TransferKind.FEE_CHARGED, liability(charged_to, currency), fees(provider, currency), minor))
-    return [Transfer(kind, line_id, debit, credit, minor) for kind, debit, credit, minor in moves if minor]
+        moves.append(
+            (TransferKind.FEE_CHARGED, liability_account(charged_to, currency), fees_account(provider, currency), minor)
+        )
+    return [LedgerTransfer(kind, line_id, debit, credit, minor) for kind, debit, credit, minor in moves if minor]
 
 
-def refund_settled(line_id: UUID, provider: str, money: Money, fee: Money) -> list[Transfer]:
+def refund_settlement_transfers(line_id: UUID, provider: str, money: Money, fee: Money) -> list[LedgerTransfer]:
     """The provider drew a refund, and its fee for it, from what it paid out to us."""
     currency = money.currency
-    moves = [(TransferKind.REFUND_SETTLED, clearing(provider, currency), bank(currency), (money + fee).minor)]
-    moves.append((TransferKind.PROVIDER_FEE, fees(provider, currency), clearing(provider, currency), fee.minor))
-    return [Transfer(kind, line_id, debit, credit, minor) for kind, debit, credit, minor in moves if minor]
+    moves = [
+        (TransferKind.REFUND_SETTLED, clearing_account(provider, currency), bank_account(currency), (money + fee).minor)
+    ]
+    moves.append(
+        (TransferKind.PROVIDER_FEE, fees_account(provider, currency), clearing_account(provider, currency), fee.minor)
+    )
+    return [LedgerTransfer(kind, line_id, debit, credit, minor) for kind, debit, credit, minor in moves if minor]
 
 
-def disbursement_sent(disbursement_id: UUID, organisation_id: UUID, money: Money) -> list[Transfer]:
+def disbursement_sent(disbursement_id: UUID, organisation_id: UUID, money: Money) -> list[LedgerTransfer]:
     """What we owe is on its way."""
-    debit, credit = liability(organisation_id, money.currency), in_transit(organisation_id, money.currency)
-    return [Transfer(TransferKind.DISBURSEMENT_SENT, disbursement_id, debit, credit, money.minor)]
+    debit, credit = (
+        liability_account(organisation_id, money.currency),
+        in_transit_account(organisation_id, money.currency),
+    )
+    return [LedgerTransfer(TransferKind.DISBURSEMENT_SENT, disbursement_id, debit, credit, money.minor)]
 
 
-def disbursement_paid(disbursement_id: UUID, organisation_id: UUID, money: Money) -> list[Transfer]:
+def disbursement_paid(disbursement_id: UUID, organisation_id: UUID, money: Money) -> list[LedgerTransfer]:
     """It left our bank and arrived."""
-    debit, credit = in_transit(organisation_id, money.currency), bank(money.currency)
-    return [Transfer(TransferKind.DISBURSEMENT_PAID, disbursement_id, debit, credit, money.minor)]
+    debit, credit = in_transit_account(organisation_id, money.currency), bank_account(money.currency)
+    return [LedgerTransfer(TransferKind.DISBURSEMENT_PAID, disbursement_id, debit, credit, money.minor)]
 
 
 def disbursement_returned(
     disbursement_id: UUID, organisation_id: UUID, money: Money, *, was_paid: bool
-) -> list[Transfer]:
+) -> list[LedgerTransfer]:
     """It came back, or never left: the nonprofit is owed it again."""
-    transit, owed = in_transit(organisation_id, money.currency), liability(organisation_id, money.currency)
-    back = Transfer(TransferKind.DISBURSEMENT_RETURNED, disbursement_id, bank(money.currency), transit, money.minor)
-    undone = Transfer(TransferKind.DISBURSEMENT_REVERSED, disbursement_id, transit, owed, money.minor)
+    transit, owed = (
+        in_transit_account(organisation_id, money.currency),
+        liability_account(organisation_id, money.currency),
+    )
+    back = LedgerTransfer(
+        TransferKind.DISBURSEMENT_RETURNED, disbursement_id, bank_account(money.currency), transit, money.minor
+    )
+    undone = LedgerTransfer(TransferKind.DISBURSEMENT_REVERSED, disbursement_id, transit, owed, money.minor)
     return [back, undone] if was_paid else [undone]
 
 
-def reassigned(reassignment_id: UUID, source: UUID, target: UUID, money: Money) -> list[Transfer]:
+def reassignment_transfers(reassignment_id: UUID, source: UUID, target: UUID, money: Money) -> list[LedgerTransfer]:
     """What is owed of a gift is owed to another nonprofit: the gift less the fee that it bore."""
-    debit, credit = liability(source, money.currency), liability(target, money.currency)
-    return [Transfer(TransferKind.REASSIGNED, reassignment_id, debit, credit, money.minor)]
+    debit, credit = liability_account(source, money.currency), liability_account(target, money.currency)
+    return [LedgerTransfer(TransferKind.REASSIGNED, reassignment_id, debit, credit, money.minor)]
 
 
-def unallocated_refund_started(held_id: UUID, provider: str, money: Money) -> list[Transfer]:
+def unallocated_refund_started(held_id: UUID, provider: str, money: Money) -> list[LedgerTransfer]:
     """Held money is on its way back to the donor."""
-    debit, credit = suspense(provider, money.currency), refunds(provider, money.currency)
-    return [Transfer(TransferKind.UNALLOCATED_REFUND_STARTED, held_id, debit, credit, money.minor)]
+    debit, credit = suspense_account(provider, money.currency), refunds_account(provider, money.currency)
+    return [LedgerTransfer(TransferKind.UNALLOCATED_REFUND_STARTED, held_id, debit, credit, money.minor)]
 
 
-def unallocated_refund_sent(held_id: UUID, provider: str, money: Money) -> list[Transfer]:
+def unallocated_refund_sent(held_id: UUID, provider: str, money: Money) -> list[LedgerTransfer]:
     """The provider has sent it back."""
-    debit, credit = refunds(provider, money.currency), clearing(provider, money.currency)
-    return [Transfer(TransferKind.UNALLOCATED_REFUND_SENT, held_id, debit, credit, money.minor)]
+    debit, credit = refunds_account(provider, money.currency), clearing_account(provider, money.currency)
+    return [LedgerTransfer(TransferKind.UNALLOCATED_REFUND_SENT, held_id, debit, credit, money.minor)]
 
 
-def unallocated_written_off(held_id: UUID, provider: str, money: Money) -> list[Transfer]:
+def unallocated_written_off(held_id: UUID, provider: str, money: Money) -> list[LedgerTransfer]:
     """Held money turned out to be none of ours: it leaves the books the way it came."""
-    debit, credit = suspense(provider, money.currency), clearing(provider, money.currency)
-    return [Transfer(TransferKind.UNALLOCATED_WRITTEN_OFF, held_id, debit, credit, money.minor)]
+    debit, credit = suspense_account(provider, money.currency), clearing_account(provider, money.currency)
+    return [LedgerTransfer(TransferKind.UNALLOCATED_WRITTEN_OFF, held_id, debit, credit, money.minor)]
 
 
-def unallocated_applied(held_id: UUID, provider: str, money: Money) -> list[Transfer]:
+def unallocated_applied(held_id: UUID, provider: str, money: Money) -> list[LedgerTransfer]:
     """Held money is a gift after all: it leaves suspense, and is received as a payment of its own."""
-    debit, credit = suspense(provider, money.currency), clearing(provider, money.currency)
-    return [Transfer(TransferKind.UNALLOCATED_APPLIED, held_id, debit, credit, money.minor)]
+    debit, credit = suspense_account(provider, money.currency), clearing_account(provider, money.currency)
+    return [LedgerTransfer(TransferKind.UNALLOCATED_APPLIED, held_id, debit, credit, money.minor)]
 
 
-def request_paid(payment_id: UUID, applied: Money, over: Money) -> list[Transfer]:
+def request_payment_transfers(payment_id: UUID, applied: Money, over: Money) -> list[LedgerTransfer]:
     """A partner's transfer came: what its request takes of it, and what is over."""
-    taken = (TransferKind.REQUEST_PAID, request_clearing(applied.currency), applied.minor)
-    left = (TransferKind.REQUEST_OVERPAID, suspense(PARTNERS, over.currency), over.minor)
+    taken = (TransferKind.REQUEST_PAID, request_clearing_account(applied.currency), applied.minor)
+    left = (TransferKind.REQUEST_OVERPAID, suspense_account(PARTNER_TRANSFERS, over.currency), over.minor)
     moves = [move for move in (taken, left) if move[2]]
-    return [Transfer(kind, payment_id, bank(account.currency), account, minor) for kind, account, minor in moves]
+    return [
+        LedgerTransfer(kind, payment_id, bank_account(account.currency), account, minor)
+        for kind, account, minor in moves
+    ]
 
 
-def request_allocated(donation_id: UUID, organisation_id: UUID, money: Money) -> list[Transfer]:
+def request_allocated(donation_id: UUID, organisation_id: UUID, money: Money) -> list[LedgerTransfer]:
     """What the partner paid is owed to the nonprofit of a donation."""
-    debit, credit = request_clearing(money.currency), liability(organisation_id, money.currency)
-    return [Transfer(TransferKind.REQUEST_ALLOCATED, donation_id, debit, credit, money.minor)]
+    debit, credit = request_clearing_account(money.currency), liability_account(organisation_id, money.currency)
+    return [LedgerTransfer(TransferKind.REQUEST_ALLOCATED, donation_id, debit, credit, money.minor)]
 
 
-def overpayment_returned(payment_id: UUID, over: Money) -> list[Transfer]:
+def overpayment_returned(payment_id: UUID, over: Money) -> list[LedgerTransfer]:
     """What was over went back to the partner."""
-    debit, credit = suspense(PARTNERS, over.currency), bank(over.currency)
-    return [Transfer(TransferKind.OVERPAYMENT_RETURNED, payment_id, debit, credit, over.minor)]
+    debit, credit = suspense_account(PARTNER_TRANSFERS, over.currency), bank_account(over.currency)
+    return [LedgerTransfer(TransferKind.OVERPAYMENT_RETURNED, payment_id, debit, credit, over.minor)]
 
 
-def overpayment_applied(payment_id: UUID, money: Money) -> list[Transfer]:
+def overpayment_applied(payment_id: UUID, money: Money) -> list[LedgerTransfer]:
     """What was over of one transfer pays another request; ``payment_id`` is of the part that does."""
-    debit, credit = suspense(PARTNERS, money.currency), request_clearing(money.currency)
-    return [Transfer(TransferKind.OVERPAYMENT_APPLIED, payment_id, debit, credit, money.minor)]
+    debit, credit = suspense_account(PARTNER_TRANSFERS, money.currency), request_clearing_account(money.currency)
+    return [LedgerTransfer(TransferKind.OVERPAYMENT_APPLIED, payment_id, debit, credit, money.minor)]
 
 
 def donation_refund_started(
     refund_id: UUID, provider: str, organisation_id: UUID, money: Money, borne: Money
-) -> list[Transfer]:
+) -> list[LedgerTransfer]:
     """A gift is on its way back: ``borne`` of it by what is owed to its nonprofit, the rest by us."""
-    currency, on_its_way = money.currency, refunds(provider, money.currency)
-    moves = [(TransferKind.DONATION_REFUND_STARTED, liability(organisation_id, currency), borne.minor)]
-    moves.append((TransferKind.DONATION_REFUND_FEE_COVERED, fees(provider, currency), (money - borne).minor))
-    return [Transfer(kind, refund_id, debit, on_its_way, minor) for kind, debit, minor in moves if minor]
+    currency, on_its_way = money.currency, refunds_account(provider, money.currency)
+    moves = [(TransferKind.DONATION_REFUND_STARTED, liability_account(organisation_id, currency), borne.minor)]
+    moves.append((TransferKind.DONATION_REFUND_FEE_COVERED, fees_account(provider, currency), (money - borne).minor))
+    return [LedgerTransfer(kind, refund_id, debit, on_its_way, minor) for kind, debit, minor in moves if minor]
 
 
-def donation_refund_sent(refund_id: UUID, provider: str, money: Money) -> list[Transfer]:
+def donation_refund_sent(refund_id: UUID, provider: str, money: Money) -> list[LedgerTransfer]:
     """The provider has sent a gift back; what partners had paid for, we have sent by bank."""
     currency = money.currency
-    source = bank(currency) if provider == PARTNERS else clearing(provider, currency)
-    return [Transfer(TransferKind.DONATION_REFUND_SENT, refund_id, refunds(provider, currency), source, money.minor)]
+    source = bank_account(currency) if provider == PARTNER_TRANSFERS else clearing_account(provider, currency)
+    return [
+        LedgerTransfer(
+            TransferKind.DONATION_REFUND_SENT, refund_id, refunds_account(provider, currency), source, money.minor
+        )
+    ]
 
 
 def donation_refund_reversed(
     refund_id: UUID, provider: str, organisation_id: UUID, money: Money, back: Money
-) -> list[Transfer]:
+) -> list[LedgerTransfer]:
     """A gift does not go back after all: ``back`` of it is owed to its nonprofit again, the rest is ours."""
-    currency, on_its_way = money.currency, refunds(provider, money.currency)
-    moves = [(TransferKind.DONATION_REFUND_REVERSED, liability(organisation_id, currency), back.minor)]
-    moves.append((TransferKind.DONATION_REFUND_FEE_RESTORED, fees(provider, currency), (money - back).minor))
-    return [Transfer(kind, refund_id, on_its_way, credit, minor) for kind, credit, minor in moves if minor]
+    currency, on_its_way = money.currency, refunds_account(provider, money.currency)
+    moves = [(TransferKind.DONATION_REFUND_REVERSED, liability_account(organisation_id, currency), back.minor)]
+    moves.append((TransferKind.DONATION_REFUND_FEE_RESTORED, fees_account(provider, currency), (money - back).minor))
+    return [LedgerTransfer(kind, refund_id, on_its_way, credit, minor) for kind, credit, minor in moves if minor]
 
 
-def dispute_debited(dispute_id: UUID, provider: str, money: Money) -> list[Transfer]:
+def dispute_debited(dispute_id: UUID, provider: str, money: Money) -> list[LedgerTransfer]:
     """A donor's bank has drawn a payment from its provider."""
-    debit, credit = disputed(provider, money.currency), clearing(provider, money.currency)
-    return [Transfer(TransferKind.DISPUTE_DEBITED, dispute_id, debit, credit, money.minor)]
+    debit, credit = disputed_account(provider, money.currency), clearing_account(provider, money.currency)
+    return [LedgerTransfer(TransferKind.DISPUTE_DEBITED, dispute_id, debit, credit, money.minor)]
 
 
-def dispute_returned(dispute_id: UUID, provider: str, money: Money) -> list[Transfer]:
+def dispute_returned_transfers(dispute_id: UUID, provider: str, money: Money) -> list[LedgerTransfer]:
     """The bank gave back what it had drawn."""
-    debit, credit = clearing(provider, money.currency), disputed(provider, money.currency)
-    return [Transfer(TransferKind.DISPUTE_RETURNED, dispute_id, debit, credit, money.minor)]
+    debit, credit = clearing_account(provider, money.currency), disputed_account(provider, money.currency)
+    return [LedgerTransfer(TransferKind.DISPUTE_RETURNED, dispute_id, debit, credit, money.minor)]
 
 
-def dispute_lost(
+def dispute_lost_transfers(
     dispute_id: UUID, provider: str, organisation_id: UUID | None, of_gift: Money, borne: Money
-) -> list[Transfer]:
+) -> list[LedgerTransfer]:
     """The bank keeps what it had drawn: ``of_gift`` is no longer owed to the nonprofit, ``borne`` is our loss."""
-    currency, moves = borne.currency, list[tuple[TransferKind, Account, int]]()
+    currency, moves = borne.currency, list[tuple[TransferKind, LedgerAccount, int]]()
     if organisation_id is not None:
-        moves.append((TransferKind.DISPUTE_LOST, liability(organisation_id, currency), of_gift.minor))
-    moves.append((TransferKind.DISPUTE_ABSORBED, fees(provider, currency), borne.minor))
-    credit = disputed(provider, currency)
-    return [Transfer(kind, dispute_id, debit, credit, minor) for kind, debit, minor in moves if minor]
+        moves.append((TransferKind.DISPUTE_LOST, liability_account(organisation_id, currency), of_gift.minor))
+    moves.append((TransferKind.DISPUTE_ABSORBED, fees_account(provider, currency), borne.minor))
+    credit = disputed_account(provider, currency)
+    return [LedgerTransfer(kind, dispute_id, debit, credit, minor) for kind, debit, minor in moves if minor]
 
 
-def dispute_recovered(dispute_id: UUID, provider: str, organisation_id: UUID, money: Money) -> list[Transfer]:
+def dispute_recovered_transfers(
+    dispute_id: UUID, provider: str, organisation_id: UUID, money: Money
+) -> list[LedgerTransfer]:
     """A payout came back, and with it what we had borne of a dispute."""
-    debit, credit = liability(organisation_id, money.currency), fees(provider, money.currency)
-    return [Transfer(TransferKind.DISPUTE_RECOVERED, dispute_id, debit, credit, money.minor)]
+    debit, credit = liability_account(organisation_id, money.currency), fees_account(provider, money.currency)
+    return [LedgerTransfer(TransferKind.DISPUTE_RECOVERED, dispute_id, debit, credit, money.minor)]
 
 
-def dispute_settled(line_id: UUID, provider: str, money: Money, fee: Money) -> list[Transfer]:
+def dispute_settlement_transfers(line_id: UUID, provider: str, money: Money, fee: Money) -> list[LedgerTransfer]:
     """The provider drew a dispute, and its fee for it, from what it paid out to us."""
     currency = money.currency
-    moves = [(TransferKind.DISPUTE_SETTLED, clearing(provider, currency), bank(currency), (money + fee).minor)]
-    moves.append((TransferKind.PROVIDER_FEE, fees(provider, currency), clearing(provider, currency), fee.minor))
-    return [Transfer(kind, line_id, debit, credit, minor) for kind, debit, credit, minor in moves if minor]
+    moves = [
+        (
+            TransferKind.DISPUTE_SETTLED,
+            clearing_account(provider, currency),
+            bank_account(currency),
+            (money + fee).minor,
+        )
+    ]
+    moves.append(
+        (TransferKind.PROVIDER_FEE, fees_account(provider, currency), clearing_account(provider, currency), fee.minor)
+    )
+    return [LedgerTransfer(kind, line_id, debit, credit, minor) for kind, debit, credit, minor in moves if minor]
 
 
-def dispute_won_settled(line_id: UUID, provider: str, money: Money, fee: Money) -> list[Transfer]:
+def dispute_won_settlement_transfers(line_id: UUID, provider: str, money: Money, fee: Money) -> list[LedgerTransfer]:
     """The provider paid a dispute that was won out to us again, less its fee."""
     currency = money.currency
-    moves = [(TransferKind.DISPUTE_WON_SETTLED, bank(currency), clearing(provider, currency), (money - fee).minor)]
-    moves.append((TransferKind.PROVIDER_FEE, fees(provider, currency), clearing(provider, currency), fee.minor))
-    return [Transfer(kind, line_id, debit, credit, minor) for kind, debit, credit, minor in moves if minor]
+    moves = [
+        (
+            TransferKind.DISPUTE_WON_SETTLED,
+            bank_account(currency),
+            clearing_account(provider, currency),
+            (money - fee).minor,
+        )
+    ]
+    moves.append(
+        (TransferKind.PROVIDER_FEE, fees_account(provider, currency), clearing_account(provider, currency), fee.minor)
+    )
+    return [LedgerTransfer(kind, line_id, debit, credit, minor) for kind, debit, credit, minor in moves if minor]

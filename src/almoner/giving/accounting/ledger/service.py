@@ -3,37 +3,37 @@
 from collections.abc import Sequence
 
 from almoner.giving.accounting.ledger import store
-from almoner.giving.accounting.ledger.domain import Account, Balance, Transfer
-from almoner.platform.database.transactions import EVERYONE, Tx
+from almoner.giving.accounting.ledger.domain import LedgerAccount, AccountBalance, LedgerTransfer
+from almoner.platform.database.transactions import ALL_PARTNERS, Tx
 
 
-def post(tx: Tx, transfers: Sequence[Transfer]) -> None:
+def post_transfers(tx: Tx, transfers: Sequence[LedgerTransfer]) -> None:
     """Post the transfers of a state change, with all others of its transaction, when that ends.
 
     So accounts are its last locks, and always taken in one order. Its end raises UniqueViolationError when a movement
     was posted before, CheckViolationError when more would leave an account than came to it.
     """
-    tx.at_end(_post, transfers)
+    tx.at_end(_post_at_commit, transfers)
 
 
-async def _post(tx: Tx, transfers: list[Transfer]) -> None:
+async def _post_at_commit(tx: Tx, transfers: list[LedgerTransfer]) -> None:
     accounts = {side for transfer in transfers for side in (transfer.debit, transfer.credit)}
     if len(transfers) == 1:
-        if not await store.insert(tx, EVERYONE, transfers[0]):
-            await store.open_accounts(tx, EVERYONE, list(accounts))
-            await store.insert(tx, EVERYONE, transfers[0])
+        if not await store.insert(tx, ALL_PARTNERS, transfers[0]):
+            await store.open_accounts(tx, ALL_PARTNERS, list(accounts))
+            await store.insert(tx, ALL_PARTNERS, transfers[0])
     elif transfers:
-        if not await store.lock(tx, EVERYONE, list(accounts)):
-            await store.open_accounts(tx, EVERYONE, list(accounts))
-            await store.lock(tx, EVERYONE, list(accounts))
-        await store.insert_all(tx, EVERYONE, transfers)
+        if not await store.lock_accounts(tx, ALL_PARTNERS, list(accounts)):
+            await store.open_accounts(tx, ALL_PARTNERS, list(accounts))
+            await store.lock_accounts(tx, ALL_PARTNERS, list(accounts))
+        await store.insert_all(tx, ALL_PARTNERS, transfers)
 
 
-async def balance(tx: Tx, account: Account) -> Balance:
+async def balance_of(tx: Tx, account: LedgerAccount) -> AccountBalance:
     """The two sides of an account."""
-    return await store.find(tx, EVERYONE, account) or Balance(account, 0, 0)
+    return await store.find_balance(tx, ALL_PARTNERS, account) or AccountBalance(account, 0, 0)
 
 
-async def balances(tx: Tx) -> list[Balance]:
+async def balances(tx: Tx) -> list[AccountBalance]:
     """Every account that was ever used."""
-    return await store.balances(tx, EVERYONE)
+    return await store.balances(tx, ALL_PARTNERS)

@@ -9,10 +9,10 @@ from almoner.kit.money import Money
 from almoner.nonprofits.organisations.domain import Organisation
 
 MAX_REASON_LENGTH: Final = 500
-Ground = Literal["failed_compliance", "payment_impossible", "merged"]  # spec 6
+ReassignmentGround = Literal["failed_compliance", "payment_impossible", "merged"]  # spec 6
 """What the donor is told of the reason."""
 
-SUCCEEDED: Final = "A register says that the nonprofit went over into this one."
+MERGED_REASON: Final = "A register says that the nonprofit went over into this one."
 
 
 class UnknownOrganisation(CannotAcceptDonations):
@@ -31,17 +31,17 @@ class Reassignment:
     source: UUID
     target: UUID
     money: Money
-    ground: Ground | None
+    ground: ReassignmentGround | None
     reason: str
     reassigned_by: str
 
 
-def owed(donation: Donation) -> Money:
+def owed_amount(donation: Donation) -> Money:
     """What we owe of a received gift: what was settled, else the whole of it; less what goes back."""
     return donation.owed
 
 
-def ensure_possible(donation: Donation, target: Organisation | None) -> None:
+def ensure_reassignable(donation: Donation, target: Organisation | None) -> None:
     """The gift may go to ``target`` (None: there is no such nonprofit).
 
     Raises InvalidState, UnknownOrganisation, CannotAcceptDonations, WrongTargetCurrency.
@@ -52,4 +52,4 @@ def ensure_possible(donation: Donation, target: Organisation | None) -> None:
         raise UnknownOrganisation
     if target.id == donation.organisation_id:
         raise InvalidState("the donation is this organisation's already")
-    ensure_receivable(donation.money.currency, target.receives)
+    ensure_receivable(donation.money.currency, target.donation_currencies)

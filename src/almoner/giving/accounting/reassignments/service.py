@@ -7,30 +7,30 @@ from uuid import UUID
 from almoner.giving.accounting.ledger import domain as books
 from almoner.giving.accounting.ledger import service as ledger
 from almoner.giving.accounting.reassignments import domain, store
-from almoner.giving.accounting.reassignments.domain import Ground, Reassignment
+from almoner.giving.accounting.reassignments.domain import ReassignmentGround, Reassignment
 from almoner.giving.checkout.donations import service as donations
 from almoner.giving.checkout.donations.domain import CannotAcceptDonations, Donation, InvalidState, WrongTargetCurrency
 from almoner.giving.disbursing.disbursements import service as payouts
-from almoner.giving.disbursing.disbursements.domain import JustMoved, PayoutRefused, Rules
+from almoner.giving.disbursing.disbursements.domain import DonationMoved, DisbursementRefused, DisbursementRules
 from almoner.kit.errors import IncorrectParams, NotFound
 from almoner.nonprofits.organisations import service as organisations
 from almoner.nonprofits.organisations.domain import Organisation
 from almoner.platform.audit import log as audit
-from almoner.platform.database.transactions import EVERYONE, Everyone, Partner, Tx
+from almoner.platform.database.transactions import ALL_PARTNERS, AllPartners, Partner, Tx
 
-_REGISTERS: Final = audit.Actor("system", "reassignments.follow")
+_REGISTER_ACTOR: Final = audit.Actor("system", "reassignments.follow")
 
 
 async def reassign(
     tx: Tx,
-    scope: Partner | Everyone,
+    scope: Partner | AllPartners,
     donation_id: UUID,
     organisation_id: UUID,
     *,
-    ground: Ground,
+    ground: ReassignmentGround,
     reason: str,
     reassigned_by: str,
-    rules: Rules,
+    rules: DisbursementRules,
 ) -> Donation:
     """Give a received gift, that no payout was sent with, to another nonprofit; what is owed of it goes along.
 
@@ -40,70 +40,70 @@ async def reassign(
     if not 1 <= len(reason) <= domain.MAX_REASON_LENGTH:
         raise IncorrectParams(f"the reason must have 1 to {domain.MAX_REASON_LENGTH} characters")
     seen = await donations.get(tx, scope, donation_id)
-    target = await _find(tx, Partner(seen.partner_id), organisation_id)
-    domain.ensure_possible(seen, target)
+    target = await _find_organisation(tx, Partner(seen.partner_id), organisation_id)
+    domain.ensure_reassignable(seen, target)
     try:
         held = await payouts.remove_from_disbursement(tx, donation_id, rules)
-    except PayoutRefused as refused:
+    except DisbursementRefused as refused:
         raise InvalidState(str(refused)) from refused
-    domain.ensure_possible(held, target)
-    given = await donations.reassign(tx, held, organisation_id)
-    money = domain.owed(held)
+    domain.ensure_reassignable(held, target)
+    given = await donations.assign_organisation(tx, held, organisation_id)
+    money = domain.owed_amount(held)
     source = held.organisation_id
     made = Reassignment(tx.new_id(), held.id, source, organisation_id, money, ground, reason, reassigned_by)
-    await store.insert(tx, EVERYONE, made)
+    await store.insert(tx, ALL_PARTNERS, made)
     if money:
-        ledger.post(tx, books.reassigned(made.id, source, organisation_id, money))
+        ledger.post_transfers(tx, books.reassignment_transfers(made.id, source, organisation_id, money))
     return given
 
 
-async def newest(tx: Tx, donation_id: UUID) -> Reassignment | None:
+async def newest_reassignment(tx: Tx, donation_id: UUID) -> Reassignment | None:
     """How a gift came to the nonprofit that it is for now; None when it was made for it."""
-    return await store.newest(tx, EVERYONE, donation_id)
+    return await store.newest_reassignment(tx, ALL_PARTNERS, donation_id)
 
 
-async def whose(tx: Tx, donation: Donation, moment: datetime) -> UUID:
+async def organisation_at(tx: Tx, donation: Donation, moment: datetime) -> UUID:
     """The nonprofit that a gift was for at a moment."""
-    return await store.former(tx, EVERYONE, donation.id, moment) or donation.organisation_id
+    return await store.former_organisation(tx, ALL_PARTNERS, donation.id, moment) or donation.organisation_id
 
 
-async def left_behind(tx: Tx, after: UUID | None, limit: int) -> list[UUID]:
+async def donations_of_merged(tx: Tx, after: UUID | None, limit: int) -> list[UUID]:
     """Received gifts to nonprofits that the registers say went over into another: by creation, after one of them."""
-    return await store.left_behind(tx, EVERYONE, after, limit)
+    return await store.donations_of_merged(tx, ALL_PARTNERS, after, limit)
 
 
-async def follow(tx: Tx, donation_id: UUID, rules: Rules) -> bool:
+async def reassign_to_successor(tx: Tx, donation_id: UUID, rules: DisbursementRules) -> bool:
     """Give one of them to what its nonprofit became; whether that was possible. The audit log is told.
 
     Raises JustMoved when a payout has just taken it.
     """
-    seen = await donations.get(tx, EVERYONE, donation_id)
+    seen = await donations.get(tx, ALL_PARTNERS, donation_id)
     former = await organisations.get(tx, Partner(seen.partner_id), seen.organisation_id)
     if former.succeeded_by is None:
         return False
     try:
         given = await reassign(
             tx,
-            EVERYONE,
+            ALL_PARTNERS,
             donation_id,
             former.succeeded_by,
             ground="merged",
-            reason=domain.SUCCEEDED,
-            reassigned_by=_REGISTERS.id,
+            reason=domain.MERGED_REASON,
+            reassigned_by=_REGISTER_ACTOR.id,
             rules=rules,
         )
     except (InvalidState, CannotAcceptDonations, WrongTargetCurrency) as refused:
-        if isinstance(refused.__cause__, JustMoved):
+        if isinstance(refused.__cause__, DonationMoved):
             raise refused.__cause__ from None  # it can be asked again
         return False
     named = {"organisation": tx.ids.text("organisation", given.organisation_id)}
     await audit.record(
-        tx, given.partner_id, _REGISTERS, "donation.reassigned", tx.ids.text("donation", given.id), details=named
+        tx, given.partner_id, _REGISTER_ACTOR, "donation.reassigned", tx.ids.text("donation", given.id), details=named
     )
     return True
 
 
-async def _find(tx: Tx, partner: Partner, organisation_id: UUID) -> Organisation | None:
+async def _find_organisation(tx: Tx, partner: Partner, organisation_id: UUID) -> Organisation | None:
     try:
         return await organisations.get(tx, partner, organisation_id)
     except NotFound:

@@ -6,10 +6,10 @@ from uuid import UUID
 
 from almoner.giving.accounting.reassignments.domain import Reassignment
 from almoner.kit.money import Money
-from almoner.platform.database.transactions import Everyone, Tx
+from almoner.platform.database.transactions import AllPartners, Tx
 
 
-async def insert(tx: Tx, _scope: Everyone, made: Reassignment) -> None:
+async def insert(tx: Tx, _scope: AllPartners, made: Reassignment) -> None:
     """Keep who gave a gift to whom, and why."""
     await tx.execute(
         """
@@ -30,7 +30,7 @@ async def insert(tx: Tx, _scope: Everyone, made: Reassignment) -> None:
     )
 
 
-async def newest(tx: Tx, _scope: Everyone, donation_id: UUID) -> Reassignment | None:
+async def newest_reassignment(tx: Tx, _scope: AllPartners, donation_id: UUID) -> Reassignment | None:
     """The last that was done with a gift."""
     row = await tx.fetchrow(
         """
@@ -46,18 +46,18 @@ async def newest(tx: Tx, _scope: Everyone, donation_id: UUID) -> Reassignment | 
     return Reassignment(made, donation, source, target, Money(minor, currency), *why)
 
 
-FORMER: Final = """
+FORMER_ORGANISATION: Final = """
 select from_organisation from reassignment where donation_id = $1 and reassigned_at > $2 order by id limit 1
 """
 
 
-async def former(tx: Tx, _scope: Everyone, donation_id: UUID, moment: datetime) -> UUID | None:
+async def former_organisation(tx: Tx, _scope: AllPartners, donation_id: UUID, moment: datetime) -> UUID | None:
     """Whose a gift was at a moment, if it was passed on after that."""
-    found: UUID | None = await tx.fetchval(FORMER, donation_id, moment)
+    found: UUID | None = await tx.fetchval(FORMER_ORGANISATION, donation_id, moment)
     return found
 
 
-LEFT_BEHIND: Final = """
+DONATIONS_OF_MERGED: Final = """
 select d.id from organisation o join donation d on d.organisation_id = o.id
 where o.succeeded_by is not null and d.status = 'RECEIVED_PAYMENT'
   and greatest(d.withdrawn_minor, d.refunded_minor) < d.amount_minor and ($1::uuid is null or d.id > $1)
@@ -65,6 +65,6 @@ order by d.id limit $2
 """
 
 
-async def left_behind(tx: Tx, _scope: Everyone, after: UUID | None, limit: int) -> list[UUID]:
+async def donations_of_merged(tx: Tx, _scope: AllPartners, after: UUID | None, limit: int) -> list[UUID]:
     """Received gifts to nonprofits that went over into another: by creation, after one of them."""
-    return [row["id"] for row in await tx.fetch(LEFT_BEHIND, after, limit)]
+    return [row["id"] for row in await tx.fetch(DONATIONS_OF_MERGED, after, limit)]

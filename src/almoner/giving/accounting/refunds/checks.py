@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from almoner.giving.accounting.refunds.store import CAME_BACK, UNSENT
+from almoner.giving.accounting.refunds.store import FAILED_AFTER_SENT, UNSENT
 from almoner.platform.observability.selfcheck import Check
 
 _ADVICE: Final = (
@@ -66,7 +66,7 @@ checks: Final = (
         "What a provider refused to send back, or what came back, is begun anew, or let rest, within a week",
         "See `almoner refunds failed` and docs/runbooks/refunds.md",
         f"select r.id {UNSENT} and r.ended_at < (select at from moment) - interval '7 days' union all "
-        f"select r.id {CAME_BACK} and f.reported_at < (select at from moment) - interval '7 days'",
+        f"select r.id {FAILED_AFTER_SENT} and f.reported_at < (select at from moment) - interval '7 days'",
         "refund",
     ),
 )

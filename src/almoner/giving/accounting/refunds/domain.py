@@ -5,15 +5,15 @@ from datetime import datetime
 from typing import Final, Literal
 from uuid import UUID
 
-from almoner.giving.accounting.ledger.domain import PARTNERS
+from almoner.giving.accounting.ledger.domain import PARTNER_TRANSFERS
 from almoner.giving.checkout.donations.domain import Donation, InvalidState
-from almoner.giving.checkout.payments.domain import BANK
+from almoner.giving.checkout.payments.domain import BANK_TRANSFER
 from almoner.kit.errors import IncorrectParams
 from almoner.kit.money import Money
 from almoner.kit.states import Lifecycle
 
 REFUND: Final = Lifecycle("refund", {"pending": frozenset({"sent", "refused"})})
-Status = Literal["pending", "sent", "refused"]
+RefundStatus = Literal["pending", "sent", "refused"]
 SENT: Final = "internal.donation_refunded"
 """Told within giving when a refund was sent, with a ``Sent`` in it."""
 NOTE_LENGTH: Final = 500
@@ -35,8 +35,8 @@ class Refund:
     payment_id: UUID | None
     provider: str
     money: Money
-    borne: Money
-    status: Status
+    nonprofit_share: Money
+    status: RefundStatus
     started_at: datetime
     started_by: str | None
     note: str | None
@@ -48,11 +48,11 @@ class Refund:
     @property
     def by_bank(self) -> bool:
         """Whether an officer sends it, and no provider is asked."""
-        return self.provider in (PARTNERS, BANK)
+        return self.provider in (PARTNER_TRANSFERS, BANK_TRANSFER)
 
 
 @dataclass(frozen=True, slots=True)
-class Sent:
+class RefundSent:
     """What is told of a refund: identifiers alone; whoever reacts reads the rest."""
 
     donation: UUID
@@ -60,7 +60,7 @@ class Sent:
 
 
 @dataclass(frozen=True, slots=True)
-class SentBack:
+class ProviderRefundState:
     """A refund as its provider shows it: fetched from there, never taken from a notice.
 
     ``payment``: what the payment is kept as. ``live``: real money. ``why``: it does not arrive; None unless it failed.
@@ -73,7 +73,7 @@ class SentBack:
     why: str | None = None
 
 
-class NotNow(Exception):
+class RetryLater(Exception):
     """What a notice tells of cannot be judged before what is under way has ended."""
 
 
@@ -88,7 +88,7 @@ class NoSuchRefund(RefundNotPossible):
         return "There is no refund of this identifier: see `almoner refunds list --all`."
 
 
-def asked(donation: Donation, minor: int | None) -> Money:
+def refund_amount_of(donation: Donation, minor: int | None) -> Money:
     """How much is to go back: ``minor``, or all that is left.
 
     Raises InvalidState when nothing can go back, IncorrectParams for an amount that cannot.
@@ -109,24 +109,24 @@ def asked(donation: Donation, minor: int | None) -> Money:
     return Money(minor, donation.money.currency)
 
 
-def borne(donation: Donation, refund: Money) -> Money:
+def nonprofit_share_of(donation: Donation, refund: Money) -> Money:
     """What of a refund is taken from what is owed to the nonprofit; the provider's fee is not, so the rest is ours."""
     return min(donation.owed, refund)
 
 
-def given_back(donation: Donation, refund: Money) -> Money:
+def restored_amount(donation: Donation, refund: Money) -> Money:
     """What is owed to the nonprofit again once a refund of the gift as it stands is refused."""
     without = replace(donation, withdrawn_minor=donation.withdrawn_minor - refund.minor)
     return without.owed - donation.owed
 
 
-def ensure_note(note: str) -> None:
+def ensure_valid_note(note: str) -> None:
     """Raises RefundNotPossible for a note that cannot be kept."""
     if not 1 <= len(note) <= NOTE_LENGTH:
         raise RefundNotPossible(f"a note has 1 to {NOTE_LENGTH} characters")
 
 
-def ensure_name(name: str) -> None:
+def ensure_valid_reference(name: str) -> None:
     """Raises RefundNotPossible for what no refund is called."""
     if not 1 <= len(name) <= NAME_LENGTH:
         raise RefundNotPossible(f"the name of a refund has 1 to {NAME_LENGTH} characters")

@@ -2,7 +2,7 @@
 
 from typing import Protocol
 
-from almoner.giving.accounting.refunds.domain import SentBack
+from almoner.giving.accounting.refunds.domain import ProviderRefundState
 
 
 class RefundStatusReader(Protocol):
@@ -13,6 +13,6 @@ class RefundStatusReader(Protocol):
         """As stored with each refund."""
         ...
 
-    async def sent_back(self, payment: str, refund: str) -> SentBack:
+    async def fetch_refund(self, payment: str, refund: str) -> ProviderRefundState:
         """A refund of the payment, which may have any of its names. Raises NoSuchPayment, ProviderFailure."""
         ...

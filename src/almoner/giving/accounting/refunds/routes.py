@@ -8,27 +8,27 @@ from almoner.giving.accounting.refunds.schemas import RefundIn
 from almoner.giving.checkout.donations import service as donations
 from almoner.giving.checkout.donations.domain import InvalidState
 from almoner.giving.checkout.donations.service import DonationOut
-from almoner.giving.disbursing.disbursements.domain import Rules
+from almoner.giving.disbursing.disbursements.domain import DisbursementRules
 from almoner.platform.http.caller import SECRET
-from almoner.platform.http.calls import Call
+from almoner.platform.http.calls import ApiCall
 from almoner.platform.http.endpoints import Routes
 from almoner.platform.http.ids import PathId
 
 DonationId = Annotated[UUID, PathId("donation")]
 
 
-def refund_routes(rules: Rules) -> Routes:
+def refund_routes(rules: DisbursementRules) -> Routes:
     """The endpoint, with the least amounts that are paid out: a gift that goes back leaves its payout."""
     routes = Routes("Donations")
 
     @routes.post("/v1/donations/{id}/refund", key=SECRET, scope="donations:write", errors=(InvalidState,))
-    async def refund_donation(call: Call, id: DonationId, body: RefundIn) -> DonationOut:
+    async def refund_donation(call: ApiCall, id: DonationId, body: RefundIn) -> DonationOut:
         """Send a donation back, whole or in part, while it is `RECEIVED_PAYMENT` and in no payout that was sent.
 
         A hosted one goes back to the donor by the payment provider, a direct one to you by bank. `refundedAt` and
         `refundedAmount` are filled, and `donation.refunded` is sent, once the money is sent. The status stays.
         """
-        await refunds.begin(call.tx, call.partner, id, body.amount, rules)
-        return donations.record(call.tx, await donations.get(call.tx, call.partner, id))
+        await refunds.begin_refund(call.tx, call.partner, id, body.amount, rules)
+        return donations.api_record(call.tx, await donations.get(call.tx, call.partner, id))
 
     return routes

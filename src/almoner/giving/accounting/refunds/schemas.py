@@ -3,10 +3,10 @@
 from pydantic import Field
 
 from almoner.kit.money import MAX_MINOR
-from almoner.platform.http.wire import In
+from almoner.platform.http.wire import RequestBody
 
 
-class RefundIn(In):
+class RefundIn(RequestBody):
     """What is to go back of a donation."""
 
     amount: int | None = Field(

@@ -8,7 +8,7 @@ from asyncpg import Record
 
 from almoner.giving.accounting.refunds.domain import REFUND, Refund
 from almoner.kit.money import Money
-from almoner.platform.database.transactions import Everyone, Tx
+from almoner.platform.database.transactions import AllPartners, Tx
 
 _COLUMNS: Final = (
     "id, donation_id, payment_id, provider, amount_minor, deducted_minor, currency, status, started_at, started_by, "
@@ -22,7 +22,7 @@ def _refund(row: Record) -> Refund:
     return Refund(id_, donation_id, payment_id, provider, Money(minor, currency), Money(borne, currency), *rest)
 
 
-async def insert(tx: Tx, _scope: Everyone, refund: Refund) -> None:
+async def insert(tx: Tx, _scope: AllPartners, refund: Refund) -> None:
     """Store a new refund; the donation, which the caller holds, counts it.
 
     Raises CheckViolationError when more would go back than was given, or the gift is in a payout.
@@ -38,7 +38,7 @@ async def insert(tx: Tx, _scope: Everyone, refund: Refund) -> None:
         refund.payment_id,
         refund.provider,
         refund.money.minor,
-        refund.borne.minor,
+        refund.nonprofit_share.minor,
         refund.money.currency,
         refund.status,
         refund.started_at,
@@ -47,13 +47,13 @@ async def insert(tx: Tx, _scope: Everyone, refund: Refund) -> None:
     )
 
 
-async def find(tx: Tx, _scope: Everyone, refund_id: UUID) -> Refund | None:
+async def find(tx: Tx, _scope: AllPartners, refund_id: UUID) -> Refund | None:
     """One of them."""
     row = await tx.fetchrow(f"select {_COLUMNS} from refund where id = $1", refund_id)
     return _refund(row) if row else None
 
 
-async def lock(tx: Tx, _scope: Everyone, refund_id: UUID) -> Refund | None:
+async def lock(tx: Tx, _scope: AllPartners, refund_id: UUID) -> Refund | None:
     """One of them, held until the transaction ends; its donation is held before it."""
     row = await tx.fetchrow(f"select {_COLUMNS} from refund where id = $1 for no key update", refund_id)
     return _refund(row) if row else None
@@ -62,7 +62,7 @@ async def lock(tx: Tx, _scope: Everyone, refund_id: UUID) -> Refund | None:
 OF_DONATION: Final = f"select {_COLUMNS} from refund where donation_id = $1 order by id"
 
 
-async def of_donation(tx: Tx, _scope: Everyone, donation_id: UUID) -> list[Refund]:
+async def refunds_of_donation(tx: Tx, _scope: AllPartners, donation_id: UUID) -> list[Refund]:
     """Those of one donation, oldest first."""
     return [_refund(row) for row in await tx.fetch(OF_DONATION, donation_id)]
 
@@ -72,13 +72,13 @@ select {_COLUMNS} from refund where status = any($1) order by id desc limit $2
 """
 
 
-async def newest(tx: Tx, _scope: Everyone, statuses: Sequence[str], limit: int) -> list[Refund]:
+async def newest(tx: Tx, _scope: AllPartners, statuses: Sequence[str], limit: int) -> list[Refund]:
     """Those in one of these states, the newest first."""
     return [_refund(row) for row in await tx.fetch(NEWEST, statuses, limit)]
 
 
 async def advance_sent(
-    tx: Tx, _scope: Everyone, refund_id: UUID, provider_refund: str, by: str | None, note: str | None
+    tx: Tx, _scope: AllPartners, refund_id: UUID, provider_refund: str, by: str | None, note: str | None
 ) -> bool:
     """It was sent; False when its state does not allow that.
 
@@ -102,7 +102,7 @@ async def advance_sent(
 
 
 async def advance_refused(
-    tx: Tx, _scope: Everyone, refund_id: UUID, given_back: Money, by: str | None, note: str
+    tx: Tx, _scope: AllPartners, refund_id: UUID, given_back: Money, by: str | None, note: str
 ) -> bool:
     """It will not be sent; False when its state does not allow that."""
     return bool(
@@ -128,8 +128,8 @@ where payment_id = any($1::uuid[]) and status = 'sent' order by payment_id, ende
 """
 
 
-async def sent_of_payments(
-    tx: Tx, _scope: Everyone, payment_ids: Sequence[UUID]
+async def sent_refunds_of_payments(
+    tx: Tx, _scope: AllPartners, payment_ids: Sequence[UUID]
 ) -> Mapping[UUID, list[tuple[Refund, bool]]]:
     """What was sent back of these payments, oldest first, each with whether a provider's report has drawn it."""
     found: dict[UUID, list[tuple[Refund, bool]]] = {}
@@ -148,7 +148,7 @@ where r.status = 'refused' and r.ended_by is null and d.refunded_minor < d.amoun
 """
 """Providers refused them, and nobody began another one since, nor let it rest."""
 OLDEST_UNSENT: Final = f"select r.* {UNSENT} order by r.ended_at, r.id limit $1"
-CAME_BACK: Final = """
+FAILED_AFTER_SENT: Final = """
 from refund_failure f join refund r on r.id = f.refund_id
 where not exists (select from refund_closure where refund_id = f.refund_id)
 """
@@ -157,10 +157,10 @@ _FAILED: Final = ", ".join(
     {"ended_at": "f.reported_at as ended_at", "ended_note": "f.reason as ended_note"}.get(column, f"r.{column}")
     for column in _COLUMNS.split(", ")
 )
-OLDEST_FAILED: Final = f"select {_FAILED} {CAME_BACK} order by f.reported_at, f.refund_id limit $1"
+OLDEST_FAILED: Final = f"select {_FAILED} {FAILED_AFTER_SENT} order by f.reported_at, f.refund_id limit $1"
 
 
-async def unsent(tx: Tx, _scope: Everyone, limit: int) -> list[Refund]:
+async def unsent_refunds(tx: Tx, _scope: AllPartners, limit: int) -> list[Refund]:
     """Refused and failed ones that wait for a person, the oldest first."""
     waiting = f"select {_COLUMNS} from ({OLDEST_UNSENT}) r union all select * from ({OLDEST_FAILED}) f"
     rows = await tx.fetch(f"select * from ({waiting}) w order by ended_at, id limit $1", limit)
@@ -170,21 +170,21 @@ async def unsent(tx: Tx, _scope: Everyone, limit: int) -> list[Refund]:
 COUNT_UNSENT: Final = f"select count(*) {UNSENT}"
 
 
-async def count_unsent(tx: Tx, _scope: Everyone) -> int:
+async def count_unsent(tx: Tx, _scope: AllPartners) -> int:
     """How many wait for a person."""
-    return int(await tx.fetchval(f"select ({COUNT_UNSENT}) + (select count(*) {CAME_BACK})"))
+    return int(await tx.fetchval(f"select ({COUNT_UNSENT}) + (select count(*) {FAILED_AFTER_SENT})"))
 
 
-FIND_CALLED: Final = "select id from refund where provider = $1 and provider_refund = $2"
+FIND_BY_PROVIDER_REFUND: Final = "select id from refund where provider = $1 and provider_refund = $2"
 
 
-async def find_by_provider_refund(tx: Tx, _scope: Everyone, provider: str, name: str) -> UUID | None:
+async def find_by_provider_refund(tx: Tx, _scope: AllPartners, provider: str, name: str) -> UUID | None:
     """The one that a provider calls so."""
-    found: UUID | None = await tx.fetchval(FIND_CALLED, provider, name)
+    found: UUID | None = await tx.fetchval(FIND_BY_PROVIDER_REFUND, provider, name)
     return found
 
 
-async def is_being_sent(tx: Tx, _scope: Everyone, provider: str, payment: str) -> bool:
+async def has_begun_refund(tx: Tx, _scope: AllPartners, provider: str, payment: str) -> bool:
     """Whether a refund of the payment is pending whose name at the provider we do not know yet."""
     return bool(
         await tx.fetchval(
@@ -198,7 +198,7 @@ async def is_being_sent(tx: Tx, _scope: Everyone, provider: str, payment: str) -
     )
 
 
-async def insert_failure(tx: Tx, _scope: Everyone, refund_id: UUID, why: str) -> bool:
+async def insert_failure(tx: Tx, _scope: AllPartners, refund_id: UUID, why: str) -> bool:
     """A refund that was sent has failed; False when that was heard before."""
     return bool(
         await tx.fetchval(
@@ -213,12 +213,12 @@ async def insert_failure(tx: Tx, _scope: Everyone, refund_id: UUID, why: str) ->
     )
 
 
-async def has_failed(tx: Tx, _scope: Everyone, refund_id: UUID) -> bool:
+async def has_failed(tx: Tx, _scope: AllPartners, refund_id: UUID) -> bool:
     """Whether it failed after it was sent."""
     return bool(await tx.fetchval("select exists (select from refund_failure where refund_id = $1)", refund_id))
 
 
-async def close_refused(tx: Tx, _scope: Everyone, refund_id: UUID, note: str, by: str) -> bool:
+async def close_refused(tx: Tx, _scope: AllPartners, refund_id: UUID, note: str, by: str) -> bool:
     """Nobody sends a refused one again; False when that was noted before."""
     return bool(
         await tx.fetchval(

@@ -8,7 +8,7 @@ from uuid import UUID
 
 from almoner.giving.accounting.disputes.domain import Dispute
 from almoner.giving.accounting.refunds.domain import Refund
-from almoner.giving.accounting.suspense.domain import Held
+from almoner.giving.accounting.suspense.domain import UnallocatedPayment
 from almoner.giving.checkout.donations.domain import Donation
 from almoner.giving.checkout.payments.domain import DisputeStatus, Payment
 from almoner.kit.money import Money
@@ -29,7 +29,7 @@ class LineKind(StrEnum):
     """And given it back."""
 
 
-OF_DISPUTES: Final = (LineKind.DISPUTE, LineKind.DISPUTE_WON)
+DISPUTE_KINDS: Final = (LineKind.DISPUTE, LineKind.DISPUTE_WON)
 
 
 class Mismatch(StrEnum):
@@ -64,7 +64,7 @@ _SENTENCES: Final = {
 }
 
 
-class NotCleared(Exception):
+class ClearRefused(Exception):
     """A line cannot be cleared; the message says why."""
 
 
@@ -76,12 +76,12 @@ class ImportInterrupted(Exception):
     """An import has ended before its last line; the message says how to go on."""
 
 
-Key = tuple[str, LineKind, str]
+LineKey = tuple[str, LineKind, str]
 """The provider's payment, what is reported of it, and which refund."""
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class ReportLine:
     """One line of a report. ``gross``: what the donor paid or was given back; ``fee``: what the provider keeps.
 
     ``refund``: what the provider calls the refund or the dispute, of which a payment may have several; empty where it
@@ -95,7 +95,7 @@ class Line:
     refund: str = ""
 
     @property
-    def key(self) -> Key:
+    def key(self) -> LineKey:
         """What a report has once."""
         return self.payment, self.kind, self.refund
 
@@ -112,7 +112,7 @@ class Line:
 
 
 @dataclass(frozen=True, slots=True)
-class Report:
+class SettlementReport:
     """What a provider paid out at once: its own ``reference``, one currency, at least one line."""
 
     provider: str
@@ -120,7 +120,7 @@ class Report:
     currency: str
     settled_on: date
     sha256: str
-    lines: tuple[Line, ...]
+    lines: tuple[ReportLine, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,13 +130,13 @@ class StoredLine:
     id: UUID
     settlement_id: UUID
     provider: str
-    line: Line
+    line: ReportLine
     reason: Mismatch | None
     since: datetime
 
 
 @dataclass(frozen=True, slots=True)
-class Unbooked:
+class UnbookedLine:
     """A line that is not booked, with the ``reference`` of its report.
 
     ``booked_in``: the reference of the report that has the same and is booked.
@@ -148,7 +148,7 @@ class Unbooked:
 
 
 @dataclass(frozen=True, slots=True)
-class Sum:
+class CurrencyTotal:
     """Of several lines: what came to our bank account by them, below zero when it left, in minor units."""
 
     currency: str
@@ -175,7 +175,7 @@ class Settlement:
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class PaymentMatch:
     """What we know of a provider's payment. ``counted``: whether a line of this kind was booked for it.
 
     ``refunds``: what was sent back of a gift, oldest first; ``drawn``: those of them that a line is booked for.
@@ -184,22 +184,22 @@ class Known:
 
     payment: Payment | None
     donation: Donation | None
-    held: Held | None
-    counted: bool
+    unallocated: UnallocatedPayment | None
+    already_booked: bool
     refunds: tuple[Refund, ...] = ()
-    drawn: frozenset[UUID] = frozenset()
+    debited_refunds: frozenset[UUID] = frozenset()
     disputes: tuple[Dispute, ...] = ()
     told: frozenset[UUID] = frozenset()
 
 
-def mismatch(line: Line, known: Known) -> Mismatch | None:
+def mismatch_of(line: ReportLine, known: PaymentMatch) -> Mismatch | None:
     """Why a line cannot be booked, None when it can: to held money if there is some, else to the donation."""
-    if line.kind in OF_DISPUTES:
-        ours = known.held is not None or known.payment is not None
+    if line.kind in DISPUTE_KINDS:
+        ours = known.unallocated is not None or known.payment is not None
         disputed = dispute_of(line, known) if ours else Mismatch.UNKNOWN_PAYMENT
         return disputed if isinstance(disputed, Mismatch) else None
-    if known.held is not None:
-        return _mismatch_held(line, known.held, counted=known.counted)
+    if known.unallocated is not None:
+        return _unallocated_mismatch(line, known.unallocated, counted=known.already_booked)
     if known.payment is None:
         return Mismatch.UNKNOWN_PAYMENT
     if line.kind is LineKind.REFUND:
@@ -207,25 +207,25 @@ def mismatch(line: Line, known: Known) -> Mismatch | None:
         return found if isinstance(found, Mismatch) else None
     if known.donation is None or known.donation.payment_id != known.payment.id:
         return Mismatch.NOT_PAID
-    if known.counted or known.donation.settlement is not None:
+    if known.already_booked or known.donation.settlement is not None:
         return Mismatch.SETTLED_BEFORE
-    return _difference(line, known.payment.money)
+    return _amount_mismatch(line, known.payment.money)
 
 
-def refund_of(line: Line, known: Known) -> Refund | Mismatch:
+def refund_of(line: ReportLine, known: PaymentMatch) -> Refund | Mismatch:
     """The refund of a gift that a line draws: the one it names, else the oldest of its amount; or why there is none."""
     sent = [one for one in known.refunds if not line.refund or one.provider_refund == line.refund]
     if not sent:
         return Mismatch.NOT_REFUNDED
     if line.gross.currency != sent[0].money.currency:
         return Mismatch.OTHER_CURRENCY
-    undrawn = [one for one in sent if one.id not in known.drawn]
+    undrawn = [one for one in sent if one.id not in known.debited_refunds]
     if not undrawn:
         return Mismatch.SETTLED_BEFORE
     return next((one for one in undrawn if one.money == line.gross), Mismatch.OTHER_AMOUNT)
 
 
-def dispute_of(line: Line, known: Known) -> Dispute | Mismatch:
+def dispute_of(line: ReportLine, known: PaymentMatch) -> Dispute | Mismatch:
     """The dispute that a line draws or gives back: the one it names, else the oldest; or why there is none."""
     named = [one for one in known.disputes if not line.refund or one.provider_dispute == line.refund]
     if not named:
@@ -242,17 +242,17 @@ def dispute_of(line: Line, known: Known) -> Dispute | Mismatch:
     return next((one for one in untold if one.money == line.gross), Mismatch.OTHER_AMOUNT)
 
 
-def _mismatch_held(line: Line, held: Held, *, counted: bool) -> Mismatch | None:
+def _unallocated_mismatch(line: ReportLine, held: UnallocatedPayment, *, counted: bool) -> Mismatch | None:
     if not held.posted or held.status == "written_off":
         return Mismatch.DISMISSED
     if line.kind is LineKind.REFUND and held.status != "refunded":
         return Mismatch.NOT_REFUNDED
     if counted:
         return Mismatch.SETTLED_BEFORE
-    return _difference(line, held.money)
+    return _amount_mismatch(line, held.money)
 
 
-def _difference(line: Line, expected: Money) -> Mismatch | None:
+def _amount_mismatch(line: ReportLine, expected: Money) -> Mismatch | None:
     if line.gross.currency != expected.currency:
         return Mismatch.OTHER_CURRENCY
     return None if line.gross == expected else Mismatch.OTHER_AMOUNT

@@ -9,19 +9,19 @@ from typing import Final, TypeVar
 from asyncpg import DeadlockDetectedError, SerializationError
 
 from almoner.giving.accounting.settlements import reports, service
-from almoner.giving.accounting.settlements.domain import ImportInterrupted, Report, Settlement
+from almoner.giving.accounting.settlements.domain import ImportInterrupted, SettlementReport, Settlement
 from almoner.giving.accounting.settlements.reports import COLUMNS as COLUMNS
 from almoner.platform.database.transactions import Database, Tx
 
-TRIES: Final = 5
+MAX_ATTEMPTS: Final = 5
 
 Result = TypeVar("Result")
-Record = Callable[[Tx, Settlement], Awaitable[None]]
+OnFinished = Callable[[Tx, Settlement], Awaitable[None]]
 """Says who imported it, in the transaction that finishes it."""
 
 
 @dataclass(frozen=True, slots=True)
-class Progress:
+class ImportProgress:
     """How far an import is."""
 
     done: int
@@ -33,22 +33,22 @@ async def import_report(
     db: Database,
     provider: str,
     content: bytes,
-    report: Callable[[Progress], None] | None = None,
-    record: Record | None = None,
+    report: Callable[[ImportProgress], None] | None = None,
+    record: OnFinished | None = None,
 ) -> Settlement:
     """Import the file of a provider's report; importing it twice is importing it once.
 
     ``record`` is called in the transaction that finishes it. An import that was interrupted is finished by importing
     the file again. Raises ReportRefused, ImportInterrupted.
     """
-    return await take_report(db, reports.read(provider, content), report, record)
+    return await import_parsed_report(db, reports.parse_report(provider, content), report, record)
 
 
-async def take_report(
+async def import_parsed_report(
     db: Database,
-    read: Report,
-    report: Callable[[Progress], None] | None = None,
-    record: Record | None = None,
+    read: SettlementReport,
+    report: Callable[[ImportProgress], None] | None = None,
+    record: OnFinished | None = None,
 ) -> Settlement:
     """As ``import_report``, of a report that is read already."""
     began = perf_counter()
@@ -57,32 +57,32 @@ async def take_report(
         settlement = await service.open_report(tx, read)
     for start in range(0, len(read.lines), service.BATCH):
         batch = read.lines[start : start + service.BATCH]
-        await _in_its_turn(db, partial(service.book_lines, settlement=settlement, lines=batch))
+        await _with_retries(db, partial(service.book_lines, settlement=settlement, lines=batch))
         if report:
             done = start + len(batch)
-            report(Progress(done, len(read.lines), done / max(perf_counter() - began, 1e-6)))
+            report(ImportProgress(done, len(read.lines), done / max(perf_counter() - began, 1e-6)))
 
     async def finish(tx: Tx) -> Settlement | None:
-        if await service.look_again(tx, looked_before=started):
+        if await service.recheck_exceptions(tx, looked_before=started):
             return None
-        settlement = await service.find(tx, read)
+        settlement = await service.find_settlement(tx, read)
         if record is not None:
             await record(tx, settlement)
         return settlement
 
-    while (finished := await _in_its_turn(db, finish)) is None:
+    while (finished := await _with_retries(db, finish)) is None:
         pass
     return finished
 
 
-async def _in_its_turn(db: Database, step: Callable[[Tx], Awaitable[Result]]) -> Result:
+async def _with_retries(db: Database, step: Callable[[Tx], Awaitable[Result]]) -> Result:
     """One transaction, made anew when the database ended it to let another one pass. Raises ImportInterrupted."""
-    for _ in range(TRIES):
+    for _ in range(MAX_ATTEMPTS):
         try:
             async with db.write() as tx:
                 return await step(tx)
         except (DeadlockDetectedError, SerializationError):
             continue
     raise ImportInterrupted(
-        f"the database let other work pass {TRIES} times: what is booked stays; import the file again to finish it"
+        f"the database let other work pass {MAX_ATTEMPTS} times: what is booked stays; import the file again to finish it"
     )

@@ -3,10 +3,10 @@
 from datetime import datetime
 from typing import Protocol
 
-from almoner.giving.accounting.settlements.domain import Report
+from almoner.giving.accounting.settlements.domain import SettlementReport
 
 
-class PayoutReports(Protocol):
+class PayoutReportSource(Protocol):
     """The payouts of a provider to us, and what is in each."""
 
     @property
@@ -14,10 +14,10 @@ class PayoutReports(Protocol):
         """As stored with each payment."""
         ...
 
-    async def paid_out(self, since: datetime) -> list[str]:
+    async def list_payouts(self, since: datetime) -> list[str]:
         """The references of what arrived since, the oldest first. Raises ProviderFailure."""
         ...
 
-    async def report(self, reference: str) -> Report:
+    async def fetch_report(self, reference: str) -> SettlementReport:
         """All lines of one payout; the same as often as it is asked for. Raises ProviderFailure."""
         ...

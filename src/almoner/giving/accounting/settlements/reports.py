@@ -12,7 +12,7 @@ from datetime import date
 from decimal import Decimal
 from typing import Final, NamedTuple
 
-from almoner.giving.accounting.settlements.domain import Key, Line, LineKind, Report, ReportRefused
+from almoner.giving.accounting.settlements.domain import LineKey, ReportLine, LineKind, SettlementReport, ReportRefused
 from almoner.kit.money import EXPONENTS, MAX_MINOR, Money
 
 COLUMNS: Final = ("reference", "settled_on", "currency", "kind", "payment", "gross", "fee", "net")
@@ -24,7 +24,7 @@ _TOLD: Final = 200
 _FIRST_ROW: Final = 2  # the header is line 1
 
 
-class _Head(NamedTuple):
+class _ReportHeader(NamedTuple):
     """What all lines of a report share."""
 
     reference: str
@@ -32,7 +32,7 @@ class _Head(NamedTuple):
     currency: str
 
 
-def read(provider: str, content: bytes) -> Report:
+def parse_report(provider: str, content: bytes) -> SettlementReport:
     """The report in a file. Raises ReportRefused with every problem."""
     try:
         rows = csv.DictReader(io.StringIO(content.decode("utf-8-sig"), newline=""), strict=True)
@@ -45,21 +45,23 @@ def read(provider: str, content: bytes) -> Report:
         raise ReportRefused("the file is not UTF-8") from error
     except csv.Error as error:
         raise ReportRefused(f"the file is no CSV: {error}") from error
-    return _report(provider, hashlib.sha256(content).hexdigest(), numbered)
+    return _build_report(provider, hashlib.sha256(content).hexdigest(), numbered)
 
 
-def _report(provider: str, sha256: str, rows: list[tuple[int, dict[str, str]]]) -> Report:
+def _build_report(provider: str, sha256: str, rows: list[tuple[int, dict[str, str]]]) -> SettlementReport:
     if not rows:
         raise ReportRefused("the file holds no lines")
     problems: list[str] = []
-    heads: dict[_Head, int] = {}
-    lines: dict[Key, tuple[int, Line]] = {}
+    heads: dict[_ReportHeader, int] = {}
+    lines: dict[LineKey, tuple[int, ReportLine]] = {}
     for number, row in rows:
-        found = [f"line {number}: {problem}" for problem in _problems(row)]
+        found = [f"line {number}: {problem}" for problem in _row_problems(row)]
         problems += found
         if found:
             continue
-        heads.setdefault(_Head(row["reference"], date.fromisoformat(row["settled_on"]), row["currency"]), number)
+        heads.setdefault(
+            _ReportHeader(row["reference"], date.fromisoformat(row["settled_on"]), row["currency"]), number
+        )
         line = _line(row)
         earlier, _ = lines.setdefault(line.key, (number, line))
         if earlier != number:
@@ -71,12 +73,12 @@ def _report(provider: str, sha256: str, rows: list[tuple[int, dict[str, str]]]) 
         more = [f"and {len(problems) - _TOLD} more"] if len(problems) > _TOLD else []
         raise ReportRefused("\n".join(["the file was not imported:", *problems[:_TOLD], *more]))
     head = next(iter(heads))
-    return Report(
+    return SettlementReport(
         provider, head.reference, head.currency, head.settled_on, sha256, tuple(line for _, line in lines.values())
     )
 
 
-def _problems(row: Mapping[str, str]) -> Iterator[str]:
+def _row_problems(row: Mapping[str, str]) -> Iterator[str]:
     if not 1 <= len(row["reference"]) <= 100:
         yield "reference must have 1 to 100 characters"
     if not _is_day(row["settled_on"]):
@@ -85,7 +87,7 @@ def _problems(row: Mapping[str, str]) -> Iterator[str]:
         yield f"kind must be {_KINDS}, not {row['kind']!r}"
     if not 1 <= len(row["payment"]) <= 255:
         yield "payment must have 1 to 255 characters"
-    yield from _wrong_refund(row)
+    yield from _refund_problems(row)
     for name in ("reference", "payment", _REFUND):
         if not row[name].isprintable():
             yield f"{name} must not have control characters"
@@ -97,17 +99,17 @@ def _problems(row: Mapping[str, str]) -> Iterator[str]:
     for name in bad:
         yield f"{name} must be an amount of {row['currency']} such as {_example(row['currency'])}, not {row[name]!r}"
     if not bad:
-        yield from _wrong_amounts(row["kind"], **{name: minor or 0 for name, minor in amounts.items()})
+        yield from _amount_problems(row["kind"], **{name: minor or 0 for name, minor in amounts.items()})
 
 
-def _wrong_refund(row: Mapping[str, str]) -> Iterator[str]:
+def _refund_problems(row: Mapping[str, str]) -> Iterator[str]:
     if row["kind"] == LineKind.PAYMENT and row[_REFUND]:
         yield "refund must be empty for a payment"
     if len(row[_REFUND]) > _LONGEST_NAME:
         yield f"refund must have at most {_LONGEST_NAME} characters"
 
 
-def _wrong_amounts(kind: str, gross: int, fee: int, net: int) -> Iterator[str]:
+def _amount_problems(kind: str, gross: int, fee: int, net: int) -> Iterator[str]:
     if net != gross - fee:
         yield "net must be gross less fee"
     if fee < 0:
@@ -118,11 +120,11 @@ def _wrong_amounts(kind: str, gross: int, fee: int, net: int) -> Iterator[str]:
         yield f"gross of a {kind} must be below zero"
 
 
-def _line(row: Mapping[str, str]) -> Line:
+def _line(row: Mapping[str, str]) -> ReportLine:
     currency = row["currency"]
     gross, fee = _minor(row["gross"], currency) or 0, _minor(row["fee"], currency) or 0
     sums = Money(abs(gross), currency), Money(fee, currency)
-    return Line(LineKind(row["kind"]), row["payment"], *sums, row[_REFUND])
+    return ReportLine(LineKind(row["kind"]), row["payment"], *sums, row[_REFUND])
 
 
 def _minor(text: str, currency: str) -> int | None:

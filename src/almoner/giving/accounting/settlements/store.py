@@ -9,18 +9,18 @@ from uuid import UUID
 from asyncpg import Record
 
 from almoner.giving.accounting.settlements.domain import (
-    Key,
-    Line,
+    LineKey,
+    ReportLine,
     LineKind,
     Mismatch,
-    Report,
+    SettlementReport,
     Settlement,
     StoredLine,
-    Sum,
-    Unbooked,
+    CurrencyTotal,
+    UnbookedLine,
 )
 from almoner.kit.money import Money
-from almoner.platform.database.transactions import Everyone, Tx
+from almoner.platform.database.transactions import AllPartners, Tx
 
 _LINE: Final = (
     "id, settlement_id, provider, kind, provider_payment, gross_minor, fee_minor, currency, reason, created_at, "
@@ -29,14 +29,14 @@ _LINE: Final = (
 
 
 @dataclass(frozen=True, slots=True)
-class Owner:
+class LineOwner:
     """The payment, the held payment, the refund of a gift or the dispute that a booked line belongs to.
 
     ``waived_fee_minor``: what of the fee a gift does not bear, since it has gone back.
     """
 
     payment_id: UUID | None = None
-    held_id: UUID | None = None
+    unallocated_id: UUID | None = None
     refund_id: UUID | None = None
     dispute_id: UUID | None = None
     waived_fee_minor: int = 0
@@ -48,16 +48,16 @@ where (b.provider, b.provider_payment, b.kind) = (l.provider, l.provider_payment
   and (b.provider_refund = l.provider_refund or l.provider_refund = '') and b.status = 'matched'
 """
 """Booked lines of the same movement as ``l``: asked of each of two indexes."""
-_NOBODY: Final = Owner()
+_NOBODY: Final = LineOwner()
 
 
 def _line(row: Record) -> StoredLine:
     id_, settlement_id, provider, kind, payment, gross, fee, currency, reason, since, refund = row[:11]
-    line = Line(LineKind(kind), payment, Money(abs(gross), currency), Money(fee, currency), refund)
+    line = ReportLine(LineKind(kind), payment, Money(abs(gross), currency), Money(fee, currency), refund)
     return StoredLine(id_, settlement_id, provider, line, Mismatch(reason) if reason else None, since)
 
 
-async def is_provider(tx: Tx, _scope: Everyone, provider: str) -> bool:
+async def has_provider(tx: Tx, _scope: AllPartners, provider: str) -> bool:
     """Whether there is a payment at this provider, or money of it that is held."""
     return bool(
         await tx.fetchval(
@@ -70,13 +70,13 @@ async def is_provider(tx: Tx, _scope: Everyone, provider: str) -> bool:
     )
 
 
-async def providers(tx: Tx, _scope: Everyone) -> list[str]:
+async def list_providers(tx: Tx, _scope: AllPartners) -> list[str]:
     """All that ``is_provider`` is true of; reads every payment."""
     rows = await tx.fetch("select provider from payment union select provider from unallocated_payment order by 1")
     return [row["provider"] for row in rows]
 
 
-async def insert(tx: Tx, _scope: Everyone, report: Report) -> None:
+async def insert(tx: Tx, _scope: AllPartners, report: SettlementReport) -> None:
     """Store a report without its lines, unless the provider's report of this reference is there."""
     await tx.execute(
         """
@@ -94,7 +94,7 @@ async def insert(tx: Tx, _scope: Everyone, report: Report) -> None:
     )
 
 
-async def taken(tx: Tx, _scope: Everyone, provider: str, references: Sequence[str]) -> set[str]:
+async def complete_reports(tx: Tx, _scope: AllPartners, provider: str, references: Sequence[str]) -> set[str]:
     """Those of these reports of which every line is stored."""
     rows = await tx.fetch(
         """
@@ -107,7 +107,7 @@ async def taken(tx: Tx, _scope: Everyone, provider: str, references: Sequence[st
     return {row["reference"] for row in rows}
 
 
-async def checked_at(tx: Tx, _scope: Everyone, provider: str) -> datetime | None:
+async def checked_at(tx: Tx, _scope: AllPartners, provider: str) -> datetime | None:
     """When a provider was last asked what it has paid out."""
     found: datetime | None = await tx.fetchval(
         "select checked_at from settlement_report_check where provider = $1", provider
@@ -115,7 +115,7 @@ async def checked_at(tx: Tx, _scope: Everyone, provider: str) -> datetime | None
     return found
 
 
-async def set_checked(tx: Tx, _scope: Everyone, provider: str, before: datetime) -> bool:
+async def set_checked(tx: Tx, _scope: AllPartners, provider: str, before: datetime) -> bool:
     """Note that a provider is asked now; False unless it was last asked by that moment."""
     return bool(
         await tx.fetchval(
@@ -140,7 +140,7 @@ from settlement s left join settlement_line l on l.settlement_id = s.id
 """
 
 
-async def find(tx: Tx, _scope: Everyone, provider: str, reference: str) -> Settlement | None:
+async def find_settlement(tx: Tx, _scope: AllPartners, provider: str, reference: str) -> Settlement | None:
     """The provider's report of this reference, with what became of its lines."""
     row = await tx.fetchrow(
         f"{_SETTLEMENT} where s.provider = $1 and s.reference = $2 group by s.id", provider, reference
@@ -148,7 +148,7 @@ async def find(tx: Tx, _scope: Everyone, provider: str, reference: str) -> Settl
     return Settlement(*row) if row else None
 
 
-async def newest(tx: Tx, _scope: Everyone, limit: int) -> list[Settlement]:
+async def newest_settlements(tx: Tx, _scope: AllPartners, limit: int) -> list[Settlement]:
     """The newest reports."""
     rows = await tx.fetch(
         f"""
@@ -160,7 +160,9 @@ async def newest(tx: Tx, _scope: Everyone, limit: int) -> list[Settlement]:
     return [Settlement(*row) for row in rows]
 
 
-async def known(tx: Tx, _scope: Everyone, settlement_id: UUID, payments: Sequence[str]) -> dict[Key, StoredLine]:
+async def stored_lines(
+    tx: Tx, _scope: AllPartners, settlement_id: UUID, payments: Sequence[str]
+) -> dict[LineKey, StoredLine]:
     """Those lines of a report that are stored already."""
     rows = await tx.fetch(
         f"select {_LINE} from settlement_line where settlement_id = $1 and provider_payment = any($2)",
@@ -170,19 +172,23 @@ async def known(tx: Tx, _scope: Everyone, settlement_id: UUID, payments: Sequenc
     return {stored.line.key: stored for stored in map(_line, rows)}
 
 
-COUNTED: Final = """
+BOOKED_KINDS: Final = """
 select provider_payment, kind from settlement_line
 where provider = $1 and provider_payment = any($2) and status = 'matched' and refund_id is null
   and dispute_id is null
 """
 
 
-async def counted(tx: Tx, _scope: Everyone, provider: str, payments: Sequence[str]) -> set[tuple[str, LineKind]]:
+async def booked_kinds(
+    tx: Tx, _scope: AllPartners, provider: str, payments: Sequence[str]
+) -> set[tuple[str, LineKind]]:
     """For which of a provider's payments a line is booked; those of gifts' refunds are told apart by the refund."""
-    return {(row[0], LineKind(row[1])) for row in await tx.fetch(COUNTED, provider, payments)}
+    return {(row[0], LineKind(row[1])) for row in await tx.fetch(BOOKED_KINDS, provider, payments)}
 
 
-async def insert_lines(tx: Tx, _scope: Everyone, lines: Sequence[StoredLine], owners: Mapping[UUID, Owner]) -> int:
+async def insert_lines(
+    tx: Tx, _scope: AllPartners, lines: Sequence[StoredLine], owners: Mapping[UUID, LineOwner]
+) -> int:
     """Store new lines: booked, with their owner, or not, with the reason; how many were not there yet."""
     status = await tx.execute(
         """
@@ -213,7 +219,7 @@ async def insert_lines(tx: Tx, _scope: Everyone, lines: Sequence[StoredLine], ow
         [one.reason for one in lines],
         [owners.get(one.id, _NOBODY).payment_id for one in lines],
         tx.now,
-        [owners.get(one.id, _NOBODY).held_id for one in lines],
+        [owners.get(one.id, _NOBODY).unallocated_id for one in lines],
         [owners.get(one.id, _NOBODY).refund_id for one in lines],
         [one.line.refund for one in lines],
         [owners.get(one.id, _NOBODY).waived_fee_minor for one in lines],
@@ -222,7 +228,9 @@ async def insert_lines(tx: Tx, _scope: Everyone, lines: Sequence[StoredLine], ow
     return int(status.rpartition(" ")[2])
 
 
-async def look_again(tx: Tx, _scope: Everyone, lines: Sequence[StoredLine], owners: Mapping[UUID, Owner]) -> None:
+async def update_exceptions(
+    tx: Tx, _scope: AllPartners, lines: Sequence[StoredLine], owners: Mapping[UUID, LineOwner]
+) -> None:
     """Note what another look at held exceptions has found."""
     await tx.execute(
         """
@@ -239,7 +247,7 @@ async def look_again(tx: Tx, _scope: Everyone, lines: Sequence[StoredLine], owne
         [one.id for one in lines],
         [one.reason for one in lines],
         [owners.get(one.id, _NOBODY).payment_id for one in lines],
-        [owners.get(one.id, _NOBODY).held_id for one in lines],
+        [owners.get(one.id, _NOBODY).unallocated_id for one in lines],
         tx.now,
         [owners.get(one.id, _NOBODY).refund_id for one in lines],
         [owners.get(one.id, _NOBODY).waived_fee_minor for one in lines],
@@ -250,15 +258,17 @@ async def look_again(tx: Tx, _scope: Everyone, lines: Sequence[StoredLine], owne
 EXCEPTIONS: Final = f"""
 select {_LINE} from settlement_line where status = 'exception' and checked_at < $1 order by checked_at, id limit $2
 """
-OLDEST: Final = "select min(checked_at) from settlement_line where status = 'exception'"
+OLDEST_CHECK: Final = "select min(checked_at) from settlement_line where status = 'exception'"
 
 
-async def exceptions(tx: Tx, _scope: Everyone, looked_before: datetime, limit: int) -> list[StoredLine]:
+async def exceptions_checked_before(
+    tx: Tx, _scope: AllPartners, looked_before: datetime, limit: int
+) -> list[StoredLine]:
     """Lines that are not booked and were last looked at before a moment, the longest ago first."""
     return [_line(row) for row in await tx.fetch(EXCEPTIONS, looked_before, limit)]
 
 
-async def unbooked(tx: Tx, _scope: Everyone, limit: int) -> list[Unbooked]:
+async def unbooked_lines(tx: Tx, _scope: AllPartners, limit: int) -> list[UnbookedLine]:
     """Lines that are not booked, the oldest first, with the references of their reports."""
     rows = await tx.fetch(
         f"""
@@ -271,10 +281,10 @@ async def unbooked(tx: Tx, _scope: Everyone, limit: int) -> list[Unbooked]:
         """,
         limit,
     )
-    return [Unbooked(row["reference"], row["booked_in"], _line(row)) for row in rows]
+    return [UnbookedLine(row["reference"], row["booked_in"], _line(row)) for row in rows]
 
 
-async def unbooked_sums(tx: Tx, _scope: Everyone) -> list[Sum]:
+async def unbooked_sums(tx: Tx, _scope: AllPartners) -> list[CurrencyTotal]:
     """What the lines that are not booked come to, by currency."""
     rows = await tx.fetch(
         """
@@ -282,10 +292,12 @@ async def unbooked_sums(tx: Tx, _scope: Everyone) -> list[Sum]:
         group by currency order by currency
         """
     )
-    return [Sum(*row) for row in rows]
+    return [CurrencyTotal(*row) for row in rows]
 
 
-async def clear(tx: Tx, _scope: Everyone, settlement_id: UUID, key: Key, cleared_by: str, note: str) -> bool:
+async def clear_exception(
+    tx: Tx, _scope: AllPartners, settlement_id: UUID, key: LineKey, cleared_by: str, note: str
+) -> bool:
     """Take a line off the exceptions, with who says so and why; False when it is none."""
     payment, kind, refund = key
     return bool(
@@ -307,7 +319,7 @@ async def clear(tx: Tx, _scope: Everyone, settlement_id: UUID, key: Key, cleared
     )
 
 
-async def lock_exceptions(tx: Tx, _scope: Everyone, line_ids: Sequence[UUID]) -> list[StoredLine]:
+async def lock_exceptions(tx: Tx, _scope: AllPartners, line_ids: Sequence[UUID]) -> list[StoredLine]:
     """Those of these lines that are not booked, in one order, held until the transaction ends."""
     rows = await tx.fetch(
         f"""
@@ -319,7 +331,7 @@ async def lock_exceptions(tx: Tx, _scope: Everyone, line_ids: Sequence[UUID]) ->
     return [_line(row) for row in rows]
 
 
-async def longest_ago(tx: Tx, _scope: Everyone) -> datetime | None:
+async def oldest_check_at(tx: Tx, _scope: AllPartners) -> datetime | None:
     """When the exception that was looked at the longest ago was looked at."""
-    found: datetime | None = await tx.fetchval(OLDEST)
+    found: datetime | None = await tx.fetchval(OLDEST_CHECK)
     return found

@@ -7,11 +7,11 @@ from enum import StrEnum
 from typing import Final
 from uuid import UUID
 
-from almoner.giving.checkout.payments.domain import BANK, HoldReason
+from almoner.giving.checkout.payments.domain import BANK_TRANSFER, UnallocatedReason
 from almoner.kit.money import Money
 from almoner.kit.states import Lifecycle
 
-HELD: Final = Lifecycle(
+UNALLOCATED_PAYMENT: Final = Lifecycle(
     "unallocated_payment",
     {
         "held": frozenset({"refunding", "written_off", "applied"}),
@@ -21,14 +21,14 @@ HELD: Final = Lifecycle(
 REFUNDED: Final = "internal.unallocated_payment_refunded"
 """Told within giving when money is back with its donor, with a ``Refunded`` in it."""
 NOTE_LENGTH: Final = 500
-RULE: Final = "rule"
+BY_RULE: Final = "rule"
 """Who decides when no person has; a person is named by the login at the terminal."""
 OTHER_CURRENCY: Final = "It came in another currency than the gift: it can only be sent back."
 _AT_ONCE: Final = timedelta()
 _WAITS_FOR_A_PERSON: Final = timedelta(days=30)
 
 
-class Action(StrEnum):
+class RuleAction(StrEnum):
     """What becomes of held money."""
 
     REFUND = "refund"
@@ -38,51 +38,53 @@ class Action(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Rule:
+class UnallocatedPaymentRule:
     """What the service does with money of one reason, and how long a person may do something else before."""
 
-    action: Action
-    waits: timedelta
+    action: RuleAction
+    grace_period: timedelta
 
 
-RULES: Final[Mapping[HoldReason, Rule]] = {
-    HoldReason.DONATION_CANCELLED: Rule(Action.REFUND, _AT_ONCE),
-    HoldReason.SESSION_OVER: Rule(Action.REFUND, _AT_ONCE),
-    HoldReason.PAID_TWICE: Rule(Action.REFUND, _AT_ONCE),
-    HoldReason.SHORT: Rule(Action.REFUND, _AT_ONCE),
-    HoldReason.OVER: Rule(Action.REFUND, _AT_ONCE),
-    HoldReason.OTHER_CURRENCY: Rule(Action.REFUND, _AT_ONCE),
-    HoldReason.OTHER_REFERENCE: Rule(Action.REFUND, _WAITS_FOR_A_PERSON),
-    HoldReason.UNKNOWN_PAYMENT: Rule(Action.REFUND, _WAITS_FOR_A_PERSON),
-    HoldReason.OTHER_MODE: Rule(Action.DISMISS, _AT_ONCE),
-    HoldReason.OTHER_ACCOUNT: Rule(Action.DISMISS, _AT_ONCE),
+RULES: Final[Mapping[UnallocatedReason, UnallocatedPaymentRule]] = {
+    UnallocatedReason.DONATION_CANCELLED: UnallocatedPaymentRule(RuleAction.REFUND, _AT_ONCE),
+    UnallocatedReason.SESSION_OVER: UnallocatedPaymentRule(RuleAction.REFUND, _AT_ONCE),
+    UnallocatedReason.PAID_TWICE: UnallocatedPaymentRule(RuleAction.REFUND, _AT_ONCE),
+    UnallocatedReason.SHORT: UnallocatedPaymentRule(RuleAction.REFUND, _AT_ONCE),
+    UnallocatedReason.OVER: UnallocatedPaymentRule(RuleAction.REFUND, _AT_ONCE),
+    UnallocatedReason.OTHER_CURRENCY: UnallocatedPaymentRule(RuleAction.REFUND, _AT_ONCE),
+    UnallocatedReason.OTHER_REFERENCE: UnallocatedPaymentRule(RuleAction.REFUND, _WAITS_FOR_A_PERSON),
+    UnallocatedReason.UNKNOWN_PAYMENT: UnallocatedPaymentRule(RuleAction.REFUND, _WAITS_FOR_A_PERSON),
+    UnallocatedReason.OTHER_MODE: UnallocatedPaymentRule(RuleAction.DISMISS, _AT_ONCE),
+    UnallocatedReason.OTHER_ACCOUNT: UnallocatedPaymentRule(RuleAction.DISMISS, _AT_ONCE),
 }
 
 
 @dataclass(frozen=True, slots=True)
-class Decision:
+class RuleDecision:
     """What the rule does, and from when on."""
 
-    action: Action
+    action: RuleAction
     at: datetime
 
 
-def decide(reason: HoldReason, received_at: datetime, provider: str = "") -> Decision:
+def rule_decision_of(reason: UnallocatedReason, received_at: datetime, provider: str = "") -> RuleDecision:
     """What becomes of money that is held for this reason since ``received_at``, if no person decides before.
 
     A bank transfer waits for a person, whatever the reason: it may be accepted, and no provider can send it back.
     """
     rule = RULES[reason]
-    return Decision(rule.action, received_at + (_WAITS_FOR_A_PERSON if provider == BANK else rule.waits))
+    return RuleDecision(
+        rule.action, received_at + (_WAITS_FOR_A_PERSON if provider == BANK_TRANSFER else rule.grace_period)
+    )
 
 
-def posted(reason: HoldReason) -> bool:
+def is_posted(reason: UnallocatedReason) -> bool:
     """Whether it is in the books: what went to another account, and money of the other mode, is none of ours (M5)."""
-    return reason not in (HoldReason.OTHER_MODE, HoldReason.OTHER_ACCOUNT)
+    return reason not in (UnallocatedReason.OTHER_MODE, UnallocatedReason.OTHER_ACCOUNT)
 
 
 @dataclass(frozen=True, slots=True)
-class Held:
+class UnallocatedPayment:
     """Money kept apart. ``payment_id`` and ``donation_id`` are None when nothing of ours matches.
 
     ``auto_decide_at``: when the rule decides. ``decided_by``: ``RULE`` or who. ``note``: why a person decided.
@@ -94,7 +96,7 @@ class Held:
     provider_payment: str
     payment_id: UUID | None
     donation_id: UUID | None
-    reason: HoldReason
+    reason: UnallocatedReason
     money: Money
     reference: str
     status: str
@@ -107,15 +109,15 @@ class Held:
     @property
     def by_bank(self) -> bool:
         """Whether it came by bank transfer: an officer sends it back, and no provider is asked."""
-        return self.provider == BANK
+        return self.provider == BANK_TRANSFER
 
     @property
     def posted(self) -> bool:
         """Whether it is in the books."""
-        return posted(self.reason)
+        return is_posted(self.reason)
 
 
-class Choice(StrEnum):
+class OfficerChoice(StrEnum):
     """What a person decided."""
 
     REFUND = "refund"
@@ -129,11 +131,11 @@ class Choice(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Decided:
+class OfficerDecision:
     """What a person decided over held money, and why. ``by``: a login. ``provider_refund``: of a refund by hand."""
 
-    held_id: UUID
-    choice: Choice
+    unallocated_id: UUID
+    choice: OfficerChoice
     note: str
     by: str
     at: datetime
@@ -141,17 +143,17 @@ class Decided:
 
 
 @dataclass(frozen=True, slots=True)
-class Refunded:
+class UnallocatedPaymentRefunded:
     """What is told of a refund: identifiers alone; whoever reacts reads the rest."""
 
     held: UUID
 
 
-class NotDecidable(Exception):
+class DecisionRefused(Exception):
     """What a person asked for cannot be done to this held money; the message says why."""
 
 
-class NoSuchHeldPayment(Exception):
+class NoSuchUnallocatedPayment(Exception):
     """There is no held money of this identifier."""
 
     def __str__(self) -> str:

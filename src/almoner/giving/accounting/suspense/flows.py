@@ -9,53 +9,53 @@ from typing import Final
 from uuid import UUID
 
 from almoner.giving.accounting.suspense import service
-from almoner.giving.accounting.suspense.domain import Held
+from almoner.giving.accounting.suspense.domain import UnallocatedPayment
 from almoner.giving.checkout.payments.domain import ProviderFailure, ProviderRefund
 from almoner.giving.checkout.payments.ports import PaymentProvider
 from almoner.platform.database.transactions import Database, Tx
 from almoner.platform.jobs import leases
-from almoner.platform.jobs.leases import Done
+from almoner.platform.jobs.leases import FlowDone
 
-LEASED: Final = "unallocated_payment"
+LEASE_KIND: Final = "unallocated_payment"
 
 
 @dataclass(frozen=True, slots=True)
-class _Ask:
+class _RefundCall:
     """One refund to ask for; ``row`` is the leased held payment."""
 
     row: UUID
-    held: Held
+    held: UnallocatedPayment
     key: str
 
 
-class _Refund:
+class _RefundUnallocatedPayment:
     """Ask the provider of the payment, and record what it answers."""
 
-    name = LEASED
+    name = LEASE_KIND
 
     def __init__(self, provider: PaymentProvider, held_id: UUID) -> None:
         self._provider = provider
         self._held_id = held_id
 
-    async def prepare(self, tx: Tx) -> _Ask | Done[None]:
+    async def prepare(self, tx: Tx) -> _RefundCall | FlowDone[None]:
         """Nothing to ask unless a refund was decided and is not recorded yet."""
         held = await service.lock(tx, self._held_id)  # so that nobody asks again who prepared before it was recorded
         if held.status != "refunding":
-            return Done(None)
+            return FlowDone(None)
         if held.provider != self._provider.name:
             raise ProviderFailure(f"{held.provider} is not the provider of this deployment any more")
-        return _Ask(held.id, held, service.key(tx, held.id))
+        return _RefundCall(held.id, held, service.refund_idempotency_key(tx, held.id))
 
-    async def call(self, ask: _Ask) -> ProviderRefund:
+    async def call(self, ask: _RefundCall) -> ProviderRefund:
         """Ask for the whole of it; safe to do twice. Raises ProviderFailure."""
         return await self._provider.refund(ask.held.provider_payment, ask.key, ask.held.money)
 
-    async def record(self, tx: Tx, ask: _Ask, made: ProviderRefund) -> Done[None]:
+    async def record(self, tx: Tx, ask: _RefundCall, made: ProviderRefund) -> FlowDone[None]:
         """It is on its way to the donor."""
         await service.record_refund(tx, ask.row, made.id)
-        return Done(None)
+        return FlowDone(None)
 
 
-async def refund(db: Database, provider: PaymentProvider, held_id: UUID) -> None:
+async def refund_unallocated_payment(db: Database, provider: PaymentProvider, held_id: UUID) -> None:
     """Have the provider send held money back; when this returns, that is recorded. Raises ProviderFailure."""
-    await leases.run(db, _Refund(provider, held_id))
+    await leases.run_flow(db, _RefundUnallocatedPayment(provider, held_id))

@@ -10,29 +10,29 @@ from almoner.giving.accounting.suspense import flows, service
 from almoner.giving.accounting.suspense.service import REFUND
 from almoner.giving.checkout.payments.domain import NoSuchPayment, ProviderFailure, RefundRefused
 from almoner.giving.checkout.payments.ports import PaymentProvider
-from almoner.platform.jobs.background_tasks import Handler, Schedule, Work
-from almoner.platform.jobs.queue import Done, Drop, Job, Result, Retry
+from almoner.platform.jobs.background_tasks import Handler, Schedule, JobContext
+from almoner.platform.jobs.queue import JobDone, JobDropped, Job, Result, JobRetry
 
 _FIRST_WAIT: Final = timedelta(minutes=1)
 _LONGEST_WAIT: Final = timedelta(hours=1)
 
 
-async def refund(provider: PaymentProvider, work: Work, job: Job) -> Result:
+async def refund_unallocated_payment(provider: PaymentProvider, work: JobContext, job: Job) -> Result:
     """Have one held payment sent back. What the provider refuses for good waits for a person, as a dead job."""
     try:
-        await flows.refund(work.db, provider, UUID(job.payload["held"]))
+        await flows.refund_unallocated_payment(work.db, provider, UUID(job.payload["held"]))
     except NoSuchPayment:
-        return Drop("the provider does not know the payment")
+        return JobDropped("the provider does not know the payment")
     except RefundRefused as refused:
-        return Drop(str(refused))
+        return JobDropped(str(refused))
     except ProviderFailure as failure:
-        return Retry(min(_FIRST_WAIT * 2 ** min(job.attempt - 1, 10), _LONGEST_WAIT), str(failure))
-    return Done()
+        return JobRetry(min(_FIRST_WAIT * 2 ** min(job.attempt - 1, 10), _LONGEST_WAIT), str(failure))
+    return JobDone()
 
 
 def handlers(provider: PaymentProvider) -> Mapping[str, Handler]:
     """The job, with the provider that it asks."""
-    return {REFUND: partial(refund, provider)}
+    return {REFUND: partial(refund_unallocated_payment, provider)}
 
 
-schedules: Final = (Schedule("suspense.decide", service.next_due, service.decide_due),)
+schedules: Final = (Schedule("suspense.decide", service.next_due_at, service.decide_due),)

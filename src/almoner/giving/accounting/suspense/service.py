@@ -10,42 +10,44 @@ from asyncpg import CheckViolationError, UniqueViolationError
 
 from almoner.giving.accounting.ledger import domain as books
 from almoner.giving.accounting.ledger import service as ledger
-from almoner.giving.accounting.ledger.domain import Transfer
+from almoner.giving.accounting.ledger.domain import LedgerTransfer
 from almoner.giving.accounting.suspense import domain, store
 from almoner.giving.accounting.suspense.domain import (
-    RULE,
-    Action,
-    Choice,
-    Decided,
-    Held,
-    NoSuchHeldPayment,
-    NotDecidable,
-    Refunded,
+    BY_RULE,
+    RuleAction,
+    OfficerChoice,
+    OfficerDecision,
+    UnallocatedPayment,
+    NoSuchUnallocatedPayment,
+    DecisionRefused,
+    UnallocatedPaymentRefunded,
 )
-from almoner.giving.checkout.payments.domain import HoldReason, Payment, ProviderPayment
+from almoner.giving.checkout.payments.domain import UnallocatedReason, Payment, ProviderPayment
 from almoner.kit.ids import encode
-from almoner.platform.database.transactions import EVERYONE, Tx
+from almoner.platform.database.transactions import ALL_PARTNERS, Tx
 from almoner.platform.events import outbox
 from almoner.platform.jobs import queue
 from almoner.platform.jobs.queue import NewJob
 
 REFUND: Final = "suspense.refund"
 BATCH: Final = 100
-SETTLED: Final = "unallocated_payment_settled"
+SETTLED_CONSTRAINT: Final = "unallocated_payment_settled"
 """The constraint that keeps money in our books which has reached our bank account."""
-REFUNDED_ONCE: Final = "unallocated_payment_refund_once"
+UNIQUE_PROVIDER_REFUND: Final = "unallocated_payment_refund_once"
 """The constraint that lets one refund of a provider end one held payment."""
 _log: Final = structlog.get_logger("almoner.giving")
 
 
-def key(tx: Tx, held_id: UUID) -> str:
+def refund_idempotency_key(tx: Tx, held_id: UUID) -> str:
     """The provider's idempotency key of a refund: made from our own row (I6)."""
     return f"{tx.deployment.environment}:refund:{encode(held_id)}"
 
 
-async def hold(tx: Tx, provider: str, found: ProviderPayment, payment: Payment | None, reason: HoldReason) -> None:
+async def record_unallocated_payment(
+    tx: Tx, provider: str, found: ProviderPayment, payment: Payment | None, reason: UnallocatedReason
+) -> None:
     """Keep money apart with the reason, and post it; what is held already stays as it is."""
-    held = Held(
+    held = UnallocatedPayment(
         tx.new_id(),
         provider,
         found.id,
@@ -56,205 +58,209 @@ async def hold(tx: Tx, provider: str, found: ProviderPayment, payment: Payment |
         found.reference,
         "held",
         tx.now,
-        domain.decide(reason, tx.now, provider).at,
+        domain.rule_decision_of(reason, tx.now, provider).at,
         None,
         None,
         None,
     )
-    if not await store.insert(tx, EVERYONE, held):
+    if not await store.insert(tx, ALL_PARTNERS, held):
         return
     told = {"provider": provider, "payment": found.id, "reason": reason.value}
     tx.after_commit(lambda: _log.error("payment_unallocated", **told))
     if held.posted:
-        ledger.post(tx, books.payment_unallocated(held.id, provider, held.money))
+        ledger.post_transfers(tx, books.payment_unallocated(held.id, provider, held.money))
 
 
-async def get(tx: Tx, held_id: UUID) -> Held:
+async def get(tx: Tx, held_id: UUID) -> UnallocatedPayment:
     """One of them. Raises NoSuchHeldPayment."""
-    if (held := await store.find(tx, EVERYONE, held_id)) is None:
-        raise NoSuchHeldPayment
+    if (held := await store.find(tx, ALL_PARTNERS, held_id)) is None:
+        raise NoSuchUnallocatedPayment
     return held
 
 
-async def lock(tx: Tx, held_id: UUID) -> Held:
+async def lock(tx: Tx, held_id: UUID) -> UnallocatedPayment:
     """One of them, held until the transaction ends. Raises NoSuchHeldPayment."""
-    if (held := await store.lock(tx, EVERYONE, held_id)) is None:
-        raise NoSuchHeldPayment
+    if (held := await store.lock(tx, ALL_PARTNERS, held_id)) is None:
+        raise NoSuchUnallocatedPayment
     return held
 
 
-async def newest(tx: Tx, statuses: Sequence[str], limit: int) -> list[Held]:
+async def newest(tx: Tx, statuses: Sequence[str], limit: int) -> list[UnallocatedPayment]:
     """Those in one of these states, the newest first."""
-    return await store.page(tx, EVERYONE, statuses, limit)
+    return await store.newest_payments(tx, ALL_PARTNERS, statuses, limit)
 
 
-async def decisions(tx: Tx, held_ids: Sequence[UUID]) -> list[Decided]:
+async def decisions(tx: Tx, held_ids: Sequence[UUID]) -> list[OfficerDecision]:
     """What people decided over these, oldest first."""
-    return await store.decisions(tx, EVERYONE, held_ids)
+    return await store.decisions(tx, ALL_PARTNERS, held_ids)
 
 
-async def next_due(tx: Tx) -> datetime | None:
+async def next_due_at(tx: Tx) -> datetime | None:
     """When the rule decides next."""
-    return await store.next_due(tx, EVERYONE)
+    return await store.next_due_at(tx, ALL_PARTNERS)
 
 
 async def decide_due(tx: Tx, limit: int = BATCH) -> int:
     """Do what the rules say with money that no person has decided over; how many were decided."""
-    due = await store.lock_due(tx, EVERYONE, limit)
-    to_refund = [held for held in due if domain.RULES[held.reason].action is Action.REFUND]
+    due = await store.lock_due(tx, ALL_PARTNERS, limit)
+    to_refund = [held for held in due if domain.RULES[held.reason].action is RuleAction.REFUND]
     to_dismiss = [held for held in due if held not in to_refund]
-    transfers = await _begin_refunds(tx, to_refund, RULE, None)
-    transfers += await _dismiss(tx, to_dismiss, RULE, None)
-    ledger.post(tx, transfers)
+    transfers = await _begin_refunds(tx, to_refund, BY_RULE, None)
+    transfers += await _write_off(tx, to_dismiss, BY_RULE, None)
+    ledger.post_transfers(tx, transfers)
     return len(due)
 
 
-async def refund(tx: Tx, held_id: UUID, note: str, by: str) -> Held:
+async def begin_refund(tx: Tx, held_id: UUID, note: str, by: str) -> UnallocatedPayment:
     """A person has it sent back, or has the provider asked again when it refused before.
 
     Raises NoSuchHeldPayment, NotDecidable.
     """
     held = await lock(tx, held_id)
     if held.status == "refunding" and held.by_bank:
-        raise NotDecidable("It goes back by bank: send it, and record it with --done-as, or import the statement.")
+        raise DecisionRefused("It goes back by bank: send it, and record it with --done-as, or import the statement.")
     if held.status == "refunding":
-        await store.insert_decision(tx, EVERYONE, Decided(held_id, Choice.ASK_AGAIN, note, by, tx.now))
-        await queue.enqueue_all(tx, [_refunding(held)])
+        await store.insert_decision(
+            tx, ALL_PARTNERS, OfficerDecision(held_id, OfficerChoice.ASK_AGAIN, note, by, tx.now)
+        )
+        await queue.enqueue_all(tx, [_refund_job(held)])
         return held
-    _ensure_held(held)
+    _ensure_undecided(held)
     _ensure_posted(held)
-    await store.insert_decision(tx, EVERYONE, Decided(held_id, Choice.REFUND, note, by, tx.now))
-    ledger.post(tx, await _begin_refunds(tx, [held], by, note))
+    await store.insert_decision(tx, ALL_PARTNERS, OfficerDecision(held_id, OfficerChoice.REFUND, note, by, tx.now))
+    ledger.post_transfers(tx, await _begin_refunds(tx, [held], by, note))
     return await get(tx, held_id)
 
 
-async def refunded_by_hand(tx: Tx, held_id: UUID, provider_refund: str, note: str, by: str) -> Held:
+async def record_manual_refund(tx: Tx, held_id: UUID, provider_refund: str, note: str, by: str) -> UnallocatedPayment:
     """A person sent it back in the provider's own dashboard: nothing is asked, it is recorded.
 
     Raises NoSuchHeldPayment, NotDecidable.
     """
     held = await lock(tx, held_id)
-    transfers: list[Transfer] = []
+    transfers: list[LedgerTransfer] = []
     if held.status != "refunding":
-        _ensure_held(held)
+        _ensure_undecided(held)
         _ensure_posted(held)
-        await store.advance_decided(tx, EVERYONE, [held_id], "refunding", by, note)
+        await store.advance_decided(tx, ALL_PARTNERS, [held_id], "refunding", by, note)
         transfers += books.unallocated_refund_started(held.id, held.provider, held.money)
-    decided = Decided(held_id, Choice.DONE_BY_HAND, note, by, tx.now, provider_refund)
-    await store.insert_decision(tx, EVERYONE, decided)
+    decided = OfficerDecision(held_id, OfficerChoice.DONE_BY_HAND, note, by, tx.now, provider_refund)
+    await store.insert_decision(tx, ALL_PARTNERS, decided)
     try:
-        await _finish(tx, held, provider_refund, transfers)
+        await _finish_refund(tx, held, provider_refund, transfers)
     except UniqueViolationError as refused:
-        if refused.constraint_name != REFUNDED_ONCE:
+        if refused.constraint_name != UNIQUE_PROVIDER_REFUND:
             raise
-        raise NotDecidable(f"{provider_refund} is recorded for other held money: look it up again.") from refused
+        raise DecisionRefused(f"{provider_refund} is recorded for other held money: look it up again.") from refused
     return await get(tx, held_id)
 
 
-async def write_off(tx: Tx, held_id: UUID, note: str, by: str) -> Held:
+async def write_off(tx: Tx, held_id: UUID, note: str, by: str) -> UnallocatedPayment:
     """A person found out that it is none of ours. Raises NoSuchHeldPayment, NotDecidable."""
     held = await lock(tx, held_id)
-    _ensure_held(held)
-    await store.insert_decision(tx, EVERYONE, Decided(held_id, Choice.DISMISS, note, by, tx.now))
+    _ensure_undecided(held)
+    await store.insert_decision(tx, ALL_PARTNERS, OfficerDecision(held_id, OfficerChoice.DISMISS, note, by, tx.now))
     try:
-        transfers = await _dismiss(tx, [held], by, note)
+        transfers = await _write_off(tx, [held], by, note)
     except CheckViolationError as refused:
-        if refused.constraint_name != SETTLED:
+        if refused.constraint_name != SETTLED_CONSTRAINT:
             raise
-        raise NotDecidable(
+        raise DecisionRefused(
             "The provider has settled it to our bank account already: it can only be sent back."
         ) from refused
-    ledger.post(tx, transfers)
+    ledger.post_transfers(tx, transfers)
     return await get(tx, held_id)
 
 
-async def ensure_acceptable(tx: Tx, held_id: UUID, note: str, by: str) -> Held:
+async def ensure_applicable(tx: Tx, held_id: UUID, note: str, by: str) -> UnallocatedPayment:
     """Held money that may become a gift; a person's decision is noted. Raises NoSuchHeldPayment, NotDecidable."""
     held = await lock(tx, held_id)
-    _ensure_held(held)
+    _ensure_undecided(held)
     if not held.by_bank or held.payment_id is None:
-        raise NotDecidable("Only the first bank transfer with the reference of a gift can be made that gift.")
-    if held.reason is HoldReason.OTHER_CURRENCY:
-        raise NotDecidable(domain.OTHER_CURRENCY)
-    await store.insert_decision(tx, EVERYONE, Decided(held_id, Choice.ACCEPT, note, by, tx.now))
+        raise DecisionRefused("Only the first bank transfer with the reference of a gift can be made that gift.")
+    if held.reason is UnallocatedReason.OTHER_CURRENCY:
+        raise DecisionRefused(domain.OTHER_CURRENCY)
+    await store.insert_decision(tx, ALL_PARTNERS, OfficerDecision(held_id, OfficerChoice.ACCEPT, note, by, tx.now))
     return held
 
 
-async def apply_to_donation(tx: Tx, held: Held, payment: Payment, organisation_id: UUID, note: str, by: str) -> None:
+async def apply_to_donation(
+    tx: Tx, held: UnallocatedPayment, payment: Payment, organisation_id: UUID, note: str, by: str
+) -> None:
     """Held money, which the caller holds, has paid a gift with this payment; its postings, which are the last."""
-    await store.advance_applied(tx, EVERYONE, held.id, payment.id, by, note)
-    received = books.payment_received(payment.id, payment.provider, organisation_id, payment.money)
-    ledger.post(tx, [*books.unallocated_applied(held.id, held.provider, held.money), *received])
+    await store.advance_applied(tx, ALL_PARTNERS, held.id, payment.id, by, note)
+    received = books.payment_transfers(payment.id, payment.provider, organisation_id, payment.money)
+    ledger.post_transfers(tx, [*books.unallocated_applied(held.id, held.provider, held.money), *received])
 
 
-async def with_reference(tx: Tx, reference: str) -> list[Held]:
+async def lock_by_reference(tx: Tx, reference: str) -> list[UnallocatedPayment]:
     """What is held under a reference of a bank transfer, oldest first, until the transaction ends."""
-    return await store.lock_with_reference(tx, EVERYONE, reference)
+    return await store.lock_by_reference(tx, ALL_PARTNERS, reference)
 
 
 async def applied_payment_id(tx: Tx, reference: str) -> list[UUID]:
     """The payments of the gifts that people made of transfers under a reference."""
-    return await store.applied_payment_id(tx, EVERYONE, reference)
+    return await store.applied_payment_id(tx, ALL_PARTNERS, reference)
 
 
 async def record_refund(tx: Tx, held_id: UUID, provider_refund: str) -> None:
     """The provider has sent it back; told any number of times, it has one effect."""
     held = await lock(tx, held_id)
     if held.status == "refunding":
-        await _finish(tx, held, provider_refund, [])
+        await _finish_refund(tx, held, provider_refund, [])
 
 
-async def refund_by_dispute(tx: Tx, held: Held, provider_dispute: str) -> list[Transfer]:
+async def record_disputed_refund(tx: Tx, held: UnallocatedPayment, provider_dispute: str) -> list[LedgerTransfer]:
     """The donor's bank has taken money back that is not refunded yet, and the caller holds; what is to be posted.
 
     Nobody is told: the donor knows.
     """
-    transfers: list[Transfer] = []
+    transfers: list[LedgerTransfer] = []
     if held.status == "held":
-        await store.advance_decided(tx, EVERYONE, [held.id], "refunding", RULE, None)
+        await store.advance_decided(tx, ALL_PARTNERS, [held.id], "refunding", BY_RULE, None)
         transfers += books.unallocated_refund_started(held.id, held.provider, held.money)
-    await store.advance_refunded(tx, EVERYONE, held.id, provider_dispute)
-    await queue.forget_dead(tx, REFUND, str(held.id))
+    await store.advance_refunded(tx, ALL_PARTNERS, held.id, provider_dispute)
+    await queue.delete_dead(tx, REFUND, str(held.id))
     return [*transfers, *books.unallocated_refund_sent(held.id, held.provider, held.money)]
 
 
-async def _finish(tx: Tx, held: Held, provider_refund: str, before: list[Transfer]) -> None:
-    await store.advance_refunded(tx, EVERYONE, held.id, provider_refund)
-    await queue.forget_dead(tx, REFUND, str(held.id))
-    await outbox.emit(tx, None, domain.REFUNDED, Refunded(held.id))
-    ledger.post(tx, [*before, *books.unallocated_refund_sent(held.id, held.provider, held.money)])
+async def _finish_refund(tx: Tx, held: UnallocatedPayment, provider_refund: str, before: list[LedgerTransfer]) -> None:
+    await store.advance_refunded(tx, ALL_PARTNERS, held.id, provider_refund)
+    await queue.delete_dead(tx, REFUND, str(held.id))
+    await outbox.emit(tx, None, domain.REFUNDED, UnallocatedPaymentRefunded(held.id))
+    ledger.post_transfers(tx, [*before, *books.unallocated_refund_sent(held.id, held.provider, held.money)])
 
 
-async def _begin_refunds(tx: Tx, due: list[Held], by: str, note: str | None) -> list[Transfer]:
+async def _begin_refunds(tx: Tx, due: list[UnallocatedPayment], by: str, note: str | None) -> list[LedgerTransfer]:
     """The transfers are posted by the caller, with all others of its transaction."""
-    await store.advance_decided(tx, EVERYONE, [held.id for held in due], "refunding", by, note)
-    await queue.enqueue_all(tx, [_refunding(held) for held in due if not held.by_bank])
+    await store.advance_decided(tx, ALL_PARTNERS, [held.id for held in due], "refunding", by, note)
+    await queue.enqueue_all(tx, [_refund_job(held) for held in due if not held.by_bank])
     return [
         transfer for held in due for transfer in books.unallocated_refund_started(held.id, held.provider, held.money)
     ]
 
 
-async def _dismiss(tx: Tx, due: list[Held], by: str, note: str | None) -> list[Transfer]:
-    await store.advance_decided(tx, EVERYONE, [held.id for held in due], "written_off", by, note)
+async def _write_off(tx: Tx, due: list[UnallocatedPayment], by: str, note: str | None) -> list[LedgerTransfer]:
+    await store.advance_decided(tx, ALL_PARTNERS, [held.id for held in due], "written_off", by, note)
     ours = [held for held in due if held.posted]
     return [transfer for held in ours for transfer in books.unallocated_written_off(held.id, held.provider, held.money)]
 
 
-def _refunding(held: Held) -> NewJob:
+def _refund_job(held: UnallocatedPayment) -> NewJob:
     return NewJob(REFUND, {"held": str(held.id)}, unique=str(held.id))
 
 
-def _ensure_held(held: Held) -> None:
+def _ensure_undecided(held: UnallocatedPayment) -> None:
     if held.status != "held":
-        raise NotDecidable(f"It was decided over by {held.decided_by} already: it is {held.status}.")
+        raise DecisionRefused(f"It was decided over by {held.decided_by} already: it is {held.status}.")
 
 
-def _ensure_posted(held: Held) -> None:
+def _ensure_posted(held: UnallocatedPayment) -> None:
     if not held.posted:
-        raise NotDecidable("It is money of another mode and none of ours: it can only be dismissed.")
+        raise DecisionRefused("It is money of another mode and none of ours: it can only be dismissed.")
 
 
-async def lock_at_provider(tx: Tx, provider: str, provider_payments: Sequence[str]) -> dict[str, Held]:
+async def lock_at_provider(tx: Tx, provider: str, provider_payments: Sequence[str]) -> dict[str, UnallocatedPayment]:
     """What is held of these payments of a provider, by its ids, until the transaction ends."""
-    found = await store.lock_at_provider(tx, EVERYONE, provider, provider_payments)
+    found = await store.lock_at_provider(tx, ALL_PARTNERS, provider, provider_payments)
     return {held.provider_payment: held for held in found}

@@ -7,10 +7,15 @@ from uuid import UUID
 
 from asyncpg import Record
 
-from almoner.giving.accounting.suspense.domain import HELD, Choice, Decided, Held
-from almoner.giving.checkout.payments.domain import HoldReason
+from almoner.giving.accounting.suspense.domain import (
+    UNALLOCATED_PAYMENT,
+    OfficerChoice,
+    OfficerDecision,
+    UnallocatedPayment,
+)
+from almoner.giving.checkout.payments.domain import UnallocatedReason
 from almoner.kit.money import Money
-from almoner.platform.database.transactions import Everyone, Tx
+from almoner.platform.database.transactions import AllPartners, Tx
 
 _COLUMNS: Final = (
     "id, provider, provider_payment, payment_id, donation_id, reason, amount_minor, currency, reference, status, "
@@ -18,14 +23,14 @@ _COLUMNS: Final = (
 )
 
 
-def _held(row: Record) -> Held:
-    return Held(
+def _unallocated_payment(row: Record) -> UnallocatedPayment:
+    return UnallocatedPayment(
         row["id"],
         row["provider"],
         row["provider_payment"],
         row["payment_id"],
         row["donation_id"],
-        HoldReason(row["reason"]),
+        UnallocatedReason(row["reason"]),
         Money(row["amount_minor"], row["currency"]),
         row["reference"],
         row["status"],
@@ -37,7 +42,7 @@ def _held(row: Record) -> Held:
     )
 
 
-async def insert(tx: Tx, _scope: Everyone, held: Held) -> bool:
+async def insert(tx: Tx, _scope: AllPartners, held: UnallocatedPayment) -> bool:
     """Keep money apart with its reason; False when it is held already."""
     return bool(
         await tx.fetchval(
@@ -64,19 +69,21 @@ async def insert(tx: Tx, _scope: Everyone, held: Held) -> bool:
     )
 
 
-async def find(tx: Tx, _scope: Everyone, held_id: UUID) -> Held | None:
+async def find(tx: Tx, _scope: AllPartners, held_id: UUID) -> UnallocatedPayment | None:
     """One of them."""
     row = await tx.fetchrow(f"select {_COLUMNS} from unallocated_payment where id = $1", held_id)
-    return _held(row) if row else None
+    return _unallocated_payment(row) if row else None
 
 
-async def lock(tx: Tx, _scope: Everyone, held_id: UUID) -> Held | None:
+async def lock(tx: Tx, _scope: AllPartners, held_id: UUID) -> UnallocatedPayment | None:
     """One of them, held until the transaction ends."""
     row = await tx.fetchrow(f"select {_COLUMNS} from unallocated_payment where id = $1 for no key update", held_id)
-    return _held(row) if row else None
+    return _unallocated_payment(row) if row else None
 
 
-async def lock_at_provider(tx: Tx, _scope: Everyone, provider: str, provider_payments: Sequence[str]) -> list[Held]:
+async def lock_at_provider(
+    tx: Tx, _scope: AllPartners, provider: str, provider_payments: Sequence[str]
+) -> list[UnallocatedPayment]:
     """What is held of these payments of a provider, in one order, until the transaction ends."""
     rows = await tx.fetch(
         f"""
@@ -86,10 +93,10 @@ async def lock_at_provider(tx: Tx, _scope: Everyone, provider: str, provider_pay
         provider,
         provider_payments,
     )
-    return [_held(row) for row in rows]
+    return [_unallocated_payment(row) for row in rows]
 
 
-async def lock_due(tx: Tx, _scope: Everyone, limit: int) -> list[Held]:
+async def lock_due(tx: Tx, _scope: AllPartners, limit: int) -> list[UnallocatedPayment]:
     """Those that the rule decides now, held until the transaction ends."""
     rows = await tx.fetch(
         f"""
@@ -99,10 +106,10 @@ async def lock_due(tx: Tx, _scope: Everyone, limit: int) -> list[Held]:
         tx.now,
         limit,
     )
-    return [_held(row) for row in rows]
+    return [_unallocated_payment(row) for row in rows]
 
 
-async def next_due(tx: Tx, _scope: Everyone) -> datetime | None:
+async def next_due_at(tx: Tx, _scope: AllPartners) -> datetime | None:
     """When the rule decides next; None when nothing waits for it."""
     due: datetime | None = await tx.fetchval(
         "select min(auto_decide_at) from unallocated_payment where status = 'held'"
@@ -110,7 +117,7 @@ async def next_due(tx: Tx, _scope: Everyone) -> datetime | None:
     return due
 
 
-async def page(tx: Tx, _scope: Everyone, statuses: Sequence[str], limit: int) -> list[Held]:
+async def newest_payments(tx: Tx, _scope: AllPartners, statuses: Sequence[str], limit: int) -> list[UnallocatedPayment]:
     """Those in one of these states, the newest first."""
     rows = await tx.fetch(
         f"select {_COLUMNS} from unallocated_payment where status = any($1) "
@@ -118,11 +125,11 @@ async def page(tx: Tx, _scope: Everyone, statuses: Sequence[str], limit: int) ->
         statuses,
         limit,
     )
-    return [_held(row) for row in rows]
+    return [_unallocated_payment(row) for row in rows]
 
 
 async def advance_decided(
-    tx: Tx, _scope: Everyone, held_ids: Sequence[UUID], target: str, by: str, note: str | None
+    tx: Tx, _scope: AllPartners, held_ids: Sequence[UUID], target: str, by: str, note: str | None
 ) -> int:
     """Decide over those that are held still; how many were."""
     status = await tx.execute(
@@ -132,7 +139,7 @@ async def advance_decided(
         """,
         held_ids,
         target,
-        HELD.sources_of(target),
+        UNALLOCATED_PAYMENT.sources_of(target),
         tx.now,
         by,
         note,
@@ -140,7 +147,7 @@ async def advance_decided(
     return int(status.rpartition(" ")[2])
 
 
-async def advance_applied(tx: Tx, _scope: Everyone, held_id: UUID, payment_id: UUID, by: str, note: str) -> None:
+async def advance_applied(tx: Tx, _scope: AllPartners, held_id: UUID, payment_id: UUID, by: str, note: str) -> None:
     """A person has made it a gift, with this payment."""
     await tx.execute(
         """
@@ -157,18 +164,18 @@ async def advance_applied(tx: Tx, _scope: Everyone, held_id: UUID, payment_id: U
     )
 
 
-ACCEPTED: Final = """
+APPLIED_PAYMENTS: Final = """
 select applied_payment_id from unallocated_payment
 where provider = 'bank_transfer' and split_part(provider_payment, '/', 1) = $1 and applied_payment_id is not null
 """
 
 
-async def applied_payment_id(tx: Tx, _scope: Everyone, reference: str) -> list[UUID]:
+async def applied_payment_id(tx: Tx, _scope: AllPartners, reference: str) -> list[UUID]:
     """The payments of the gifts that people made of transfers under a reference."""
-    return [row["applied_payment_id"] for row in await tx.fetch(ACCEPTED, reference)]
+    return [row["applied_payment_id"] for row in await tx.fetch(APPLIED_PAYMENTS, reference)]
 
 
-async def lock_with_reference(tx: Tx, _scope: Everyone, reference: str) -> list[Held]:
+async def lock_by_reference(tx: Tx, _scope: AllPartners, reference: str) -> list[UnallocatedPayment]:
     """Held bank transfers under a reference, held: the first bears it, later ones also the name of their line."""
     rows = await tx.fetch(
         f"""
@@ -177,10 +184,10 @@ async def lock_with_reference(tx: Tx, _scope: Everyone, reference: str) -> list[
         """,
         reference,
     )
-    return [_held(row) for row in rows]
+    return [_unallocated_payment(row) for row in rows]
 
 
-async def advance_refunded(tx: Tx, _scope: Everyone, held_id: UUID, provider_refund: str) -> bool:
+async def advance_refunded(tx: Tx, _scope: AllPartners, held_id: UUID, provider_refund: str) -> bool:
     """The provider has sent it back; False when that was known, or is not so decided."""
     return bool(
         await tx.fetchval(
@@ -190,13 +197,13 @@ async def advance_refunded(tx: Tx, _scope: Everyone, held_id: UUID, provider_ref
             """,
             held_id,
             provider_refund,
-            HELD.sources_of("refunded"),
+            UNALLOCATED_PAYMENT.sources_of("refunded"),
             tx.now,
         )
     )
 
 
-async def insert_decision(tx: Tx, _scope: Everyone, decided: Decided) -> None:
+async def insert_decision(tx: Tx, _scope: AllPartners, decided: OfficerDecision) -> None:
     """Keep what a person decided, and why."""
     await tx.execute(
         """
@@ -205,7 +212,7 @@ async def insert_decision(tx: Tx, _scope: Everyone, decided: Decided) -> None:
         values ($1, $2, $3, $4, $5, $6, $7)
         """,
         tx.new_id(),
-        decided.held_id,
+        decided.unallocated_id,
         decided.choice.value,
         decided.note,
         decided.by,
@@ -214,7 +221,7 @@ async def insert_decision(tx: Tx, _scope: Everyone, decided: Decided) -> None:
     )
 
 
-async def decisions(tx: Tx, _scope: Everyone, held_ids: Sequence[UUID]) -> list[Decided]:
+async def decisions(tx: Tx, _scope: AllPartners, held_ids: Sequence[UUID]) -> list[OfficerDecision]:
     """What people decided over these, oldest first."""
     rows = await tx.fetch(
         """
@@ -224,4 +231,4 @@ async def decisions(tx: Tx, _scope: Everyone, held_ids: Sequence[UUID]) -> list[
         """,
         held_ids,
     )
-    return [Decided(row[0], Choice(row[1]), *row[2:]) for row in rows]
+    return [OfficerDecision(row[0], OfficerChoice(row[1]), *row[2:]) for row in rows]

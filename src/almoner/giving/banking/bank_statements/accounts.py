@@ -4,40 +4,44 @@ import re
 from collections.abc import Mapping
 from typing import Final
 
-from almoner.giving.banking.bank_statements.domain import Statement, plain
+from almoner.giving.banking.bank_statements.domain import Statement, normalise_account
 from almoner.giving.banking.payment_files.domain import OwnAccount
 from almoner.giving.disbursing.payee_bank_accounts import service as payees
-from almoner.giving.disbursing.payee_bank_accounts.domain import PayeeRefused
+from almoner.giving.disbursing.payee_bank_accounts.domain import PayeeAccountRefused
 
 _IBAN: Final = re.compile(r"[A-Z]{2}[0-9]{2}[A-Z0-9]{11,30}", re.ASCII)
 
 
-def problems(statement: Statement, own: Mapping[str, OwnAccount] | None) -> list[str]:
+def ownership_problems(statement: Statement, own: Mapping[str, OwnAccount] | None) -> list[str]:
     """Why a statement is not believed: it is of an account that is not ours in its currency, or of none."""
     if own is not None:
-        if _ours(statement, own) is not None:
+        if _find_own_account(statement, own) is not None:
             return []
         known = ", ".join(f"{one.numbers.account} in {currency}" for currency, one in own.items()) or "none"
         return [f"this is no account of ours in {statement.currency}: ALMONER_BANK_ACCOUNTS has {known}"]
-    account = plain(statement.account)
+    account = normalise_account(statement.account)
     try:
         if _IBAN.fullmatch(account):
-            payees.read({"iban": account})
-    except PayeeRefused as refused:
+            payees.parse_numbers({"iban": account})
+    except PayeeAccountRefused as refused:
         return [str(refused)]
     return []
 
 
-def named(statement: Statement, own: Mapping[str, OwnAccount] | None) -> str:
+def canonical_account(statement: Statement, own: Mapping[str, OwnAccount] | None) -> str:
     """The account in the one spelling that we keep."""
-    ours = _ours(statement, own) if own is not None else None
-    return ours.numbers.account if ours else plain(statement.account)
+    ours = _find_own_account(statement, own) if own is not None else None
+    return ours.numbers.account if ours else normalise_account(statement.account)
 
 
-def _ours(statement: Statement, own: Mapping[str, OwnAccount]) -> OwnAccount | None:
+def _find_own_account(statement: Statement, own: Mapping[str, OwnAccount]) -> OwnAccount | None:
     """A bank names an account by its number, or with that of the bank before it."""
     known = own.get(statement.currency)
     if known is None:
         return None
     numbers = known.numbers
-    return known if plain(statement.account) in {numbers.account, f"{numbers.bank or ''}{numbers.account}"} else None
+    return (
+        known
+        if normalise_account(statement.account) in {numbers.account, f"{numbers.bank or ''}{numbers.account}"}
+        else None
+    )

@@ -9,70 +9,72 @@ from dataclasses import replace
 from typing import Final
 
 from almoner.giving.banking.bank_statements import domain, store
-from almoner.giving.banking.bank_statements.domain import BankLine, Movement, Named, Open, Statement
+from almoner.giving.banking.bank_statements.domain import BankLine, BankMovement, LineReferences, OpenReason, Statement
 from almoner.giving.banking.payment_files import service as bank_files
-from almoner.giving.banking.payment_files.domain import Ordered
+from almoner.giving.banking.payment_files.domain import ReleasedTransfer
 from almoner.kit.ids import encode
 from almoner.kit.money import Money
-from almoner.platform.database.transactions import EVERYONE, Tx
+from almoner.platform.database.transactions import ALL_PARTNERS, Tx
 
 _RULE: Final = "rule"
 
 
-async def part(tx: Tx, line: BankLine, named: Named, found: object) -> bool:
+async def split_batch_line(tx: Tx, line: BankLine, named: LineReferences, found: object) -> bool:
     """Whether a held line is that of many payouts, which are kept as lines now; it is dismissed by rule.
 
     ``found``: what it is by itself.
     """
-    if found not in (Open.UNKNOWN, Open.AMBIGUOUS):
+    if found not in (OpenReason.UNKNOWN, OpenReason.AMBIGUOUS):
         return False
     moved = line.movement
-    ordered = await bank_files.ordered(tx, domain.end_to_end_ids(moved))
-    payments = _named(named) or at_once(moved.text, moved.money, ordered)
+    ordered = await bank_files.released_transfers(tx, domain.end_to_end_ids(moved))
+    payments = _referenced_transfers(named) or match_batch_total(moved.text, moved.money, ordered)
     if not payments or sum(one.money.minor for one in payments) != moved.money.minor:
         return False
-    parts = [_single(moved, one, rank) for rank, one in enumerate(payments, 1)]
+    parts = [_single_movement(moved, one, rank) for rank, one in enumerate(payments, 1)]
     name = f"batch {encode(line.id)}"
     digest = tx.vault.keyed_hash("bank_statement", name.encode()).hex()
     statement = Statement(line.account, name, moved.currency, None, None, digest, tuple(parts))
-    await store.insert(tx, EVERYONE, statement, list(enumerate(parts, 1)), 1, _RULE)
+    await store.insert(tx, ALL_PARTNERS, statement, list(enumerate(parts, 1)), 1, _RULE)
     note = f"the bank has booked {len(parts):,} payouts at once: each is a line of its own ({name})"
-    await store.dismiss(tx, EVERYONE, line.id, _RULE, note)
+    await store.mark_dismissed(tx, ALL_PARTNERS, line.id, _RULE, note)
     return True
 
 
-def _named(named: Named) -> list[Ordered]:
+def _referenced_transfers(named: LineReferences) -> list[ReleasedTransfer]:
     """The payouts of released files that a line names one by one, without their amounts."""
     ours = [one for one in named.payouts if one.id in named.released]
     only = len(ours) == len(named.payouts) and not (named.requests or named.gifts or named.reports)
-    return [Ordered("", one.end_to_end_id, one.money, False) for one in ours] if only and len(ours) > 1 else []
+    return [ReleasedTransfer("", one.end_to_end_id, one.money, False) for one in ours] if only and len(ours) > 1 else []
 
 
-def at_once(text: str, money: Money, ordered: Sequence[Ordered]) -> Sequence[Ordered]:
+def match_batch_total(text: str, money: Money, ordered: Sequence[ReleasedTransfer]) -> Sequence[ReleasedTransfer]:
     """The payments of the one file, or the one batch, that come to this sum: all, or those that did not come back.
 
     ``text``: what the line says. ``ordered``: what is in the files that it names. Nothing where several would do.
     """
-    fits = {frozenset(one.end_to_end_id for one in some): some for some in _groups(text.lower(), ordered) if some}
-    fits = {ids: some for ids, some in fits.items() if _sum(some) == money}
+    fits = {
+        frozenset(one.end_to_end_id for one in some): some for some in _candidate_batches(text.lower(), ordered) if some
+    }
+    fits = {ids: some for ids, some in fits.items() if _total_of(some) == money}
     return next(iter(fits.values())) if len(fits) == 1 else []
 
 
-def _groups(text: str, ordered: Sequence[Ordered]) -> Iterator[list[Ordered]]:
+def _candidate_batches(text: str, ordered: Sequence[ReleasedTransfer]) -> Iterator[list[ReleasedTransfer]]:
     batches = list(dict.fromkeys(one.batch for one in ordered))
     told = [batch for batch in batches if batch in text]
     files = [] if told else list(dict.fromkeys(batch.partition("-")[0] for batch in batches))
     for name in [*(told or batches), *files]:
         some = [one for one in ordered if name in (one.batch, one.batch.partition("-")[0])]
         yield some
-        yield [one for one in some if not one.came_back]
+        yield [one for one in some if not one.was_returned]
 
 
-def _sum(some: Sequence[Ordered]) -> Money:
+def _total_of(some: Sequence[ReleasedTransfer]) -> Money:
     return Money(sum(one.money.minor for one in some), some[0].money.currency)
 
 
-def _single(moved: Movement, one: Ordered, rank: int) -> Movement:
+def _single_movement(moved: BankMovement, one: ReleasedTransfer, rank: int) -> BankMovement:
     sign = 1 if moved.minor > 0 else -1
     reference = f"{moved.reference[: domain.MAX_REFERENCE - 8]}/{rank}"
     return replace(

@@ -7,7 +7,7 @@ from functools import reduce
 from hashlib import sha256
 from typing import Any, Final
 
-from almoner.giving.banking.bank_statements.domain import MAX_WORDS, Movement, Statement, StatementRefused
+from almoner.giving.banking.bank_statements.domain import MAX_REMITTANCE_TEXT, BankMovement, Statement, StatementRefused
 from almoner.kit.money import EXPONENTS, MAX_MINOR
 from almoner.platform.files import iso20022
 from almoner.platform.files.iso20022 import MessageRefused
@@ -20,13 +20,13 @@ _MOST_DIGITS: Final = 18
 """Of an amount, by ISO 20022."""
 
 
-def read(content: bytes) -> tuple[list[Statement], list[str]]:
+def parse_statements(content: bytes) -> tuple[list[Statement], list[str]]:
     """The statements of a file, and all that cannot be read of them; what is announced and not booked is left out.
 
     Raises StatementRefused when it is none.
     """
     try:
-        document = iso20022.read(content, _MESSAGE, _VERSIONS)
+        document = iso20022.parse_message(content, _MESSAGE, _VERSIONS)
     except MessageRefused as refused:
         hint = "" if b"<" in content[:4] else "; of CSV say with --mapping what its columns are"
         raise StatementRefused(f"This is no statement of a bank: {refused}{hint}") from refused
@@ -38,14 +38,14 @@ def read(content: bytes) -> tuple[list[Statement], list[str]]:
 
 
 def _statement(one: Any, pages: Any, digest: str, wrong: list[str]) -> Statement | None:
-    account, found = _at(one, "acct", "id", "iban") or _at(one, "acct", "id", "othr", "id") or "", []
+    account, found = _value_at(one, "acct", "id", "iban") or _value_at(one, "acct", "id", "othr", "id") or "", []
     if not account.strip():
         found.append("it names no account")
     opening, closing = _balances(one.bal)
-    currency = _at(one, "acct", "ccy") or _at(opening or closing, "amt", "ccy") or ""
+    currency = _value_at(one, "acct", "ccy") or _value_at(opening or closing, "amt", "ccy") or ""
     if currency not in EXPONENTS:
         found.append("it names no currency of ISO 4217")
-    if {_at(balance, "amt", "ccy") for balance in (opening, closing) if balance is not None} - {currency}:
+    if {_value_at(balance, "amt", "ccy") for balance in (opening, closing) if balance is not None} - {currency}:
         found.append("its balances are in another currency")
     movements = tuple(
         moved for rank, entry in enumerate(one.ntry, 1) for moved in _movements(one.id, entry, rank, found)
@@ -54,7 +54,7 @@ def _statement(one: Any, pages: Any, digest: str, wrong: list[str]) -> Statement
     wrong += [f"{account or 'no account'}, {one.id}: {problem}" for problem in found]
     if found:
         return None
-    reference = _named(one.id, getattr(one, "stmt_pgntn", pages))  # version 2 has it for the whole file
+    reference = _statement_name(one.id, getattr(one, "stmt_pgntn", pages))  # version 2 has it for the whole file
     days = [one.booked_on for one in movements] + [day for day in [closing and _day(closing.dt)] if day]
     return Statement(account, reference, currency, first, last, digest, movements, max(days, default=None))
 
@@ -64,17 +64,17 @@ def _balances(balances: Sequence[Any]) -> tuple[Any, Any]:
     days = sorted(balances, key=lambda one: _day(one.dt) or date.min)
     by_code: dict[Any, list[Any]] = {}
     for balance in days:
-        by_code.setdefault(_value(_at(balance, "tp", "cd_or_prtry", "cd")), []).append(balance)
+        by_code.setdefault(_value(_value_at(balance, "tp", "cd_or_prtry", "cd")), []).append(balance)
     opened, closed = by_code.get("OPBD") or by_code.get("PRCD"), by_code.get("CLBD")
     return opened[0] if opened else None, closed[-1] if closed else None
 
 
-def _named(name: str, page: Any) -> str:
+def _statement_name(name: str, page: Any) -> str:
     """The bank's name of a statement; a long one comes in pages, each of which has lines of its own."""
     return name if not name or page is None or (page.pg_nb == "1" and page.last_pg_ind) else f"{name}/{page.pg_nb}"
 
 
-def _movements(statement: str, entry: Any, position: int, found: list[str]) -> Iterator[Movement]:
+def _movements(statement: str, entry: Any, position: int, found: list[str]) -> Iterator[BankMovement]:
     """An entry as one movement, or each of its parts where the bank tells their amounts and they come to it.
 
     Nothing of one that cannot be read, which ``found`` then names.
@@ -86,7 +86,7 @@ def _movements(statement: str, entry: Any, position: int, found: list[str]) -> I
     if day is None:
         found.append(f"{where} has no day")
     parts = [detail for details in entry.ntry_dtls for detail in details.tx_dtls]
-    minors = _split(entry, parts, where, found)
+    minors = _part_amounts(entry, parts, where, found)
     if whole is None or day is None or None in minors:
         return
     split = len(parts) > 1 and sum(one or 0 for one in minors) == whole
@@ -95,23 +95,23 @@ def _movements(statement: str, entry: Any, position: int, found: list[str]) -> I
     named = entry.acct_svcr_ref or f"{statement}/{entry.ntry_ref or position}"
     # Of a reversal the part may still tell the way of what it reverses.
     alone = parts[0] if len(parts) == 1 and (reversal or _same_way(entry, parts[0])) else None
-    batch = [] if split else _batch(entry, parts)
+    batch = [] if split else _batch_references(entry, parts)
     for rank, part in enumerate(parts if split else [alone], 1):
         own = _reference(part) or named
-        yield Movement(
+        yield BankMovement(
             booked_on=day,
             minor=sign * ((minors[rank - 1] or 0) if split else whole),
             currency=entry.amt.ccy,
             reference=f"{own}/{rank}" if split and not _reference(part) else own,
             end_to_end_id=_end_to_end(part),
             counterparty=_counterparty(part, came=sign > 0),
-            remittance_information=_words(part, entry, batch),
-            return_reason=_returned(part),
+            remittance_information=_remittance_text(part, entry, batch),
+            return_reason=_return_reason(part),
             reversal=reversal,
         )
 
 
-def _split(entry: Any, parts: Sequence[Any], where: str, found: list[str]) -> list[int | None]:
+def _part_amounts(entry: Any, parts: Sequence[Any], where: str, found: list[str]) -> list[int | None]:
     """The amounts of its parts, when each has one, in the currency and of the way of the entry; else nothing.
 
     None of one that is no amount, which ``found`` then names.
@@ -152,7 +152,7 @@ def _counterparty(part: Any, *, came: bool) -> str | None:
     return name[:140] if name else None
 
 
-def _batch(entry: Any, parts: Sequence[Any]) -> list[str]:
+def _batch_references(entry: Any, parts: Sequence[Any]) -> list[str]:
     """What an entry names that may be of several payments: our file, the batch, the payments."""
     if len(parts) == 1 and _end_to_end(parts[0]):
         return []
@@ -163,16 +163,16 @@ def _batch(entry: Any, parts: Sequence[Any]) -> list[str]:
     return [one for one in dict.fromkeys(told) if one and one not in _NOTHING]
 
 
-def _words(part: Any, entry: Any, batch: Sequence[str]) -> str | None:
+def _remittance_text(part: Any, entry: Any, batch: Sequence[str]) -> str | None:
     said: list[str | None] = [*batch]
     if part is not None and part.rmt_inf:
         said += part.rmt_inf.ustrd
         said += [one.cdtr_ref_inf.ref for one in part.rmt_inf.strd if one.cdtr_ref_inf and one.cdtr_ref_inf.ref]
     said += [part.addtl_tx_inf if part is not None else None, entry.addtl_ntry_inf]
-    return " ".join(" ".join(one for one in said if one).split())[:MAX_WORDS] or None
+    return " ".join(" ".join(one for one in said if one).split())[:MAX_REMITTANCE_TEXT] or None
 
 
-def _returned(part: Any) -> str | None:
+def _return_reason(part: Any) -> str | None:
     information = part.rtr_inf if part is not None else None
     if not information:
         return None
@@ -216,7 +216,7 @@ def _day(moment: Any) -> date | None:
         return None
 
 
-def _at(one: Any, *names: str) -> Any:
+def _value_at(one: Any, *names: str) -> Any:
     """What is there, or None when something on the way is missing."""
     return reduce(lambda found, name: getattr(found, name, None), names, one)
 

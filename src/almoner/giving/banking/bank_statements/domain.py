@@ -21,7 +21,7 @@ BANK_LINE: Final = Lifecycle("bank_statement_line", {"open": frozenset({"matched
 LineStatus = Literal["open", "matched", "dismissed"]
 MatchedAs = Literal["request", "settlement", "disbursement", "disbursement_return", "donation", "donation_refund"]
 MAX_NOTE: Final = 2000
-MAX_WORDS: Final = 1000
+MAX_REMITTANCE_TEXT: Final = 1000
 DAYS_AHEAD: Final = 3
 """A bank may date what it books by the next day of business; a day further ahead is mistyped."""
 MAX_ACCOUNT: Final = 60
@@ -38,7 +38,7 @@ class StatementRefused(Exception):
     """A statement cannot be imported, or a line not decided; the message names every reason."""
 
 
-class Open(StrEnum):
+class OpenReason(StrEnum):
     """Why a line waits for a person."""
 
     UNKNOWN = "unknown"
@@ -59,21 +59,21 @@ class Open(StrEnum):
 
 
 _SENTENCES: Final = {
-    Open.UNKNOWN: "nothing of ours is named in it",
-    Open.SEEN_BEFORE: "the bank has told this movement before",
-    Open.TAKEN_BACK: "the bank has taken back what it told before",
-    Open.OTHER_AMOUNT: "what it names is of another amount",
-    Open.OTHER_CURRENCY: "what it names is in another currency",
-    Open.OTHER_STATE: "what it names is settled, paid or returned already, or not sent yet",
-    Open.AMBIGUOUS: "it names more than one thing of ours",
-    Open.MATCHED_BEFORE: "another movement is that of what it names: was it paid twice?",
-    Open.REFUSED: "what it names did not take it",
-    Open.UNCONFIRMED: "it is a disbursement without a released file: run `almoner disbursements confirm` first",
+    OpenReason.UNKNOWN: "nothing of ours is named in it",
+    OpenReason.SEEN_BEFORE: "the bank has told this movement before",
+    OpenReason.TAKEN_BACK: "the bank has taken back what it told before",
+    OpenReason.OTHER_AMOUNT: "what it names is of another amount",
+    OpenReason.OTHER_CURRENCY: "what it names is in another currency",
+    OpenReason.OTHER_STATE: "what it names is settled, paid or returned already, or not sent yet",
+    OpenReason.AMBIGUOUS: "it names more than one thing of ours",
+    OpenReason.MATCHED_BEFORE: "another movement is that of what it names: was it paid twice?",
+    OpenReason.REFUSED: "what it names did not take it",
+    OpenReason.UNCONFIRMED: "it is a disbursement without a released file: run `almoner disbursements confirm` first",
 }
 
 
 @dataclass(frozen=True, slots=True)
-class Movement:
+class BankMovement:
     """One movement as a statement tells it. ``minor``: in minor units, below zero when it left.
 
     ``reference``: the bank's own name of it. ``remittance_information``: what the payer wrote. ``return_reason``: why
@@ -119,7 +119,7 @@ class Statement:
     opening_minor: int | None
     closing_minor: int | None
     sha256: str
-    movements: tuple[Movement, ...]
+    movements: tuple[BankMovement, ...]
     ends_on: date | None = None
     export: bool = False
 
@@ -133,16 +133,16 @@ class BankLine:
 
     id: UUID
     account: str
-    movement: Movement
+    movement: BankMovement
     status: LineStatus
-    reason: Open | None
+    reason: OpenReason | None
     matched_as: MatchedAs | None
     since: datetime
     booking_error: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class PaidOut:
+class ProviderPayout:
     """What a provider says that it paid out to us at once, by the sum of all lines of its report."""
 
     id: UUID
@@ -152,7 +152,7 @@ class PaidOut:
 
 
 @dataclass(frozen=True, slots=True)
-class Unbanked:
+class MissingProviderPayout:
     """A report of a provider whose payout no line tells of. ``since``: when it was imported.
 
     ``near``: lines that wait and name it, but are of another amount.
@@ -160,18 +160,18 @@ class Unbanked:
 
     provider: str
     settled_on: date
-    paid_out: PaidOut
+    payout: ProviderPayout
     since: datetime
-    near: int
+    candidate_lines: int
 
     @property
     def why(self) -> str:
         """For people."""
-        return "an open line names it with another amount" if self.near else "no line of our bank names it"
+        return "an open line names it with another amount" if self.candidate_lines else "no line of our bank names it"
 
 
 @dataclass(frozen=True, slots=True)
-class Waiting:
+class UnreconciledItem:
     """What a provider or our bank tells of and the books do not show yet.
 
     ``since``: when it was imported. ``name``: of the line or the report. ``minor``: below zero when it left.
@@ -187,7 +187,7 @@ class Waiting:
 
 
 @dataclass(frozen=True, slots=True)
-class Gap:
+class StatementGap:
     """A statement that opens with a balance which no other one ended with; ``day``: when it ends.
 
     ``since``: when it was imported.
@@ -198,17 +198,17 @@ class Gap:
     currency: str
     reference: str
     opening_minor: int
-    day: date
+    data_date: date
     since: datetime
 
     @property
     def why(self) -> str:
         """For people."""
-        return f"no statement that ends where {self.reference} of {self.day} opens was imported"
+        return f"no statement that ends where {self.reference} of {self.data_date} opens was imported"
 
 
 @dataclass(frozen=True, slots=True)
-class Named:
+class LineReferences:
     """What of ours a line names. ``seen_before``: another line of the account bears the bank's reference.
 
     ``taken``: what other lines are the movements of. ``released``: payouts that went in a file which was released.
@@ -216,22 +216,22 @@ class Named:
 
     requests: Sequence[DonationRequest] = ()
     gifts: Sequence[Payment] = ()
-    reports: Sequence[PaidOut] = ()
+    reports: Sequence[ProviderPayout] = ()
     payouts: Sequence[Disbursement] = ()
     seen_before: bool = False
-    taken: AbstractSet[tuple[MatchedAs, UUID]] = frozenset()
+    matched_targets: AbstractSet[tuple[MatchedAs, UUID]] = frozenset()
     released: AbstractSet[UUID] = frozenset()
 
 
-Thing = DonationRequest | PaidOut | Disbursement | Payment
+MatchTarget = DonationRequest | ProviderPayout | Disbursement | Payment
 
 
-def plain(account: str) -> str:
+def normalise_account(account: str) -> str:
     """An account as it is compared and kept, however it was written."""
     return _BETWEEN.sub("", account).upper()
 
 
-def problems(statement: Statement, latest: date) -> list[str]:
+def statement_problems(statement: Statement, latest: date) -> list[str]:
     """All that is wrong with a statement as a whole; nothing is booked after ``latest``."""
     found = [
         f"{what} must have 1 to {most} characters"
@@ -244,7 +244,7 @@ def problems(statement: Statement, latest: date) -> list[str]:
     found += [
         f"line {position}: {problem}"
         for position, one in enumerate(statement.movements, 1)
-        for problem in _of_line(one, latest)
+        for problem in _movement_problems(one, latest)
     ]
     found += [
         f"line {position} is in {one.currency}, the account in {statement.currency}"
@@ -267,7 +267,7 @@ def problems(statement: Statement, latest: date) -> list[str]:
     return found
 
 
-def _of_line(one: Movement, latest: date) -> list[str]:
+def _movement_problems(one: BankMovement, latest: date) -> list[str]:
     found = []
     if not 1 <= len(one.reference) <= MAX_REFERENCE:
         found.append(f"the bank's reference must have 1 to {MAX_REFERENCE} characters")
@@ -280,7 +280,7 @@ def _of_line(one: Movement, latest: date) -> list[str]:
     return found
 
 
-def added(statement: Statement, known: Sequence[Movement]) -> list[tuple[int, Movement]]:
+def new_movements(statement: Statement, known: Sequence[BankMovement]) -> list[tuple[int, BankMovement]]:
     """What of a statement the bank has not told in it before, with its positions; ``known``: what it has.
 
     A bank may make a file again, add lines to it, or use the number of an old statement anew. Raises StatementRefused
@@ -288,7 +288,7 @@ def added(statement: Statement, known: Sequence[Movement]) -> list[tuple[int, Mo
     is.
     """
     left = Counter(one.fact for one in known)
-    new: list[tuple[int, Movement]] = []
+    new: list[tuple[int, BankMovement]] = []
     for position, one in enumerate(statement.movements, 1):
         if left[one.fact]:
             left[one.fact] -= 1
@@ -307,69 +307,71 @@ def added(statement: Statement, known: Sequence[Movement]) -> list[tuple[int, Mo
     return new
 
 
-def references(movement: Movement) -> list[str]:
+def request_references(movement: BankMovement) -> list[str]:
     """The donation requests that it may name."""
     return list(dict.fromkeys(f"ALM-{one[1]}-{one[2]}" for one in REQUEST_REFERENCE.finditer(movement.text.upper())))
 
 
-def gift_references(movement: Movement) -> list[str]:
+def donation_references(movement: BankMovement) -> list[str]:
     """The donors' transfers that it may name."""
-    return rf.found_in(movement.text)
+    return rf.find_references(movement.text)
 
 
-def end_to_end_ids(movement: Movement) -> list[str]:
+def end_to_end_ids(movement: BankMovement) -> list[str]:
     """The payouts that it may name."""
     return list(dict.fromkeys(one[0].lower() for one in END_TO_END.finditer(movement.text)))
 
 
-def match(movement: Movement, named: Named) -> tuple[MatchedAs, Thing] | Open:
+def match_movement(movement: BankMovement, named: LineReferences) -> tuple[MatchedAs, MatchTarget] | OpenReason:
     """What a line is the movement of, or why a person has to look. Only what is certain is matched.
 
     Money that came for a request may be any amount: the request takes what it is open for, the rest is held. So may
     money that came for a gift: what is not the gift itself is held (settled 5). What went back is looked up. Statements
     are imported by one person: a payout that no two have let out in a file is paid once people confirm it.
     """
-    things: list[Thing] = [*named.requests, *named.gifts, *named.reports, *named.payouts]
+    things: list[MatchTarget] = [*named.requests, *named.gifts, *named.reports, *named.payouts]
     if movement.reversal and movement.minor < 0:  # what was believed is gone: never the double of what it undoes
-        return Open.TAKEN_BACK
+        return OpenReason.TAKEN_BACK
     if named.seen_before:
-        return Open.SEEN_BEFORE
+        return OpenReason.SEEN_BEFORE
     if not things:
-        return Open.UNKNOWN
+        return OpenReason.UNKNOWN
     if len(things) > 1:
-        return Open.AMBIGUOUS
-    found = _match(movement, things[0])
-    if isinstance(found, Open):
+        return OpenReason.AMBIGUOUS
+    found = _match_target(movement, things[0])
+    if isinstance(found, OpenReason):
         return found
     matched_as, thing = found
-    if (matched_as, thing.id) in named.taken:
-        return Open.MATCHED_BEFORE
+    if (matched_as, thing.id) in named.matched_targets:
+        return OpenReason.MATCHED_BEFORE
     if matched_as == "disbursement" and isinstance(thing, Disbursement):
-        return _left(thing, named) or found
+        return _outgoing_mismatch(thing, named) or found
     return found
 
 
-def _left(payout: Disbursement, named: Named) -> Open | None:
+def _outgoing_mismatch(payout: Disbursement, named: LineReferences) -> OpenReason | None:
     """Why money that left is not yet that of a payout. Its return may be told before it, never instead of it."""
     if payout.status == "SENT" and payout.id not in named.released:
-        return Open.UNCONFIRMED
-    back = payout.status == "RETURNED" and ("disbursement_return", payout.id) not in named.taken
-    return Open.OTHER_STATE if back else None
+        return OpenReason.UNCONFIRMED
+    back = payout.status == "RETURNED" and ("disbursement_return", payout.id) not in named.matched_targets
+    return OpenReason.OTHER_STATE if back else None
 
 
-def _match(movement: Movement, thing: Thing) -> tuple[MatchedAs, Thing] | Open:
+def _match_target(movement: BankMovement, thing: MatchTarget) -> tuple[MatchedAs, MatchTarget] | OpenReason:
     came = movement.minor > 0
     if isinstance(thing, Payment):
         return ("donation", thing) if came else ("donation_refund", thing)
-    if movement.currency != (thing.currency if isinstance(thing, PaidOut) else thing.money.currency):
-        return Open.OTHER_CURRENCY
+    if movement.currency != (thing.currency if isinstance(thing, ProviderPayout) else thing.money.currency):
+        return OpenReason.OTHER_CURRENCY
     if isinstance(thing, DonationRequest):
         ready = came and thing.status != "PAID" and not thing.collecting
-        return ("request", thing) if ready else Open.OTHER_STATE
-    if isinstance(thing, PaidOut):
-        return ("settlement", thing) if movement.minor == thing.net_minor else Open.OTHER_AMOUNT
+        return ("request", thing) if ready else OpenReason.OTHER_STATE
+    if isinstance(thing, ProviderPayout):
+        return ("settlement", thing) if movement.minor == thing.net_minor else OpenReason.OTHER_AMOUNT
     if movement.money != thing.money:
-        return Open.OTHER_AMOUNT
+        return OpenReason.OTHER_AMOUNT
     if came:
-        return ("disbursement_return", thing) if thing.status in {"SENT", "PAID", "RETURNED"} else Open.OTHER_STATE
-    return ("disbursement", thing) if thing.status in {"SENT", "PAID", "RETURNED"} else Open.OTHER_STATE
+        return (
+            ("disbursement_return", thing) if thing.status in {"SENT", "PAID", "RETURNED"} else OpenReason.OTHER_STATE
+        )
+    return ("disbursement", thing) if thing.status in {"SENT", "PAID", "RETURNED"} else OpenReason.OTHER_STATE

@@ -18,17 +18,17 @@ from almoner.giving.banking.bank_statements.domain import Statement, StatementRe
 from almoner.giving.banking.payment_files.domain import OwnAccount
 from almoner.platform.database.transactions import Database, Tx
 
-TRIES: Final = 5
+MAX_ATTEMPTS: Final = 5
 _REFUSED: Final = 2
 """How often a line is refused before it waits: what it names may have moved on since it was read."""
 _log: Final = structlog.get_logger("almoner.giving")
 
-Record = Callable[[Tx, Sequence[Statement], "Looked"], Awaitable[None]]
+OnFinished = Callable[[Tx, Sequence[Statement], "ImportProgress"], Awaitable[None]]
 """Says who imported, in the transaction that finishes it."""
 
 
 @dataclass(slots=True)
-class Looked:
+class ImportProgress:
     """How far it is: lines that were open, and how many of them were matched. ``kept``: new statements."""
 
     lines: int = 0
@@ -37,16 +37,16 @@ class Looked:
     per_second: float = 0.0
 
 
-async def import_file(
+async def import_statements(
     db: Database,
     content: bytes,
     mapping: Path | None,
     *,
     own: Mapping[str, OwnAccount] | None = None,
     by: str,
-    record: Record,
-    report: Callable[[Looked], None] | None = None,
-) -> Looked:
+    record: OnFinished,
+    report: Callable[[ImportProgress], None] | None = None,
+) -> ImportProgress:
     """Keep the statements of a file, and match every open line of all of them that can be.
 
     Importing a file twice is importing it once; what was interrupted is finished by it. ``own``: our accounts by
@@ -58,17 +58,17 @@ async def import_file(
             "docs/runbooks/bank.md."
         )
     async with db.read() as tx:
-        today = max(tx.now, tx.wall).date()
-    statements = service.read(content, mapping, own, today)
-    looked = Looked()
+        today = max(tx.now, tx.real_now).date()
+    statements = service.parse_file(content, mapping, own, today)
+    looked = ImportProgress()
     async with db.write() as tx:
         # In one order, so that two files of the same accounts do not wait crosswise.
         for statement in sorted(statements, key=lambda one: one.account):
-            looked.kept += await service.keep(tx, statement, by=by)
+            looked.kept += await service.store_statement(tx, statement, by=by)
     began, after = perf_counter(), None
-    while found := await _page(db, after):
+    while found := await _open_lines_page(db, after):
         for line_id in found:
-            looked.matched += await _look(db, line_id)
+            looked.matched += await _match_line(db, line_id)
             looked.lines += 1
         looked.per_second = looked.lines / max(perf_counter() - began, 1e-6)
         if report:
@@ -79,25 +79,25 @@ async def import_file(
     return looked
 
 
-async def _page(db: Database, after: UUID | None) -> list[UUID]:
+async def _open_lines_page(db: Database, after: UUID | None) -> list[UUID]:
     async with db.read() as tx:
         return await service.open_lines(tx, after)
 
 
-async def _look(db: Database, line_id: UUID) -> bool:
+async def _match_line(db: Database, line_id: UUID) -> bool:
     """Whether a line was matched; made anew when the database ended it to let another one pass."""
-    why, refused = f"other work was let pass {TRIES} times: import the statement again", 0
-    for _ in range(TRIES):
+    why, refused = f"other work was let pass {MAX_ATTEMPTS} times: import the statement again", 0
+    for _ in range(MAX_ATTEMPTS):
         try:
             async with db.write() as tx:
-                return await service.look(tx, line_id)
+                return await service.match_open_line(tx, line_id)
         except (DeadlockDetectedError, SerializationError):
             continue
         except service.REFUSALS as error:
-            why, refused = service.said(error), refused + 1
+            why, refused = service.refusal_text(error), refused + 1
             if refused == _REFUSED:
                 break
     async with db.write() as tx:
-        if await service.refuse(tx, line_id, why):
+        if await service.record_refusal(tx, line_id, why):
             _log.error("bank_statement_line_refused", line=tx.ids.text("bankline", line_id), why=why)
     return False

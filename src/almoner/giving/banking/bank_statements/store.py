@@ -10,13 +10,13 @@ from asyncpg import Record
 from almoner.giving.banking.bank_statements.domain import (
     BankLine,
     MatchedAs,
-    Movement,
-    Open,
-    PaidOut,
+    BankMovement,
+    OpenReason,
+    ProviderPayout,
     Statement,
-    Unbanked,
+    MissingProviderPayout,
 )
-from almoner.platform.database.transactions import Everyone, Tx
+from almoner.platform.database.transactions import AllPartners, Tx
 
 _COLUMNS: Final = (
     "id, account, booked_on, amount_minor, currency, bank_reference, end_to_end_id, counterparty, "
@@ -27,7 +27,7 @@ _MOVEMENT: Final = (
     "booked_on, amount_minor, currency, bank_reference, end_to_end_id, counterparty, "
     "remittance_information, return_reason, reversal"
 )
-_THING: Final = {
+_TARGET_COLUMN: Final = {
     "request": "request_payment_id",
     "settlement": "settlement_id",
     "donation": "settlement_id",
@@ -38,16 +38,16 @@ _THING: Final = {
 
 
 def _line(row: Record) -> BankLine:
-    reason = Open(row["reason"]) if row["reason"] else None
-    return BankLine(row[0], row[1], Movement(*row[2:11]), row["status"], reason, *row[13:16])
+    reason = OpenReason(row["reason"]) if row["reason"] else None
+    return BankLine(row[0], row[1], BankMovement(*row[2:11]), row["status"], reason, *row[13:16])
 
 
-async def wait_for_account(tx: Tx, _scope: Everyone, account: str) -> None:
+async def lock_account(tx: Tx, _scope: AllPartners, account: str) -> None:
     """Let one import of an account keep its lines after the other, until the transaction ends."""
     await tx.execute("select pg_advisory_xact_lock(hashtextextended('bank account ' || $1::text, 0))", account)
 
 
-async def wait_for_movement(tx: Tx, _scope: Everyone, line: BankLine) -> None:
+async def lock_movement_reference(tx: Tx, _scope: AllPartners, line: BankLine) -> None:
     """Look at lines that bear one name of the bank one after the other, until the transaction ends."""
     await tx.execute(
         "select pg_advisory_xact_lock(hashtextextended('bank movement ' || $1::text || ' ' || $2::text, 0))",
@@ -56,7 +56,7 @@ async def wait_for_movement(tx: Tx, _scope: Everyone, line: BankLine) -> None:
     )
 
 
-async def parts(tx: Tx, _scope: Everyone, account: str, reference: str) -> int:
+async def count_parts(tx: Tx, _scope: AllPartners, account: str, reference: str) -> int:
     """How many files have brought lines of a statement."""
     return int(
         await tx.fetchval(
@@ -67,7 +67,7 @@ async def parts(tx: Tx, _scope: Everyone, account: str, reference: str) -> int:
     )
 
 
-async def movements(tx: Tx, _scope: Everyone, account: str, reference: str) -> list[Movement]:
+async def recorded_movements(tx: Tx, _scope: AllPartners, account: str, reference: str) -> list[BankMovement]:
     """What a statement has told."""
     rows = await tx.fetch(
         f"""
@@ -77,10 +77,12 @@ async def movements(tx: Tx, _scope: Everyone, account: str, reference: str) -> l
         account,
         reference,
     )
-    return [Movement(*row) for row in rows]
+    return [BankMovement(*row) for row in rows]
 
 
-async def exported(tx: Tx, _scope: Everyone, account: str, currency: str, first: date, last: date) -> list[Movement]:
+async def exported_movements(
+    tx: Tx, _scope: AllPartners, account: str, currency: str, first: date, last: date
+) -> list[BankMovement]:
     """What the exports of an account have told of some days."""
     rows = await tx.fetch(
         f"""
@@ -93,11 +95,11 @@ async def exported(tx: Tx, _scope: Everyone, account: str, currency: str, first:
         first,
         last,
     )
-    return [Movement(*row) for row in rows]
+    return [BankMovement(*row) for row in rows]
 
 
 async def insert(
-    tx: Tx, _scope: Everyone, new: Statement, lines: Sequence[tuple[int, Movement]], part: int, by: str
+    tx: Tx, _scope: AllPartners, new: Statement, lines: Sequence[tuple[int, BankMovement]], part: int, by: str
 ) -> None:
     """Store a statement, or what is new of one, with lines and their positions, which nobody has looked at yet."""
     statement_id, moved = tx.new_id(), [one for _, one in lines]
@@ -153,30 +155,30 @@ async def insert(
     )
 
 
-OPEN: Final = (
+OPEN_LINES: Final = (
     "select id from bank_statement_line where status = 'open' and ($1::uuid is null or id > $1) order by id limit $2"
 )
 
 
-async def open_lines(tx: Tx, _scope: Everyone, after: UUID | None, limit: int) -> list[UUID]:
+async def open_lines(tx: Tx, _scope: AllPartners, after: UUID | None, limit: int) -> list[UUID]:
     """Lines that wait, the oldest first, after one of them."""
-    return [row[0] for row in await tx.fetch(OPEN, after, limit)]
+    return [row[0] for row in await tx.fetch(OPEN_LINES, after, limit)]
 
 
-async def newest(tx: Tx, _scope: Everyone, limit: int, *, every: bool) -> list[BankLine]:
+async def newest_lines(tx: Tx, _scope: AllPartners, limit: int, *, every: bool) -> list[BankLine]:
     """The oldest lines that wait; or the newest of all."""
     where, order = ("", "desc") if every else ("where status = 'open'", "asc")
     rows = await tx.fetch(f"select {_COLUMNS} from bank_statement_line {where} order by id {order} limit $1", limit)
     return [_line(row) for row in rows]
 
 
-async def lock(tx: Tx, _scope: Everyone, line_id: UUID) -> BankLine | None:
+async def lock(tx: Tx, _scope: AllPartners, line_id: UUID) -> BankLine | None:
     """One line, held until the transaction ends."""
     row = await tx.fetchrow(f"select {_COLUMNS} from bank_statement_line where id = $1 for no key update", line_id)
     return _line(row) if row else None
 
 
-SEEN: Final = """
+DUPLICATE_REFERENCE: Final = """
 select exists (
     select from bank_statement_line
     where account = $1 and bank_reference = $2 and reversal = $4
@@ -188,12 +190,14 @@ select exists (
 Identifiers go by the time at which an import began: one that began first may be kept, and looked at, last."""
 
 
-async def seen_before(tx: Tx, _scope: Everyone, line: BankLine) -> bool:
+async def is_duplicate_reference(tx: Tx, _scope: AllPartners, line: BankLine) -> bool:
     """Whether another line of the account bears the bank's reference, and was first."""
-    return bool(await tx.fetchval(SEEN, line.account, line.movement.reference, line.id, line.movement.reversal))
+    return bool(
+        await tx.fetchval(DUPLICATE_REFERENCE, line.account, line.movement.reference, line.id, line.movement.reversal)
+    )
 
 
-async def undone(tx: Tx, _scope: Everyone, line: BankLine) -> list[UUID]:
+async def reversed_payments(tx: Tx, _scope: AllPartners, line: BankLine) -> list[UUID]:
     """The payments of the gifts that a line takes back, by the bank's name of what it had told."""
     rows = await tx.fetch(
         """
@@ -208,7 +212,7 @@ async def undone(tx: Tx, _scope: Everyone, line: BankLine) -> list[UUID]:
     return [row[0] for row in rows]
 
 
-async def report(tx: Tx, _scope: Everyone, provider: str, reference: str) -> PaidOut | None:
+async def find_provider_payout(tx: Tx, _scope: AllPartners, provider: str, reference: str) -> ProviderPayout | None:
     """What a provider paid out at once, by its name of it."""
     row = await tx.fetchrow(
         """
@@ -219,10 +223,12 @@ async def report(tx: Tx, _scope: Everyone, provider: str, reference: str) -> Pai
         provider,
         reference,
     )
-    return PaidOut(*row) if row else None
+    return ProviderPayout(*row) if row else None
 
 
-async def reports_named(tx: Tx, _scope: Everyone, movement: Movement, days: int, least: int) -> list[PaidOut]:
+async def provider_payouts_referenced(
+    tx: Tx, _scope: AllPartners, movement: BankMovement, days: int, least: int
+) -> list[ProviderPayout]:
     """What providers paid out at once, some days before or after, whose reference is in the words of a line."""
     rows = await tx.fetch(
         """
@@ -237,7 +243,7 @@ async def reports_named(tx: Tx, _scope: Everyone, movement: Movement, days: int,
         least,
         movement.text,
     )
-    return [PaidOut(*row) for row in rows]
+    return [ProviderPayout(*row) for row in rows]
 
 
 _UNBANKED: Final = """
@@ -246,7 +252,7 @@ from unreconciled_settlement s where exists (select from bank_statement b where 
 """Of a currency whose statements are imported: elsewhere nothing can be told."""
 
 
-async def unbanked(tx: Tx, _scope: Everyone, limit: int) -> list[Unbanked]:
+async def missing_provider_payouts(tx: Tx, _scope: AllPartners, limit: int) -> list[MissingProviderPayout]:
     """Reports of providers whose payouts no line tells of, the oldest first."""
     rows = await tx.fetch(
         f"""
@@ -258,10 +264,10 @@ async def unbanked(tx: Tx, _scope: Everyone, limit: int) -> list[Unbanked]:
         """,
         limit,
     )
-    return [Unbanked(row[0], row[1], PaidOut(*row[2:6]), row[6], row[7]) for row in rows]
+    return [MissingProviderPayout(row[0], row[1], ProviderPayout(*row[2:6]), row[6], row[7]) for row in rows]
 
 
-async def count_open(tx: Tx, _scope: Everyone) -> tuple[int, int]:
+async def count_open(tx: Tx, _scope: AllPartners) -> tuple[int, int]:
     """How many lines wait for a person, and how many reports for a line."""
     row = await tx.fetchrow(
         f"select (select count(*)::int from bank_statement_line "
@@ -270,7 +276,7 @@ async def count_open(tx: Tx, _scope: Everyone) -> tuple[int, int]:
     return (row[0], row[1]) if row else (0, 0)
 
 
-async def lines_of(tx: Tx, _scope: Everyone, account: str, statement: str) -> list[UUID]:
+async def lines_of_statement(tx: Tx, _scope: AllPartners, account: str, statement: str) -> list[UUID]:
     """The lines of a statement, in its order."""
     rows = await tx.fetch(
         """
@@ -283,13 +289,13 @@ async def lines_of(tx: Tx, _scope: Everyone, account: str, statement: str) -> li
     return [row["id"] for row in rows]
 
 
-async def payouts_named(tx: Tx, _scope: Everyone, end_to_end_ids: Sequence[str]) -> list[UUID]:
+async def disbursements_referenced(tx: Tx, _scope: AllPartners, end_to_end_ids: Sequence[str]) -> list[UUID]:
     """The payouts with these end-to-end ids."""
     rows = await tx.fetch("select id from disbursement where end_to_end_id = any($1::text[])", end_to_end_ids)
     return [row[0] for row in rows]
 
 
-async def recorded_manually(tx: Tx, _scope: Everyone, line: BankLine) -> UUID | None:
+async def recorded_manually(tx: Tx, _scope: AllPartners, line: BankLine) -> UUID | None:
     """The transfer of a partner that somebody has noted under the bank's reference, of this very amount."""
     found: UUID | None = await tx.fetchval(
         """
@@ -304,7 +310,7 @@ async def recorded_manually(tx: Tx, _scope: Everyone, line: BankLine) -> UUID | 
     return found
 
 
-async def taken(tx: Tx, _scope: Everyone, things: Sequence[UUID]) -> set[tuple[MatchedAs, UUID]]:
+async def matched_targets(tx: Tx, _scope: AllPartners, things: Sequence[UUID]) -> set[tuple[MatchedAs, UUID]]:
     """What lines are the movements of, among these."""
     rows = await tx.fetch(
         """
@@ -316,7 +322,7 @@ async def taken(tx: Tx, _scope: Everyone, things: Sequence[UUID]) -> set[tuple[M
     return {(row["matched_as"], row["thing"]) for row in rows}
 
 
-async def wait(tx: Tx, _scope: Everyone, line_id: UUID, reason: Open, refusal: str | None = None) -> None:
+async def mark_open(tx: Tx, _scope: AllPartners, line_id: UUID, reason: OpenReason, refusal: str | None = None) -> None:
     """Note why a held line waits; ``booking_error``: what spoke against booking it."""
     await tx.execute(
         """
@@ -329,12 +335,12 @@ async def wait(tx: Tx, _scope: Everyone, line_id: UUID, reason: Open, refusal: s
     )
 
 
-async def match(tx: Tx, _scope: Everyone, line_id: UUID, matched_as: MatchedAs, thing: UUID, by: str) -> None:
+async def mark_matched(tx: Tx, _scope: AllPartners, line_id: UUID, matched_as: MatchedAs, thing: UUID, by: str) -> None:
     """Note what a held line is the movement of."""
     await tx.execute(
         f"""
         update bank_statement_line
-        set status = 'matched', reason = null, booking_error = null, matched_as = $2, {_THING[matched_as]} = $3,
+        set status = 'matched', reason = null, booking_error = null, matched_as = $2, {_TARGET_COLUMN[matched_as]} = $3,
             decided_by = $4, status_changed_at = $5
         where id = $1
         """,
@@ -346,7 +352,7 @@ async def match(tx: Tx, _scope: Everyone, line_id: UUID, matched_as: MatchedAs, 
     )
 
 
-async def dismiss(tx: Tx, _scope: Everyone, line_id: UUID, by: str, note: str) -> None:
+async def mark_dismissed(tx: Tx, _scope: AllPartners, line_id: UUID, by: str, note: str) -> None:
     """Note that a held line is the movement of nothing here."""
     await tx.execute(
         """

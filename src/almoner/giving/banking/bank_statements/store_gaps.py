@@ -3,24 +3,24 @@
 from typing import Final
 from uuid import UUID
 
-from almoner.giving.banking.bank_statements.domain import Gap
-from almoner.platform.database.transactions import Everyone, Tx
+from almoner.giving.banking.bank_statements.domain import StatementGap
+from almoner.platform.database.transactions import AllPartners, Tx
 
 _GAPS: Final = "select id, account, currency, reference, opening_minor, day, imported_at from bank_statement_gap"
 
 
-async def gaps(tx: Tx, _scope: Everyone, limit: int) -> list[Gap]:
+async def statement_gaps(tx: Tx, _scope: AllPartners, limit: int) -> list[StatementGap]:
     """Statements that no other one leads to, the first imported first."""
-    return [Gap(*row) for row in await tx.fetch(f"{_GAPS} order by imported_at, id limit $1", limit)]
+    return [StatementGap(*row) for row in await tx.fetch(f"{_GAPS} order by imported_at, id limit $1", limit)]
 
 
-async def find(tx: Tx, _scope: Everyone, statement_id: UUID) -> Gap | None:
+async def find_gap(tx: Tx, _scope: AllPartners, statement_id: UUID) -> StatementGap | None:
     """One of them."""
     row = await tx.fetchrow(f"{_GAPS} where id = $1", statement_id)
-    return Gap(*row) if row else None
+    return StatementGap(*row) if row else None
 
 
-async def explain(tx: Tx, _scope: Everyone, statement_id: UUID, note: str, by: str) -> bool:
+async def explain_gap(tx: Tx, _scope: AllPartners, statement_id: UUID, note: str, by: str) -> bool:
     """Note why no statement leads to one; whether nobody had."""
     done = await tx.execute(
         "insert into bank_statement_gap_explanation (statement_id, note, explained_by, explained_at) "
@@ -33,7 +33,7 @@ async def explain(tx: Tx, _scope: Everyone, statement_id: UUID, note: str, by: s
     return done == "INSERT 0 1"
 
 
-async def explain_report(tx: Tx, _scope: Everyone, provider: str, reference: str, note: str, by: str) -> bool:
+async def explain_report(tx: Tx, _scope: AllPartners, provider: str, reference: str, note: str, by: str) -> bool:
     """Note why a provider's payout never came as told; whether it was waited for."""
     done = await tx.execute(
         """

@@ -11,7 +11,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any, Final
 
-from almoner.giving.banking.bank_statements.domain import MAX_WORDS, Movement, Statement, StatementRefused
+from almoner.giving.banking.bank_statements.domain import MAX_REMITTANCE_TEXT, BankMovement, Statement, StatementRefused
 from almoner.kit.money import EXPONENTS, MAX_MINOR
 
 _COLUMNS: Final = ("day", "amount", "reference", "end_to_end_id", "counterparty", "words")
@@ -23,9 +23,9 @@ _GROUPS: Final = " \u00a0\u202f'\u2019"
 _FORM: Final = "[+-]?(?:[0-9]+|[0-9]{{1,3}}([{groups}])[0-9]{{3}}(?:\\1[0-9]{{3}})*)(?:{decimal}([0-9]+))?"
 
 
-def read(content: bytes, mapping: Path) -> list[Statement]:
+def parse_statement(content: bytes, mapping: Path) -> list[Statement]:
     """The statement of a file. Raises StatementRefused with every problem of the mapping, or of the file."""
-    form = _form(mapping)
+    form = _load_mapping(mapping)
     try:
         text = content.decode("utf-8-sig")
         rows = list(csv.DictReader(io.StringIO(text, newline=""), delimiter=form["delimiter"], strict=True))
@@ -46,7 +46,7 @@ def read(content: bytes, mapping: Path) -> list[Statement]:
     return [Statement(form["account"], digest[:16], form["currency"], None, None, digest, kept, export=True)]
 
 
-def _form(mapping: Path) -> dict[str, Any]:
+def _load_mapping(mapping: Path) -> dict[str, Any]:
     try:
         form = tomllib.loads(mapping.read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
@@ -69,7 +69,7 @@ def _form(mapping: Path) -> dict[str, Any]:
     return {"delimiter": ",", "decimal": ".", "day_form": "%Y-%m-%d", **form}
 
 
-def _movement(number: int, row: Mapping[str, str], form: Mapping[str, Any], found: list[str]) -> Movement | None:
+def _movement(number: int, row: Mapping[str, str], form: Mapping[str, Any], found: list[str]) -> BankMovement | None:
     given = {name: (row.get(column) or "").strip() for name, column in form["columns"].items()}
     day, minor = _day(given["day"], form["day_form"]), _minor(given["amount"], form)
     problems = [] if day else [f"line {number}: {given['day']!r} is no day such as {form['day_form']}"]
@@ -80,10 +80,10 @@ def _movement(number: int, row: Mapping[str, str], form: Mapping[str, Any], foun
     found += problems
     if day is None or minor is None or problems:
         return None
-    words = given.get("words", "")[:MAX_WORDS] or None
+    words = given.get("words", "")[:MAX_REMITTANCE_TEXT] or None
     other = given.get("counterparty", "")[:140] or None
     named = given.get("end_to_end_id", "")[:35] or None
-    return Movement(day, minor, form["currency"], given["reference"][:140], named, other, words, None)
+    return BankMovement(day, minor, form["currency"], given["reference"][:140], named, other, words, None)
 
 
 def _day(text: str, form: str) -> date | None:

@@ -6,9 +6,9 @@ from decimal import Decimal, InvalidOperation
 from pathlib import Path
 from typing import Any, Final
 
-from almoner.giving.banking.payment_files.domain import BankFileRefused, OwnAccount
+from almoner.giving.banking.payment_files.domain import PaymentFileRefused, OwnAccount
 from almoner.giving.disbursing.payee_bank_accounts import service as payees
-from almoner.giving.disbursing.payee_bank_accounts.domain import Address, PayeeRefused
+from almoner.giving.disbursing.payee_bank_accounts.domain import Address, PayeeAccountRefused
 from almoner.kit.money import EXPONENTS, MAX_MINOR, Money, exponent
 from almoner.nonprofits.countries.domain import COUNTRIES
 
@@ -17,25 +17,25 @@ _ADDRESS: Final = ("town", "country", "street", "building", "postcode")
 _NAMES: Final = {"name", "alone", *_NUMBERS, *_ADDRESS}
 
 
-def read(file: Path | None) -> Mapping[str, OwnAccount]:
+def parse_own_accounts(file: Path | None) -> Mapping[str, OwnAccount]:
     """Our accounts by currency. Raises BankFileRefused, with every problem of the file."""
     if file is None:
-        raise BankFileRefused(
+        raise PaymentFileRefused(
             "Say which accounts payouts are paid from: set ALMONER_BANK_ACCOUNTS to a TOML file, as in "
             "docs/runbooks/bank.md."
         )
     try:
         tables = tomllib.loads(file.read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        raise BankFileRefused(f"{file} cannot be read: {error}") from error
+        raise PaymentFileRefused(f"{file} cannot be read: {error}") from error
     found: list[str] = []
-    accounts = {currency: _account(currency, table, found) for currency, table in tables.items()}
+    accounts = {currency: _parse_account(currency, table, found) for currency, table in tables.items()}
     if found:
-        raise BankFileRefused(f"{file}: " + "; ".join(found))
+        raise PaymentFileRefused(f"{file}: " + "; ".join(found))
     return {currency: account for currency, account in accounts.items() if account is not None}
 
 
-def _account(currency: str, table: Any, found: list[str]) -> OwnAccount | None:
+def _parse_account(currency: str, table: Any, found: list[str]) -> OwnAccount | None:
     if currency not in EXPONENTS or not isinstance(table, dict):
         found.append(f"[{currency}] is not the table of an ISO 4217 currency")
         return None
@@ -44,12 +44,12 @@ def _account(currency: str, table: Any, found: list[str]) -> OwnAccount | None:
     problems += [f"{name} is required" for name in ("name", "town", "country") if not given.get(name)]
     if given.get("country") and given["country"] not in COUNTRIES:
         problems.append("country must have three letters such as DEU")
-    alone, numbers = _alone(given.get("alone", "0"), currency), None
+    alone, numbers = _parse_release_limit(given.get("alone", "0"), currency), None
     if alone is None:
         problems.append(f"alone must be an amount of {currency}")
     try:
-        numbers = payees.read({name: given[name] for name in _NUMBERS if name in given})
-    except PayeeRefused as refused:
+        numbers = payees.parse_numbers({name: given[name] for name in _NUMBERS if name in given})
+    except PayeeAccountRefused as refused:
         problems.append(str(refused))
     found += [f"[{currency}] {problem}" for problem in problems]
     if problems or alone is None or numbers is None:
@@ -58,7 +58,7 @@ def _account(currency: str, table: Any, found: list[str]) -> OwnAccount | None:
     return OwnAccount(given["name"], numbers, address, alone)
 
 
-def _alone(text: str, currency: str) -> Money | None:
+def _parse_release_limit(text: str, currency: str) -> Money | None:
     try:
         minor = Decimal(text).scaleb(exponent(currency))
     except InvalidOperation:

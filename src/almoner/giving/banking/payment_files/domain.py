@@ -9,14 +9,14 @@ from typing import Final, Literal
 from uuid import UUID
 
 from almoner.giving.disbursing.disbursements.domain import Disbursement
-from almoner.giving.disbursing.payee_bank_accounts.domain import Address, Numbers, Payee, Scheme, in_sepa
+from almoner.giving.disbursing.payee_bank_accounts.domain import Address, AccountNumbers, Payee, Scheme, in_sepa
 from almoner.kit.ids import encode
 from almoner.kit.money import Money, exponent
 from almoner.kit.states import Lifecycle
 
-BANK_FILE: Final = Lifecycle("payment_file", {"created": frozenset({"released", "withdrawn"})})
-FileStatus = Literal["created", "released", "withdrawn"]
-MOST_PAYMENTS: Final = 10_000
+PAYMENT_FILE: Final = Lifecycle("payment_file", {"created": frozenset({"released", "withdrawn"})})
+PaymentFileStatus = Literal["created", "released", "withdrawn"]
+MAX_PAYMENTS: Final = 10_000
 MAX_NOTE: Final = 2000
 _FORM: Final = "pain.001"
 _NOTHING: Final = {"", "NOTPROVIDED"}
@@ -24,11 +24,11 @@ _QUOTED: Final = 40
 """So much is repeated of what a bank wrote."""
 
 
-class BankFileRefused(Exception):
+class PaymentFileRefused(Exception):
     """What was asked of a file cannot be done, or an answer is none of ours; the message names every reason."""
 
 
-class Verdict(StrEnum):
+class BankOutcome(StrEnum):
     """What a bank says of a payment."""
 
     ACCEPTED = "accepted"
@@ -36,10 +36,10 @@ class Verdict(StrEnum):
     REJECTED = "rejected"
 
 
-VERDICTS: Final[Mapping[str, Verdict]] = {
-    **dict.fromkeys(("RCVD", "PDNG", "ACTC", "ACCP", "ACSP", "ACWC", "ACFC", "PART"), Verdict.ACCEPTED),
-    **dict.fromkeys(("ACSC", "ACCC"), Verdict.PAID),
-    **dict.fromkeys(("RJCT", "CANC"), Verdict.REJECTED),
+OUTCOME_BY_CODE: Final[Mapping[str, BankOutcome]] = {
+    **dict.fromkeys(("RCVD", "PDNG", "ACTC", "ACCP", "ACSP", "ACWC", "ACFC", "PART"), BankOutcome.ACCEPTED),
+    **dict.fromkeys(("ACSC", "ACCC"), BankOutcome.PAID),
+    **dict.fromkeys(("RJCT", "CANC"), BankOutcome.REJECTED),
 }
 """ISO 20022's external codes of payment and group statuses; of any other a person has to think."""
 
@@ -49,13 +49,13 @@ class OwnAccount:
     """Our own account of a currency. ``alone``: up to this sum one person may release a file."""
 
     name: str
-    numbers: Numbers
+    numbers: AccountNumbers
     address: Address
-    alone: Money
+    single_release_limit: Money
 
 
 @dataclass(frozen=True, slots=True)
-class Payment:
+class CreditTransfer:
     """One payout with the account that it goes to."""
 
     payout: Disbursement
@@ -63,34 +63,34 @@ class Payment:
 
 
 @dataclass(frozen=True, slots=True)
-class Order:
+class CreditTransferInitiation:
     """What a file asks our bank for."""
 
     message_id: str
     own: OwnAccount
     created_at: datetime
     execution_date: date
-    payments: Sequence[Payment]
+    payments: Sequence[CreditTransfer]
 
     @property
     def total(self) -> Money:
         """The control sum."""
-        return Money(sum(one.payout.money.minor for one in self.payments), self.own.alone.currency)
+        return Money(sum(one.payout.money.minor for one in self.payments), self.own.single_release_limit.currency)
 
 
 @dataclass(frozen=True, slots=True)
-class BankFile:
+class PaymentFile:
     """A file as it is kept. ``content_encrypted``: its bytes, packed and encrypted; ``sha256``: of the bytes."""
 
     id: UUID
     message_id: str
     total: Money
     payments: int
-    alone: Money
+    single_release_limit: Money
     execution_date: date
     sha256: str
     content_encrypted: bytes
-    status: FileStatus
+    status: PaymentFileStatus
     created_by: str
     created_at: datetime
     released_by: str | None
@@ -101,11 +101,11 @@ class BankFile:
     @property
     def requires_second_approval(self) -> bool:
         """Whether somebody else than who made it has to release it."""
-        return self.alone < self.total
+        return self.single_release_limit < self.total
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class BankStatus:
     """What a bank says of something. ``reason``: its code and words."""
 
     code: str
@@ -113,43 +113,43 @@ class Said:
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class GroupStatus:
     """What an answer says of a file, or of a batch: what was in it, as the bank has it, and what becomes of it."""
 
-    said: Said | None
+    status: BankStatus | None
     payments: str | None
     total: Decimal | None
 
 
 @dataclass(frozen=True, slots=True)
-class Single:
+class TransactionStatus:
     """What an answer says of one payment; ``said`` is None where the bank tells it of the batch or the file alone."""
 
     end_to_end_id: str
     batch: str
     currency: str | None
     amount: Decimal | None
-    said: Said | None
+    status: BankStatus | None
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class StatusReport:
     """A bank's status file, about a message of a ``form``: of all of it, of batches by their names, of payments.
 
     What is said of a payment counts before what is said of its batch, and that before what is said of all.
     """
 
     message_id: str
-    about: str
-    form: str
+    original_message_id: str
+    original_message_form: str
     sha256: str
-    whole: Part
-    batches: tuple[tuple[str, Part], ...]
-    singles: tuple[Single, ...]
+    whole: GroupStatus
+    batches: tuple[tuple[str, GroupStatus], ...]
+    transactions: tuple[TransactionStatus, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class RequestedTransfer:
     """A payment as the bank was asked for it."""
 
     batch: str
@@ -157,87 +157,93 @@ class Asked:
 
 
 @dataclass(frozen=True, slots=True)
-class Ordered:
+class ReleasedTransfer:
     """A payment of a released file. ``came_back``: it was rejected or returned since."""
 
     batch: str
     end_to_end_id: str
     money: Money
-    came_back: bool
+    was_returned: bool
 
 
-def message_id(file_id: UUID) -> str:
+def message_id_of(file_id: UUID) -> str:
     """What names a file between us and the bank: 26 characters, those of the identifier."""
     return encode(file_id)
 
 
-def by_sepa(currency: str, scheme: Scheme, account: str) -> bool:
+def is_sepa_transfer(currency: str, scheme: Scheme, account: str) -> bool:
     """Whether SEPA's rules hold: euros to an IBAN, which begins like ``account``, of a country that is in SEPA."""
     return currency == "EUR" and in_sepa(scheme, account)
 
 
-def batch(message: str, *, sepa: bool) -> str:
+def batch_name(message: str, *, sepa: bool) -> str:
     """What names the payments of a file that go by SEPA, or any other way."""
     return f"{message}-{'sepa' if sepa else 'other'}"
 
 
-def verdicts(answer: Answer, asked: Mapping[str, Asked]) -> Mapping[str, tuple[Verdict, str]]:
+def bank_outcomes(
+    answer: StatusReport, asked: Mapping[str, RequestedTransfer]
+) -> Mapping[str, tuple[BankOutcome, str]]:
     """What becomes of the payments of the file that is answered. Raises BankFileRefused with all that does not fit.
 
     ``asked``: what the file holds, by the end-to-end ids.
     """
-    if found := [*_unlike(answer, asked), *_unclear(answer)]:
-        raise BankFileRefused("; ".join(found))
-    singles = {one.end_to_end_id: one.said for one in answer.singles if one.said}
-    batches = {name: part.said for name, part in answer.batches if part.said}
-    told = {one: singles.get(one) or batches.get(its.batch) or answer.whole.said for one, its in asked.items()}
-    return {one: (VERDICTS[said.code], _words(said)) for one, said in told.items() if said is not None}
+    if found := [*_content_problems(answer, asked), *_unknown_codes(answer)]:
+        raise PaymentFileRefused("; ".join(found))
+    singles = {one.end_to_end_id: one.status for one in answer.transactions if one.status}
+    batches = {name: part.status for name, part in answer.batches if part.status}
+    told = {one: singles.get(one) or batches.get(its.batch) or answer.whole.status for one, its in asked.items()}
+    return {one: (OUTCOME_BY_CODE[said.code], _status_text(said)) for one, said in told.items() if said is not None}
 
 
-def _unlike(answer: Answer, asked: Mapping[str, Asked]) -> Iterator[str]:
+def _content_problems(answer: StatusReport, asked: Mapping[str, RequestedTransfer]) -> Iterator[str]:
     """Where it is about other payments than ours: a bank tells of them as it has them."""
-    if not answer.form.startswith(_FORM):
-        yield f"the answer is about a message {answer.form[:_QUOTED]!r}, which ours is not"
-    yield from _sums("a file", answer.whole, list(asked.values()))
+    if not answer.original_message_form.startswith(_FORM):
+        yield f"the answer is about a message {answer.original_message_form[:_QUOTED]!r}, which ours is not"
+    yield from _sum_problems("a file", answer.whole, list(asked.values()))
     batches = {its.batch for its in asked.values()}
     for name, part in answer.batches:
         if name in batches:
-            yield from _sums(f"a batch {name!r}", part, [its for its in asked.values() if its.batch == name])
+            yield from _sum_problems(f"a batch {name!r}", part, [its for its in asked.values() if its.batch == name])
         elif name not in _NOTHING:
             yield f"the file has no batch {name[:_QUOTED]!r}"
-    for one in answer.singles:
+    for one in answer.transactions:
         named = repr(one.end_to_end_id[:_QUOTED])
         if (ours := asked.get(one.end_to_end_id)) is None:
             yield f"no payment of the file is {named}"
             continue
         if one.batch in batches - {ours.batch}:
             yield f"{named} is in another batch than {one.batch!r}"
-        if one.amount is not None and (one.currency, one.amount) != (ours.money.currency, _decimal([ours])):
+        if one.amount is not None and (one.currency, one.amount) != (ours.money.currency, _control_sum([ours])):
             yield f"{named} is no payment of {one.amount!s:.{_QUOTED}} {one.currency}"
 
 
-def _sums(what: str, part: Part, payments: Sequence[Asked]) -> Iterator[str]:
+def _sum_problems(what: str, part: GroupStatus, payments: Sequence[RequestedTransfer]) -> Iterator[str]:
     if part.payments is not None and part.payments.lstrip("0") != str(len(payments)):
         yield f"the answer is about {what} of {part.payments[:_QUOTED]} payments, which ours is not"
-    if part.total is not None and not (part.total.is_finite() and part.total == _decimal(payments)):
+    if part.total is not None and not (part.total.is_finite() and part.total == _control_sum(payments)):
         yield f"the answer is about {what} of {part.total!s:.{_QUOTED}} in all, which ours is not"
 
 
-def _decimal(payments: Sequence[Asked]) -> Decimal:
+def _control_sum(payments: Sequence[RequestedTransfer]) -> Decimal:
     """The control sum of payments in one currency."""
     return sum((Decimal(its.money.minor).scaleb(-exponent(its.money.currency)) for its in payments), Decimal())
 
 
-def _unclear(answer: Answer) -> Iterator[str]:
-    said = [answer.whole.said, *(part.said for _, part in answer.batches), *(one.said for one in answer.singles)]
-    for code in sorted({one.code for one in said if one} - VERDICTS.keys()):
+def _unknown_codes(answer: StatusReport) -> Iterator[str]:
+    said = [
+        answer.whole.status,
+        *(part.status for _, part in answer.batches),
+        *(one.status for one in answer.transactions),
+    ]
+    for code in sorted({one.code for one in said if one} - OUTCOME_BY_CODE.keys()):
         yield f"the status {code[:_QUOTED]!r} is none that we know"
-    if len({one.end_to_end_id for one in answer.singles}) < len(answer.singles):
+    if len({one.end_to_end_id for one in answer.transactions}) < len(answer.transactions):
         yield "one payment is named twice"
-    told = [(name, part.said.code) for name, part in answer.batches if part.said]
+    told = [(name, part.status.code) for name, part in answer.batches if part.status]
     if len(dict(told)) < len(set(told)):
         yield "one batch has two statuses"
 
 
-def _words(said: Said) -> str:
+def _status_text(said: BankStatus) -> str:
     return f"the bank says {said.code}" + (f": {said.reason}" if said.reason else "")

@@ -10,88 +10,94 @@ import structlog
 from asyncpg import DeadlockDetectedError, SerializationError
 
 from almoner.giving.banking.payment_files import service
-from almoner.giving.banking.payment_files.domain import BankFile, Verdict
+from almoner.giving.banking.payment_files.domain import PaymentFile, BankOutcome
 from almoner.giving.disbursing.disbursements import service as payouts
-from almoner.giving.disbursing.disbursements.domain import PayoutRefused, Rules
-from almoner.platform.database.transactions import EVERYONE, Database, Partner, Tx
+from almoner.giving.disbursing.disbursements.domain import DisbursementRefused, DisbursementRules
+from almoner.platform.database.transactions import ALL_PARTNERS, Database, Partner, Tx
 
-Record = Callable[[Tx, BankFile, dict[Verdict, int]], Awaitable[None]]
+OnFinished = Callable[[Tx, PaymentFile, dict[BankOutcome, int]], Awaitable[None]]
 """Says who read the answer, in the last transaction of it."""
-TRIES: Final = 5
-RULE: Final = "rule"
-_STATUS: Final = {Verdict.PAID: "PAID", Verdict.REJECTED: "RETURNED"}
+MAX_ATTEMPTS: Final = 5
+BY_RULE: Final = "rule"
+_STATUS: Final = {BankOutcome.PAID: "PAID", BankOutcome.REJECTED: "RETURNED"}
 _log: Final = structlog.get_logger("almoner.giving")
 
 
 @dataclass(slots=True)
-class Told:
+class StatusReportResult:
     """What an answer changed: payouts confirmed and returned by it, and how many it spoke of. Nothing when repeated.
 
     ``contradicted``: the bank says that it paid what it had returned, or the other way round; payouts are held for it.
     ``refused``: what could not be done, and why; the answer is not done then.
     """
 
-    file: BankFile
-    counts: dict[Verdict, int]
+    file: PaymentFile
+    counts: dict[BankOutcome, int]
     confirmed: int = 0
     returned: int = 0
     contradicted: list[UUID] = field(default_factory=list)
     refused: list[tuple[UUID, str]] = field(default_factory=list)
 
 
-async def import_bank_answer(db: Database, content: bytes, *, by: str, record: Record) -> Told:
+async def import_status_report(db: Database, content: bytes, *, by: str, record: OnFinished) -> StatusReportResult:
     """Confirm what the bank has paid, return what it rejected. An answer that does not fit changes nothing.
 
     One that was interrupted is finished by hearing it again. Raises BankFileRefused.
     """
-    answer = service.read_answer(content)
+    answer = service.read_status_report(content)
     async with db.read() as tx:
-        file, said = await service.judge(tx, answer)
-    told = Told(file, dict(Counter(verdict for verdict, _ in said.values())))
+        file, said = await service.evaluate_status_report(tx, answer)
+    told = StatusReportResult(file, dict(Counter(verdict for verdict, _ in said.values())))
     for payout, (verdict, words) in said.items():
         if verdict in _STATUS:
-            await _obey(db, told, payout, verdict, words, by)
+            await _apply_outcome(db, told, payout, verdict, words, by)
     if said:
         async with db.write() as tx:
             if not told.refused:
-                await service.note_answer(tx, file, answer, told.counts, by=by)
+                await service.record_status_report(tx, file, answer, told.counts, by=by)
             await record(tx, file, told.counts)
     return told
 
 
-async def _obey(db: Database, told: Told, payout: UUID, verdict: Verdict, words: str, by: str) -> None:
+async def _apply_outcome(
+    db: Database, told: StatusReportResult, payout: UUID, verdict: BankOutcome, words: str, by: str
+) -> None:
     """Do what is said of one payout; what the database refuses of it keeps none of the others back."""
-    why = f"other work was let pass {TRIES} times"
-    for _ in range(TRIES):
+    why = f"other work was let pass {MAX_ATTEMPTS} times"
+    for _ in range(MAX_ATTEMPTS):
         try:
             async with db.write() as tx:  # a worker lets the donations follow that are more than one batch
-                if verdict is Verdict.PAID:
-                    await payouts.confirm(tx, payout)
+                if verdict is BankOutcome.PAID:
+                    await payouts.confirm_paid(tx, payout)
                 else:
                     await payouts.mark_returned(tx, payout, words[:500], recorded_by=by)
         except (DeadlockDetectedError, SerializationError):
             continue
-        except PayoutRefused:
-            await _compare(db, told, payout, verdict, words)
+        except DisbursementRefused:
+            await _compare_outcome(db, told, payout, verdict, words)
         except payouts.REFUSALS as refused:
             why = str(refused)
             break
         else:
-            told.confirmed += verdict is Verdict.PAID
-            told.returned += verdict is Verdict.REJECTED
+            told.confirmed += verdict is BankOutcome.PAID
+            told.returned += verdict is BankOutcome.REJECTED
         return
     told.refused.append((payout, why))
 
 
-async def _compare(db: Database, told: Told, payout: UUID, verdict: Verdict, words: str) -> None:
+async def _compare_outcome(
+    db: Database, told: StatusReportResult, payout: UUID, verdict: BankOutcome, words: str
+) -> None:
     """It is so already; or it is not, and somebody has to find out: its gifts wait, and would be paid twice."""
     named = db.deployment.ids.text("disbursement", payout)
     async with db.write() as tx:
-        standing = await payouts.get(tx, EVERYONE, payout)
+        standing = await payouts.get(tx, ALL_PARTNERS, payout)
         if standing.status == _STATUS[verdict]:
             return
         note = f"{named} is {standing.status}, and {words}: find out which is true before its gifts are paid again"
         scope = Partner(standing.partner_id)
-        await payouts.hold(tx, scope, standing.organisation_id, note=note, decided_by=RULE, rules=Rules())
+        await payouts.hold_organisation(
+            tx, scope, standing.organisation_id, note=note, decided_by=BY_RULE, rules=DisbursementRules()
+        )
     told.contradicted.append(payout)
     _log.error("bank_contradicts", payout=named, is_now=standing.status)

@@ -17,35 +17,35 @@ from pyiso20022.pain import pain_001_001_09 as pain
 from xsdata.formats.dataclass.serializers import XmlSerializer
 
 from almoner.giving.banking.payment_files.domain import (
-    Answer,
-    BankFileRefused,
-    Order,
-    Part,
-    Payment,
-    Said,
-    Single,
-    batch,
-    by_sepa,
+    StatusReport,
+    PaymentFileRefused,
+    CreditTransferInitiation,
+    GroupStatus,
+    CreditTransfer,
+    BankStatus,
+    TransactionStatus,
+    batch_name,
+    is_sepa_transfer,
 )
-from almoner.giving.disbursing.payee_bank_accounts.domain import Address, Numbers
+from almoner.giving.disbursing.payee_bank_accounts.domain import Address, AccountNumbers
 from almoner.kit.money import Money, exponent
-from almoner.nonprofits.countries.domain import OF_TWO_LETTERS
+from almoner.nonprofits.countries.domain import ALPHA3_BY_ALPHA2
 from almoner.platform.files import iso20022
 from almoner.platform.files.iso20022 import MessageRefused
 
-WRITTEN: Final = "pain.001.001.09"
+PAIN_001_VERSION: Final = "pain.001.001.09"
 _ANSWER: Final = "pain.002.001"
 _VERSIONS: Final = range(3, 15)
-_TWO: Final = {three: two for two, three in OF_TWO_LETTERS.items()}
+_TWO: Final = {three: two for two, three in ALPHA3_BY_ALPHA2.items()}
 _CLEARING: Final = {"gb": "GBDSC", "us": "USABA", "au": "AUBSB", "nz": "NZNCC", "ca": "CACPA"}
 """ISO 20022's names of the countries' systems of bank numbers."""
 _ENDINGS: Final = str.maketrans({"&": "+", "/": "-"})
 
 
-def write(order: Order) -> bytes:
+def write_pain001(order: CreditTransferInitiation) -> bytes:
     """The file of an order, valid by its schema. Raises BankFileRefused when some payment cannot be written."""
     batches = [
-        _batch(order, sepa, list(some)) for sepa, some in groupby(sorted(order.payments, key=_by_sepa), key=_sepa)
+        _batch(order, sepa, list(some)) for sepa, some in groupby(sorted(order.payments, key=_sort_key), key=_is_sepa)
     ]
     total, count = _decimal(order.total), str(len(order.payments))
     head = pain.GroupHeader85(
@@ -57,27 +57,27 @@ def write(order: Order) -> bytes:
     )
     initiation = pain.CustomerCreditTransferInitiationV09(grp_hdr=head, pmt_inf=batches)
     document = pain.Document(cstmr_cdt_trf_initn=initiation)
-    content = XmlSerializer().render(document, ns_map={None: iso20022.SPACE + WRITTEN}).encode()
+    content = XmlSerializer().render(document, ns_map={None: iso20022.SPACE + PAIN_001_VERSION}).encode()
     schema = _schema()
-    if not schema.validate(etree.fromstring(content, iso20022.parser())):
-        raise BankFileRefused(f"the file would not be valid: {schema.error_log[0].message}")
+    if not schema.validate(etree.fromstring(content, iso20022.xml_parser())):
+        raise PaymentFileRefused(f"the file would not be valid: {schema.error_log[0].message}")
     return content
 
 
-def _by_sepa(one: Payment) -> tuple[bool, str]:
-    return not _sepa(one), one.payout.end_to_end_id
+def _sort_key(one: CreditTransfer) -> tuple[bool, str]:
+    return not _is_sepa(one), one.payout.end_to_end_id
 
 
-def _sepa(one: Payment) -> bool:
-    return by_sepa(one.payout.money.currency, one.payee.numbers.scheme, one.payee.numbers.account)
+def _is_sepa(one: CreditTransfer) -> bool:
+    return is_sepa_transfer(one.payout.money.currency, one.payee.numbers.scheme, one.payee.numbers.account)
 
 
-def _batch(order: Order, sepa: bool, payments: list[Payment]) -> Any:
+def _batch(order: CreditTransferInitiation, sepa: bool, payments: list[CreditTransfer]) -> Any:
     own = order.own
-    total = Money(sum(one.payout.money.minor for one in payments), own.alone.currency)
+    total = Money(sum(one.payout.money.minor for one in payments), own.single_release_limit.currency)
     level = pain.PaymentTypeInformation26(svc_lvl=[pain.ServiceLevel8Choice(cd="SEPA")]) if sepa else None
     return pain.PaymentInstruction30(
-        pmt_inf_id=batch(order.message_id, sepa=sepa),
+        pmt_inf_id=batch_name(order.message_id, sepa=sepa),
         pmt_mtd=pain.PaymentMethod3Code.TRF,
         btch_bookg=False,  # one line for each, where the bank heeds it
         nb_of_txs=str(len(payments)),
@@ -92,7 +92,7 @@ def _batch(order: Order, sepa: bool, payments: list[Payment]) -> Any:
     )
 
 
-def _payment(one: Payment) -> Any:
+def _payment(one: CreditTransfer) -> Any:
     payout, payee = one.payout, one.payee
     amount = pain.ActiveOrHistoricCurrencyAndAmount(value=_decimal(payout.money), ccy=payout.money.currency)
     known = payee.numbers.bic or payee.numbers.bank
@@ -107,32 +107,32 @@ def _payment(one: Payment) -> Any:
 
 
 def _party(name: str, address: Address | None) -> Any:
-    return pain.PartyIdentification135(nm=_plain(name), pstl_adr=_address(address) if address else None)
+    return pain.PartyIdentification135(nm=_bank_safe_name(name), pstl_adr=_address(address) if address else None)
 
 
 def _address(address: Address) -> Any:
     return pain.PostalAddress24(
-        strt_nm=_plain(address.street) if address.street else None,
-        bldg_nb=_plain(address.building) if address.building else None,
+        strt_nm=_bank_safe_name(address.street) if address.street else None,
+        bldg_nb=_bank_safe_name(address.building) if address.building else None,
         pst_cd=address.postcode,
-        twn_nm=_plain(address.town),
+        twn_nm=_bank_safe_name(address.town),
         ctry=_TWO[address.country],
     )
 
 
-def _plain(text: str) -> str:
+def _bank_safe_name(text: str) -> str:
     """What banks take in names: & and / are refused by some, accents are not (SEPA's rules since 2023)."""
     return text.translate(_ENDINGS)
 
 
-def _account(numbers: Numbers) -> Any:
+def _account(numbers: AccountNumbers) -> Any:
     if numbers.scheme == "iban":
         return pain.CashAccount38(id=pain.AccountIdentification4Choice(iban=numbers.account))
     other = pain.GenericAccountIdentification1(id=numbers.account)
     return pain.CashAccount38(id=pain.AccountIdentification4Choice(othr=other))
 
 
-def _bank(numbers: Numbers) -> Any:
+def _bank(numbers: AccountNumbers) -> Any:
     """The bank by its BIC, its number in its country, or (an IBAN says it) not at all."""
     member = None
     if numbers.bank:
@@ -158,32 +158,36 @@ def _day(day: date) -> str:
 @cache
 def _schema() -> etree.XMLSchema:
     """ISO 20022's own schema of what is written (origin: schemas/README.md)."""
-    with files("almoner.giving.banking.payment_files").joinpath(f"schemas/{WRITTEN}.xsd").open("rb") as opened:
-        return etree.XMLSchema(etree.parse(opened, iso20022.parser()))
+    with files("almoner.giving.banking.payment_files").joinpath(f"schemas/{PAIN_001_VERSION}.xsd").open("rb") as opened:
+        return etree.XMLSchema(etree.parse(opened, iso20022.xml_parser()))
 
 
-def read_answer(content: bytes) -> Answer:
+def parse_pain002(content: bytes) -> StatusReport:
     """What a bank says of a file, from pain.002.001.03 to .14. Raises BankFileRefused."""
     try:
-        report = iso20022.read(content, _ANSWER, _VERSIONS).cstmr_pmt_sts_rpt
+        report = iso20022.parse_message(content, _ANSWER, _VERSIONS).cstmr_pmt_sts_rpt
     except MessageRefused as refused:
-        raise BankFileRefused(f"This is no answer of a bank: {refused}") from refused
+        raise PaymentFileRefused(f"This is no answer of a bank: {refused}") from refused
     about = report.orgnl_grp_inf_and_sts
-    return Answer(
+    return StatusReport(
         message_id=report.grp_hdr.msg_id,
-        about=about.orgnl_msg_id,
-        form=about.orgnl_msg_nm_id,
+        original_message_id=about.orgnl_msg_id,
+        original_message_form=about.orgnl_msg_nm_id,
         sha256=sha256(content).hexdigest(),
-        whole=_part(about, about.grp_sts),
-        batches=tuple((some.orgnl_pmt_inf_id, _part(some, some.pmt_inf_sts)) for some in report.orgnl_pmt_inf_and_sts),
-        singles=tuple(
-            _single(one, some.orgnl_pmt_inf_id) for some in report.orgnl_pmt_inf_and_sts for one in some.tx_inf_and_sts
+        whole=_group_status(about, about.grp_sts),
+        batches=tuple(
+            (some.orgnl_pmt_inf_id, _group_status(some, some.pmt_inf_sts)) for some in report.orgnl_pmt_inf_and_sts
+        ),
+        transactions=tuple(
+            _transaction_status(one, some.orgnl_pmt_inf_id)
+            for some in report.orgnl_pmt_inf_and_sts
+            for one in some.tx_inf_and_sts
         ),
     )
 
 
-def _part(one: Any, status: Any) -> Part:
-    return Part(_said(status, one.sts_rsn_inf), one.orgnl_nb_of_txs, _sum(one.orgnl_ctrl_sum))
+def _group_status(one: Any, status: Any) -> GroupStatus:
+    return GroupStatus(_bank_status(status, one.sts_rsn_inf), one.orgnl_nb_of_txs, _sum(one.orgnl_ctrl_sum))
 
 
 def _sum(value: Any) -> Decimal | None:
@@ -191,14 +195,16 @@ def _sum(value: Any) -> Decimal | None:
     return value if isinstance(value, Decimal | None) else Decimal("nan")
 
 
-def _single(one: Any, batch: str) -> Single:
+def _transaction_status(one: Any, batch: str) -> TransactionStatus:
     amount = one.orgnl_tx_ref and one.orgnl_tx_ref.amt and one.orgnl_tx_ref.amt.instd_amt
     currency, value = (amount.ccy, _sum(amount.value)) if amount else (None, None)
-    return Single(one.orgnl_end_to_end_id or "", batch, currency, value, _said(one.tx_sts, one.sts_rsn_inf))
+    return TransactionStatus(
+        one.orgnl_end_to_end_id or "", batch, currency, value, _bank_status(one.tx_sts, one.sts_rsn_inf)
+    )
 
 
-def _said(status: Any, reasons: list[Any]) -> Said | None:
-    return Said(_code(status), _reason(reasons)) if status is not None else None
+def _bank_status(status: Any, reasons: list[Any]) -> BankStatus | None:
+    return BankStatus(_code(status), _reason(reasons)) if status is not None else None
 
 
 def _code(status: Any) -> str:

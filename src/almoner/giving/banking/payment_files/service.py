@@ -13,16 +13,16 @@ from asyncpg import CheckViolationError, UniqueViolationError
 
 from almoner.giving.banking.payment_files import accounts, domain, store
 from almoner.giving.banking.payment_files.domain import (
-    MOST_PAYMENTS,
-    Answer,
-    Asked,
-    BankFile,
-    BankFileRefused,
-    Order,
-    Ordered,
+    MAX_PAYMENTS,
+    StatusReport,
+    RequestedTransfer,
+    PaymentFile,
+    PaymentFileRefused,
+    CreditTransferInitiation,
+    ReleasedTransfer,
     OwnAccount,
-    Payment,
-    Verdict,
+    CreditTransfer,
+    BankOutcome,
 )
 from almoner.giving.disbursing.disbursements import service as payouts
 from almoner.giving.disbursing.disbursements.domain import Disbursement
@@ -30,7 +30,7 @@ from almoner.giving.disbursing.payee_bank_accounts import service as payees
 from almoner.giving.disbursing.payee_bank_accounts.domain import Scheme
 from almoner.kit.errors import NotFound
 from almoner.kit.money import MAX_MINOR, Money
-from almoner.platform.database.transactions import EVERYONE, Tx
+from almoner.platform.database.transactions import ALL_PARTNERS, Tx
 
 _CONTEXT: Final = "payment_file"
 _PAGE: Final = 1000
@@ -51,74 +51,76 @@ _NOT_RELEASED: Final = {
 
 
 @dataclass(frozen=True, slots=True)
-class Made:
+class CreatedFile:
     """A new file. ``homeless``: payouts that wait since their nonprofits have no approved account in the currency.
 
     ``held``: payouts to nonprofits that something has come up about since they were sent.
     """
 
-    file: BankFile | None
-    homeless: list[Disbursement]
+    file: PaymentFile | None
+    without_account: list[Disbursement]
     held: list[Disbursement]
 
 
-async def make(tx: Tx, own: OwnAccount, execution_date: date, *, by: str) -> Made:
+async def create_file(tx: Tx, own: OwnAccount, execution_date: date, *, by: str) -> CreatedFile:
     """A file of all payouts of the account's currency that are SENT and in no file, 10,000 at most.
 
     ``file`` is None when there is none to pay. Raises BankFileRefused.
     """
     tx.deployment.identity.ensure_active()
     if not tx.now.date() <= execution_date <= tx.now.date() + timedelta(days=_DAYS_AHEAD):
-        raise BankFileRefused(f"The day must be from today on, and at most {_DAYS_AHEAD} days ahead.")
-    sent = await _waiting(tx, own.alone.currency)
-    stopped = await store.held(tx, EVERYONE, [one.id for one in sent])
+        raise PaymentFileRefused(f"The day must be from today on, and at most {_DAYS_AHEAD} days ahead.")
+    sent = await _sent_disbursements(tx, own.single_release_limit.currency)
+    stopped = await store.held_disbursements(tx, ALL_PARTNERS, [one.id for one in sent])
     held = [one for one in sent if one.id in stopped]
     waiting = [one for one in sent if one.id not in stopped]
-    homes = await payees.current(tx, list({one.organisation_id for one in waiting}), own.alone.currency)
+    homes = await payees.current_payees(
+        tx, list({one.organisation_id for one in waiting}), own.single_release_limit.currency
+    )
     homeless = [one for one in waiting if one.organisation_id not in homes]
-    payments = [Payment(one, homes[one.organisation_id]) for one in waiting if one.organisation_id in homes]
-    payments = _within(payments[:MOST_PAYMENTS])
+    payments = [CreditTransfer(one, homes[one.organisation_id]) for one in waiting if one.organisation_id in homes]
+    payments = _within_control_sum(payments[:MAX_PAYMENTS])
     if not payments:
-        return Made(None, homeless, held)
+        return CreatedFile(None, homeless, held)
     file_id = tx.new_id()
-    order = Order(domain.message_id(file_id), own, tx.now, execution_date, payments)
-    file = _sealed(tx, file_id, order, _written(order), by)
+    order = CreditTransferInitiation(domain.message_id_of(file_id), own, tx.now, execution_date, payments)
+    file = _new_file(tx, file_id, order, _render_file(order), by)
     try:
-        await store.insert(tx, EVERYONE, file, payments)
+        await store.insert(tx, ALL_PARTNERS, file, payments)
     except UniqueViolationError as refused:
-        raise BankFileRefused("Somebody else has just put one of these payouts into a file; try again.") from refused
-    return Made(file, homeless, held)
+        raise PaymentFileRefused("Somebody else has just put one of these payouts into a file; try again.") from refused
+    return CreatedFile(file, homeless, held)
 
 
-def own_accounts(file: Path | None) -> Mapping[str, OwnAccount]:
+def load_own_accounts(file: Path | None) -> Mapping[str, OwnAccount]:
     """Our accounts by currency, from the file that an administrator writes. Raises BankFileRefused."""
-    return accounts.read(file)
+    return accounts.parse_own_accounts(file)
 
 
-def _written(order: Order) -> bytes:
+def _render_file(order: CreditTransferInitiation) -> bytes:
     from almoner.giving.banking.payment_files import messages  # on first use: 30 MB
 
-    return messages.write(order)
+    return messages.write_pain001(order)
 
 
-def read_answer(content: bytes) -> Answer:
+def read_status_report(content: bytes) -> StatusReport:
     """A bank's status file. Raises BankFileRefused."""
     from almoner.giving.banking.payment_files import messages  # on first use: 30 MB
 
-    return messages.read_answer(content)
+    return messages.parse_pain002(content)
 
 
-async def _waiting(tx: Tx, currency: str) -> list[Disbursement]:
+async def _sent_disbursements(tx: Tx, currency: str) -> list[Disbursement]:
     found: list[Disbursement] = []
     after: UUID | None = None
-    while some := await payouts.sent(tx, currency, after, _PAGE):
-        taken = await store.in_a_file(tx, EVERYONE, [one.id for one in some])
+    while some := await payouts.sent_disbursements(tx, currency, after, _PAGE):
+        taken = await store.disbursements_in_files(tx, ALL_PARTNERS, [one.id for one in some])
         found += [one for one in some if one.id not in taken]
         after = some[-1].id
     return found
 
 
-def _within(payments: list[Payment]) -> list[Payment]:
+def _within_control_sum(payments: list[CreditTransfer]) -> list[CreditTransfer]:
     """As many of the first as one control sum can hold."""
     total = 0
     for count, one in enumerate(payments):
@@ -128,16 +130,16 @@ def _within(payments: list[Payment]) -> list[Payment]:
     return payments
 
 
-def _sealed(tx: Tx, file_id: UUID, order: Order, content: bytes, by: str) -> BankFile:
-    return BankFile(
+def _new_file(tx: Tx, file_id: UUID, order: CreditTransferInitiation, content: bytes, by: str) -> PaymentFile:
+    return PaymentFile(
         id=file_id,
         message_id=order.message_id,
         total=order.total,
         payments=len(order.payments),
-        alone=order.own.alone,
+        single_release_limit=order.own.single_release_limit,
         execution_date=order.execution_date,
         sha256=sha256(content).hexdigest(),
-        content_encrypted=tx.vault.seal(zlib.compress(content), context=_CONTEXT, binding=file_id.bytes),
+        content_encrypted=tx.vault.encrypt(zlib.compress(content), context=_CONTEXT, binding=file_id.bytes),
         status="created",
         created_by=by,
         created_at=tx.now,
@@ -148,100 +150,108 @@ def _sealed(tx: Tx, file_id: UUID, order: Order, content: bytes, by: str) -> Ban
     )
 
 
-async def get(tx: Tx, file_id: UUID) -> BankFile:
+async def get(tx: Tx, file_id: UUID) -> PaymentFile:
     """One file. Raises NotFound."""
-    if (found := await store.find(tx, EVERYONE, file_id)) is None:
+    if (found := await store.find(tx, ALL_PARTNERS, file_id)) is None:
         raise NotFound
     return found
 
 
-async def newest(tx: Tx, limit: int) -> list[BankFile]:
+async def newest_files(tx: Tx, limit: int) -> list[PaymentFile]:
     """The newest files."""
-    return await store.newest(tx, EVERYONE, limit)
+    return await store.newest_files(tx, ALL_PARTNERS, limit)
 
 
-async def release(tx: Tx, file_id: UUID, *, by: str) -> BankFile:
+async def release(tx: Tx, file_id: UUID, *, by: str) -> PaymentFile:
     """It goes to the bank: above what one person may release, somebody else than who made it says so.
 
     Raises NotFound, BankFileRefused.
     """
     tx.deployment.identity.ensure_active()
-    held = await _lock(tx, file_id)
+    held = await _lock_file(tx, file_id)
     if held.status != "created":
-        raise BankFileRefused(f"The file is {held.status}: only one that is made can be released.")
+        raise PaymentFileRefused(f"The file is {held.status}: only one that is made can be released.")
     try:
-        await store.release(tx, EVERYONE, file_id, by)
+        await store.release(tx, ALL_PARTNERS, file_id, by)
     except CheckViolationError as refused:
         if (why := _NOT_RELEASED.get(refused.constraint_name or "")) is None:
             raise
-        raise BankFileRefused(why) from None
+        raise PaymentFileRefused(why) from None
     return await get(tx, file_id)
 
 
-async def withdraw(tx: Tx, file_id: UUID, *, note: str, by: str) -> BankFile:
+async def withdraw(tx: Tx, file_id: UUID, *, note: str, by: str) -> PaymentFile:
     """It never goes to the bank. Raises NotFound, BankFileRefused."""
-    held = await _lock(tx, file_id)
+    held = await _lock_file(tx, file_id)
     if held.status != "created":
-        raise BankFileRefused(f"The file is {held.status}: what went to the bank is stopped there.")
+        raise PaymentFileRefused(f"The file is {held.status}: what went to the bank is stopped there.")
     if not 1 <= len(note) <= domain.MAX_NOTE:
-        raise BankFileRefused(f"The note must have 1 to {domain.MAX_NOTE} characters.")
-    await store.withdraw(tx, EVERYONE, file_id, by, note)
+        raise PaymentFileRefused(f"The note must have 1 to {domain.MAX_NOTE} characters.")
+    await store.withdraw(tx, ALL_PARTNERS, file_id, by, note)
     return await get(tx, file_id)
 
 
-async def is_released(tx: Tx, disbursement_id: UUID) -> bool:
+async def is_in_released_file(tx: Tx, disbursement_id: UUID) -> bool:
     """Whether a payout went to the bank in a file."""
-    return await store.is_released(tx, EVERYONE, disbursement_id)
+    return await store.is_in_released_file(tx, ALL_PARTNERS, disbursement_id)
 
 
-def content(tx: Tx, file: BankFile) -> bytes:
+def released_content(tx: Tx, file: PaymentFile) -> bytes:
     """The bytes of a released file, the same each time. Raises BankFileRefused."""
     tx.deployment.identity.ensure_active()
     if file.status != "released":
-        raise BankFileRefused(f"The file is {file.status}: only one that was released is written.")
-    opened = zlib.decompress(tx.vault.open(file.content_encrypted, context=_CONTEXT, binding=file.id.bytes))
+        raise PaymentFileRefused(f"The file is {file.status}: only one that was released is written.")
+    opened = zlib.decompress(tx.vault.decrypt(file.content_encrypted, context=_CONTEXT, binding=file.id.bytes))
     if sha256(opened).hexdigest() != file.sha256:
-        raise BankFileRefused("The file is not as it was made: do not send it; run `almoner selfcheck`.")
+        raise PaymentFileRefused("The file is not as it was made: do not send it; run `almoner selfcheck`.")
     return opened
 
 
-async def judge(tx: Tx, answer: Answer) -> tuple[BankFile, Mapping[UUID, tuple[Verdict, str]]]:
+async def evaluate_status_report(
+    tx: Tx, answer: StatusReport
+) -> tuple[PaymentFile, Mapping[UUID, tuple[BankOutcome, str]]]:
     """What a bank's answer means for the payouts of its file; nothing when it was noted before.
 
     Raises BankFileRefused, with all that does not fit: then nothing of it may be done.
     """
-    file = await store.find_by_message(tx, EVERYONE, answer.about)
+    file = await store.find_by_message(tx, ALL_PARTNERS, answer.original_message_id)
     if file is None or file.status != "released":
-        raise BankFileRefused(f"The answer is about {answer.about!r}: no file of ours that went to the bank.")
-    if await store.answered(tx, EVERYONE, answer.sha256):
+        raise PaymentFileRefused(
+            f"The answer is about {answer.original_message_id!r}: no file of ours that went to the bank."
+        )
+    if await store.has_status_report(tx, ALL_PARTNERS, answer.sha256):
         return file, {}
-    payments = await store.payments(tx, EVERYONE, file.id)
+    payments = await store.transfers_of_file(tx, ALL_PARTNERS, file.id)
     asked = {
-        end_to_end: Asked(_batch(file.message_id, money, scheme, shown), money)
+        end_to_end: RequestedTransfer(_batch_name(file.message_id, money, scheme, shown), money)
         for _, end_to_end, scheme, shown, money in payments
     }
-    told = domain.verdicts(answer, asked)
+    told = domain.bank_outcomes(answer, asked)
     return file, {payout: told[end_to_end] for payout, end_to_end, *_ in payments if end_to_end in told}
 
 
-async def ordered(tx: Tx, messages: Sequence[str]) -> list[Ordered]:
+async def released_transfers(tx: Tx, messages: Sequence[str]) -> list[ReleasedTransfer]:
     """The payments of the released files that are named so, by their end-to-end ids."""
     return [
-        Ordered(_batch(message, money, scheme, shown), end_to_end, money, came_back)
-        for message, end_to_end, scheme, shown, money, came_back in await store.ordered(tx, EVERYONE, messages)
+        ReleasedTransfer(_batch_name(message, money, scheme, shown), end_to_end, money, came_back)
+        for message, end_to_end, scheme, shown, money, came_back in await store.released_transfers(
+            tx, ALL_PARTNERS, messages
+        )
     ]
 
 
-def _batch(message: str, money: Money, scheme: Scheme, shown: str) -> str:
-    return domain.batch(message, sepa=domain.by_sepa(money.currency, scheme, shown))
+def _batch_name(message: str, money: Money, scheme: Scheme, shown: str) -> str:
+    return domain.batch_name(message, sepa=domain.is_sepa_transfer(money.currency, scheme, shown))
 
 
-async def note_answer(tx: Tx, file: BankFile, answer: Answer, counts: dict[Verdict, int], *, by: str) -> None:
+async def record_status_report(
+    tx: Tx, file: PaymentFile, answer: StatusReport, counts: dict[BankOutcome, int], *, by: str
+) -> None:
     """All of an answer is done."""
-    await store.insert_answer(tx, EVERYONE, file.id, answer, counts, by)
+    await store.insert_status_report(tx, ALL_PARTNERS, file.id, answer, counts, by)
 
 
-async def _lock(tx: Tx, file_id: UUID) -> BankFile:
-    if (held := await store.lock(tx, EVERYONE, file_id)) is None:
+async def _lock_file(tx: Tx, file_id: UUID) -> PaymentFile:
+    if (held := await store.lock(tx, ALL_PARTNERS, file_id)) is None:
         raise NotFound
     return held

@@ -6,10 +6,10 @@ from uuid import UUID
 
 from asyncpg import Record
 
-from almoner.giving.banking.payment_files.domain import Answer, BankFile, Payment, Verdict
+from almoner.giving.banking.payment_files.domain import StatusReport, PaymentFile, CreditTransfer, BankOutcome
 from almoner.giving.disbursing.payee_bank_accounts.domain import Scheme
 from almoner.kit.money import Money
-from almoner.platform.database.transactions import Everyone, Tx
+from almoner.platform.database.transactions import AllPartners, Tx
 
 _COLUMNS: Final = (
     "id, message_id, currency, amount_minor, payments, single_approval_limit_minor, execution_date, sha256, "
@@ -18,12 +18,12 @@ _COLUMNS: Final = (
 )
 
 
-def _file(row: Record) -> BankFile:
+def _file(row: Record) -> PaymentFile:
     id_, message, currency, minor, payments, alone, *rest = row
-    return BankFile(id_, message, Money(minor, currency), payments, Money(alone, currency), *rest)
+    return PaymentFile(id_, message, Money(minor, currency), payments, Money(alone, currency), *rest)
 
 
-async def insert(tx: Tx, _scope: Everyone, new: BankFile, payments: Sequence[Payment]) -> None:
+async def insert(tx: Tx, _scope: AllPartners, new: PaymentFile, payments: Sequence[CreditTransfer]) -> None:
     """Store a new file with its payments. Raises UniqueViolationError when one of them is in another file."""
     await tx.execute(
         f"insert into payment_file ({_COLUMNS}, status_changed_at) "
@@ -33,7 +33,7 @@ async def insert(tx: Tx, _scope: Everyone, new: BankFile, payments: Sequence[Pay
         new.total.currency,
         new.total.minor,
         new.payments,
-        new.alone.minor,
+        new.single_release_limit.minor,
         new.execution_date,
         new.sha256,
         new.content_encrypted,
@@ -52,52 +52,52 @@ async def insert(tx: Tx, _scope: Everyone, new: BankFile, payments: Sequence[Pay
     )
 
 
-async def find(tx: Tx, _scope: Everyone, file_id: UUID) -> BankFile | None:
+async def find(tx: Tx, _scope: AllPartners, file_id: UUID) -> PaymentFile | None:
     """One file."""
     row = await tx.fetchrow(f"select {_COLUMNS} from payment_file where id = $1", file_id)
     return _file(row) if row else None
 
 
-async def find_by_message(tx: Tx, _scope: Everyone, message: str) -> BankFile | None:
+async def find_by_message(tx: Tx, _scope: AllPartners, message: str) -> PaymentFile | None:
     """The file that a bank answers."""
     row = await tx.fetchrow(f"select {_COLUMNS} from payment_file where message_id = $1", message)
     return _file(row) if row else None
 
 
-async def lock(tx: Tx, _scope: Everyone, file_id: UUID) -> BankFile | None:
+async def lock(tx: Tx, _scope: AllPartners, file_id: UUID) -> PaymentFile | None:
     """One file, held until the transaction ends."""
     row = await tx.fetchrow(f"select {_COLUMNS} from payment_file where id = $1 for no key update", file_id)
     return _file(row) if row else None
 
 
-async def newest(tx: Tx, _scope: Everyone, limit: int) -> list[BankFile]:
+async def newest_files(tx: Tx, _scope: AllPartners, limit: int) -> list[PaymentFile]:
     """The newest files."""
     return [
         _file(row) for row in await tx.fetch(f"select {_COLUMNS} from payment_file order by id desc limit $1", limit)
     ]
 
 
-IN_A_FILE: Final = (
+DISBURSEMENTS_IN_FILES: Final = (
     "select disbursement_id from payment_file_transaction where active and disbursement_id = any($1::uuid[])"
 )
 
 
-async def in_a_file(tx: Tx, _scope: Everyone, disbursement_ids: Sequence[UUID]) -> set[UUID]:
+async def disbursements_in_files(tx: Tx, _scope: AllPartners, disbursement_ids: Sequence[UUID]) -> set[UUID]:
     """Which of these payouts are in a file that was not withdrawn."""
-    return {row[0] for row in await tx.fetch(IN_A_FILE, disbursement_ids)}
+    return {row[0] for row in await tx.fetch(DISBURSEMENTS_IN_FILES, disbursement_ids)}
 
 
-HELD: Final = """
+HELD_DISBURSEMENTS: Final = """
 select d.id from disbursement d where d.id = any($1::uuid[]) and disbursement_is_held(d.partner_id, d.organisation_id)
 """
 
 
-async def held(tx: Tx, _scope: Everyone, disbursement_ids: Sequence[UUID]) -> set[UUID]:
+async def held_disbursements(tx: Tx, _scope: AllPartners, disbursement_ids: Sequence[UUID]) -> set[UUID]:
     """Which of these payouts are to nonprofits that are not to be paid now."""
-    return {row[0] for row in await tx.fetch(HELD, disbursement_ids)}
+    return {row[0] for row in await tx.fetch(HELD_DISBURSEMENTS, disbursement_ids)}
 
 
-async def is_released(tx: Tx, _scope: Everyone, disbursement_id: UUID) -> bool:
+async def is_in_released_file(tx: Tx, _scope: AllPartners, disbursement_id: UUID) -> bool:
     """Whether a payout went to the bank in a file."""
     return bool(
         await tx.fetchval(
@@ -112,7 +112,7 @@ async def is_released(tx: Tx, _scope: Everyone, disbursement_id: UUID) -> bool:
     )
 
 
-async def release(tx: Tx, _scope: Everyone, file_id: UUID, by: str) -> None:
+async def release(tx: Tx, _scope: AllPartners, file_id: UUID, by: str) -> None:
     """A held file goes to the bank. Raises CheckViolationError when the database does not allow it."""
     await tx.execute(
         "update payment_file set status = 'released', released_by = $2, released_at = $3, status_changed_at = $3 "
@@ -123,7 +123,7 @@ async def release(tx: Tx, _scope: Everyone, file_id: UUID, by: str) -> None:
     )
 
 
-async def withdraw(tx: Tx, _scope: Everyone, file_id: UUID, by: str, note: str) -> None:
+async def withdraw(tx: Tx, _scope: AllPartners, file_id: UUID, by: str, note: str) -> None:
     """A held file never goes to the bank: its payouts may go into another one."""
     await tx.execute(
         "update payment_file set status = 'withdrawn', withdrawn_by = $2, note = $3, status_changed_at = $4 "
@@ -136,7 +136,7 @@ async def withdraw(tx: Tx, _scope: Everyone, file_id: UUID, by: str, note: str) 
     await tx.execute("update payment_file_transaction set active = false where file_id = $1", file_id)
 
 
-async def payments(tx: Tx, _scope: Everyone, file_id: UUID) -> list[tuple[UUID, str, Scheme, str, Money]]:
+async def transfers_of_file(tx: Tx, _scope: AllPartners, file_id: UUID) -> list[tuple[UUID, str, Scheme, str, Money]]:
     """The payouts of a file: their end-to-end ids, the kinds of account that they go to, how these begin, and sums."""
     rows = await tx.fetch(
         """
@@ -150,7 +150,9 @@ async def payments(tx: Tx, _scope: Everyone, file_id: UUID) -> list[tuple[UUID, 
     return [(*row[:4], Money(row[4], row[5])) for row in rows]
 
 
-async def ordered(tx: Tx, _scope: Everyone, messages: Sequence[str]) -> list[tuple[str, str, Scheme, str, Money, bool]]:
+async def released_transfers(
+    tx: Tx, _scope: AllPartners, messages: Sequence[str]
+) -> list[tuple[str, str, Scheme, str, Money, bool]]:
     """The payments of released files by the names of these.
 
     Of each the file, its end-to-end id, the kind of its account, how that begins, its sum, and whether it came back.
@@ -168,13 +170,13 @@ async def ordered(tx: Tx, _scope: Everyone, messages: Sequence[str]) -> list[tup
     return [(*row[:4], Money(row[5], row[6]), row[4]) for row in rows]
 
 
-async def answered(tx: Tx, _scope: Everyone, sha256: str) -> bool:
+async def has_status_report(tx: Tx, _scope: AllPartners, sha256: str) -> bool:
     """Whether this very answer was noted before."""
     return bool(await tx.fetchval("select exists (select from payment_status_report where sha256 = $1)", sha256))
 
 
-async def insert_answer(
-    tx: Tx, _scope: Everyone, file_id: UUID, answer: Answer, counts: dict[Verdict, int], by: str
+async def insert_status_report(
+    tx: Tx, _scope: AllPartners, file_id: UUID, answer: StatusReport, counts: dict[BankOutcome, int], by: str
 ) -> None:
     """Note what a bank said; once."""
     await tx.execute(
@@ -187,9 +189,9 @@ async def insert_answer(
         file_id,
         answer.message_id[:35],
         answer.sha256,
-        counts.get(Verdict.ACCEPTED, 0),
-        counts.get(Verdict.PAID, 0),
-        counts.get(Verdict.REJECTED, 0),
+        counts.get(BankOutcome.ACCEPTED, 0),
+        counts.get(BankOutcome.PAID, 0),
+        counts.get(BankOutcome.REJECTED, 0),
         by,
         tx.now,
     )

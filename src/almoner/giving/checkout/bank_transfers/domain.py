@@ -5,8 +5,8 @@ from datetime import datetime
 from typing import Final
 from uuid import UUID
 
-from almoner.giving.checkout.payments.domain import TRANSFER_WAITS
-from almoner.giving.disbursing.payee_bank_accounts.domain import Numbers
+from almoner.giving.checkout.payments.domain import TRANSFER_LIFETIME
+from almoner.giving.disbursing.payee_bank_accounts.domain import AccountNumbers
 from almoner.kit import rf
 from almoner.kit.money import Money, exponent
 
@@ -18,18 +18,18 @@ _MOST_IN_CODE: Final = 99_999_999_999  # EPC069-12
 
 
 @dataclass(frozen=True, slots=True)
-class Confirmed:
+class TransferConfirmed:
     """What is told of a transfer: identifiers alone; whoever reacts reads the rest."""
 
     donation: UUID
 
 
 @dataclass(frozen=True, slots=True)
-class PayTo:
+class BankDetails:
     """Our account of a currency, as donors are told it."""
 
     holder: str
-    numbers: Numbers
+    numbers: AccountNumbers
 
     @property
     def rows(self) -> list[tuple[str, str]]:
@@ -55,10 +55,10 @@ class PayTo:
 
 
 @dataclass(frozen=True, slots=True)
-class Transfer:
+class AwaitedTransfer:
     """One transfer that is waited for. ``until``: how long, once it is confirmed."""
 
-    pay_to: PayTo
+    pay_to: BankDetails
     money: Money
     reference: str
     confirmed_at: datetime | None
@@ -66,15 +66,15 @@ class Transfer:
     @property
     def shown_reference(self) -> str:
         """In groups that people can type."""
-        return rf.shown(self.reference)
+        return rf.format_reference(self.reference)
 
     @property
     def until(self) -> datetime | None:
         """When it is not waited for any more."""
-        return self.confirmed_at and self.confirmed_at + TRANSFER_WAITS
+        return self.confirmed_at and self.confirmed_at + TRANSFER_LIFETIME
 
 
-def code(transfer: Transfer) -> str | None:
+def epc_qr_payload(transfer: AwaitedTransfer) -> str | None:
     """What a banking app reads from a QR code: EPC069-12, for euros to an IBAN."""
     numbers, money = transfer.pay_to.numbers, transfer.money
     if money.currency != _EURO or numbers.scheme != "iban" or money.minor > _MOST_IN_CODE:

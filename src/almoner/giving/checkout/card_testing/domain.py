@@ -16,20 +16,20 @@ MINUTE: Final = timedelta(minutes=1)
 TEN_MINUTES: Final = timedelta(minutes=10)
 HOUR: Final = timedelta(hours=1)
 DAY: Final = timedelta(hours=24)
-PAUSE: Final = timedelta(minutes=30)  # H6
+BLOCK_DURATION: Final = timedelta(minutes=30)  # H6
 
 CODE_DIGITS: Final = 6
-CODE_LIVES: Final = timedelta(minutes=10)  # H11
-CODE_TRIES: Final = 5  # H11
-MAILS_AN_HOUR: Final = 3
+CODE_LIFETIME: Final = timedelta(minutes=10)  # H11
+MAX_CODE_ATTEMPTS: Final = 5  # H11
+MAX_CODES_PER_EMAIL: Final = 3
 """Codes sent to one e-mail address."""
-MAILS_OF_AN_ADDRESS: Final = 20
+MAX_CODES_PER_ADDRESS: Final = 20
 """Codes sent in an hour for one network address, which an office or a telephone network may share."""
 
 ALERT_WINDOW: Final = timedelta(minutes=10)  # H7
 ALERT_DECLINES: Final = 30  # H7: more than these
 ALERT_SHARE: Final = 0.2  # H7: of all tries, more than this
-CALM_AFTER: Final = timedelta(minutes=30)
+ALERT_DURATION: Final = timedelta(minutes=30)
 """A partner is calm when so long no decline has found the rule of H7 true."""
 
 IPV6_NETWORK: Final = 64
@@ -52,17 +52,25 @@ class CardTestingLimits:
     per_day: int
     budget: int
     first: int
-    beside: int
+    tries_beside_open: int
     suspect_after: int
-    open_for: timedelta
-    asks: bool
+    payment_lifetime: timedelta
+    asks_for_code: bool
 
 
-STRICT: Final = CardTestingLimits(
-    6, 20, 10, budget=6, first=3, beside=1, suspect_after=3, open_for=TEN_MINUTES, asks=True
+STRICT_LIMITS: Final = CardTestingLimits(
+    6, 20, 10, budget=6, first=3, tries_beside_open=1, suspect_after=3, payment_lifetime=TEN_MINUTES, asks_for_code=True
 )
-LOOSE: Final = CardTestingLimits(
-    500, 5_000, 5_000, budget=25_000, first=5, beside=5, suspect_after=25_000, open_for=2 * DAY, asks=False
+LOOSE_LIMITS: Final = CardTestingLimits(
+    500,
+    5_000,
+    5_000,
+    budget=25_000,
+    first=5,
+    tries_beside_open=5,
+    suspect_after=25_000,
+    payment_lifetime=2 * DAY,
+    asks_for_code=False,
 )
 """No real card is there to be tested, but partners' own tests are."""
 
@@ -81,48 +89,48 @@ class Visitor:
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
+class SourceHistory:
     """What is known of one source. ``left_open``: tries that may still be made on its open payments.
 
     ``declines``: moments within the last hour, oldest first. ``open_since``: when the oldest of those payments began.
     """
 
     declines: tuple[datetime, ...]
-    left_open: int
+    open_tries: int
     blocked_until: datetime | None
     open_since: datetime | None = None
 
     @property
-    def weight(self) -> int:
+    def used_budget(self) -> int:
         """Tries of the last hour, with those that are still possible."""
-        return len(self.declines) + self.left_open
+        return len(self.declines) + self.open_tries
 
 
 @dataclass(frozen=True, slots=True)
-class Sight:
+class VelocityState:
     """All that one decision needs. ``begun``: payments begun from the address in the last hour, oldest first.
 
     ``device_begun``: by the device in the last day. ``forced``: the partner is under attack. ``passed``: a code was
     given for this session and e-mail address, and has not been spent.
     """
 
-    sources: tuple[Seen, ...]
-    begun: tuple[datetime, ...]
-    device_begun: tuple[datetime, ...]
+    sources: tuple[SourceHistory, ...]
+    address_attempts: tuple[datetime, ...]
+    device_attempts: tuple[datetime, ...]
     device_known: bool
-    forced: bool
-    passed: bool
+    code_forced: bool
+    code_passed: bool
 
 
-class Refused(Exception):
+class PaymentBlocked(Exception):
     """The brakes do not let this payment begin now."""
 
 
-class CodeNeeded(Refused):
+class CodeRequired(PaymentBlocked):
     """The donor is to show, by a code sent to the e-mail address, that a person gives."""
 
 
-class Why(Enum):
+class WaitReason(Enum):
     """What makes somebody wait: a true word for each, since most who wait have done nothing."""
 
     SLOW = "slow"
@@ -137,20 +145,20 @@ class Why(Enum):
     """No more codes for this network address."""
 
 
-class TooSoon(Refused):
+class RateLimited(PaymentBlocked):
     """Not before ``until``."""
 
-    def __init__(self, until: datetime, why: Why = Why.SLOW) -> None:
+    def __init__(self, until: datetime, why: WaitReason = WaitReason.SLOW) -> None:
         super().__init__()
         self.until = until
         self.why = why
 
 
-class CodesUsedUp(TooSoon):
+class CodesExhausted(RateLimited):
     """No more codes are sent before ``until``."""
 
 
-class Answer(Enum):
+class CodeResult(Enum):
     """What becomes of a typed code."""
 
     RIGHT = "right"
@@ -160,7 +168,7 @@ class Answer(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Code:
+class EmailCode:
     """A code that was sent. ``recipient`` is sealed. ``spent``: it has opened a payment."""
 
     id: UUID
@@ -171,29 +179,29 @@ class Code:
     failed_attempts: int
     spent: bool
 
-    def works(self, at: datetime) -> bool:
+    def is_valid_at(self, at: datetime) -> bool:
         """Whether it may still be given."""
-        return not self.spent and self.failed_attempts < CODE_TRIES and at < self.expires_at
+        return not self.spent and self.failed_attempts < MAX_CODE_ATTEMPTS and at < self.expires_at
 
-    def judge(self, typed: str, right: str, at: datetime) -> Answer:
+    def check(self, typed: str, right: str, at: datetime) -> CodeResult:
         """What becomes of ``typed``; a code that is over is never told right or wrong (H11)."""
-        if not (given := digits(typed)):
-            return Answer.MISSING
-        if not self.works(at):
-            return Answer.OVER
-        return Answer.RIGHT if compare_digest(given, right) else Answer.WRONG
+        if not (given := extract_digits(typed)):
+            return CodeResult.MISSING
+        if not self.is_valid_at(at):
+            return CodeResult.OVER
+        return CodeResult.RIGHT if compare_digest(given, right) else CodeResult.WRONG
 
 
 @dataclass(frozen=True, slots=True)
-class Sent:
+class CodeMail:
     """A code to be mailed, and whose session it is for."""
 
-    code: Code
+    code: EmailCode
     partner_id: UUID
 
 
 @dataclass(frozen=True, slots=True)
-class Learnt:
+class PaymentOutcome:
     """What the provider shows of a payment: ``declined`` cards, whether it was paid, whether it has ended."""
 
     payment_id: UUID
@@ -203,7 +211,7 @@ class Learnt:
 
 
 @dataclass(frozen=True, slots=True)
-class Suspect:
+class DeclineSource:
     """Whose payment it was on which a card was declined."""
 
     partner_id: UUID
@@ -211,7 +219,7 @@ class Suspect:
 
 
 @dataclass(frozen=True, slots=True)
-class Recent:
+class RecentDeclines:
     """Declines of the last hour by address and by device; declines and tries of the partner in ten minutes."""
 
     by_address: int
@@ -220,35 +228,35 @@ class Recent:
     tries: int
 
 
-def allowance(sight: Sight, figures: CardTestingLimits, at: datetime) -> int:
+def allowed_tries_for(sight: VelocityState, figures: CardTestingLimits, at: datetime) -> int:
     """How many cards may be tried on a new payment, at least one. Raises TooSoon, CodeNeeded."""
-    _ensure_slow(sight.begun, MINUTE, figures.per_minute, at)
-    _ensure_slow(sight.begun, HOUR, figures.per_hour, at)
-    _ensure_slow(sight.device_begun, DAY, figures.per_day, at)
+    _ensure_below_rate(sight.address_attempts, MINUTE, figures.per_minute, at)
+    _ensure_below_rate(sight.address_attempts, HOUR, figures.per_hour, at)
+    _ensure_below_rate(sight.device_attempts, DAY, figures.per_day, at)
     pauses = [seen.blocked_until for seen in sight.sources if seen.blocked_until and seen.blocked_until > at]
     if pauses:
-        raise TooSoon(max(pauses), Why.DECLINED)
-    full = [_full(seen, figures, at) for seen in sight.sources if seen.weight >= figures.budget]
+        raise RateLimited(max(pauses), WaitReason.DECLINED)
+    full = [_budget_exceeded(seen, figures, at) for seen in sight.sources if seen.used_budget >= figures.budget]
     if full:
         raise max(full, key=lambda wait: wait.until)
     declined = max(len(seen.declines) for seen in sight.sources)
-    suspicious = sight.forced or declined >= figures.suspect_after or not sight.device_known
-    if figures.asks and suspicious and not sight.passed:
-        raise CodeNeeded
-    beside_others = any(seen.left_open for seen in sight.sources)
-    left = figures.budget - max(seen.weight for seen in sight.sources)
-    return min(figures.beside if beside_others else figures.first, left)
+    suspicious = sight.code_forced or declined >= figures.suspect_after or not sight.device_known
+    if figures.asks_for_code and suspicious and not sight.code_passed:
+        raise CodeRequired
+    beside_others = any(seen.open_tries for seen in sight.sources)
+    left = figures.budget - max(seen.used_budget for seen in sight.sources)
+    return min(figures.tries_beside_open if beside_others else figures.first, left)
 
 
-def sources_to_block(visitor: Visitor, recent: Recent, figures: CardTestingLimits) -> list[bytes]:
+def sources_to_block(visitor: Visitor, recent: RecentDeclines, figures: CardTestingLimits) -> list[bytes]:
     """The sources whose declines of the last hour have used up the budget (H6)."""
     counted = zip(visitor.sources, (recent.by_address, recent.by_device), strict=False)
     return [source for source, declines in counted if declines >= figures.budget]
 
 
-def under_attack(recent: Recent, figures: CardTestingLimits) -> bool:
+def is_under_attack(recent: RecentDeclines, figures: CardTestingLimits) -> bool:
     """Whether the declines of one partner in ten minutes are those of a card tester (H7)."""
-    return figures.asks and recent.declines > ALERT_DECLINES and recent.declines > recent.tries * ALERT_SHARE
+    return figures.asks_for_code and recent.declines > ALERT_DECLINES and recent.declines > recent.tries * ALERT_SHARE
 
 
 def source_of(address: str) -> str:
@@ -264,23 +272,23 @@ def source_of(address: str) -> str:
     return str(parsed)
 
 
-def digits(typed: str) -> str:
+def extract_digits(typed: str) -> str:
     """The digits of what was typed, as ASCII, whatever stands between them and whichever script they are of."""
     return "".join(str(unicodedata.digit(sign)) for sign in typed if unicodedata.digit(sign, None) is not None)
 
 
-def _ensure_slow(moments: tuple[datetime, ...], window: timedelta, most: int, at: datetime) -> None:
+def _ensure_below_rate(moments: tuple[datetime, ...], window: timedelta, most: int, at: datetime) -> None:
     """Raises TooSoon when ``most`` of the moments lie within the window."""
     within = [moment for moment in moments if moment > at - window]
     if len(within) >= most:
-        raise TooSoon(within[-most] + window)
+        raise RateLimited(within[-most] + window)
 
 
-def _full(seen: Seen, figures: CardTestingLimits, at: datetime) -> TooSoon:
+def _budget_exceeded(seen: SourceHistory, figures: CardTestingLimits, at: datetime) -> RateLimited:
     """Until the oldest decline is forgotten or the oldest open payment is ended, whichever comes first."""
-    waits = [TooSoon(seen.declines[0] + HOUR, Why.DECLINED)] if seen.declines else []
-    if seen.left_open:
-        ends = (seen.open_since or at) + figures.open_for
+    waits = [RateLimited(seen.declines[0] + HOUR, WaitReason.DECLINED)] if seen.declines else []
+    if seen.open_tries:
+        ends = (seen.open_since or at) + figures.payment_lifetime
         # An overdue one has not been ended yet: the provider is being asked, or its bank is busy with it.
-        waits.append(TooSoon(max(ends, at + MINUTE), Why.CROWDED))
+        waits.append(RateLimited(max(ends, at + MINUTE), WaitReason.CROWDED))
     return min(waits, key=lambda wait: wait.until)

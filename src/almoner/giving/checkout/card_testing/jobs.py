@@ -7,42 +7,42 @@ from typing import Final
 from uuid import UUID
 
 from almoner.giving.checkout.card_testing import service
-from almoner.giving.checkout.card_testing.domain import Sent
+from almoner.giving.checkout.card_testing.domain import CodeMail
 from almoner.giving.checkout.card_testing.service import SEND_CODE
 from almoner.giving.checkout.hosted_page import service as gateway
 from almoner.giving.checkout.sessions import service as sessions
 from almoner.platform.database.transactions import Tx
-from almoner.platform.jobs.background_tasks import Handler, Schedule, Work
-from almoner.platform.jobs.queue import Done, Job, Result
+from almoner.platform.jobs.background_tasks import Handler, Schedule, JobContext
+from almoner.platform.jobs.queue import JobDone, Job, Result
 from almoner.platform.outbound import mailing
 from almoner.platform.outbound.mail import Mail, MailTransport
-from almoner.platform.pages.rendering import Pages
+from almoner.platform.pages.rendering import PageRenderer
 
 MAILS: Final = Path(__file__).parent / "mails"
-_SOON: Final = mailing.Patience(timedelta(seconds=20), timedelta(seconds=20), None)
+_SOON: Final = mailing.MailRetryPolicy(timedelta(seconds=20), timedelta(seconds=20), None)
 """The donor waits, and the code lives ten minutes."""
 
 
-def handlers(pages: Pages, transport: MailTransport) -> Mapping[str, Handler]:
+def handlers(pages: PageRenderer, transport: MailTransport) -> Mapping[str, Handler]:
     """The job's handler, with the carrier of mails."""
 
-    async def send(work: Work, job: Job) -> Result:
+    async def send(work: JobContext, job: Job) -> Result:
         async with work.db.read() as tx:
-            found = await service.to_send(tx, UUID(job.payload["code"]))
-            mail = await _written(tx, pages, *found, job.due_at) if found else None
+            found = await service.code_to_send(tx, UUID(job.payload["code"]))
+            mail = await _compose_mail(tx, pages, *found, job.due_at) if found else None
         if mail is None:
-            return Done()  # over before it could be sent
-        return await mailing.carry(transport, mail, job, _SOON)
+            return JobDone()  # over before it could be sent
+        return await mailing.send_mail(transport, mail, job, _SOON)
 
     return {SEND_CODE: send}
 
 
-async def _written(tx: Tx, pages: Pages, sent: Sent, recipient: str, at: datetime) -> Mail:
+async def _compose_mail(tx: Tx, pages: PageRenderer, sent: CodeMail, recipient: str, at: datetime) -> Mail:
     """The mail, in the language of the session."""
-    session = await sessions.for_page(tx, sent.code.session_id)
-    cause = await gateway.cause(tx, session)
+    session = await sessions.get_for_page(tx, sent.code.session_id)
+    cause = await gateway.load_nonprofit(tx, session)
     language = pages.language(session.language)
-    code = service.digits(tx, sent.code.id)
+    code = service.code_digits(tx, sent.code.id)
     facts = {"cause": cause, "code": code}
     return Mail(
         key=f"code:{sent.code.id}",
@@ -56,4 +56,4 @@ async def _written(tx: Tx, pages: Pages, sent: Sent, recipient: str, at: datetim
     )
 
 
-schedules: Final = (Schedule("brakes.forget", service.next_due, service.forget),)
+schedules: Final = (Schedule("brakes.forget", service.next_due_at, service.delete_expired),)

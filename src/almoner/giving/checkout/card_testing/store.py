@@ -9,22 +9,22 @@ from asyncpg import Record
 
 from almoner.giving.checkout.card_testing.domain import (
     ALERT_WINDOW,
-    CALM_AFTER,
+    ALERT_DURATION,
     DAY,
     HOUR,
-    PAUSE,
-    Code,
-    Learnt,
-    Recent,
-    Seen,
-    Sent,
-    Sight,
-    Suspect,
+    BLOCK_DURATION,
+    EmailCode,
+    PaymentOutcome,
+    RecentDeclines,
+    SourceHistory,
+    CodeMail,
+    VelocityState,
+    DeclineSource,
     Visitor,
 )
-from almoner.platform.database.transactions import Everyone, Partner, Tx
+from almoner.platform.database.transactions import AllPartners, Partner, Tx
 
-SIGHT: Final = """
+VELOCITY_STATE: Final = """
 select
     (select array_agg(started_at order by started_at) from (
         select started_at from card_attempt where address = $1 and started_at > $6 order by started_at desc limit $8
@@ -55,33 +55,33 @@ select
 $7 a day ago, $8 and $9 how many beginnings count at most, $10 e-mail address."""
 
 
-async def take_turn(tx: Tx, _scope: Everyone, sources: Sequence[bytes]) -> None:
+async def lock_sources(tx: Tx, _scope: AllPartners, sources: Sequence[bytes]) -> None:
     """Let one transaction at a time decide about each source: all see what those before them began."""
     turns = sorted(int.from_bytes(source[:8], signed=True) for source in sources)
     await tx.execute("select pg_advisory_xact_lock(turn) from unnest($1::bigint[]) as turn", turns)
 
 
-async def look(
+async def load_velocity_state(
     tx: Tx, partner: Partner, session_id: UUID, visitor: Visitor, email: bytes, most: tuple[int, int]
-) -> tuple[Sight, UUID | None]:
+) -> tuple[VelocityState, UUID | None]:
     """What is known of whoever wants to pay, and the code that was passed. ``most``: beginnings that count."""
     row = await tx.fetchrow(
-        SIGHT,
+        VELOCITY_STATE,
         visitor.address,
         visitor.device,
         partner.id,
         session_id,
-        tx.wall,
-        tx.wall - HOUR,
-        tx.wall - DAY,
+        tx.real_now,
+        tx.real_now - HOUR,
+        tx.real_now - DAY,
         *most,
         email,
     )
     assert row is not None, "a select without a table has one row"
-    seen = [_seen(row, "")]
+    seen = [_source_history(row, "")]
     if visitor.device is not None:
-        seen.append(_seen(row, "device_"))
-    sight = Sight(
+        seen.append(_source_history(row, "device_"))
+    sight = VelocityState(
         tuple(seen),
         tuple(row["begun"] or ()),
         tuple(row["device_begun"] or ()),
@@ -92,10 +92,10 @@ async def look(
     return sight, row["passed"]
 
 
-def _seen(row: Record, prefix: str) -> Seen:
+def _source_history(row: Record, prefix: str) -> SourceHistory:
     declines = tuple(row[f"{prefix}declines"] or ())
     left_open = int(row[f"{prefix}left_open"] or 0)
-    return Seen(declines, left_open, row[f"{prefix}blocked_until"], row[f"{prefix}open_since"])
+    return SourceHistory(declines, left_open, row[f"{prefix}blocked_until"], row[f"{prefix}open_since"])
 
 
 async def insert_attempt(tx: Tx, partner: Partner, payment_id: UUID, visitor: Visitor, allowed: int) -> None:
@@ -110,11 +110,11 @@ async def insert_attempt(tx: Tx, partner: Partner, payment_id: UUID, visitor: Vi
         visitor.address,
         visitor.device,
         allowed,
-        tx.wall,
+        tx.real_now,
     )
 
 
-async def record_payment_outcome(tx: Tx, _scope: Everyone, learnt: Learnt) -> Suspect | None:
+async def record_payment_outcome(tx: Tx, _scope: AllPartners, learnt: PaymentOutcome) -> DeclineSource | None:
     """Keep what became of a payment; whose it was when cards were declined that nobody had told of, else None."""
     row = await tx.fetchrow(
         """
@@ -136,12 +136,12 @@ async def record_payment_outcome(tx: Tx, _scope: Everyone, learnt: Learnt) -> Su
         learnt.declined,
         learnt.paid,
         learnt.ended,
-        tx.wall,
+        tx.real_now,
     )
-    return None if row is None else Suspect(row["partner_id"], Visitor(row["address"], row["device"]))
+    return None if row is None else DeclineSource(row["partner_id"], Visitor(row["address"], row["device"]))
 
 
-async def recent(tx: Tx, partner: Partner, visitor: Visitor) -> Recent:
+async def recent_declines(tx: Tx, partner: Partner, visitor: Visitor) -> RecentDeclines:
     """What happened lately from the same sources and to the same partner."""
     row = await tx.fetchrow(
         """
@@ -153,14 +153,14 @@ async def recent(tx: Tx, partner: Partner, visitor: Visitor) -> Recent:
         partner.id,
         visitor.address,
         visitor.device,
-        tx.wall - HOUR,
-        tx.wall - ALERT_WINDOW,
+        tx.real_now - HOUR,
+        tx.real_now - ALERT_WINDOW,
     )
     assert row is not None, "a select without a table has one row"
-    return Recent(row["by_address"], row["by_device"], row["declines"], row["declines"] + row["payments"])
+    return RecentDeclines(row["by_address"], row["by_device"], row["declines"], row["declines"] + row["payments"])
 
 
-async def block_source(tx: Tx, _scope: Everyone, sources: Sequence[bytes]) -> None:
+async def block_source(tx: Tx, _scope: AllPartners, sources: Sequence[bytes]) -> None:
     """Let nothing begin from these sources for a while (H6)."""
     await tx.execute(
         """
@@ -169,11 +169,11 @@ async def block_source(tx: Tx, _scope: Everyone, sources: Sequence[bytes]) -> No
         on conflict (source) do update set blocked_until = greatest(paused.blocked_until, excluded.blocked_until)
         """,
         sources,
-        tx.wall + PAUSE,
+        tx.real_now + BLOCK_DURATION,
     )
 
 
-async def alert(tx: Tx, partner: Partner, declines: int, tries: int) -> bool:
+async def raise_alert(tx: Tx, partner: Partner, declines: int, tries: int) -> bool:
     """Ask all donors of the partner for a code until it is calm (H7); whether it was calm before."""
     return bool(
         await tx.fetchval(
@@ -186,23 +186,25 @@ async def alert(tx: Tx, partner: Partner, declines: int, tries: int) -> bool:
             returning raised_at = $2
             """,
             partner.id,
-            tx.wall,
-            tx.wall + CALM_AFTER,
+            tx.real_now,
+            tx.real_now + ALERT_DURATION,
             declines,
             tries,
         )
     )
 
 
-async def alerts(tx: Tx, _scope: Everyone) -> dict[UUID, datetime]:
+async def active_alerts(tx: Tx, _scope: AllPartners) -> dict[UUID, datetime]:
     """The partners whose donors are asked for a code now, and until when at least."""
     rows = await tx.fetch(
-        "select partner_id, code_required_until from card_testing_alert where code_required_until > $1", tx.wall
+        "select partner_id, code_required_until from card_testing_alert where code_required_until > $1", tx.real_now
     )
     return {row["partner_id"]: row["code_required_until"] for row in rows}
 
 
-async def codes_sent(tx: Tx, _scope: Everyone, address: bytes, email: bytes) -> tuple[list[datetime], list[datetime]]:
+async def codes_sent_at(
+    tx: Tx, _scope: AllPartners, address: bytes, email: bytes
+) -> tuple[list[datetime], list[datetime]]:
     """When codes were sent in the last hour for an address, and to an e-mail address; oldest first."""
     row = await tx.fetchrow(
         """
@@ -213,13 +215,13 @@ async def codes_sent(tx: Tx, _scope: Everyone, address: bytes, email: bytes) -> 
         """,
         address,
         email,
-        tx.wall - HOUR,
+        tx.real_now - HOUR,
     )
     assert row is not None, "a select without a table has one row"
     return list(row["ours"] or ()), list(row["theirs"] or ())
 
 
-async def insert_code(tx: Tx, _scope: Everyone, code: Code, address: bytes) -> None:
+async def insert_code(tx: Tx, _scope: AllPartners, code: EmailCode, address: bytes) -> None:
     """Store a code that is to be sent; the newest of a session is the one that counts."""
     await tx.execute(
         """
@@ -231,7 +233,7 @@ async def insert_code(tx: Tx, _scope: Everyone, code: Code, address: bytes) -> N
         address,
         code.email,
         code.recipient,
-        tx.wall,
+        tx.real_now,
         code.expires_at,
     )
 
@@ -239,11 +241,11 @@ async def insert_code(tx: Tx, _scope: Everyone, code: Code, address: bytes) -> N
 _CODE: Final = "id, session_id, email, recipient, expires_at, failed_attempts, used_at is not null as spent"
 
 
-def _code(row: Record | None) -> Code | None:
-    return None if row is None else Code(*row)
+def _code(row: Record | None) -> EmailCode | None:
+    return None if row is None else EmailCode(*row)
 
 
-async def newest_code(tx: Tx, _scope: Everyone, session_id: UUID) -> Code | None:
+async def newest_code(tx: Tx, _scope: AllPartners, session_id: UUID) -> EmailCode | None:
     """The code of a session that counts."""
     return _code(
         await tx.fetchrow(
@@ -253,7 +255,7 @@ async def newest_code(tx: Tx, _scope: Everyone, session_id: UUID) -> Code | None
     )
 
 
-async def lock_newest_code(tx: Tx, _scope: Everyone, session_id: UUID) -> Code | None:
+async def lock_newest_code(tx: Tx, _scope: AllPartners, session_id: UUID) -> EmailCode | None:
     """The same, held until the transaction ends: guesses take turns."""
     return _code(
         await tx.fetchrow(
@@ -266,7 +268,7 @@ async def lock_newest_code(tx: Tx, _scope: Everyone, session_id: UUID) -> Code |
     )
 
 
-async def find_code(tx: Tx, _scope: Everyone, code_id: UUID) -> Sent | None:
+async def find_code(tx: Tx, _scope: AllPartners, code_id: UUID) -> CodeMail | None:
     """A code to be mailed, with whose session it is for."""
     row = await tx.fetchrow(
         f"""
@@ -275,10 +277,10 @@ async def find_code(tx: Tx, _scope: Everyone, code_id: UUID) -> Sent | None:
         """,
         code_id,
     )
-    return None if row is None else Sent(Code(*row[:7]), row["partner_id"])
+    return None if row is None else CodeMail(EmailCode(*row[:7]), row["partner_id"])
 
 
-async def record_code_attempt(tx: Tx, _scope: Everyone, code_id: UUID, *, right: bool) -> None:
+async def record_code_attempt(tx: Tx, _scope: AllPartners, code_id: UUID, *, right: bool) -> None:
     """Note a guess of a locked code."""
     await tx.execute(
         """
@@ -288,16 +290,16 @@ async def record_code_attempt(tx: Tx, _scope: Everyone, code_id: UUID, *, right:
         """,
         code_id,
         right,
-        tx.wall,
+        tx.real_now,
     )
 
 
-async def spend(tx: Tx, _scope: Everyone, code_id: UUID) -> None:
+async def spend_code(tx: Tx, _scope: AllPartners, code_id: UUID) -> None:
     """A code opens one payment, no more."""
-    await tx.execute("update donation_email_code set used_at = $2 where id = $1", code_id, tx.wall)
+    await tx.execute("update donation_email_code set used_at = $2 where id = $1", code_id, tx.real_now)
 
 
-async def oldest(tx: Tx, _scope: Everyone) -> datetime | None:
+async def oldest_record_at(tx: Tx, _scope: AllPartners) -> datetime | None:
     """The moment of the oldest thing that is kept."""
     found: datetime | None = await tx.fetchval(
         """
@@ -309,7 +311,7 @@ async def oldest(tx: Tx, _scope: Everyone) -> datetime | None:
     return found
 
 
-async def forget(tx: Tx, _scope: Everyone, before: datetime, limit: int) -> int:
+async def delete_expired(tx: Tx, _scope: AllPartners, before: datetime, limit: int) -> int:
     """Remove what is older; how many rows went."""
     gone = 0
     for sql in _FORGET:

@@ -7,22 +7,24 @@ from typing import Final, Literal
 from uuid import UUID
 
 from almoner.access.partners.domain import PartnerAccount, Period
-from almoner.giving.checkout.hosted_page.domain import amounts
+from almoner.giving.checkout.hosted_page.domain import amounts_for
 from almoner.kit.errors import BadRequest
 from almoner.kit.ids import encode
 from almoner.kit.money import Money
 from almoner.kit.states import Lifecycle
 
-REQUEST: Final = Lifecycle(
+DONATION_REQUEST: Final = Lifecycle(
     "donation_request",
     {
         "OPEN": frozenset({"PARTLY_PAID", "PAID"}),
         "PARTLY_PAID": frozenset({"PAID"}),
     },
 )
-PAYMENT: Final = Lifecycle("request_payment", {"booked": frozenset(), "held": frozenset({"returned", "applied"})})
-Status = Literal["OPEN", "PARTLY_PAID", "PAID"]
-PaymentStatus = Literal["booked", "held", "returned", "applied"]
+REQUEST_PAYMENT: Final = Lifecycle(
+    "request_payment", {"booked": frozenset(), "held": frozenset({"returned", "applied"})}
+)
+DonationRequestStatus = Literal["OPEN", "PARTLY_PAID", "PAID"]
+RequestPaymentStatus = Literal["booked", "held", "returned", "applied"]
 MAX_BANK_REFERENCE: Final = 140
 MAX_NOTE: Final = 2000
 _DAY: Final = timedelta(days=1)
@@ -37,12 +39,12 @@ class RequestRefused(Exception):
     """What was asked of a donation request cannot be done; the message says why."""
 
 
-class NothingToAsk(Exception):
+class NothingToInvoice(Exception):
     """There is nothing that a partner could be asked for: all was cancelled meanwhile."""
 
 
 @dataclass(frozen=True, slots=True)
-class Unasked:
+class UninvoicedGroup:
     """Whose donations are bundled together: of one partner, in one currency."""
 
     partner_id: UUID
@@ -63,7 +65,7 @@ class DonationRequest:
     donations: int
     paid_minor: int
     allocated_minor: int
-    status: Status
+    status: DonationRequestStatus
     reference: str
     cutoff_at: datetime
     collecting: bool
@@ -89,7 +91,7 @@ class RequestPayment:
     money: Money
     applied_minor: int
     bank_reference: str
-    status: PaymentStatus
+    status: RequestPaymentStatus
     received_at: datetime
     recorded_by: str
     applied_from: UUID | None = None
@@ -100,7 +102,7 @@ class RequestPayment:
         return self.money.minor - self.applied_minor
 
 
-def period_begins(every: Period, now: datetime) -> datetime:
+def period_start_of(every: Period, now: datetime) -> datetime:
     """When the period that ``now`` is in began, UTC: a request holds donations made before that."""
     midnight = now.replace(hour=0, minute=0, second=0, microsecond=0)
     match every:
@@ -112,19 +114,21 @@ def period_begins(every: Period, now: datetime) -> datetime:
             return midnight.replace(day=1)
 
 
-def period_ends(every: Period, now: datetime) -> datetime:
+def period_end_of(every: Period, now: datetime) -> datetime:
     """When the period that ``now`` is in ends: donations of it are asked for from then on."""
-    began = period_begins(every, now)
+    began = period_start_of(every, now)
     days = {"day": 1, "week": 7, "month": 32}[every]
-    return period_begins(every, began + days * _DAY)
+    return period_start_of(every, began + days * _DAY)
 
 
-def least(account: PartnerAccount, currency: str) -> int:
+def minimum_minor(account: PartnerAccount, currency: str) -> int:
     """The least that the partner is asked for, in minor units: less waits for the next period."""
-    return max(1, account.request_minimum_multiple * amounts(currency).least)
+    return max(1, account.request_minimum_multiple * amounts_for(currency).minimum)
 
 
-def opened(request_id: UUID, of: Unasked, cutoff_at: datetime, due_days: int, now: datetime) -> DonationRequest:
+def new_request(
+    request_id: UUID, of: UninvoicedGroup, cutoff_at: datetime, due_days: int, now: datetime
+) -> DonationRequest:
     """A new request, with nothing in it yet."""
     return DonationRequest(
         id=request_id,
@@ -134,7 +138,7 @@ def opened(request_id: UUID, of: Unasked, cutoff_at: datetime, due_days: int, no
         paid_minor=0,
         allocated_minor=0,
         status="OPEN",
-        reference=reference(request_id),
+        reference=reference_of(request_id),
         cutoff_at=cutoff_at,
         collecting=True,
         allocating=False,
@@ -143,25 +147,25 @@ def opened(request_id: UUID, of: Unasked, cutoff_at: datetime, due_days: int, no
     )
 
 
-def reference(request_id: UUID) -> str:
+def reference_of(request_id: UUID) -> str:
     """What the partner's transfer names: short enough for every bank, from the random end of the identifier."""
     end = encode(request_id).upper()[-10:]
     return f"ALM-{end[:5]}-{end[5:]}"
 
 
-def taken(request: DonationRequest, money: Money) -> int:
+def applied_amount(request: DonationRequest, money: Money) -> int:
     """How much of a transfer the request takes: what it is still open for, nothing of another currency."""
     return min(money.minor, request.open_minor) if money.currency == request.money.currency else 0
 
 
-def status_when(paid_minor: int, amount_minor: int) -> Status:
+def status_after(paid_minor: int, amount_minor: int) -> DonationRequestStatus:
     """Where a request stands by what was paid on it."""
     if paid_minor == 0:
         return "OPEN"
     return "PAID" if paid_minor == amount_minor else "PARTLY_PAID"
 
 
-def covered(available_minor: int, gifts: Iterable[int]) -> int:
+def count_covered(available_minor: int, gifts: Iterable[int]) -> int:
     """How many of these gifts the money covers: whole ones, the oldest first, none out of turn."""
     count = 0
     for minor in gifts:

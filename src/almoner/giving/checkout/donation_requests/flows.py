@@ -9,9 +9,14 @@ import structlog
 from asyncpg import DataError, IntegrityConstraintViolationError
 
 from almoner.giving.checkout.donation_requests import service
-from almoner.giving.checkout.donation_requests.domain import DonationRequest, NothingToAsk, RequestPayment, Unasked
+from almoner.giving.checkout.donation_requests.domain import (
+    DonationRequest,
+    NothingToInvoice,
+    RequestPayment,
+    UninvoicedGroup,
+)
 from almoner.kit.money import Money, MoneyError
-from almoner.platform.database.transactions import EVERYONE, Database, Everyone, Partner, Tx
+from almoner.platform.database.transactions import ALL_PARTNERS, Database, AllPartners, Partner, Tx
 
 REFUSALS: Final = (MoneyError, DataError, IntegrityConstraintViolationError)
 """What is wrong with the donations of one partner, and not with the database."""
@@ -19,25 +24,25 @@ _log: Final = structlog.get_logger("almoner.giving")
 
 
 @dataclass(slots=True)
-class Ran:
+class RunResult:
     """What a run did. ``waiting``: how many pairs of partner and currency have too little, or no period over."""
 
     made: list[DonationRequest] = field(default_factory=list)
     waiting: int = 0
 
 
-Record = Callable[[Tx, Ran], Awaitable[None]]
+OnFinished = Callable[[Tx, RunResult], Awaitable[None]]
 """Says who ran it."""
 
 
-async def run(db: Database, record: Record | None = None) -> Ran:
+async def run_invoicing(db: Database, record: OnFinished | None = None) -> RunResult:
     """Ask every partner for the direct donations of the periods that are over.
 
     ``record`` is called in the transaction that finishes the run.
     """
-    ran = Ran()
+    ran = RunResult()
     async with db.read() as tx:
-        found = await service.uninvoiced(tx)
+        found = await service.uninvoiced_groups(tx)
     for of in found:
         try:
             made = await invoice_partner(db, of)
@@ -53,7 +58,7 @@ async def run(db: Database, record: Record | None = None) -> Ran:
     return ran
 
 
-async def invoice_partner(db: Database, of: Unasked, *, now_asked: bool = False) -> list[DonationRequest]:
+async def invoice_partner(db: Database, of: UninvoicedGroup, *, now_asked: bool = False) -> list[DonationRequest]:
     """Bundle one partner's donations of a currency into a request, or into more when they are too much for one.
 
     None of them when there is nothing to ask for yet.
@@ -63,17 +68,17 @@ async def invoice_partner(db: Database, of: Unasked, *, now_asked: bool = False)
     while more:
         try:
             async with db.write() as tx:
-                made, more = await service.gather(tx, of, now_asked=now_asked)
-        except NothingToAsk:
+                made, more = await service.fill_request(tx, of, now_asked=now_asked)
+        except NothingToInvoice:
             break
         if made is not None and not made.collecting:
             finished.append(made)
     return finished
 
 
-async def receive(
+async def receive_payment(
     db: Database,
-    scope: Partner | Everyone,
+    scope: Partner | AllPartners,
     request_id: UUID,
     money: Money,
     bank_reference: str,
@@ -86,14 +91,14 @@ async def receive(
     ``record`` is called in the transaction that books the transfer.
     """
     async with db.write() as tx:
-        made = await service.receive(tx, scope, request_id, money, bank_reference, recorded_by=recorded_by)
+        made = await service.receive_payment(tx, scope, request_id, money, bank_reference, recorded_by=recorded_by)
         if record is not None:
             await record(tx, made)
-    await follow(db, made.request_id)
+    await allocate_remaining(db, made.request_id)
     return made
 
 
-async def apply_over(
+async def apply_overpayment(
     db: Database,
     payment_id: UUID,
     request_id: UUID,
@@ -107,16 +112,16 @@ async def apply_over(
     ``record`` is called in the transaction that books it.
     """
     async with db.write() as tx:
-        _, part = await service.apply_over(tx, payment_id, request_id, note=note, decided_by=decided_by)
+        _, part = await service.apply_overpayment(tx, payment_id, request_id, note=note, decided_by=decided_by)
         await record(tx, part)
-    await follow(db, part.request_id)
+    await allocate_remaining(db, part.request_id)
     return part
 
 
-async def follow(db: Database, request_id: UUID) -> None:
+async def allocate_remaining(db: Database, request_id: UUID) -> None:
     """Receive what a request's money covers, a batch in each transaction."""
     async with db.read() as tx:
-        more = (await service.get(tx, EVERYONE, request_id)).allocating
+        more = (await service.get(tx, ALL_PARTNERS, request_id)).allocating
     while more:
         async with db.write() as tx:
             more = await service.allocate_payment(tx, request_id)

@@ -8,26 +8,26 @@ from typing import Final
 from almoner.giving.checkout.donation_requests import flows, service
 from almoner.platform.database.transactions import Tx
 from almoner.platform.jobs import queue
-from almoner.platform.jobs.background_tasks import Handler, Schedule, Work
-from almoner.platform.jobs.queue import Done, Job, Result
+from almoner.platform.jobs.background_tasks import Handler, Schedule, JobContext
+from almoner.platform.jobs.queue import JobDone, Job, Result
 
 RUN: Final = "requests.run"
 
 
-async def run(work: Work, _job: Job) -> Result:
+async def run_invoicing(work: JobContext, _job: Job) -> Result:
     """Ask partners for the direct donations of the periods that are over."""
-    await flows.run(work.db)
-    return Done()
+    await flows.run_invoicing(work.db)
+    return JobDone()
 
 
-handlers: Final[Mapping[str, Handler]] = {RUN: run}
+handlers: Final[Mapping[str, Handler]] = {RUN: run_invoicing}
 
 
-async def _left_behind(tx: Tx) -> datetime | None:
+async def _allocation_due_at(tx: Tx) -> datetime | None:
     return tx.now if await service.allocating(tx, 1) else None
 
 
-async def _cover(tx: Tx) -> int:
+async def _allocate_next(tx: Tx) -> int:
     for request_id in await service.allocating(tx, 1):
         await service.allocate_payment(tx, request_id)
         return 1
@@ -41,6 +41,6 @@ async def _enqueue_run(tx: Tx) -> int:
 
 
 schedules: Final = (
-    Schedule("requests.cover", _left_behind, _cover),
-    Schedule(RUN, partial(service.next_run, name=RUN), _enqueue_run),
+    Schedule("requests.cover", _allocation_due_at, _allocate_next),
+    Schedule(RUN, partial(service.next_run_at, name=RUN), _enqueue_run),
 )

@@ -10,10 +10,10 @@ from almoner.giving.checkout.donation_requests.schemas import (
     donation_request_out,
 )
 from almoner.platform.http.caller import SECRET
-from almoner.platform.http.calls import Call
+from almoner.platform.http.calls import ApiCall
 from almoner.platform.http.endpoints import Routes
 from almoner.platform.http.ids import PathId
-from almoner.platform.http.paging import Listing
+from almoner.platform.http.paging import ListResponse
 
 DonationRequestId = Annotated[UUID, PathId("donationrequest")]
 
@@ -21,7 +21,7 @@ routes = Routes("Donation requests")
 
 
 @routes.get("/v1/donation-requests", key=SECRET, scope="donation_requests:read")
-async def list_donation_requests(call: Call, query: DonationRequestsQuery) -> Listing[DonationRequestOut]:
+async def list_donation_requests(call: ApiCall, query: DonationRequestsQuery) -> ListResponse[DonationRequestOut]:
     """List donation requests, newest first: what you are asked to transfer for direct donations."""
     page = call.page(query)
     rows, total = await requests.page(call.tx, call.partner, page)
@@ -29,6 +29,6 @@ async def list_donation_requests(call: Call, query: DonationRequestsQuery) -> Li
 
 
 @routes.get("/v1/donation-requests/{id}", key=SECRET, scope="donation_requests:read")
-async def get_donation_request(call: Call, id: DonationRequestId) -> DonationRequestOut:
+async def get_donation_request(call: ApiCall, id: DonationRequestId) -> DonationRequestOut:
     """Retrieve a donation request."""
     return donation_request_out(call.tx, await requests.get(call.tx, call.partner, id))

@@ -4,21 +4,21 @@ from typing import Annotated
 
 import msgspec
 
-from almoner.giving.checkout.donation_requests.domain import DonationRequest, Status
+from almoner.giving.checkout.donation_requests.domain import DonationRequest, DonationRequestStatus
 from almoner.kit.time import iso
 from almoner.platform.database.transactions import Tx
-from almoner.platform.http.wire import Out, PageQuery
+from almoner.platform.http.wire import ResponseRecord, PageQuery
 
 
 class DonationRequestsQuery(PageQuery):
     """Donation requests have no filters."""
 
 
-class DonationRequestOut(Out, object_name="donation_request"):
+class DonationRequestOut(ResponseRecord, object_name="donation_request"):
     """What you are asked to transfer for the direct donations of a period, in one currency."""
 
     id: str
-    status: Status
+    status: DonationRequestStatus
     amount: int
     paid_amount: int
     currency_code: str

@@ -13,43 +13,43 @@ from uuid import UUID
 from almoner.access.partners import service as partners
 from almoner.access.partners.domain import PartnerAccount
 from almoner.access.people import service as people
-from almoner.access.people.domain import members_of
+from almoner.access.people.domain import member_realm
 from almoner.access.security_emails import service as letters
 from almoner.giving.accounting.ledger import domain as books
 from almoner.giving.accounting.ledger import service as ledger
-from almoner.giving.accounting.ledger.domain import Transfer
+from almoner.giving.accounting.ledger.domain import LedgerTransfer
 from almoner.giving.checkout.donation_requests import domain, schemas, store
 from almoner.giving.checkout.donation_requests.domain import (
     DonationRequest,
-    NothingToAsk,
-    PaymentStatus,
+    NothingToInvoice,
+    RequestPaymentStatus,
     RequestPayment,
     RequestRefused,
-    Status,
-    Unasked,
+    DonationRequestStatus,
+    UninvoicedGroup,
 )
 from almoner.giving.checkout.donation_requests.schemas import DonationRequestOut
 from almoner.giving.checkout.donations import service as donations
 from almoner.kit.errors import NotFound
-from almoner.kit.money import MAX_MINOR, Money, written
-from almoner.platform.database.transactions import EVERYONE, Everyone, Partner, Tx
+from almoner.kit.money import MAX_MINOR, Money, format_amount
+from almoner.platform.database.transactions import ALL_PARTNERS, AllPartners, Partner, Tx
 from almoner.platform.http.paging import Page
 
 BATCH: Final = 1000
 """Donations that come into a request in one transaction."""
-COVERED: Final = 100
+ALLOCATION_BATCH: Final = 100
 """Donations that are received, each with its posting, in one transaction."""
 _DAY: Final = timedelta(days=1)
 
 
-async def get(tx: Tx, scope: Partner | Everyone, request_id: UUID) -> DonationRequest:
+async def get(tx: Tx, scope: Partner | AllPartners, request_id: UUID) -> DonationRequest:
     """One request. Raises NotFound."""
     if (found := await store.find(tx, scope, request_id)) is None:
         raise NotFound
     return found
 
 
-def record(tx: Tx, request: DonationRequest) -> DonationRequestOut:
+def api_record(tx: Tx, request: DonationRequest) -> DonationRequestOut:
     """The request as partners see it."""
     return schemas.donation_request_out(tx, request)
 
@@ -59,24 +59,24 @@ async def page(tx: Tx, partner: Partner, page_: Page) -> tuple[list[DonationRequ
     return await store.page(tx, partner, page_)
 
 
-async def newest(tx: Tx, status: Status | None, limit: int) -> list[DonationRequest]:
+async def newest_requests(tx: Tx, status: DonationRequestStatus | None, limit: int) -> list[DonationRequest]:
     """The newest requests of all partners, for officers."""
-    return await store.newest(tx, EVERYONE, status, limit)
+    return await store.newest_requests(tx, ALL_PARTNERS, status, limit)
 
 
-async def named(tx: Tx, reference: str) -> UUID | None:
+async def find_by_reference(tx: Tx, reference: str) -> UUID | None:
     """The request that a transfer names by its reference."""
-    return await store.find_by_reference(tx, EVERYONE, reference)
+    return await store.find_by_reference(tx, ALL_PARTNERS, reference)
 
 
-async def uninvoiced(tx: Tx) -> list[Unasked]:
+async def uninvoiced_groups(tx: Tx) -> list[UninvoicedGroup]:
     """Whose donations nobody was asked for, and whose requests a dead process left half filled."""
-    found = [Unasked(*one) for one in await donations.uninvoiced(tx)]
-    return list(dict.fromkeys([*await store.collecting(tx, EVERYONE), *found]))
+    found = [UninvoicedGroup(*one) for one in await donations.uninvoiced_groups(tx)]
+    return list(dict.fromkeys([*await store.collecting(tx, ALL_PARTNERS), *found]))
 
 
-async def gather(
-    tx: Tx, of: Unasked, *, now_asked: bool = False, limit: int = BATCH
+async def fill_request(
+    tx: Tx, of: UninvoicedGroup, *, now_asked: bool = False, limit: int = BATCH
 ) -> tuple[DonationRequest | None, bool]:
     """Put donations of the periods that are over into their request: the request, and whether there are more of them.
 
@@ -89,44 +89,46 @@ async def gather(
     held = await store.lock_collecting(tx, partner, of.currency)
     if held is None:
         ends = (
-            tx.now + timedelta(milliseconds=1) if now_asked else domain.period_begins(account.request_interval, tx.now)
+            tx.now + timedelta(milliseconds=1)
+            if now_asked
+            else domain.period_start_of(account.request_interval, tx.now)
         )
-        waiting = await donations.sum_unasked(tx, partner, of.currency, ends)
-        if not waiting or (not now_asked and waiting < domain.least(account, of.currency)):
+        waiting = await donations.sum_uninvoiced(tx, partner, of.currency, ends)
+        if not waiting or (not now_asked and waiting < domain.minimum_minor(account, of.currency)):
             return None, False
-        await store.insert(tx, partner, domain.opened(tx.new_id(), of, ends, account.request_due_days, tx.now))
+        await store.insert(tx, partner, domain.new_request(tx.new_id(), of, ends, account.request_due_days, tx.now))
         if (held := await store.lock_collecting(tx, partner, of.currency)) is None:
             return None, True  # another run has just finished it
     room = MAX_MINOR - held.money.minor
-    count, money, full = await donations.ask(tx, partner, of.currency, held.cutoff_at, held.id, limit, room)
+    count, money, full = await donations.add_to_request(tx, partner, of.currency, held.cutoff_at, held.id, limit, room)
     if not count and not held.donations:
-        raise NothingToAsk
+        raise NothingToInvoice
     more = full or count == limit
     collecting = more and not full
     filled = replace(held, money=held.money + money, donations=held.donations + count, collecting=collecting)
     if not filled.collecting:
         filled = replace(filled, due_at=tx.now + account.request_due_days * _DAY)
-    await store.refill(tx, filled)
+    await store.update_contents(tx, filled)
     if not filled.collecting:
-        await _ask(tx, account, filled)
+        await _notify_partner(tx, account, filled)
     return filled, more
 
 
-async def _ask(tx: Tx, account: PartnerAccount, request: DonationRequest) -> None:
+async def _notify_partner(tx: Tx, account: PartnerAccount, request: DonationRequest) -> None:
     """Have the partner's owners and finance people told by mail what is to be paid."""
     facts = {
-        "Amount": written(request.money),
+        "Amount": format_amount(request.money),
         "Reference": request.reference,
         "To be paid by": f"{request.due_at:%d %B %Y}",
         "Donations": f"{request.donations:,}",
         "Request": tx.ids.text("donationrequest", request.id),
     }
-    for person in await people.with_roles(tx, members_of(Partner(account.id)), "owner", "finance"):
-        await letters.send(tx, person, "donation_request", values={"amount": facts["Amount"]}, facts=facts)
+    for person in await people.list_with_roles(tx, member_realm(Partner(account.id)), "owner", "finance"):
+        await letters.enqueue_email(tx, person, "donation_request", values={"amount": facts["Amount"]}, facts=facts)
 
 
-async def receive(
-    tx: Tx, scope: Partner | Everyone, request_id: UUID, money: Money, bank_reference: str, *, recorded_by: str
+async def receive_payment(
+    tx: Tx, scope: Partner | AllPartners, request_id: UUID, money: Money, bank_reference: str, *, recorded_by: str
 ) -> RequestPayment:
     """A partner's transfer is on our bank account: donations that it covers are received, ``COVERED`` of them now.
 
@@ -140,62 +142,62 @@ async def receive(
     held = await _lock(tx, scope, request_id)
     if held.collecting:
         raise RequestRefused("donations still come into the request: it has no amount yet; try again in a moment")
-    applied = domain.taken(held, money)
+    applied = domain.applied_amount(held, money)
     over = Money(money.minor - applied, money.currency)
-    status: PaymentStatus = "held" if over else "booked"
+    status: RequestPaymentStatus = "held" if over else "booked"
     made = RequestPayment(tx.new_id(), held.id, money, applied, bank_reference, status, tx.now, recorded_by)
-    if not await store.insert_payment(tx, EVERYONE, made):
+    if not await store.insert_payment(tx, ALL_PARTNERS, made):
         raise RequestRefused(f"the transfer {bank_reference} was noted before")
-    transfers = books.request_paid(made.id, Money(applied, money.currency), over)
+    transfers = books.request_payment_transfers(made.id, Money(applied, money.currency), over)
     if applied:
         paid = held.paid_minor + applied
-        await store.pay(tx, held, paid, domain.status_when(paid, held.money.minor))
-        transfers += await _cover(tx, replace(held, paid_minor=paid))
-    ledger.post(tx, transfers)
+        await store.record_paid(tx, held, paid, domain.status_after(paid, held.money.minor))
+        transfers += await _allocate(tx, replace(held, paid_minor=paid))
+    ledger.post_transfers(tx, transfers)
     return made
 
 
 async def allocate_payment(tx: Tx, request_id: UUID) -> bool:
     """Receive more donations that a request's money covers; whether there may be more of them."""
-    held = await _lock(tx, EVERYONE, request_id)
+    held = await _lock(tx, ALL_PARTNERS, request_id)
     if held.allocating:
-        ledger.post(tx, await _cover(tx, held))
-    return (await get(tx, EVERYONE, request_id)).allocating
+        ledger.post_transfers(tx, await _allocate(tx, held))
+    return (await get(tx, ALL_PARTNERS, request_id)).allocating
 
 
-async def _cover(tx: Tx, held: DonationRequest) -> list[Transfer]:
-    waiting = await donations.lock_waiting(tx, held.id, COVERED)
-    count = domain.covered(held.paid_minor - held.allocated_minor, [minor for _, minor in waiting])
+async def _allocate(tx: Tx, held: DonationRequest) -> list[LedgerTransfer]:
+    waiting = await donations.lock_unpaid_of_request(tx, held.id, ALLOCATION_BATCH)
+    count = domain.count_covered(held.paid_minor - held.allocated_minor, [minor for _, minor in waiting])
     received = await donations.receive_direct(tx, [donation_id for donation_id, _ in waiting[:count]]) if count else []
     covered = sum(one.money.minor for one in received)
-    await store.allocate_payment(tx, held, held.allocated_minor + covered, more=count == COVERED)
+    await store.record_allocation(tx, held, held.allocated_minor + covered, more=count == ALLOCATION_BATCH)
     return [move for one in received for move in books.request_allocated(one.id, one.organisation_id, one.money)]
 
 
 async def allocating(tx: Tx, limit: int) -> list[UUID]:
     """Requests whose money covers donations that were not received yet."""
-    return await store.allocating(tx, EVERYONE, limit)
+    return await store.allocating(tx, ALL_PARTNERS, limit)
 
 
-async def held_payments(tx: Tx, limit: int) -> list[RequestPayment]:
+async def held_overpayments(tx: Tx, limit: int) -> list[RequestPayment]:
     """Transfers of which something is over and held, oldest first."""
-    return await store.held_payments(tx, EVERYONE, limit)
+    return await store.held_overpayments(tx, ALL_PARTNERS, limit)
 
 
-async def return_over(tx: Tx, payment_id: UUID, *, note: str, decided_by: str) -> RequestPayment:
+async def return_overpayment(tx: Tx, payment_id: UUID, *, note: str, decided_by: str) -> RequestPayment:
     """What was over of a transfer went back to the partner by bank. Raises NotFound, RequestRefused."""
     if not 1 <= len(note) <= domain.MAX_NOTE:
         raise RequestRefused(f"the note must have 1 to {domain.MAX_NOTE} characters")
-    if (held := await store.lock_payment(tx, EVERYONE, payment_id)) is None:
+    if (held := await store.lock_payment(tx, ALL_PARTNERS, payment_id)) is None:
         raise NotFound
     if held.status != "held":
         raise RequestRefused(f"nothing of this transfer is held: it is {held.status}")
-    await store.decide(tx, held, "returned", decided_by, note)
-    ledger.post(tx, books.overpayment_returned(held.id, Money(held.overpaid_minor, held.money.currency)))
+    await store.close_overpayment(tx, held, "returned", decided_by, note)
+    ledger.post_transfers(tx, books.overpayment_returned(held.id, Money(held.overpaid_minor, held.money.currency)))
     return replace(held, status="returned")
 
 
-async def apply_over(
+async def apply_overpayment(
     tx: Tx, payment_id: UUID, request_id: UUID, *, note: str, decided_by: str
 ) -> tuple[RequestPayment, RequestPayment]:
     """What was over of a transfer pays another request of the same partner: the transfer, and the part that does.
@@ -204,46 +206,46 @@ async def apply_over(
     """
     if not 1 <= len(note) <= domain.MAX_NOTE:
         raise RequestRefused(f"the note must have 1 to {domain.MAX_NOTE} characters")
-    whose = (await get(tx, EVERYONE, request_id)).partner_id
-    target = await _lock(tx, EVERYONE, request_id)  # before the transfer, as whoever receives one does
-    if (held := await store.lock_payment(tx, EVERYONE, payment_id)) is None:
+    whose = (await get(tx, ALL_PARTNERS, request_id)).partner_id
+    target = await _lock(tx, ALL_PARTNERS, request_id)  # before the transfer, as whoever receives one does
+    if (held := await store.lock_payment(tx, ALL_PARTNERS, payment_id)) is None:
         raise NotFound
     if held.status != "held":
         raise RequestRefused(f"nothing of this transfer is held: it is {held.status}")
-    if (await get(tx, EVERYONE, held.request_id)).partner_id != whose:
+    if (await get(tx, ALL_PARTNERS, held.request_id)).partner_id != whose:
         raise RequestRefused("the request is another partner's")
     if target.collecting:
         raise RequestRefused("donations still come into the request: it has no amount yet; try again in a moment")
     over = Money(held.overpaid_minor, held.money.currency)
-    if not (applied := domain.taken(target, over)):
+    if not (applied := domain.applied_amount(target, over)):
         raise RequestRefused("nothing is open on the request in this currency")
-    status: PaymentStatus = "booked" if applied == over.minor else "held"
+    status: RequestPaymentStatus = "booked" if applied == over.minor else "held"
     part = RequestPayment(
         tx.new_id(), target.id, over, applied, held.bank_reference, status, tx.now, decided_by, applied_from=held.id
     )
-    await store.decide(tx, held, "applied", decided_by, note)
-    if not await store.insert_payment(tx, EVERYONE, part):
+    await store.close_overpayment(tx, held, "applied", decided_by, note)
+    if not await store.insert_payment(tx, ALL_PARTNERS, part):
         raise LookupError(f"what was over of {held.id} was applied before")
     transfers = books.overpayment_applied(part.id, Money(applied, over.currency))
     paid = target.paid_minor + applied
-    await store.pay(tx, target, paid, domain.status_when(paid, target.money.minor))
-    ledger.post(tx, transfers + await _cover(tx, replace(target, paid_minor=paid)))
+    await store.record_paid(tx, target, paid, domain.status_after(paid, target.money.minor))
+    ledger.post_transfers(tx, transfers + await _allocate(tx, replace(target, paid_minor=paid)))
     return replace(held, status="applied"), part
 
 
-async def next_run(tx: Tx, name: str) -> datetime | None:
+async def next_run_at(tx: Tx, name: str) -> datetime | None:
     """When periods may be over whose donations nobody was asked for: the midnight (UTC) after the oldest was made.
 
     ``name``: of the schedule, which does not run twice for one midnight.
     """
-    oldest = await donations.oldest_unasked(tx)
+    oldest = await donations.oldest_uninvoiced_at(tx)
     if oldest is None:
         return None
-    ran = await store.last_run_at(tx, EVERYONE, name)
-    return domain.period_ends("day", max(oldest, ran) if ran else oldest)
+    ran = await store.last_run_at(tx, ALL_PARTNERS, name)
+    return domain.period_end_of("day", max(oldest, ran) if ran else oldest)
 
 
-async def _lock(tx: Tx, scope: Partner | Everyone, request_id: UUID) -> DonationRequest:
+async def _lock(tx: Tx, scope: Partner | AllPartners, request_id: UUID) -> DonationRequest:
     if (held := await store.lock(tx, scope, request_id)) is None:
         raise NotFound
     return held

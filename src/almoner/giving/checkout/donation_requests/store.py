@@ -7,16 +7,16 @@ from uuid import UUID
 from asyncpg import Record
 
 from almoner.giving.checkout.donation_requests.domain import (
-    REQUEST,
+    DONATION_REQUEST,
     DonationRequest,
-    PaymentStatus,
+    RequestPaymentStatus,
     RequestPayment,
-    Status,
-    Unasked,
+    DonationRequestStatus,
+    UninvoicedGroup,
 )
 from almoner.kit.money import Money
 from almoner.platform.database import counters, lists
-from almoner.platform.database.transactions import Everyone, Partner, Tx
+from almoner.platform.database.transactions import AllPartners, Partner, Tx
 from almoner.platform.http.paging import Page
 
 LIST: Final = "donation_request"
@@ -67,7 +67,7 @@ async def insert(tx: Tx, partner: Partner, new: DonationRequest) -> bool:
     )
     if made != "INSERT 0 1":
         return False
-    await counters.add(tx, partner, LIST, 1)
+    await counters.add_to_total(tx, partner, LIST, 1)
     return True
 
 
@@ -84,13 +84,13 @@ async def lock_collecting(tx: Tx, partner: Partner, currency: str) -> DonationRe
     return _request(row) if row else None
 
 
-async def collecting(tx: Tx, _scope: Everyone) -> list[Unasked]:
+async def collecting(tx: Tx, _scope: AllPartners) -> list[UninvoicedGroup]:
     """Whose requests donations come into now, or did when a process died."""
     rows = await tx.fetch("select partner_id, currency::text from donation_request where collecting order by 1, 2")
-    return [Unasked(*row) for row in rows]
+    return [UninvoicedGroup(*row) for row in rows]
 
 
-async def refill(tx: Tx, held: DonationRequest) -> None:
+async def update_contents(tx: Tx, held: DonationRequest) -> None:
     """Store what is in a held request, whether more comes in, and until when it is to be paid."""
     await tx.execute(
         """
@@ -104,7 +104,7 @@ async def refill(tx: Tx, held: DonationRequest) -> None:
     )
 
 
-async def find(tx: Tx, scope: Partner | Everyone, request_id: UUID) -> DonationRequest | None:
+async def find(tx: Tx, scope: Partner | AllPartners, request_id: UUID) -> DonationRequest | None:
     """One request."""
     partner_id = scope.id if isinstance(scope, Partner) else None
     row = await tx.fetchrow(
@@ -115,13 +115,13 @@ async def find(tx: Tx, scope: Partner | Everyone, request_id: UUID) -> DonationR
     return _request(row) if row else None
 
 
-async def find_by_reference(tx: Tx, _scope: Everyone, reference: str) -> UUID | None:
+async def find_by_reference(tx: Tx, _scope: AllPartners, reference: str) -> UUID | None:
     """The request that a transfer names."""
     found: UUID | None = await tx.fetchval("select id from donation_request where reference = $1", reference)
     return found
 
 
-async def lock(tx: Tx, scope: Partner | Everyone, request_id: UUID) -> DonationRequest | None:
+async def lock(tx: Tx, scope: Partner | AllPartners, request_id: UUID) -> DonationRequest | None:
     """One request, held until the transaction ends."""
     partner_id = scope.id if isinstance(scope, Partner) else None
     row = await tx.fetchrow(
@@ -141,7 +141,9 @@ async def page(tx: Tx, partner: Partner, page_: Page) -> tuple[list[DonationRequ
     return [_request(row) for row in rows], total
 
 
-async def newest(tx: Tx, _scope: Everyone, status: Status | None, limit: int) -> list[DonationRequest]:
+async def newest_requests(
+    tx: Tx, _scope: AllPartners, status: DonationRequestStatus | None, limit: int
+) -> list[DonationRequest]:
     """The newest requests of all partners."""
     rows = await tx.fetch(
         f"""
@@ -153,7 +155,7 @@ async def newest(tx: Tx, _scope: Everyone, status: Status | None, limit: int) ->
     return [_request(row) for row in rows]
 
 
-async def pay(tx: Tx, held: DonationRequest, paid_minor: int, status: Status) -> None:
+async def record_paid(tx: Tx, held: DonationRequest, paid_minor: int, status: DonationRequestStatus) -> None:
     """Note what was paid on a held request: donations that it covers have yet to be received.
 
     Raises LookupError when its state does not allow it.
@@ -167,14 +169,14 @@ async def pay(tx: Tx, held: DonationRequest, paid_minor: int, status: Status) ->
         held.id,
         paid_minor,
         status,
-        REQUEST.sources_of(status),
+        DONATION_REQUEST.sources_of(status),
         tx.now,
     )
     if done != "UPDATE 1":
         raise LookupError(f"donation request {held.id} is {held.status}")
 
 
-async def allocate_payment(tx: Tx, held: DonationRequest, allocated_minor: int, *, more: bool) -> None:
+async def record_allocation(tx: Tx, held: DonationRequest, allocated_minor: int, *, more: bool) -> None:
     """Note which part of a held request was received as donations, and whether its money covers more of them."""
     await tx.execute(
         "update donation_request set allocated_minor = $2, allocating = $3 where id = $1",
@@ -184,13 +186,13 @@ async def allocate_payment(tx: Tx, held: DonationRequest, allocated_minor: int, 
     )
 
 
-async def allocating(tx: Tx, _scope: Everyone, limit: int) -> list[UUID]:
+async def allocating(tx: Tx, _scope: AllPartners, limit: int) -> list[UUID]:
     """Requests whose money covers donations that were not received yet."""
     rows = await tx.fetch("select id from donation_request where allocating order by id limit $1", limit)
     return [row["id"] for row in rows]
 
 
-async def insert_payment(tx: Tx, _scope: Everyone, new: RequestPayment) -> bool:
+async def insert_payment(tx: Tx, _scope: AllPartners, new: RequestPayment) -> bool:
     """Store what a transfer brought; False when this one was noted before."""
     made = await tx.execute(
         """
@@ -215,19 +217,21 @@ async def insert_payment(tx: Tx, _scope: Everyone, new: RequestPayment) -> bool:
     return made == "INSERT 0 1"
 
 
-async def lock_payment(tx: Tx, _scope: Everyone, payment_id: UUID) -> RequestPayment | None:
+async def lock_payment(tx: Tx, _scope: AllPartners, payment_id: UUID) -> RequestPayment | None:
     """One transfer, held until the transaction ends."""
     row = await tx.fetchrow(f"select {_PAYMENT} from request_payment where id = $1 for no key update", payment_id)
     return _payment(row) if row else None
 
 
-async def held_payments(tx: Tx, _scope: Everyone, limit: int) -> list[RequestPayment]:
+async def held_overpayments(tx: Tx, _scope: AllPartners, limit: int) -> list[RequestPayment]:
     """Transfers of which something is over and held, oldest first."""
     rows = await tx.fetch(f"select {_PAYMENT} from request_payment where status = 'held' order by id limit $1", limit)
     return [_payment(row) for row in rows]
 
 
-async def decide(tx: Tx, held: RequestPayment, status: PaymentStatus, decided_by: str, note: str) -> None:
+async def close_overpayment(
+    tx: Tx, held: RequestPayment, status: RequestPaymentStatus, decided_by: str, note: str
+) -> None:
     """Note what became of what was over of a held transfer."""
     await tx.execute(
         """
@@ -242,10 +246,10 @@ async def decide(tx: Tx, held: RequestPayment, status: PaymentStatus, decided_by
     )
 
 
-WAITS_SINCE: Final = "select last_run_at from schedule where name = $1"
+LAST_RUN: Final = "select last_run_at from schedule where name = $1"
 
 
-async def last_run_at(tx: Tx, _scope: Everyone, schedule: str) -> datetime | None:
+async def last_run_at(tx: Tx, _scope: AllPartners, schedule: str) -> datetime | None:
     """When a schedule last ran."""
-    found: datetime | None = await tx.fetchval(WAITS_SINCE, schedule)
+    found: datetime | None = await tx.fetchval(LAST_RUN, schedule)
     return found

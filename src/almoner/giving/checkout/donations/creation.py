@@ -6,18 +6,18 @@ from uuid import UUID
 
 from almoner.access.partners import service as partners
 from almoner.giving.checkout.donations import domain, schemas, store
-from almoner.giving.checkout.donations.domain import Donation, Gift
+from almoner.giving.checkout.donations.domain import Donation, DonationDetails
 from almoner.giving.checkout.sessions.domain import DonationSession
 from almoner.giving.gift_aid.declarations import domain as giftaid_rules
 from almoner.giving.gift_aid.declarations import service as giftaid
 from almoner.kit.errors import NotFound
 from almoner.kit.money import Money
 from almoner.nonprofits.organisations import service as organisations
-from almoner.platform.database.transactions import EVERYONE, Partner, Tx
+from almoner.platform.database.transactions import ALL_PARTNERS, Partner, Tx
 from almoner.platform.events import outbox
 
 
-async def create_donation(tx: Tx, session: DonationSession, gift: Gift) -> Donation:
+async def create_donation(tx: Tx, session: DonationSession, gift: DonationDetails) -> Donation:
     """The session's donation with this gift: a new one, or the unpaid one changed. The caller holds the session's lock.
 
     Raises SessionExpired, SessionCompleted, WrongTargetCurrency.
@@ -25,66 +25,68 @@ async def create_donation(tx: Tx, session: DonationSession, gift: Gift) -> Donat
     session.ensure_open(tx.now)
     if session.currency is not None and gift.money.currency != session.currency:
         raise domain.WrongTargetCurrency(f"the session takes {session.currency}, not {gift.money.currency}")
-    if (promised := await store.live_of_session(tx, EVERYONE, session.id)) is not None:
-        return await _change_gift(tx, promised, gift)
+    if (promised := await store.find_live_by_session(tx, ALL_PARTNERS, session.id)) is not None:
+        return await _change_details(tx, promised, gift)
     partner = Partner(session.partner_id)
     shown = (await partners.get(tx, partner)).shares_donor_details
-    covered = await _covering(tx, partner, session.user_id, session.organisation_id, gift, tx.now)
-    donation = domain.promised(tx.new_id(), session, gift, tx.now, donor_shown=shown, gift_aid_id=covered)
-    return await _made(tx, donation)
+    covered = await _covering_declaration(tx, partner, session.user_id, session.organisation_id, gift, tx.now)
+    donation = domain.new_hosted_donation(tx.new_id(), session, gift, tx.now, donor_shown=shown, gift_aid_id=covered)
+    return await _insert_created(tx, donation)
 
 
-async def promise_again(tx: Tx, session: DonationSession, donation: Donation, money: Money) -> Donation:
+async def restore_donation(tx: Tx, session: DonationSession, donation: Donation, money: Money) -> Donation:
     """The session's donation, which the caller has locked, with what came for it; a new one if it was cancelled.
 
     What gift aid there was covers it still, whatever its amount; a new one is declared for anew, as of now.
     """
     cover = donation.cover_minor if donation.money == money else 0
-    gift, covered = replace(domain.gift_of(donation), money=money, cover_minor=cover), donation.gift_aid_id
+    gift, covered = replace(domain.details_of(donation), money=money, cover_minor=cover), donation.gift_aid_id
     if donation.status == "REQUESTED_PAYMENT":
-        await store.change_gift(tx, EVERYONE, donation.id, gift, covered)
+        await store.update_details(tx, ALL_PARTNERS, donation.id, gift, covered)
         return replace(donation, money=money, cover_minor=cover)
     if donation.status != "CANCELLED":
         raise domain.InvalidState(f"the donation is {donation.status}: it was paid otherwise")
     if covered is not None:
-        covered = await giftaid.again(tx, Partner(donation.partner_id), donation.user_id, tx.now, covered)
-    made = domain.promised(tx.new_id(), session, gift, tx.now, donor_shown=donation.donor_shown, gift_aid_id=covered)
+        covered = await giftaid.find_for_restored(tx, Partner(donation.partner_id), donation.user_id, tx.now, covered)
+    made = domain.new_hosted_donation(
+        tx.new_id(), session, gift, tx.now, donor_shown=donation.donor_shown, gift_aid_id=covered
+    )
     first, last, email = donation.first_name, donation.last_name, donation.email  # who was forgotten stays so
-    return await _made(tx, replace(made, first_name=first, last_name=last, email=email))
+    return await _insert_created(tx, replace(made, first_name=first, last_name=last, email=email))
 
 
-async def _made(tx: Tx, donation: Donation) -> Donation:
+async def _insert_created(tx: Tx, donation: Donation) -> Donation:
     await store.insert(tx, Partner(donation.partner_id), donation)
     await outbox.emit(tx, donation.partner_id, domain.CREATED, schemas.donation_out(tx, donation))
     return donation
 
 
-async def change_donor(tx: Tx, donation: Donation, gift: Gift) -> None:
+async def change_donor(tx: Tx, donation: Donation, gift: DonationDetails) -> None:
     """Note who gives, for a donation whose amount stays. The caller holds the session's lock."""
-    await _change_gift(tx, donation, gift)
+    await _change_details(tx, donation, gift)
 
 
-async def _change_gift(tx: Tx, known: Donation, gift: Gift) -> Donation:
+async def _change_details(tx: Tx, known: Donation, gift: DonationDetails) -> Donation:
     # Held first: whoever cancels its declaration may have taken that off since it was read.
-    if (promised := await store.lock(tx, EVERYONE, known.id)) is None:
+    if (promised := await store.lock(tx, ALL_PARTNERS, known.id)) is None:
         raise NotFound
     partner, made, current = Partner(promised.partner_id), promised.created_at, promised.gift_aid_id
-    covered = await _covering(tx, partner, promised.user_id, promised.organisation_id, gift, made, current)
-    if domain.gift_of(promised) != replace(gift, declarer=None) or covered != current:
-        await store.change_gift(tx, EVERYONE, promised.id, gift, covered)
+    covered = await _covering_declaration(tx, partner, promised.user_id, promised.organisation_id, gift, made, current)
+    if domain.details_of(promised) != replace(gift, declarer=None) or covered != current:
+        await store.update_details(tx, ALL_PARTNERS, promised.id, gift, covered)
     if current is not None and covered != current:
-        await giftaid.forget(tx, [current])  # V6: nobody needs what was declared first
-    if (donation := await store.lock(tx, EVERYONE, promised.id)) is None:
+        await giftaid.delete_unused(tx, [current])  # V6: nobody needs what was declared first
+    if (donation := await store.lock(tx, ALL_PARTNERS, promised.id)) is None:
         raise NotFound
     return donation
 
 
-async def _covering(
+async def _covering_declaration(
     tx: Tx,
     partner: Partner,
     user_id: UUID | None,
     organisation_id: UUID,
-    gift: Gift,
+    gift: DonationDetails,
     made: datetime,
     current: UUID | None = None,
 ) -> UUID | None:
@@ -92,8 +94,8 @@ async def _covering(
     currency = gift.money.currency
     if currency != giftaid_rules.CURRENCY or (user_id is None and gift.declarer is None):
         return None
-    if not giftaid_rules.eligible(currency, await organisations.get(tx, partner, organisation_id)):
+    if not giftaid_rules.is_eligible(currency, await organisations.get(tx, partner, organisation_id)):
         return None
     if gift.declarer is not None:
-        return await giftaid.declare_for(tx, partner, gift.declarer, made, current)
-    return await giftaid.covering(tx, partner, user_id, made, current)
+        return await giftaid.declare_for_donation(tx, partner, gift.declarer, made, current)
+    return await giftaid.find_covering(tx, partner, user_id, made, current)

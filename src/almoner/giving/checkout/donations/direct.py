@@ -24,7 +24,7 @@ from almoner.platform.database.transactions import Partner, Tx
 
 
 @dataclass(frozen=True, slots=True)
-class Wish:
+class DirectDonationRequest:
     """What a partner asks for; ids as sent."""
 
     money: Money
@@ -35,21 +35,21 @@ class Wish:
     metadata: Mapping[str, str] | None
 
 
-async def create(tx: Tx, partner: Partner, wish: Wish) -> Donation:
+async def create(tx: Tx, partner: Partner, wish: DirectDonationRequest) -> Donation:
     """A new direct donation; the partner's events tell of it.
 
     Raises UserNotFound, MissingOrganisation, InvalidMetadata, CannotAcceptDonations, WrongPartnerCurrency,
     WrongTargetCurrency, GiftAidMissing.
     """
-    user = await _user(tx, partner, wish.user_id)
+    user = await _find_user(tx, partner, wish.user_id)
     organisation = await _recipient(tx, partner, wish.organisation_id, user)
-    if wish.metadata and (found := metadata_rules.problems(wish.metadata)):
+    if wish.metadata and (found := metadata_rules.metadata_problems(wish.metadata)):
         raise domain.InvalidMetadata(*found)
     account = await partners.get(tx, partner)
     _ensure_accepted(wish.money.currency, account.settlement_currencies, organisation)
     user_id = user.id if user else None
-    named = await _declaration(tx, partner, wish.gift_aid_id, user_id)
-    made = domain.active(
+    named = await _requested_declaration(tx, partner, wish.gift_aid_id, user_id)
+    made = domain.new_direct_donation(
         tx.new_id(),
         partner.id,
         organisation.id,
@@ -59,11 +59,11 @@ async def create(tx: Tx, partner: Partner, wish: Wish) -> Donation:
         dict(wish.metadata or {}),
         tx.now,
         donor_shown=account.shares_donor_details,
-        gift_aid_id=await _gift_aid(tx, account, organisation, wish.money.currency, named, user_id, tx.now),
+        gift_aid_id=await _gift_aid_for(tx, account, organisation, wish.money.currency, named, user_id, tx.now),
     )
     await store.insert(tx, partner, made)
-    await donations.tell(tx, domain.CREATED, made)
-    await verifications.drive(tx, partner, wish.organisation_id or "")
+    await donations.emit_event(tx, domain.CREATED, made)
+    await verifications.apply_trigger(tx, partner, wish.organisation_id or "")
     return made
 
 
@@ -74,14 +74,14 @@ async def change_organisation(tx: Tx, partner: Partner, donation_id: UUID, organ
     WrongTargetCurrency, GiftAidMissing.
     """
     donation = await donations.lock(tx, partner, donation_id)
-    domain.ensure_movable(donation)
-    chosen = await _named(tx, partner, organisation_id)
-    domain.ensure_receivable(donation.money.currency, chosen.receives)
+    domain.ensure_organisation_changeable(donation)
+    chosen = await _find_organisation(tx, partner, organisation_id)
+    domain.ensure_receivable(donation.money.currency, chosen.donation_currencies)
     account = await partners.get(tx, partner)
     covered, currency, made = donation.gift_aid_id, donation.money.currency, donation.created_at
-    covered = await _gift_aid(tx, account, chosen, currency, covered, donation.user_id, made)
+    covered = await _gift_aid_for(tx, account, chosen, currency, covered, donation.user_id, made)
     await store.set_organisation(tx, partner, donation_id, chosen.id, covered)
-    await verifications.drive(tx, partner, organisation_id)
+    await verifications.apply_trigger(tx, partner, organisation_id)
     return await donations.get(tx, partner, donation_id)
 
 
@@ -90,18 +90,18 @@ async def cancel(tx: Tx, partner: Partner, donation_id: UUID) -> Donation:
     domain.ensure_cancellable(await donations.lock(tx, partner, donation_id))
     cancelled = await store.cancel(tx, partner, donation_id)
     assert cancelled is not None, "judged under the donation's lock"
-    await donations.tell(tx, domain.CANCELLED, cancelled)
+    await donations.emit_event(tx, domain.CANCELLED, cancelled)
     return cancelled
 
 
 def _ensure_accepted(currency: str, settles: tuple[str, ...], organisation: Organisation) -> None:
-    if not organisation.receives:
+    if not organisation.donation_currencies:
         raise domain.CannotAcceptDonations
     domain.ensure_settled_in(currency, settles)
-    domain.ensure_receivable(currency, organisation.receives)
+    domain.ensure_receivable(currency, organisation.donation_currencies)
 
 
-async def _gift_aid(
+async def _gift_aid_for(
     tx: Tx,
     account: PartnerAccount,
     organisation: Organisation,
@@ -114,20 +114,22 @@ async def _gift_aid(
 
     Raises GiftAidMissing when the partner asks for one and there is none.
     """
-    if not giftaid_rules.eligible(currency, organisation):
+    if not giftaid_rules.is_eligible(currency, organisation):
         return None
-    found = named or await giftaid.covering(tx, Partner(account.id), user_id, made)
+    found = named or await giftaid.find_covering(tx, Partner(account.id), user_id, made)
     if found is None and account.requires_gift_aid:
         raise domain.GiftAidMissing
     return found
 
 
-async def _declaration(tx: Tx, partner: Partner, gift_aid_id: str | None, user_id: UUID | None) -> UUID | None:
+async def _requested_declaration(
+    tx: Tx, partner: Partner, gift_aid_id: str | None, user_id: UUID | None
+) -> UUID | None:
     """The declaration that is named: of nobody else's user, and covering a gift made now. Raises GiftAidMissing."""
     if gift_aid_id is None:
         return None
     parsed = tx.ids.parse("giftaid", gift_aid_id)
-    found = await giftaid.find(tx, partner, parsed) if parsed else None
+    found = await giftaid.find_shared(tx, partner, parsed) if parsed else None
     if found is None:
         raise domain.GiftAidMissing(f"body.giftAidId '{gift_aid_id[:100]}' names no declaration")
     if not found.covers(tx.now):
@@ -137,7 +139,7 @@ async def _declaration(tx: Tx, partner: Partner, gift_aid_id: str | None, user_i
     return found.id
 
 
-async def _user(tx: Tx, partner: Partner, user_id: str | None) -> User | None:
+async def _find_user(tx: Tx, partner: Partner, user_id: str | None) -> User | None:
     if user_id is None:
         return None
     found = tx.ids.parse("user", user_id)
@@ -153,7 +155,7 @@ async def _user(tx: Tx, partner: Partner, user_id: str | None) -> User | None:
 async def _recipient(tx: Tx, partner: Partner, organisation_id: str | None, user: User | None) -> Organisation:
     """The organisation that is named, else the user's."""
     if organisation_id is not None:
-        return await _named(tx, partner, organisation_id)
+        return await _find_organisation(tx, partner, organisation_id)
     if user is None:
         raise domain.MissingOrganisation("body.organisationId or body.userId is required")
     if user.organisation_id is None:
@@ -161,8 +163,8 @@ async def _recipient(tx: Tx, partner: Partner, organisation_id: str | None, user
     return await organisations.get(tx, partner, user.organisation_id)
 
 
-async def _named(tx: Tx, partner: Partner, organisation_id: str) -> Organisation:
-    found = tx.ids.parse("organisation", verifications.named(tx, organisation_id))
+async def _find_organisation(tx: Tx, partner: Partner, organisation_id: str) -> Organisation:
+    found = tx.ids.parse("organisation", verifications.strip_trigger(tx, organisation_id))
     try:
         organisation = await organisations.get(tx, partner, found) if found else None
     except NotFound:

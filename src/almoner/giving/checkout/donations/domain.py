@@ -7,7 +7,7 @@ from enum import Enum
 from typing import Final, Literal
 from uuid import UUID
 
-from almoner.giving.checkout.payments.domain import HoldReason, Payment, ProviderPayment, difference
+from almoner.giving.checkout.payments.domain import UnallocatedReason, Payment, ProviderPayment, mismatch_reason
 from almoner.giving.checkout.sessions.domain import DonationSession
 from almoner.giving.gift_aid.declarations.domain import Declarer
 from almoner.kit.errors import BadRequest
@@ -27,7 +27,7 @@ DONATION: Final = Lifecycle(
 DonationType = Literal["direct", "hosted"]
 DonationStatus = Literal["ACTIVE", "REQUESTED_PAYMENT", "RECEIVED_PAYMENT", "DISBURSED", "CANCELLED"]
 ABANDONED_AFTER: Final = timedelta(hours=24)  # spec 3.2
-FORGOTTEN_AFTER: Final = timedelta(days=30)
+ERASED_AFTER: Final = timedelta(days=30)
 """How long the donor of a gift that was cancelled and never paid is remembered (V6)."""
 
 CREATED: Final = "donation.created"
@@ -91,7 +91,7 @@ class TooManyTries(InvalidState):
 
 
 @dataclass(frozen=True, slots=True)
-class Gift:
+class DonationDetails:
     """What a donor gives on the hosted page: at least one minor unit, and who gives it.
 
     ``cover_minor``: the part of the money that the donor added so that the fee does not lessen the gift. ``message``:
@@ -110,7 +110,7 @@ class Gift:
 
 
 @dataclass(frozen=True, slots=True)
-class Settlement:
+class SettledAmount:
     """What arrived of a gift after the provider's fee, and when."""
 
     at: datetime
@@ -118,7 +118,7 @@ class Settlement:
 
 
 @dataclass(frozen=True, slots=True)
-class Refunded:
+class RefundedAmount:
     """What is back with whoever paid, all refunds together, and since when the last of it."""
 
     at: datetime
@@ -155,14 +155,14 @@ class Donation:
     message: str | None
     gift_aid_id: UUID | None
     donor_shown: bool
-    settlement: Settlement | None = None
+    settlement: SettledAmount | None = None
     disbursement_id: UUID | None = None
     disbursed_at: datetime | None = None
     reassigned_at: datetime | None = None
     reassigned_from: UUID | None = None
     request_id: UUID | None = None
     withdrawn_minor: int = 0
-    refunded: Refunded | None = None
+    refunded: RefundedAmount | None = None
     disputed_at: datetime | None = None
     confirmed_at: datetime | None = None
 
@@ -191,7 +191,7 @@ class Donor:
 
 
 @dataclass(frozen=True, slots=True)
-class Bucket:
+class DisbursementBatch:
     """Whose settled gifts are paid out together: of one partner, to one nonprofit, in one currency."""
 
     partner_id: UUID
@@ -200,7 +200,7 @@ class Bucket:
 
 
 @dataclass(frozen=True, slots=True)
-class Filters:
+class DonationFilters:
     """What a list of donations may be narrowed by; None: not narrowed. ``start`` inclusive, ``end`` exclusive."""
 
     user_id: UUID | None = None
@@ -211,7 +211,7 @@ class Filters:
     end: datetime | None = None
 
 
-class Standing(Enum):
+class CheckoutState(Enum):
     """Where a session stands for the donor, once the provider has been asked."""
 
     NOT_STARTED = "not_started"
@@ -235,52 +235,52 @@ class SessionDonation:
     ``unpaid``: its provider has just said that nothing was paid and that no bank is busy with it.
     """
 
-    standing: Standing
+    standing: CheckoutState
     donation: Donation | None
     url: str | None
     unpaid: bool = False
 
 
-def standing(donation: Donation | None, payment: Payment | None) -> SessionDonation:
+def session_donation_of(donation: Donation | None, payment: Payment | None) -> SessionDonation:
     """From the rows to what the donor is to see."""
     if donation is None or payment is None:
-        return SessionDonation(Standing.NOT_STARTED, donation, None)
+        return SessionDonation(CheckoutState.NOT_STARTED, donation, None)
     if donation.payment_id is not None:
-        return SessionDonation(Standing.PAID, donation, None)
+        return SessionDonation(CheckoutState.PAID, donation, None)
     match payment.status:
         case "held":
-            return SessionDonation(Standing.HELD, donation, None)
+            return SessionDonation(CheckoutState.HELD, donation, None)
         case "failed":
-            return SessionDonation(Standing.DECLINED, donation, None)
+            return SessionDonation(CheckoutState.DECLINED, donation, None)
         case "open" if donation.status == "REQUESTED_PAYMENT" and donation.confirmed_at is not None:
-            return SessionDonation(Standing.AWAITED, donation, payment.url)
+            return SessionDonation(CheckoutState.AWAITED, donation, payment.url)
         case "starting" | "open" if donation.status == "REQUESTED_PAYMENT":
-            return SessionDonation(Standing.UNDER_WAY, donation, payment.url)
+            return SessionDonation(CheckoutState.UNDER_WAY, donation, payment.url)
         case _:
-            return SessionDonation(Standing.NOT_STARTED, donation, None)
+            return SessionDonation(CheckoutState.NOT_STARTED, donation, None)
 
 
-def judge(
+def unallocated_reason_of(
     session: DonationSession,
     donation: Donation,
     reference: str,
     found: ProviderPayment,
     now: datetime,
-) -> HoldReason | None:
+) -> UnallocatedReason | None:
     """Whether money that has reached us pays the donation (None), or why it must be held (M4-M6)."""
     if donation.payment_id is not None:
-        return HoldReason.PAID_TWICE
+        return UnallocatedReason.PAID_TWICE
     if donation.status != "REQUESTED_PAYMENT":
-        return HoldReason.DONATION_CANCELLED
-    if now >= session.grace_ends() and donation.confirmed_at is None:
-        return HoldReason.SESSION_OVER
-    return difference(donation.money, reference, found)
+        return UnallocatedReason.DONATION_CANCELLED
+    if now >= session.grace_ends_at() and donation.confirmed_at is None:
+        return UnallocatedReason.SESSION_OVER
+    return mismatch_reason(donation.money, reference, found)
 
 
-def promised(
+def new_hosted_donation(
     donation_id: UUID,
     session: DonationSession,
-    gift: Gift,
+    gift: DonationDetails,
     now: datetime,
     *,
     donor_shown: bool = True,
@@ -312,7 +312,7 @@ def promised(
     )
 
 
-def active(
+def new_direct_donation(
     donation_id: UUID,
     partner_id: UUID,
     organisation_id: UUID,
@@ -351,9 +351,9 @@ def active(
     )
 
 
-def gift_of(donation: Donation) -> Gift:
+def details_of(donation: Donation) -> DonationDetails:
     """What the donor gives by a hosted donation."""
-    return Gift(
+    return DonationDetails(
         donation.money,
         donation.first_name or "",
         donation.last_name or "",
@@ -390,7 +390,7 @@ def ensure_cancellable(donation: Donation) -> None:
         )
 
 
-def ensure_movable(donation: Donation) -> None:
+def ensure_organisation_changeable(donation: Donation) -> None:
     """A partner may choose another organisation. Raises CannotEditOrganisation, InvalidState."""
     if donation.type != "direct":
         raise CannotEditOrganisation

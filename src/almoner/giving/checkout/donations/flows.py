@@ -13,18 +13,18 @@ from uuid import UUID
 import structlog
 
 from almoner.giving.checkout.card_testing import service as brakes
-from almoner.giving.checkout.card_testing.domain import STRICT, CardTestingLimits, Learnt, Visitor
+from almoner.giving.checkout.card_testing.domain import STRICT_LIMITS, CardTestingLimits, PaymentOutcome, Visitor
 from almoner.giving.checkout.donations import domain, service
-from almoner.giving.checkout.donations.domain import Donation, Gift, SessionDonation
+from almoner.giving.checkout.donations.domain import Donation, DonationDetails, SessionDonation
 from almoner.giving.checkout.payments import service as payments
 from almoner.giving.checkout.payments.domain import (
-    BANK,
+    BANK_TRANSFER,
     MAX_TRIES,
-    RETURN,
-    SETTLED,
+    RETURN_PURPOSE,
+    SETTLED_STATUSES,
     NoSuchPayment,
-    NoticeRefused,
-    NotOurs,
+    WebhookRefused,
+    ForeignPayment,
     Payment,
     ProviderEvent,
     ProviderFailure,
@@ -32,26 +32,26 @@ from almoner.giving.checkout.payments.domain import (
     ProviderStatus,
     ProviderUnavailable,
 )
-from almoner.giving.checkout.payments.ports import Order, PaymentProvider
+from almoner.giving.checkout.payments.ports import PaymentOrder, PaymentProvider
 from almoner.giving.checkout.sessions import service as sessions
 from almoner.giving.checkout.sessions.domain import DonationSession, SessionExpired
 from almoner.nonprofits.organisations import service as organisations
 from almoner.platform.database.transactions import Database, Partner, Tx
 from almoner.platform.jobs import leases
-from almoner.platform.jobs.leases import Done
+from almoner.platform.jobs.leases import FlowDone
 
-LEASED: Final = "payment"
+LEASE_KIND: Final = "payment"
 DEFAULT_LANGUAGE: Final = "en"
 _log: Final = structlog.get_logger("almoner.giving")
 
 
 @dataclass(frozen=True, slots=True)
-class PaymentWork:
+class PaymentContext:
     """What the flows work with. ``figures``: how hard the brakes against card testing are."""
 
     db: Database
     provider: PaymentProvider
-    figures: CardTestingLimits = STRICT
+    limits: CardTestingLimits = STRICT_LIMITS
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,34 +59,34 @@ class ProviderCall:
     """One call to the provider. ``row`` is the leased payment; None for a question that changes nothing."""
 
     row: UUID | None
-    make: Callable[[], Awaitable[ProviderPayment]]
+    send: Callable[[], Awaitable[ProviderPayment]]
 
 
-class _Asking:
+class _PaymentFlow:
     """What all flows share: the lease's name, the call, and learning from the answer."""
 
-    name = LEASED
+    name = LEASE_KIND
 
-    def __init__(self, work: PaymentWork) -> None:
+    def __init__(self, work: PaymentContext) -> None:
         self._provider = work.provider
-        self._figures = work.figures
+        self._figures = work.limits
 
     async def call(self, ask: ProviderCall) -> ProviderPayment:
         """Ask the provider. Raises ProviderUnavailable; asking again is safe."""
         try:
-            return await ask.make()
+            return await ask.send()
         except ProviderFailure as failure:
             raise ProviderUnavailable from failure
 
     def create(self, tx: Tx, payment: Payment, session_id: UUID) -> ProviderCall:
         """Ask for the page of an attempt: all of it from stored rows, so that asking twice is asking once."""
         page = f"{payment.pages_url}/give/{tx.ids.text('donationsession', session_id)}"
-        token = f"?token={tx.vault.page_token(RETURN, payment.id)}"
-        order = Order(
-            key=payments.key(tx, payment.id),
+        token = f"?token={tx.vault.page_token(RETURN_PURPOSE, payment.id)}"
+        order = PaymentOrder(
+            key=payments.payment_idempotency_key(tx, payment.id),
             money=payment.money,
             description=payment.description,
-            reference=payments.reference(payment.id),
+            reference=payments.payment_reference(payment.id),
             return_url=f"{page}/return{token}",
             cancel_url=f"{page}{token}",
             callback_url=f"{payment.api_url}/callbacks/{payment.provider}",
@@ -103,22 +103,27 @@ class _Asking:
         """End an attempt that is not paid."""
         return ProviderCall(payment.id, lambda: self._provider.cancel(provider_payment))
 
-    async def learn(self, tx: Tx, found: ProviderPayment) -> None:
+    async def apply_answer(self, tx: Tx, found: ProviderPayment) -> None:
         """What the brakes learn of declined cards (H6), and what it means for the donation.
 
         The brakes first: accounts, which every gift needs, are the last that ``service.learn`` locks.
         """
         # Nothing is learnt while nothing has happened: on the way to the provider's page every statement counts.
         happened = found.status is not ProviderStatus.OPEN or found.tries > 0
-        if happened and (payment := await payments.find_for(tx, self._provider.name, found)) is not None:
-            await brakes.record_payment_outcome(tx, self._figures, _learnt(payment, found))
+        if (
+            happened
+            and (payment := await payments.find_by_provider_payment(tx, self._provider.name, found)) is not None
+        ):
+            await brakes.record_payment_outcome(tx, self._figures, _payment_outcome(payment, found))
         await service.apply_provider_state(tx, self._provider.name, found)
 
 
-class _StartPayment(_Asking):
+class _StartPayment(_PaymentFlow):
     """The donor has chosen a gift and goes on to pay."""
 
-    def __init__(self, work: PaymentWork, session_id: UUID, gift: Gift, browser: Visitor | None, way: str) -> None:
+    def __init__(
+        self, work: PaymentContext, session_id: UUID, gift: DonationDetails, browser: Visitor | None, way: str
+    ) -> None:
         super().__init__(work)
         self._session_id = session_id
         self._gift = gift
@@ -126,189 +131,193 @@ class _StartPayment(_Asking):
         self._browser = browser
         self._ended: UUID | None = None
 
-    async def prepare(self, tx: Tx) -> ProviderCall | Done[SessionDonation]:
+    async def prepare(self, tx: Tx) -> ProviderCall | FlowDone[SessionDonation]:
         """The donation and its attempt; then what the provider is to be asked, until it has given a page."""
         session = await sessions.lock(tx, self._session_id)
-        donation = await service.live_of_session(tx, session.id)
-        payment = await payments.newest(tx, donation.id) if donation else None
+        donation = await service.find_live_by_session(tx, session.id)
+        payment = await payments.newest_attempt(tx, donation.id) if donation else None
         if donation is None or payment is None or payment.status in ("failed", "cancelled"):
             return await self._attempt(tx, session)
         if not payment.live or donation.confirmed_at is not None:
-            return Done(domain.standing(donation, payment))
-        if tx.now >= session.grace_ends():
+            return FlowDone(domain.session_donation_of(donation, payment))
+        if tx.now >= session.grace_ends_at():
             raise SessionExpired
         if payment.provider_payment is None:
             return self.create(tx, payment, session.id)
         if self._gift.money == payment.money and payment.provider == self._way:
             await service.change_donor(tx, donation, self._gift)
-            return Done(domain.standing(donation, payment))
+            return FlowDone(domain.session_donation_of(donation, payment))
         session.ensure_open(tx.now)
-        if payment.provider == BANK:
+        if payment.provider == BANK_TRANSFER:
             await payments.end_transfer(tx, payment)
             return await self._attempt(tx, session)
         if self._ended == payment.id:
-            return Done(domain.standing(donation, payment))  # the bank is busy with it: too late to change
+            return FlowDone(
+                domain.session_donation_of(donation, payment)
+            )  # the bank is busy with it: too late to change
         self._ended = payment.id
         return self.cancel(payment, payment.provider_payment)
 
-    async def _attempt(self, tx: Tx, session: DonationSession) -> ProviderCall | Done[SessionDonation]:
+    async def _attempt(self, tx: Tx, session: DonationSession) -> ProviderCall | FlowDone[SessionDonation]:
         donation = await service.create_donation(tx, session, self._gift)
-        if self._way == BANK:
+        if self._way == BANK_TRANSFER:
             return await self._transfer(tx, session, donation)
-        allowed = MAX_TRIES - await payments.tries(tx, donation.id)
+        allowed = MAX_TRIES - await payments.count_tries(tx, donation.id)
         if allowed < 1:
             raise domain.TooManyTries
         partner = Partner(donation.partner_id)
         organisation = await organisations.get(tx, partner, donation.organisation_id)
-        taken = tuple(code for code in organisation.receives if code in self._provider.currencies)
+        taken = tuple(code for code in organisation.donation_currencies if code in self._provider.currencies)
         domain.ensure_receivable(donation.money.currency, taken)
-        language, due, code = session.language or DEFAULT_LANGUAGE, session.grace_ends(), None
+        language, due, code = session.language or DEFAULT_LANGUAGE, session.grace_ends_at(), None
         if self._browser is not None:
             admitted, code = await brakes.check_velocity(
                 tx, self._figures, partner, session.id, self._browser, self._gift.email
             )
-            allowed, due = min(allowed, admitted), min(due, tx.now + self._figures.open_for)
-        payment = await payments.begin(
+            allowed, due = min(allowed, admitted), min(due, tx.now + self._figures.payment_lifetime)
+        payment = await payments.create_attempt(
             tx, self._provider.name, donation.id, donation.money, organisation.shown_name, language, allowed
         )
         if self._browser is not None:
-            await brakes.begin(tx, partner, payment.id, self._browser, allowed, code)
-        await service.close_attempt(tx, payment, due)
+            await brakes.record_attempt(tx, partner, payment.id, self._browser, allowed, code)
+        await service.enqueue_attempt_cancel(tx, payment, due)
         return self.create(tx, payment, session.id)
 
-    async def _transfer(self, tx: Tx, session: DonationSession, donation: Donation) -> Done[SessionDonation]:
+    async def _transfer(self, tx: Tx, session: DonationSession, donation: Donation) -> FlowDone[SessionDonation]:
         """A reference to pay under: no card is tried, but details are not given away without end either (H6)."""
         partner = Partner(donation.partner_id)
         organisation = await organisations.get(tx, partner, donation.organisation_id)
-        domain.ensure_receivable(donation.money.currency, organisation.receives)
+        domain.ensure_receivable(donation.money.currency, organisation.donation_currencies)
         language = session.language or DEFAULT_LANGUAGE
-        begun = await payments.begin(tx, BANK, donation.id, donation.money, organisation.shown_name, language, 1)
+        begun = await payments.create_attempt(
+            tx, BANK_TRANSFER, donation.id, donation.money, organisation.shown_name, language, 1
+        )
         if self._browser is not None:
             _, code = await brakes.check_velocity(
                 tx, self._figures, partner, session.id, self._browser, self._gift.email
             )
-            await brakes.begin(tx, partner, begun.id, self._browser, 1, code)
-            await brakes.record_payment_outcome(tx, self._figures, Learnt(begun.id, 0, paid=False, ended=True))
+            await brakes.record_attempt(tx, partner, begun.id, self._browser, 1, code)
+            await brakes.record_payment_outcome(tx, self._figures, PaymentOutcome(begun.id, 0, paid=False, ended=True))
         page = f"{begun.pages_url}/give/{tx.ids.text('donationsession', session.id)}/transfer"
-        return Done(domain.standing(donation, await payments.await_transfer(tx, begun, page)))
+        return FlowDone(domain.session_donation_of(donation, await payments.start_transfer(tx, begun, page)))
 
     async def record(self, tx: Tx, _ask: ProviderCall, found: ProviderPayment) -> None:
         """Learn, and go on from what is known then."""
-        await self.learn(tx, found)
+        await self.apply_answer(tx, found)
 
 
-class _RefreshPayment(_Asking):
+class _RefreshPayment(_PaymentFlow):
     """The donor is back, or asks how it went. ``payment_id``: the attempt that they come from, where it is known."""
 
-    def __init__(self, work: PaymentWork, session_id: UUID, payment_id: UUID | None) -> None:
+    def __init__(self, work: PaymentContext, session_id: UUID, payment_id: UUID | None) -> None:
         super().__init__(work)
         self._session_id = session_id
         self._payment_id = payment_id
         self._newest_asked = False
 
-    async def prepare(self, tx: Tx) -> ProviderCall | Done[SessionDonation]:
+    async def prepare(self, tx: Tx) -> ProviderCall | FlowDone[SessionDonation]:
         """Ask about an attempt that may have been paid since: theirs, though it ended for us, then the newest."""
-        known = await service.for_session(tx, self._session_id)
-        newest = await payments.newest(tx, known.donation.id) if known.donation else None
-        if self._payment_id is not None and newest is not None and newest.status not in SETTLED:
+        known = await service.load_session_donation(tx, self._session_id)
+        newest = await payments.newest_attempt(tx, known.donation.id) if known.donation else None
+        if self._payment_id is not None and newest is not None and newest.status not in SETTLED_STATUSES:
             theirs, self._payment_id = await payments.find(tx, self._payment_id), None
-            if theirs is not None and theirs.provider_payment and theirs.provider != BANK:
+            if theirs is not None and theirs.provider_payment and theirs.provider != BANK_TRANSFER:
                 self._newest_asked = theirs.id == newest.id
                 return self.fetch(theirs.provider_payment)
-        if newest is None or newest.provider_payment is None or not newest.live or newest.provider == BANK:
-            return Done(known)
+        if newest is None or newest.provider_payment is None or not newest.live or newest.provider == BANK_TRANSFER:
+            return FlowDone(known)
         self._newest_asked = True
         return self.fetch(newest.provider_payment)
 
-    async def record(self, tx: Tx, _ask: ProviderCall, found: ProviderPayment) -> Done[SessionDonation] | None:
+    async def record(self, tx: Tx, _ask: ProviderCall, found: ProviderPayment) -> FlowDone[SessionDonation] | None:
         """Learn, and say where the session stands now, unless the newest attempt is yet to be asked about."""
-        await self.learn(tx, found)
+        await self.apply_answer(tx, found)
         if not self._newest_asked:
             return None
-        known = await service.for_session(tx, self._session_id)
-        return Done(replace(known, unpaid=found.status is ProviderStatus.OPEN))
+        known = await service.load_session_donation(tx, self._session_id)
+        return FlowDone(replace(known, unpaid=found.status is ProviderStatus.OPEN))
 
 
-class _HandleWebhook(_Asking):
+class _HandleWebhook(_PaymentFlow):
     """The provider has sent a notice: a hint to look (M5)."""
 
-    def __init__(self, work: PaymentWork, event: ProviderEvent) -> None:
+    def __init__(self, work: PaymentContext, event: ProviderEvent) -> None:
         super().__init__(work)
         self._event = event
 
-    async def prepare(self, tx: Tx) -> ProviderCall | Done[None]:
+    async def prepare(self, tx: Tx) -> ProviderCall | FlowDone[None]:
         """Look at the payment that the notice names, unless it was heard before."""
-        if await payments.known(tx, self._provider.name, self._event):
-            return Done(None)
+        if await payments.is_event_recorded(tx, self._provider.name, self._event):
+            return FlowDone(None)
         return self.fetch(self._event.payment)
 
-    async def record(self, tx: Tx, _ask: ProviderCall, found: ProviderPayment) -> Done[None]:
+    async def record(self, tx: Tx, _ask: ProviderCall, found: ProviderPayment) -> FlowDone[None]:
         """Remember the notice, and learn, in one transaction; whoever hears it at the same moment waits here."""
-        if await payments.note(tx, self._provider.name, self._event):
-            await self.learn(tx, found)
-        return Done(None)
+        if await payments.record_event(tx, self._provider.name, self._event):
+            await self.apply_answer(tx, found)
+        return FlowDone(None)
 
 
-class _CancelPayment(_Asking):
+class _CancelPayment(_PaymentFlow):
     """An attempt that must not be paid any more is ended at the provider; what it was before is learnt."""
 
-    def __init__(self, work: PaymentWork, payment_id: UUID) -> None:
+    def __init__(self, work: PaymentContext, payment_id: UUID) -> None:
         super().__init__(work)
         self._payment_id = payment_id
         self._asked = False
 
-    async def prepare(self, tx: Tx) -> ProviderCall | Done[bool]:
+    async def prepare(self, tx: Tx) -> ProviderCall | FlowDone[bool]:
         """Cancel what is live; find out first what the provider calls it if its answer got lost."""
         payment = await payments.find(tx, self._payment_id)
         if payment is None or not payment.live:
-            return Done(True)
-        if payment.provider == BANK:
+            return FlowDone(True)
+        if payment.provider == BANK_TRANSFER:
             await payments.end_transfer(tx, payment)
-            return Done(True)
+            return FlowDone(True)
         if payment.provider_payment is None:
-            return self.create(tx, payment, await service.session_of(tx, payment.donation_id))
+            return self.create(tx, payment, await service.session_id_of(tx, payment.donation_id))
         if self._asked:
-            return Done(False)
+            return FlowDone(False)
         self._asked = True
         return self.cancel(payment, payment.provider_payment)
 
     async def record(self, tx: Tx, _ask: ProviderCall, found: ProviderPayment) -> None:
         """Learn, and go on."""
-        await self.learn(tx, found)
+        await self.apply_answer(tx, found)
 
 
-class _RecoverPayment(_Asking):
+class _RecoverPayment(_PaymentFlow):
     """A call was never recorded: make it again with the same key."""
 
-    def __init__(self, work: PaymentWork, payment_id: UUID) -> None:
+    def __init__(self, work: PaymentContext, payment_id: UUID) -> None:
         super().__init__(work)
         self._payment_id = payment_id
 
-    async def prepare(self, tx: Tx) -> ProviderCall | Done[None]:
+    async def prepare(self, tx: Tx) -> ProviderCall | FlowDone[None]:
         """Ask again for the page, or how the payment stands."""
         payment = await payments.find(tx, self._payment_id)
-        if payment is None or not payment.live or payment.provider == BANK:
-            return Done(None)
+        if payment is None or not payment.live or payment.provider == BANK_TRANSFER:
+            return FlowDone(None)
         if payment.provider_payment is None:
-            return self.create(tx, payment, await service.session_of(tx, payment.donation_id))
+            return self.create(tx, payment, await service.session_id_of(tx, payment.donation_id))
         return self.fetch(payment.provider_payment)
 
-    async def record(self, tx: Tx, _ask: ProviderCall, found: ProviderPayment) -> Done[None]:
+    async def record(self, tx: Tx, _ask: ProviderCall, found: ProviderPayment) -> FlowDone[None]:
         """Learn."""
-        await self.learn(tx, found)
-        return Done(None)
+        await self.apply_answer(tx, found)
+        return FlowDone(None)
 
 
-def _learnt(payment: Payment, found: ProviderPayment) -> Learnt:
+def _payment_outcome(payment: Payment, found: ProviderPayment) -> PaymentOutcome:
     """What the brakes want to know. A card that the bank still asks about has not been declined."""
     undecided = found.status in (ProviderStatus.SUCCEEDED, ProviderStatus.PROCESSING)
     declined = max(found.tries - 1, 0) if undecided else max(found.tries, int(found.status is ProviderStatus.FAILED))
     ended = found.status in (ProviderStatus.SUCCEEDED, ProviderStatus.FAILED, ProviderStatus.CANCELLED)
-    return Learnt(payment.id, declined, paid=found.status is ProviderStatus.SUCCEEDED, ended=ended)
+    return PaymentOutcome(payment.id, declined, paid=found.status is ProviderStatus.SUCCEEDED, ended=ended)
 
 
-async def begin_payment(
-    work: PaymentWork, session_id: UUID, gift: Gift, browser: Visitor | None = None
+async def start_payment(
+    work: PaymentContext, session_id: UUID, gift: DonationDetails, browser: Visitor | None = None
 ) -> SessionDonation:
     """Make the session's donation and the provider's page for it; ``url`` is where the donor pays.
 
@@ -318,17 +327,19 @@ async def begin_payment(
 
     ``browser``: whose it is; the brakes may refuse it with TooSoon or CodeNeeded. None: nobody's, as in simulations.
     """
-    return await leases.run(work.db, _StartPayment(work, session_id, gift, browser, work.provider.name))
+    return await leases.run_flow(work.db, _StartPayment(work, session_id, gift, browser, work.provider.name))
 
 
-async def begin_transfer(
-    work: PaymentWork, session_id: UUID, gift: Gift, browser: Visitor | None = None
+async def start_transfer(
+    work: PaymentContext, session_id: UUID, gift: DonationDetails, browser: Visitor | None = None
 ) -> SessionDonation:
     """As ``begin_payment``, by bank transfer: ``url`` is our own page of its details. A payment begun is ended."""
-    return await leases.run(work.db, _StartPayment(work, session_id, gift, browser, BANK))
+    return await leases.run_flow(work.db, _StartPayment(work, session_id, gift, browser, BANK_TRANSFER))
 
 
-async def return_from_provider(work: PaymentWork, session_id: UUID, payment_id: UUID | None = None) -> SessionDonation:
+async def return_from_provider(
+    work: PaymentContext, session_id: UUID, payment_id: UUID | None = None
+) -> SessionDonation:
     """Where the session stands, after asking the provider; what a browser says on its return is not believed.
 
     ``payment_id``: the attempt whose page the donor comes from, one of the session's; its provider is asked about it
@@ -336,31 +347,31 @@ async def return_from_provider(work: PaymentWork, session_id: UUID, payment_id: 
 
     Raises ProviderUnavailable: then ``donations.service.for_session`` tells what was known before.
     """
-    return await leases.run(work.db, _RefreshPayment(work, session_id, payment_id))
+    return await leases.run_flow(work.db, _RefreshPayment(work, session_id, payment_id))
 
 
-async def handle_provider_webhook(work: PaymentWork, event: ProviderEvent) -> bool:
+async def handle_provider_webhook(work: PaymentContext, event: ProviderEvent) -> bool:
     """Act on a notice; when this returns, its effect is committed. False: it is about a payment that is not ours.
 
     Raises NoticeRefused, ProviderUnavailable.
     """
     try:
-        await leases.run(work.db, _HandleWebhook(work, event))
+        await leases.run_flow(work.db, _HandleWebhook(work, event))
     except ProviderUnavailable as error:
-        if isinstance(error.__cause__, NotOurs):
+        if isinstance(error.__cause__, ForeignPayment):
             _log.info("notice_not_ours", provider=work.provider.name, notice=event.id, type=event.type)
             return False
         if isinstance(error.__cause__, NoSuchPayment):
-            raise NoticeRefused("the notice names a payment that its provider does not know") from error
+            raise WebhookRefused("the notice names a payment that its provider does not know") from error
         raise
     return True
 
 
-async def end_payment(work: PaymentWork, payment_id: UUID) -> bool:
+async def cancel_payment(work: PaymentContext, payment_id: UUID) -> bool:
     """End an attempt at the provider; False when it is busy there and must be asked again later."""
-    return await leases.run(work.db, _CancelPayment(work, payment_id))
+    return await leases.run_flow(work.db, _CancelPayment(work, payment_id))
 
 
-async def finish_payment(work: PaymentWork, payment_id: UUID) -> None:
+async def recover_payment(work: PaymentContext, payment_id: UUID) -> None:
     """Finish a call that a crashed process never recorded. Raises ProviderUnavailable."""
-    await leases.run(work.db, _RecoverPayment(work, payment_id))
+    await leases.run_flow(work.db, _RecoverPayment(work, payment_id))

@@ -8,14 +8,14 @@ from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
 from almoner.giving.checkout.donations import flows
-from almoner.giving.checkout.donations.flows import PaymentWork
+from almoner.giving.checkout.donations.flows import PaymentContext
 from almoner.kit.errors import ContentTooLarge, NotFound
 
-MAX_NOTICE: Final = 64 * 1024
+MAX_WEBHOOK_BYTES: Final = 64 * 1024
 
 
-def callback_routes(
-    work: PaymentWork,
+def webhook_routes(
+    work: PaymentContext,
     disputed: Callable[[str], Awaitable[None]],
     refunded: Callable[[str, str], Awaitable[None]] | None = None,
 ) -> list[BaseRoute]:
@@ -28,11 +28,11 @@ def callback_routes(
         """Answer 2xx only when the notice and its effect are committed."""
         if request.path_params["provider"] != work.provider.name:
             raise NotFound("there is no such payment provider")
-        body = await _read(request)
-        event = work.provider.read_notice(dict(request.headers), body, work.db.deployment.clock.wall())
+        body = await _read_body(request)
+        event = work.provider.parse_webhook(dict(request.headers), body, work.db.deployment.clock.real_now())
         if event is not None and await flows.handle_provider_webhook(work, event):
             # After the payment: it may be news as well.
-            match event.about:
+            match event.subject:
                 case "dispute":
                     await disputed(event.payment)
                 case "refund" if refunded is not None:
@@ -42,11 +42,11 @@ def callback_routes(
     return [Route("/callbacks/{provider}", hear, methods=["POST"])]
 
 
-async def _read(request: Request) -> bytes:
+async def _read_body(request: Request) -> bytes:
     """The body, read no further than its limit. Raises ContentTooLarge."""
     body = bytearray()
     async for chunk in request.stream():
         body += chunk
-        if len(body) > MAX_NOTICE:
+        if len(body) > MAX_WEBHOOK_BYTES:
             raise ContentTooLarge("a notice has at most 64 kB")
     return bytes(body)

@@ -28,10 +28,10 @@ from almoner.giving.checkout.donations.schemas import (
 from almoner.kit.money import Money
 from almoner.kit.patch import UNSET
 from almoner.platform.http.caller import SECRET
-from almoner.platform.http.calls import Call
+from almoner.platform.http.calls import ApiCall
 from almoner.platform.http.endpoints import Routes
 from almoner.platform.http.ids import PathId
-from almoner.platform.http.paging import Listing
+from almoner.platform.http.paging import ListResponse
 
 DonationId = Annotated[UUID, PathId("donation")]
 
@@ -39,7 +39,7 @@ routes = Routes("Donations")
 
 
 @routes.get("/v1/donations", key=SECRET, scope="donations:read")
-async def list_donations(call: Call, query: DonationsQuery) -> Listing[DonationOut]:
+async def list_donations(call: ApiCall, query: DonationsQuery) -> ListResponse[DonationOut]:
     """List donations, newest first."""
     page = call.page(query)
     rows, total = await donations.page(call.tx, call.partner, page, filters_of(call.tx, query))
@@ -60,7 +60,7 @@ async def list_donations(call: Call, query: DonationsQuery) -> Listing[DonationO
         GiftAidMissing,
     ),
 )
-async def create_donation(call: Call, body: DonationIn) -> DonationOut:
+async def create_donation(call: ApiCall, body: DonationIn) -> DonationOut:
     """Make a direct donation: you have the money, and are asked for it with the others of the period.
 
     It is `ACTIVE` until then, and can be cancelled or given another organisation.
@@ -73,12 +73,14 @@ async def create_donation(call: Call, body: DonationIn) -> DonationOut:
         anonymous=body.anonymous == "yes",
     )
     money = Money(body.amount, body.currency_code)
-    wish = direct.Wish(money, body.organisation_id, body.user_id, body.gift_aid_id, donor, body.metadata)
+    wish = direct.DirectDonationRequest(
+        money, body.organisation_id, body.user_id, body.gift_aid_id, donor, body.metadata
+    )
     return donation_out(call.tx, await direct.create(call.tx, call.partner, wish))
 
 
 @routes.get("/v1/donations/{id}", key=SECRET, scope="donations:read")
-async def get_donation(call: Call, id: DonationId) -> DonationOut:
+async def get_donation(call: ApiCall, id: DonationId) -> DonationOut:
     """Retrieve a donation."""
     return donation_out(call.tx, await donations.get(call.tx, call.partner, id))
 
@@ -97,7 +99,7 @@ async def get_donation(call: Call, id: DonationId) -> DonationOut:
         GiftAidMissing,
     ),
 )
-async def update_donation(call: Call, id: DonationId, body: DonationPatch) -> DonationOut:
+async def update_donation(call: ApiCall, id: DonationId, body: DonationPatch) -> DonationOut:
     """Change a donation's metadata, key by key, and the organisation of a direct one while it is `ACTIVE`."""
     tx, partner = call.tx, call.partner
     if body.organisation_id is not UNSET:
@@ -108,6 +110,6 @@ async def update_donation(call: Call, id: DonationId, body: DonationPatch) -> Do
 
 
 @routes.post("/v1/donations/{id}/cancel", key=SECRET, scope="donations:write", errors=(InvalidState,))
-async def cancel_donation(call: Call, id: DonationId) -> DonationOut:
+async def cancel_donation(call: ApiCall, id: DonationId) -> DonationOut:
     """Cancel a direct donation that is `ACTIVE`."""
     return donation_out(call.tx, await direct.cancel(call.tx, call.partner, id))

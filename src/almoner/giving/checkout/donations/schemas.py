@@ -6,25 +6,25 @@ import msgspec
 from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field
 from pydantic.config import JsonDict
 
-from almoner.giving.checkout.donations.domain import Donation, DonationStatus, DonationType, Filters
+from almoner.giving.checkout.donations.domain import Donation, DonationStatus, DonationType, DonationFilters
 from almoner.kit import email, money
 from almoner.kit.errors import IncorrectParams
 from almoner.kit.ids import Ids
 from almoner.kit.patch import UNSET
-from almoner.kit.text import typed
+from almoner.kit.text import clean_text
 from almoner.kit.time import iso, iso_or_none
 from almoner.platform.database.transactions import Tx
 from almoner.platform.http.ids import IdText
 from almoner.platform.http.wire import (
     CurrencyCode,
     DayOrMoment,
-    In,
+    RequestBody,
     Maybe,
     Metadata,
     MetadataPatch,
-    Out,
+    ResponseRecord,
     PageQuery,
-    Patch,
+    PatchBody,
     Text255,
     WindowEnd,
     YesNo,
@@ -38,13 +38,13 @@ def _currency(text: str) -> str:
 
 
 def _email(text: str) -> str:
-    if not email.well_formed(text):
+    if not email.is_email_address(text):
         raise ValueError("must be an email address such as ada@example.org")
     return text
 
 
 def _typed(value: object) -> object:
-    return typed(value) if isinstance(value, str) else value
+    return clean_text(value) if isinstance(value, str) else value
 
 
 Name = Annotated[Text255, BeforeValidator(_typed)]
@@ -58,7 +58,7 @@ _GIFT: Final[JsonDict] = {
 }
 
 
-class DonationIn(In):
+class DonationIn(RequestBody):
     """A new direct donation: for an organisation, or for the default organisation of a user."""
 
     model_config = ConfigDict(json_schema_extra={"examples": [_GIFT]})
@@ -93,7 +93,7 @@ class DonationsQuery(PageQuery):
     end_date: WindowEnd | None = Field(None, description="Created before then.")
 
 
-def filters_of(tx: Tx, query: DonationsQuery) -> Filters:
+def filters_of(tx: Tx, query: DonationsQuery) -> DonationFilters:
     """What the query narrows the list by. Raises IncorrectParams for what is no id."""
     user_id = tx.ids.parse("user", query.user_id) if query.user_id is not None else None
     organisation_id = tx.ids.parse("organisation", query.organisation_id) if query.organisation_id is not None else None
@@ -109,10 +109,10 @@ def filters_of(tx: Tx, query: DonationsQuery) -> Filters:
         reasons.append("query.donationRequestId must be the id of a donation request")
     if reasons:
         raise IncorrectParams(*reasons)
-    return Filters(user_id, organisation_id, query.status, request_id, query.start_date, query.end_date)
+    return DonationFilters(user_id, organisation_id, query.status, request_id, query.start_date, query.end_date)
 
 
-class DonationPatch(Patch):
+class DonationPatch(PatchBody):
     """Changes to a donation."""
 
     organisation_id: Maybe[Annotated[str, IdText("organisation")]] = UNSET
@@ -138,7 +138,7 @@ class SettledAmountOut(msgspec.Struct, frozen=True, rename="camel"):
     currency: str
 
 
-class DonationOut(Out, object_name="donation"):
+class DonationOut(ResponseRecord, object_name="donation"):
     """A donation as partners see it."""
 
     id: str

@@ -7,29 +7,29 @@ from uuid import UUID
 
 from asyncpg import Record
 
-from almoner.giving.checkout.donations.domain import Donation, Gift, Refunded, Settlement
+from almoner.giving.checkout.donations.domain import Donation, DonationDetails, RefundedAmount, SettledAmount
 from almoner.kit.money import Money
 from almoner.platform.database import counters
-from almoner.platform.database.transactions import Everyone, Partner, Tx
+from almoner.platform.database.transactions import AllPartners, Partner, Tx
 
 LIST: Final = "donation"
-PLAIN: Final = (
+BASE_COLUMNS: Final = (
     "id, partner_id, organisation_id, user_id, type, session_id, payment_id, status, amount_minor, currency, "
     "first_name, last_name, email, consented, anonymous, metadata, created_at, cancelled_at, cover_minor, message, "
     "gift_aid_id, settled_at, settled_minor, settled_currency, disbursement_id, disbursed_at, reassigned_at, "
     "reassigned_from, request_id, withdrawn_minor, refunded_at, refunded_minor, disputed_at, confirmed_at"
 )
-SHOWN: Final = "(select shares_donor_details from partner where partner.id = partner_id) as donor_shown"
-COLUMNS: Final = f"{PLAIN}, {SHOWN}"
+DONOR_SHOWN_COLUMN: Final = "(select shares_donor_details from partner where partner.id = partner_id) as donor_shown"
+COLUMNS: Final = f"{BASE_COLUMNS}, {DONOR_SHOWN_COLUMN}"
 
 
 def donation_of(row: Record) -> Donation:
     """From a row that begins with ``COLUMNS``."""
     minor, currency = row[8:10]
     settled_at, settled_minor, settled_currency = row[21:24]
-    settlement = Settlement(settled_at, Money(settled_minor, settled_currency)) if settled_at else None
+    settlement = SettledAmount(settled_at, Money(settled_minor, settled_currency)) if settled_at else None
     withdrawn, refunded_at, refunded_minor, disputed_at, confirmed_at, shown = row[29:35]
-    refunded = Refunded(refunded_at, Money(refunded_minor, currency)) if refunded_at else None
+    refunded = RefundedAmount(refunded_at, Money(refunded_minor, currency)) if refunded_at else None
     values: list[Any] = [*row[:8], Money(minor, currency), *row[10:21], shown, settlement, *row[24:29]]
     values += [withdrawn, refunded, disputed_at, confirmed_at]
     return Donation(*values)
@@ -64,10 +64,10 @@ async def insert(tx: Tx, partner: Partner, donation: Donation) -> None:
         donation.message,
         donation.gift_aid_id,
     )
-    await counters.add(tx, partner, LIST, 1)
+    await counters.add_to_total(tx, partner, LIST, 1)
 
 
-async def find(tx: Tx, scope: Partner | Everyone, donation_id: UUID) -> Donation | None:
+async def find(tx: Tx, scope: Partner | AllPartners, donation_id: UUID) -> Donation | None:
     """One donation."""
     partner_id = scope.id if isinstance(scope, Partner) else None
     row = await tx.fetchrow(
@@ -78,7 +78,7 @@ async def find(tx: Tx, scope: Partner | Everyone, donation_id: UUID) -> Donation
     return donation_of(row) if row else None
 
 
-async def lock(tx: Tx, scope: Partner | Everyone, donation_id: UUID) -> Donation | None:
+async def lock(tx: Tx, scope: Partner | AllPartners, donation_id: UUID) -> Donation | None:
     """One donation, held until the transaction ends."""
     partner_id = scope.id if isinstance(scope, Partner) else None
     row = await tx.fetchrow(
@@ -91,13 +91,13 @@ async def lock(tx: Tx, scope: Partner | Everyone, donation_id: UUID) -> Donation
     return donation_of(row) if row else None
 
 
-async def session_of(tx: Tx, _scope: Everyone, donation_id: UUID) -> UUID | None:
+async def session_id_of(tx: Tx, _scope: AllPartners, donation_id: UUID) -> UUID | None:
     """The session that a donation belongs to; it never changes."""
     found: UUID | None = await tx.fetchval("select session_id from donation where id = $1", donation_id)
     return found
 
 
-async def live_of_session(tx: Tx, _scope: Everyone, session_id: UUID) -> Donation | None:
+async def find_live_by_session(tx: Tx, _scope: AllPartners, session_id: UUID) -> Donation | None:
     """The one donation of a session that is not cancelled."""
     row = await tx.fetchrow(
         f"select {COLUMNS} from donation where session_id = $1 and status <> 'CANCELLED'", session_id
@@ -105,7 +105,7 @@ async def live_of_session(tx: Tx, _scope: Everyone, session_id: UUID) -> Donatio
     return donation_of(row) if row else None
 
 
-async def newest_of_session(tx: Tx, _scope: Everyone, session_id: UUID) -> Donation | None:
+async def find_newest_by_session(tx: Tx, _scope: AllPartners, session_id: UUID) -> Donation | None:
     """The donation that decides where a session stands: the one that is not cancelled, else the newest."""
     row = await tx.fetchrow(
         f"""
@@ -117,7 +117,9 @@ async def newest_of_session(tx: Tx, _scope: Everyone, session_id: UUID) -> Donat
     return donation_of(row) if row else None
 
 
-async def change_gift(tx: Tx, _scope: Everyone, donation_id: UUID, gift: Gift, gift_aid_id: UUID | None) -> None:
+async def update_details(
+    tx: Tx, _scope: AllPartners, donation_id: UUID, gift: DonationDetails, gift_aid_id: UUID | None
+) -> None:
     """What the donor gives instead, before it is paid."""
     await tx.execute(
         """
@@ -169,7 +171,7 @@ async def set_organisation(
     )
 
 
-async def receive(tx: Tx, _scope: Everyone, donation_id: UUID, payment_id: UUID) -> Donation | None:
+async def mark_received(tx: Tx, _scope: AllPartners, donation_id: UUID, payment_id: UUID) -> Donation | None:
     """Move a donation to RECEIVED_PAYMENT; None when its state does not allow it."""
     # Not all of DONATION.sources_of: from DISBURSED a returned payout leads here, never a payment (settled 5).
     row = await tx.fetchrow(
@@ -191,7 +193,9 @@ async def set_metadata(tx: Tx, partner: Partner, donation_id: UUID, metadata: di
     )
 
 
-async def cancel_abandoned(tx: Tx, _scope: Everyone, until: datetime, limit: int, *, awaited: bool) -> list[Donation]:
+async def cancel_abandoned(
+    tx: Tx, _scope: AllPartners, until: datetime, limit: int, *, awaited: bool
+) -> list[Donation]:
     """Cancel up to ``limit`` unpaid hosted donations, oldest first, around those that are being worked on (S4).
 
     ``awaited``: those whose bank transfer was confirmed by then; else those that were created by then and were not.
@@ -213,7 +217,7 @@ async def cancel_abandoned(tx: Tx, _scope: Everyone, until: datetime, limit: int
     return sorted((donation_of(row) for row in rows), key=lambda donation: donation.id)
 
 
-async def next_abandoned(tx: Tx, _scope: Everyone) -> tuple[datetime | None, datetime | None]:
+async def next_abandoned(tx: Tx, _scope: AllPartners) -> tuple[datetime | None, datetime | None]:
     """When the oldest unpaid hosted donation was created; and when the oldest awaited transfer was confirmed."""
     row = await tx.fetchrow(
         """
@@ -225,7 +229,7 @@ async def next_abandoned(tx: Tx, _scope: Everyone) -> tuple[datetime | None, dat
     return (row[0], row[1]) if row else (None, None)
 
 
-async def confirm(tx: Tx, _scope: Everyone, donation_id: UUID) -> Donation | None:
+async def confirm_transfer(tx: Tx, _scope: AllPartners, donation_id: UUID) -> Donation | None:
     """Note that the donor of a held donation says that the transfer was sent; None when it is not waited for."""
     row = await tx.fetchrow(
         f"""
@@ -245,7 +249,7 @@ status = 'CANCELLED' and email is not null
 """Cancelled and never paid: not even money that had to be held, whose donor may have to be found."""
 
 
-async def forget(tx: Tx, _scope: Everyone, cancelled_until: datetime, limit: int) -> tuple[int, list[UUID]]:
+async def erase_donors(tx: Tx, _scope: AllPartners, cancelled_until: datetime, limit: int) -> tuple[int, list[UUID]]:
     """Null who wanted to give, of gifts that never came: how many, and the declarations that were theirs (V6)."""
     rows = await tx.fetch(
         f"""
@@ -262,13 +266,13 @@ async def forget(tx: Tx, _scope: Everyone, cancelled_until: datetime, limit: int
     return len(rows), [row["gift_aid_id"] for row in rows if row["gift_aid_id"] is not None]
 
 
-async def next_forgotten(tx: Tx, _scope: Everyone) -> datetime | None:
+async def next_erasure_at(tx: Tx, _scope: AllPartners) -> datetime | None:
     """When the oldest of them was cancelled."""
     found: datetime | None = await tx.fetchval(f"select min(cancelled_at) from donation where {_FORGOTTEN}")
     return found
 
 
-async def followers(tx: Tx, _: Everyone, organisation_ids: Sequence[UUID]) -> dict[UUID, set[UUID]]:
+async def partners_by_organisation(tx: Tx, _: AllPartners, organisation_ids: Sequence[UUID]) -> dict[UUID, set[UUID]]:
     """The partners with a donation, cancelled or not, to each of these organisations."""
     rows = await tx.fetch(
         "select distinct organisation_id, partner_id from donation where organisation_id = any($1::uuid[])",

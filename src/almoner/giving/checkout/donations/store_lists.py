@@ -14,10 +14,10 @@ from uuid import UUID
 from asyncpg import Record
 
 from almoner.giving.checkout.donations import store
-from almoner.giving.checkout.donations.domain import Donation, Filters
+from almoner.giving.checkout.donations.domain import Donation, DonationFilters
 from almoner.giving.checkout.donations.store import COLUMNS
 from almoner.platform.database import lists
-from almoner.platform.database.transactions import Everyone, Partner, Tx
+from almoner.platform.database.transactions import AllPartners, Partner, Tx
 from almoner.platform.http.paging import Page
 
 _NAMES: Final = ("user_id", "organisation_id", "status", "request_id", "start", "end")
@@ -59,20 +59,20 @@ class _Arguments:
         return f"${len(self.values)}"
 
 
-async def page(tx: Tx, partner: Partner, page_: Page, filters: Filters) -> tuple[list[Donation], int]:
+async def page(tx: Tx, partner: Partner, page_: Page, filters: DonationFilters) -> tuple[list[Donation], int]:
     """One page in reading order and the exact total, in one statement."""
-    if filters == Filters():
+    if filters == DonationFilters():
         rows, total = await lists.page(tx, partner, store.LIST, COLUMNS, page_)
     else:
-        rows, total = await _narrowed(tx, partner, page_, filters)
+        rows, total = await _filtered_page(tx, partner, page_, filters)
     return [store.donation_of(row) for row in rows], total
 
 
-async def _narrowed(tx: Tx, partner: Partner, page: Page, filters: Filters) -> tuple[list[Record], int]:
+async def _filtered_page(tx: Tx, partner: Partner, page: Page, filters: DonationFilters) -> tuple[list[Record], int]:
     given = {name: value for name in _NAMES if (value := getattr(filters, name)) is not None}
     put = _Arguments()
     mine = put(partner.id)
-    total = _tallied(put, mine, filters) if given.keys() <= _TALLIED else _counted(put, mine, given)
+    total = _tally_query(put, mine, filters) if given.keys() <= _TALLIED else _count_query(put, mine, given)
     drift = f"with drift as materialized ({_DRIFT.format(mine)})" if given.keys() & {"start", "end"} else ""
     order = "desc" if page.reads_down else "asc"
     rows = await tx.fetch(
@@ -93,7 +93,7 @@ def _keys(given: Mapping[str, object]) -> tuple[str, ...]:
     return next((keys for name, keys in _WALKS if name in given), ("partner_id",))
 
 
-def _each(given: Mapping[str, object]) -> list[Mapping[str, object]]:
+def _index_ranges(given: Mapping[str, object]) -> list[Mapping[str, object]]:
     """The ranges of the index that what is given comes to."""
     if "status" in given or "status" not in _keys(given):
         return [given]
@@ -101,7 +101,7 @@ def _each(given: Mapping[str, object]) -> list[Mapping[str, object]]:
 
 
 def _walk(put: _Arguments, mine: str, page: Page, given: Mapping[str, object]) -> str:
-    walks = [_along(put, mine, page, one) for one in _each(given)]
+    walks = [_range_query(put, mine, page, one) for one in _index_ranges(given)]
     if len(walks) == 1:
         return walks[0]
     together = " union all ".join(f"({walk})" for walk in walks)
@@ -109,7 +109,7 @@ def _walk(put: _Arguments, mine: str, page: Page, given: Mapping[str, object]) -
     return f"select id from ({together}) walked order by id {order} limit {page.limit}"
 
 
-def _along(put: _Arguments, mine: str, page: Page, given: Mapping[str, object]) -> str:
+def _range_query(put: _Arguments, mine: str, page: Page, given: Mapping[str, object]) -> str:
     """What is given, as a range of the one index that has it in order."""
     low, high = _bounds(put, given)
     if page.after_id is not None and page.reads_down:
@@ -123,7 +123,7 @@ def _along(put: _Arguments, mine: str, page: Page, given: Mapping[str, object]) 
         f"({', '.join(columns)}) > ({', '.join([*values, low])})",
         f"({', '.join(columns)}) < ({', '.join([*values, high])})",
     ]
-    where = " and ".join([*ranged, *_others(put, mine, given)])
+    where = " and ".join([*ranged, *_unindexed_filters(put, mine, given)])
     ordered = ", ".join(f"{column} {order}" for column in columns)
     return f"select id from donation where {where} order by {ordered} limit {page.limit}"
 
@@ -136,17 +136,17 @@ def _counts(put: _Arguments, mine: str, given: Mapping[str, object]) -> list[str
         known = [f"{key} = {put(given[key])}" for key in keys if key in given]
         unknown = [f"{key} in {_STATUSES}" for key in keys if key not in {*given, "partner_id"}]
         same = [f"partner_id = {mine}", *known, *unknown, f"id > {low}", f"id < {high}"]
-        counts.append(" and ".join([*same, *_others(put, mine, given)]))
+        counts.append(" and ".join([*same, *_unindexed_filters(put, mine, given)]))
     else:  # an identifier by itself would lead to the primary key, and to everybody's donations
-        for one in _each(given):
+        for one in _index_ranges(given):
             low, high = _bounds(put, one)
             request, status = (put(one[key]) for key in keys)
             within = f"(status, id) > ({status}, {low}) and (status, id) < ({status}, {high})"
-            counts.append(" and ".join([f"request_id = {request}", within, *_others(put, mine, one)]))
+            counts.append(" and ".join([f"request_id = {request}", within, *_unindexed_filters(put, mine, one)]))
     return [f"(select count(*) from donation where {where})" for where in counts]
 
 
-def _others(put: _Arguments, mine: str, given: Mapping[str, object]) -> list[str]:
+def _unindexed_filters(put: _Arguments, mine: str, given: Mapping[str, object]) -> list[str]:
     """What the index does not go by, in words that lead to no other index: an average tells nothing of this one."""
     keys = _keys(given)
     return [
@@ -174,12 +174,12 @@ def _ms(moment: datetime) -> int:
     return (moment - _EPOCH) // timedelta(milliseconds=1)
 
 
-def _counted(put: _Arguments, mine: str, given: Mapping[str, object]) -> str:
+def _count_query(put: _Arguments, mine: str, given: Mapping[str, object]) -> str:
     """Of one user's or one request's donations: counted as they are."""
     return f"select {' + '.join(_counts(put, mine, given))} as total"
 
 
-def _tallied(put: _Arguments, mine: str, filters: Filters) -> str:
+def _tally_query(put: _Arguments, mine: str, filters: DonationFilters) -> str:
     """Added up by whole days; what they are too many or too few by at the ends of the range is counted."""
     whole, parts = _days(filters.start, filters.end)
     kept = {name: value for name in ("organisation_id", "status") if (value := getattr(filters, name)) is not None}
@@ -224,7 +224,7 @@ def _nearest(moment: datetime) -> datetime:
     return day + _DAY if moment - day > _DAY / 2 and moment.date() < date.max else day
 
 
-GATHER: Final = f"""
+REFRESH_TOTALS: Final = f"""
 with taken as (
     delete from donation_tally_change where id in (
         select id from donation_tally_change order by id limit $1
@@ -242,11 +242,11 @@ select count(*) from taken
 """
 
 
-async def refresh_list_totals(tx: Tx, _scope: Everyone, limit: int) -> int:
+async def refresh_list_totals(tx: Tx, _scope: AllPartners, limit: int) -> int:
     """Bring changes into the tallies; how many rows of them there were. The caller is the only one."""
-    return int(await tx.fetchval(GATHER, limit))
+    return int(await tx.fetchval(REFRESH_TOTALS, limit))
 
 
-async def has_stale_totals(tx: Tx, _scope: Everyone) -> bool:
+async def has_stale_totals(tx: Tx, _scope: AllPartners) -> bool:
     """Whether there are changes that are in no tally."""
     return bool(await tx.fetchval("select exists (select from donation_tally_change)"))

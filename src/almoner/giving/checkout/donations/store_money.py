@@ -5,23 +5,25 @@ from datetime import datetime
 from typing import Final
 from uuid import UUID
 
-from almoner.giving.checkout.donations.domain import Bucket, Donation
-from almoner.giving.checkout.donations.store import COLUMNS, PLAIN, SHOWN, donation_of
+from almoner.giving.checkout.donations.domain import DisbursementBatch, Donation
+from almoner.giving.checkout.donations.store import COLUMNS, BASE_COLUMNS, DONOR_SHOWN_COLUMN, donation_of
 from almoner.kit.money import Money
-from almoner.platform.database.transactions import Everyone, Partner, Tx
+from almoner.platform.database.transactions import AllPartners, Partner, Tx
 
 # The update's own table has the same columns: each is named with it.
-_RETURNED: Final = ", ".join([*(f"d.{column}" for column in PLAIN.split(", ")), SHOWN])
+_RETURNED: Final = ", ".join([*(f"d.{column}" for column in BASE_COLUMNS.split(", ")), DONOR_SHOWN_COLUMN])
 
-LOCK: Final = f"select {COLUMNS} from donation where id = any($1::uuid[]) order by id for no key update"
+LOCK_DONATIONS: Final = f"select {COLUMNS} from donation where id = any($1::uuid[]) order by id for no key update"
 
 
-async def lock_all(tx: Tx, _scope: Everyone, donation_ids: Sequence[UUID]) -> list[Donation]:
+async def lock_all(tx: Tx, _scope: AllPartners, donation_ids: Sequence[UUID]) -> list[Donation]:
     """These donations, in one order, held until the transaction ends."""
-    return [donation_of(row) for row in await tx.fetch(LOCK, sorted(donation_ids))]
+    return [donation_of(row) for row in await tx.fetch(LOCK_DONATIONS, sorted(donation_ids))]
 
 
-async def settle(tx: Tx, _scope: Everyone, donation_ids: Sequence[UUID], nets: Sequence[Money]) -> list[Donation]:
+async def mark_settled(
+    tx: Tx, _scope: AllPartners, donation_ids: Sequence[UUID], nets: Sequence[Money]
+) -> list[Donation]:
     """Note what arrived of each; those that are not waiting for it are left out."""
     rows = await tx.fetch(
         f"""
@@ -47,28 +49,28 @@ settled_at is not null and disbursement_id is null and disputed_at is null and w
 OWED: Final = "greatest(0, settled_minor - withdrawn_minor)"
 """Of a settled one, in minor units."""
 
-BUCKETS: Final = f"""
+UNPAID_BALANCES: Final = f"""
 select distinct partner_id, organisation_id, settled_currency from donation where {PAYABLE} order by 1, 2, 3
 """
 
 
-async def unpaid_balances(tx: Tx, _scope: Everyone) -> list[Bucket]:
+async def unpaid_balances(tx: Tx, _scope: AllPartners) -> list[DisbursementBatch]:
     """Of which partners, nonprofits and currencies there are settled donations in no payout."""
-    return [Bucket(*row) for row in await tx.fetch(BUCKETS)]
+    return [DisbursementBatch(*row) for row in await tx.fetch(UNPAID_BALANCES)]
 
 
-BUCKETS_OF: Final = f"""
+UNPAID_BALANCES_OF: Final = f"""
 select distinct partner_id, organisation_id, settled_currency from donation
 where partner_id = $1 and organisation_id = $2 and {PAYABLE} order by 3
 """
 
 
-async def loose_buckets_of(tx: Tx, partner: Partner, organisation_id: UUID) -> list[Bucket]:
+async def unpaid_balances_of(tx: Tx, partner: Partner, organisation_id: UUID) -> list[DisbursementBatch]:
     """As ``loose_buckets``, of one partner and nonprofit."""
-    return [Bucket(*row) for row in await tx.fetch(BUCKETS_OF, partner.id, organisation_id)]
+    return [DisbursementBatch(*row) for row in await tx.fetch(UNPAID_BALANCES_OF, partner.id, organisation_id)]
 
 
-LOOSE: Final = f"""
+HAS_UNPAID: Final = f"""
 select coalesce((
     select {OWED} <= $4 from donation
     where partner_id = $1 and organisation_id = $2 and settled_currency = $3 and {PAYABLE} order by id limit 1
@@ -76,12 +78,12 @@ select coalesce((
 """
 
 
-async def has_loose(tx: Tx, partner: Partner, bucket: Bucket, room: int) -> bool:
+async def has_unpaid(tx: Tx, partner: Partner, bucket: DisbursementBatch, room: int) -> bool:
     """Whether a bucket has settled donations in no payout, and the oldest of them comes to no more than ``room``."""
-    return bool(await tx.fetchval(LOOSE, partner.id, bucket.organisation_id, bucket.currency, room))
+    return bool(await tx.fetchval(HAS_UNPAID, partner.id, bucket.organisation_id, bucket.currency, room))
 
 
-COLLECT: Final = f"""
+ADD_TO_DISBURSEMENT: Final = f"""
 with oldest as (
     select id, {OWED} as minor from donation
     where partner_id = $1 and organisation_id = $2 and settled_currency = $3 and {PAYABLE}
@@ -95,23 +97,25 @@ select count(*)::int as donations, coalesce(sum(minor), 0)::bigint as minor from
 """
 
 
-async def collect(
-    tx: Tx, partner: Partner, bucket: Bucket, disbursement_id: UUID, limit: int, room: int
+async def add_to_disbursement(
+    tx: Tx, partner: Partner, bucket: DisbursementBatch, disbursement_id: UUID, limit: int, room: int
 ) -> tuple[int, int]:
     """Put the oldest settled donations of a bucket into its payout: how many, and their sum, at most ``room``.
 
     The payout is held; donations that somebody else holds are stepped around.
     """
-    row = await tx.fetchrow(COLLECT, partner.id, bucket.organisation_id, bucket.currency, disbursement_id, limit, room)
+    row = await tx.fetchrow(
+        ADD_TO_DISBURSEMENT, partner.id, bucket.organisation_id, bucket.currency, disbursement_id, limit, room
+    )
     return (row["donations"], row["minor"]) if row else (0, 0)
 
 
-async def release(tx: Tx, _scope: Everyone, donation_id: UUID) -> None:
+async def remove_from_disbursement(tx: Tx, _scope: AllPartners, donation_id: UUID) -> None:
     """Take one donation out of its payout."""
     await tx.execute("update donation set disbursement_id = null where id = $1", donation_id)
 
 
-PAY_OUT: Final = f"""
+MARK_DISBURSED: Final = f"""
 update donation d set status = 'DISBURSED', disbursed_at = $2, status_changed_at = $2
 where id in (
     select id from donation where disbursement_id = $1 and status = 'RECEIVED_PAYMENT'
@@ -120,13 +124,13 @@ where id in (
 """
 
 
-async def pay_out(tx: Tx, _scope: Everyone, disbursement_id: UUID, limit: int) -> list[Donation]:
+async def mark_disbursed(tx: Tx, _scope: AllPartners, disbursement_id: UUID, limit: int) -> list[Donation]:
     """Move donations of a payout that was paid to DISBURSED."""
-    rows = await tx.fetch(PAY_OUT, disbursement_id, tx.now, limit)
+    rows = await tx.fetch(MARK_DISBURSED, disbursement_id, tx.now, limit)
     return sorted((donation_of(row) for row in rows), key=lambda donation: donation.id)
 
 
-TAKE_BACK: Final = f"""
+REVERT_DONATIONS: Final = f"""
 with chosen as materialized (
     select id, {OWED} as minor from donation where disbursement_id = $1
     order by status, id limit $3 for no key update
@@ -140,13 +144,13 @@ from chosen where d.id = chosen.id returning {_RETURNED}
 """
 
 
-async def revert_donations(tx: Tx, _scope: Everyone, disbursement_id: UUID, limit: int) -> list[Donation]:
+async def revert_donations(tx: Tx, _scope: AllPartners, disbursement_id: UUID, limit: int) -> list[Donation]:
     """Move donations of a payout that came back to RECEIVED_PAYMENT, in no payout."""
-    rows = await tx.fetch(TAKE_BACK, disbursement_id, tx.now, limit)
+    rows = await tx.fetch(REVERT_DONATIONS, disbursement_id, tx.now, limit)
     return sorted((donation_of(row) for row in rows), key=lambda donation: donation.id)
 
 
-IN_PAYOUT: Final = f"""
+DONATIONS_OF_DISBURSEMENT: Final = f"""
 select {COLUMNS} from donation
 where id in (
     select id from donation where disbursement_id = $1
@@ -156,12 +160,14 @@ order by id limit $3
 """
 
 
-async def in_payout(tx: Tx, _scope: Everyone, disbursement_id: UUID, after: UUID | None, limit: int) -> list[Donation]:
+async def donations_of_disbursement(
+    tx: Tx, _scope: AllPartners, disbursement_id: UUID, after: UUID | None, limit: int
+) -> list[Donation]:
     """Donations that are, or were when it came back, in a payout: by creation, after one of them."""
-    return [donation_of(row) for row in await tx.fetch(IN_PAYOUT, disbursement_id, after, limit)]
+    return [donation_of(row) for row in await tx.fetch(DONATIONS_OF_DISBURSEMENT, disbursement_id, after, limit)]
 
 
-async def reassign(tx: Tx, _scope: Everyone, donation_id: UUID, organisation_id: UUID) -> Donation | None:
+async def assign_organisation(tx: Tx, _scope: AllPartners, donation_id: UUID, organisation_id: UUID) -> Donation | None:
     """Give a received donation to another nonprofit, without gift aid; None when its state does not allow it."""
     row = await tx.fetchrow(
         f"""
@@ -177,7 +183,7 @@ async def reassign(tx: Tx, _scope: Everyone, donation_id: UUID, organisation_id:
     return donation_of(row) if row else None
 
 
-async def uncover(tx: Tx, _scope: Everyone, declaration_id: UUID, since: datetime) -> None:
+async def remove_declaration(tx: Tx, _scope: AllPartners, declaration_id: UUID, since: datetime) -> None:
     """Take a declaration off the donations made from a moment on."""
     await tx.execute(
         "update donation set gift_aid_id = null where gift_aid_id = $1 and created_at >= $2", declaration_id, since

@@ -6,12 +6,12 @@ from typing import Final
 from uuid import UUID
 
 from almoner.giving.checkout.donations.domain import Donation
-from almoner.giving.checkout.donations.store import PLAIN, SHOWN, donation_of
-from almoner.platform.database.transactions import Everyone, Partner, Tx
+from almoner.giving.checkout.donations.store import BASE_COLUMNS, DONOR_SHOWN_COLUMN, donation_of
+from almoner.platform.database.transactions import AllPartners, Partner, Tx
 
-_RETURNED: Final = ", ".join([*(f"d.{column}" for column in PLAIN.split(", ")), SHOWN])
+_RETURNED: Final = ", ".join([*(f"d.{column}" for column in BASE_COLUMNS.split(", ")), DONOR_SHOWN_COLUMN])
 
-UNASKED: Final = """
+UNINVOICED: Final = """
 with recursive unasked (partner_id, currency) as (
     (select partner_id, currency from donation where status = 'ACTIVE' order by partner_id, currency limit 1)
     union all
@@ -26,29 +26,29 @@ select partner_id, currency::text from unasked order by 1, 2
 """One index probe for each, however many donations they have."""
 
 
-async def uninvoiced(tx: Tx, _scope: Everyone) -> list[tuple[UUID, str]]:
+async def uninvoiced_groups(tx: Tx, _scope: AllPartners) -> list[tuple[UUID, str]]:
     """Which partners have donations, in which currencies, that they were not asked for."""
-    return [(row[0], row[1]) for row in await tx.fetch(UNASKED)]
+    return [(row[0], row[1]) for row in await tx.fetch(UNINVOICED)]
 
 
-async def oldest_unasked(tx: Tx, _scope: Everyone) -> datetime | None:
+async def oldest_uninvoiced_at(tx: Tx, _scope: AllPartners) -> datetime | None:
     """When the oldest donation was made that nobody was asked for."""
     found: datetime | None = await tx.fetchval("select min(created_at) from donation where status = 'ACTIVE'")
     return found
 
 
-SUM: Final = """
+SUM_UNINVOICED: Final = """
 select coalesce(sum(amount_minor), 0) from donation
 where partner_id = $1 and currency = $2 and status = 'ACTIVE' and created_at < $3
 """
 
 
-async def sum_unasked(tx: Tx, partner: Partner, currency: str, cutoff_at: datetime) -> int:
+async def sum_uninvoiced(tx: Tx, partner: Partner, currency: str, cutoff_at: datetime) -> int:
     """What the partner's donations of a currency come to that were made before then, in minor units."""
-    return int(await tx.fetchval(SUM, partner.id, currency, cutoff_at))
+    return int(await tx.fetchval(SUM_UNINVOICED, partner.id, currency, cutoff_at))
 
 
-ASK: Final = """
+ADD_TO_REQUEST: Final = """
 with oldest as (
     select id, amount_minor from donation
     where partner_id = $1 and currency = $2 and status = 'ACTIVE' and created_at < $3
@@ -65,29 +65,29 @@ from asked
 """
 
 
-async def ask(
+async def add_to_request(
     tx: Tx, partner: Partner, currency: str, cutoff_at: datetime, request_id: UUID, limit: int, room: int
 ) -> tuple[int, int, bool]:
     """Put the oldest donations into a request that the caller holds, as many as come to no more than ``room``.
 
     How many, their sum in minor units, and whether the next one is too much for this request.
     """
-    row = await tx.fetchrow(ASK, partner.id, currency, cutoff_at, request_id, limit, tx.now, room)
+    row = await tx.fetchrow(ADD_TO_REQUEST, partner.id, currency, cutoff_at, request_id, limit, tx.now, room)
     return (row["donations"], row["minor"], row["is_full"]) if row else (0, 0, False)
 
 
-WAITING: Final = """
+LOCK_UNPAID: Final = """
 select id, amount_minor from donation where request_id = $1 and status = 'REQUESTED_PAYMENT'
 order by id limit $2 for no key update
 """
 
 
-async def lock_waiting(tx: Tx, _scope: Everyone, request_id: UUID, limit: int) -> list[tuple[UUID, int]]:
+async def lock_unpaid_of_request(tx: Tx, _scope: AllPartners, request_id: UUID, limit: int) -> list[tuple[UUID, int]]:
     """The oldest donations of a request that no money covers yet, with their amounts; held."""
-    return [(row["id"], row["amount_minor"]) for row in await tx.fetch(WAITING, request_id, limit)]
+    return [(row["id"], row["amount_minor"]) for row in await tx.fetch(LOCK_UNPAID, request_id, limit)]
 
 
-async def receive(tx: Tx, _scope: Everyone, donation_ids: Sequence[UUID]) -> list[Donation]:
+async def mark_received(tx: Tx, _scope: AllPartners, donation_ids: Sequence[UUID]) -> list[Donation]:
     """Move held donations to RECEIVED_PAYMENT; the money is on our account, so that they are settled as well."""
     rows = await tx.fetch(
         f"""

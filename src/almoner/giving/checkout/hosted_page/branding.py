@@ -16,7 +16,7 @@ class Brand:
     palette: Palette | None
 
 
-def of(partner: PartnerAccount) -> Brand:
+def brand_of(partner: PartnerAccount) -> Brand:
     """The partner's brand; without colour and logo the page looks like itself."""
-    palette = colours.palette(colours.parse(partner.brand_colour)) if partner.brand_colour else None
+    palette = colours.build_palette(colours.parse_colour(partner.brand_colour)) if partner.brand_colour else None
     return Brand(partner.name, f"/media/{partner.brand_logo}" if partner.brand_logo else None, palette)

@@ -19,9 +19,9 @@ _PURPOSE: Final = "device"
 _RANDOM_BYTES: Final = 16
 
 
-def ensure(request: Request, response: Response, vault: Vault) -> None:
+def ensure_cookie(request: Request, response: Response, vault: Vault) -> None:
     """Give the cookie to a browser that has none."""
-    if _find(request, vault) is not None:
+    if _read_cookie(request, vault) is not None:
         return
     random = os.urandom(_RANDOM_BYTES)
     value = urlsafe_b64encode(random + vault.sign(_PURPOSE, random)).decode()
@@ -29,12 +29,12 @@ def ensure(request: Request, response: Response, vault: Vault) -> None:
     response.set_cookie(_COOKIE, value, max_age=seconds, path="/", secure=True, httponly=True, samesite="lax")
 
 
-def visitor(request: Request, vault: Vault) -> Visitor:
+def visitor_of(request: Request, vault: Vault) -> Visitor:
     """Whose browser asks, as the brakes know it."""
-    return brakes.visitor(vault, request.client.host if request.client else "", _find(request, vault))
+    return brakes.identify_visitor(vault, request.client.host if request.client else "", _read_cookie(request, vault))
 
 
-def _find(request: Request, vault: Vault) -> bytes | None:
+def _read_cookie(request: Request, vault: Vault) -> bytes | None:
     """The random part of the cookie, None without one that we signed."""
     try:
         raw = urlsafe_b64decode(request.cookies.get(_COOKIE, ""))

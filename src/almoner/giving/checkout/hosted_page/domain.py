@@ -63,17 +63,17 @@ _OTHERS: Final = (1, 10, 25, 50, 100)
 
 
 @dataclass(frozen=True, slots=True)
-class Amounts:
+class DonationAmounts:
     """Minor units of one currency."""
 
     currency: str
-    least: int
-    most: int
+    minimum: int
+    maximum: int
     suggested: tuple[int, ...]
 
 
-def amounts(currency: str) -> Amounts:
+def amounts_for(currency: str) -> DonationAmounts:
     """What may be given in a currency. Raises MoneyError for an unknown one."""
     unit: int = 10 ** exponent(currency)
     least, *suggested = _AMOUNTS.get(currency, _OTHERS)
-    return Amounts(currency, least * unit, least * unit * _MOST, tuple(amount * unit for amount in suggested))
+    return DonationAmounts(currency, least * unit, least * unit * _MOST, tuple(amount * unit for amount in suggested))

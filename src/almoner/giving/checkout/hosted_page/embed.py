@@ -10,14 +10,14 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from almoner.platform.pages.translations import Catalogues
+from almoner.platform.pages.translations import TranslationCatalogues
 
 PATH: Final = "/embed/give.js"
 _SCRIPT: Final = Path(__file__).parent / "assets" / "give.js"
 _WORDS: Final = "const words = {};"
 
 
-def script(catalogues: Catalogues) -> bytes:
+def script(catalogues: TranslationCatalogues) -> bytes:
     """The web component with its words in every offered language."""
     words = {
         tag: (catalogues.language(tag).text("embed.give"), catalogues.language(tag).text("embed.new_tab"))
@@ -28,7 +28,7 @@ def script(catalogues: Catalogues) -> bytes:
     return source.replace(_WORDS, f"const words = {msgspec.json.encode(words).decode()};").encode()
 
 
-def routes(catalogues: Catalogues) -> list[Route]:
+def routes(catalogues: TranslationCatalogues) -> list[Route]:
     """The script's address. Its name stays, so browsers ask again after an hour."""
     content = script(catalogues)
     etag = f'"{sha256(content).hexdigest()[:32]}"'

@@ -12,8 +12,8 @@ import msgspec
 from starlette.requests import Request
 from starlette.responses import Response
 
-from almoner.giving.checkout.hosted_page.schemas import TypedGift
-from almoner.platform.crypto import SealBroken, Vault
+from almoner.giving.checkout.hosted_page.schemas import DonationForm
+from almoner.platform.crypto import DecryptionFailed, Vault
 
 _CONTEXT: Final = "give:keepsake"
 _PART: Final = 3_700
@@ -23,34 +23,36 @@ Two parts hold the longest names, address and message that a form takes, in any 
 """
 
 
-def keep(response: Response, vault: Vault, session: UUID, name: str, typed: TypedGift, *, seconds: int) -> None:
+def store_form(
+    response: Response, vault: Vault, session: UUID, name: str, typed: DonationForm, *, seconds: int
+) -> None:
     """Put what was typed into the cookies of the session; ``name`` is its id in addresses."""
     plain = zlib.compress(msgspec.json.encode(typed), 9)
-    sealed = urlsafe_b64encode(vault.seal(plain, context=_CONTEXT, binding=session.bytes)).decode()
+    sealed = urlsafe_b64encode(vault.encrypt(plain, context=_CONTEXT, binding=session.bytes)).decode()
     for cookie, part in zip(_cookies(name), (sealed[:_PART], sealed[_PART:]), strict=True):
         if part:
             response.set_cookie(cookie, part, max_age=seconds, path="/", secure=True, httponly=True, samesite="lax")
         else:
-            _take_away(response, cookie)
+            _delete_cookie(response, cookie)
 
 
-def recall(request: Request, vault: Vault, session: UUID, name: str) -> TypedGift | None:
+def load_form(request: Request, vault: Vault, session: UUID, name: str) -> DonationForm | None:
     """What was typed in this browser, or None."""
     sealed = "".join(request.cookies.get(cookie, "") for cookie in _cookies(name))
     try:
-        plain = vault.open(urlsafe_b64decode(sealed), context=_CONTEXT, binding=session.bytes)
-        return msgspec.json.decode(zlib.decompress(plain), type=TypedGift)
-    except (ValueError, SealBroken, zlib.error, msgspec.DecodeError):
+        plain = vault.decrypt(urlsafe_b64decode(sealed), context=_CONTEXT, binding=session.bytes)
+        return msgspec.json.decode(zlib.decompress(plain), type=DonationForm)
+    except (ValueError, DecryptionFailed, zlib.error, msgspec.DecodeError):
         return None
 
 
-def forget(response: Response, name: str) -> None:
+def clear_form(response: Response, name: str) -> None:
     """Take the cookies away: the gift is made."""
     for cookie in _cookies(name):
-        _take_away(response, cookie)
+        _delete_cookie(response, cookie)
 
 
-def _take_away(response: Response, cookie: str) -> None:
+def _delete_cookie(response: Response, cookie: str) -> None:
     response.delete_cookie(cookie, path="/", secure=True, httponly=True, samesite="lax")
 
 

@@ -4,9 +4,9 @@ from collections.abc import Awaitable, Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from uuid import UUID
 
-from almoner.giving.checkout.bank_transfers.domain import PayTo
+from almoner.giving.checkout.bank_transfers.domain import BankDetails
 from almoner.giving.checkout.card_testing.domain import Visitor
-from almoner.giving.checkout.donations.domain import Gift, SessionDonation
+from almoner.giving.checkout.donations.domain import DonationDetails, SessionDonation
 from almoner.giving.checkout.payments.domain import Tariff
 from almoner.kit.money import EXPONENTS
 
@@ -27,8 +27,8 @@ class Checkout:
 
     origin: str
     tariff: Tariff
-    begin: Callable[[UUID, Gift, Visitor], Awaitable[SessionDonation]]
-    come_back: Callable[[UUID, UUID | None], Awaitable[SessionDonation]]
+    begin: Callable[[UUID, DonationDetails, Visitor], Awaitable[SessionDonation]]
+    return_from_provider: Callable[[UUID, UUID | None], Awaitable[SessionDonation]]
     currencies: Collection[str] = tuple(EXPONENTS)
-    transfer: Callable[[UUID, Gift, Visitor], Awaitable[SessionDonation]] | None = None
-    accounts: Mapping[str, PayTo] = field(default_factory=dict)
+    transfer: Callable[[UUID, DonationDetails, Visitor], Awaitable[SessionDonation]] | None = None
+    accounts: Mapping[str, BankDetails] = field(default_factory=dict)

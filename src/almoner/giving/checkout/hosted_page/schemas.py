@@ -7,19 +7,19 @@ from typing import Final
 import msgspec
 from babel import Locale
 
-from almoner.giving.checkout.donations.domain import Gift
-from almoner.giving.checkout.hosted_page.domain import Amounts
+from almoner.giving.checkout.donations.domain import DonationDetails
+from almoner.giving.checkout.hosted_page.domain import DonationAmounts
 from almoner.giving.checkout.payments.domain import Tariff
 from almoner.giving.gift_aid.declarations.domain import HOME, Declarer
 from almoner.kit import email
 from almoner.kit.money import Money
-from almoner.kit.text import typed
+from almoner.kit.text import clean_text
 from almoner.platform.pages import numbers
-from almoner.platform.pages.numbers import Unreadable
+from almoner.platform.pages.numbers import AmountProblem
 
 MAX_LENGTH: Final = 255  # spec 2.8, as every name and address of the interface
 MAX_MESSAGE: Final = 500
-AID_FIELDS: Final = {"title": 20, "house": 40, "road": 80, "city": 60, "postcode": 10}
+GIFT_AID_FIELDS: Final = {"title": 20, "house": 40, "road": 80, "city": 60, "postcode": 10}
 """What gift aid asks for besides the name, with the most characters: a claim takes no more of most of them."""
 _POSTCODE: Final = re.compile(r"[A-Z]{1,2}[0-9][A-Z0-9]? ?[0-9][A-Z]{2}", re.ASCII)
 OTHER: Final = "other"
@@ -27,17 +27,17 @@ TRANSFER: Final = "transfer"
 """The way to pay that takes no card, and of which nobody keeps a fee."""
 
 _UNREADABLE: Final = {
-    Unreadable.EMPTY: "give.problem.amount.missing",
-    Unreadable.NOT_A_NUMBER: "give.problem.amount.not_a_number",
-    Unreadable.TOO_MANY_DECIMALS: "give.problem.amount.too_many_decimals",
-    Unreadable.TOO_LARGE: "give.problem.amount.too_large",
+    AmountProblem.EMPTY: "give.problem.amount.missing",
+    AmountProblem.NOT_A_NUMBER: "give.problem.amount.not_a_number",
+    AmountProblem.TOO_MANY_DECIMALS: "give.problem.amount.too_many_decimals",
+    AmountProblem.TOO_LARGE: "give.problem.amount.too_large",
 }
 
 Problems = dict[str, str]
 """Field id to the catalogue key of what is wrong with it, in the order of the page."""
 
 
-class TypedGift(msgspec.Struct, frozen=True):
+class DonationForm(msgspec.Struct, frozen=True):
     """The form as posted: trimmed, without control characters, otherwise untouched.
 
     ``amount`` is a suggested amount in minor units, or ``other`` for the one typed in ``typed``.
@@ -61,7 +61,7 @@ class TypedGift(msgspec.Struct, frozen=True):
     way: str = ""
 
     @classmethod
-    def posted(cls, form: Mapping[str, object]) -> "TypedGift":
+    def from_form(cls, form: Mapping[str, object]) -> "DonationForm":
         """From the posted fields."""
         return cls(
             amount=_clean(form.get("amount")),
@@ -82,7 +82,9 @@ class TypedGift(msgspec.Struct, frozen=True):
             way=TRANSFER if form.get("way") == TRANSFER else "",
         )
 
-    def read(self, amounts: Amounts, locale: Locale, tariff: Tariff, *, aid: bool = False) -> Gift | Problems:
+    def parse(
+        self, amounts: DonationAmounts, locale: Locale, tariff: Tariff, *, aid: bool = False
+    ) -> DonationDetails | Problems:
         """The gift, or what is wrong. A donor who covers the fee pays what leaves the gift whole after it.
 
         ``aid``: the page offers gift aid; where it does not, nothing that was typed for it counts.
@@ -99,8 +101,8 @@ class TypedGift(msgspec.Struct, frozen=True):
         if problems or isinstance(minor, str):
             return problems
         gift = Money(minor, amounts.currency)
-        total = tariff.covering(gift) if self.cover and self.way != TRANSFER else gift
-        return Gift(
+        total = tariff.gross_up(gift) if self.cover and self.way != TRANSFER else gift
+        return DonationDetails(
             money=total,
             first_name=self.first_name,
             last_name=self.last_name,
@@ -123,13 +125,13 @@ class TypedGift(msgspec.Struct, frozen=True):
             problems["email"] = "give.problem.email.missing"
         elif len(self.email) > MAX_LENGTH:
             problems["email"] = "give.problem.email.too_long"
-        elif not email.well_formed(self.email):
+        elif not email.is_email_address(self.email):
             problems["email"] = "give.problem.email.wrong"
         return problems
 
     def _aid_problems(self) -> Problems:
         problems: Problems = {}
-        for field, most in AID_FIELDS.items():
+        for field, most in GIFT_AID_FIELDS.items():
             value = getattr(self, field)
             if not value:
                 problems[field] = f"give.problem.{field}.missing"
@@ -144,21 +146,21 @@ class TypedGift(msgspec.Struct, frozen=True):
             self.title, self.first_name, self.last_name, self.house, self.road, self.city, HOME, self.postcode
         )
 
-    def _minor(self, amounts: Amounts, locale: Locale) -> int | str:
+    def _minor(self, amounts: DonationAmounts, locale: Locale) -> int | str:
         if self.amount in map(str, amounts.suggested):
             return int(self.amount)
         if self.amount not in ("", OTHER):
             return "give.problem.amount.missing"
-        minor = numbers.amount(self.typed, amounts.currency, locale)
-        if isinstance(minor, Unreadable):
+        minor = numbers.parse_amount(self.typed, amounts.currency, locale)
+        if isinstance(minor, AmountProblem):
             return _UNREADABLE[minor]
-        if minor < amounts.least:
+        if minor < amounts.minimum:
             return "give.problem.amount.too_small"
-        return minor if minor <= amounts.most else "give.problem.amount.too_large"
+        return minor if minor <= amounts.maximum else "give.problem.amount.too_large"
 
-    def _amount_field(self, amounts: Amounts) -> str:
+    def _amount_field(self, amounts: DonationAmounts) -> str:
         return "typed" if self.amount == OTHER or self.typed else f"amount-{amounts.suggested[0]}"
 
 
 def _clean(value: object, *, lines: bool = False) -> str:
-    return typed(value, lines=lines) if isinstance(value, str) else ""
+    return clean_text(value, lines=lines) if isinstance(value, str) else ""

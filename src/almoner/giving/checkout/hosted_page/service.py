@@ -24,13 +24,13 @@ from almoner.nonprofits.registries import domain as registries_domain
 from almoner.nonprofits.registries import service as registries
 from almoner.platform.database.transactions import Partner, Tx
 from almoner.platform.pages import formats
-from almoner.platform.pages.translations import FALLBACK, Catalogues
+from almoner.platform.pages.translations import FALLBACK, TranslationCatalogues
 
 FALLBACK_CURRENCY: Final = "USD"
 
 
 @dataclass(frozen=True, slots=True)
-class Cause:
+class NonprofitProfile:
     """The nonprofit as the page and the receipt show it. ``number`` as its register's readers write it.
 
     ``logo``: an address on the page's own origin.
@@ -54,11 +54,11 @@ class Cause:
     def place(self, locale: Locale) -> str:
         """``Washington, DC, United States`` with the country in the reader's language."""
         city = self.city.title() if self.city and self.city.isupper() else self.city  # registers write in capitals
-        return ", ".join(part for part in (city, self.state, formats.country(self.country_code, locale)) if part)
+        return ", ".join(part for part in (city, self.state, formats.country_name(self.country_code, locale)) if part)
 
 
 @dataclass(frozen=True, slots=True)
-class Giving:
+class SessionView:
     """A session with its nonprofit and where its donation stands. ``status`` is true at the moment of reading (S3).
 
     ``exhausted``: as many cards were tried as one session takes (H6). ``partner``: whose donor it is.
@@ -67,7 +67,7 @@ class Giving:
     session: DonationSession
     partner: PartnerAccount
     status: str
-    cause: Cause
+    cause: NonprofitProfile
     gift: SessionDonation
     exhausted: bool
 
@@ -82,71 +82,75 @@ class Giving:
         )
 
 
-async def load(tx: Tx, session_id: UUID) -> Giving:
+async def load_session(tx: Tx, session_id: UUID) -> SessionView:
     """All that the page shows. Raises NotFound."""
-    session = await sessions.for_page(tx, session_id)
-    gift = await donations.for_session(tx, session.id)
-    tries = await payments.tries(tx, gift.donation.id) if gift.donation else 0
+    session = await sessions.get_for_page(tx, session_id)
+    gift = await donations.load_session_donation(tx, session.id)
+    tries = await payments.count_tries(tx, gift.donation.id) if gift.donation else 0
     partner = await partners.get(tx, Partner(session.partner_id))
-    return Giving(session, partner, session.status_at(tx.now), await cause(tx, session), gift, tries >= MAX_TRIES)
+    return SessionView(
+        session, partner, session.status_at(tx.now), await load_nonprofit(tx, session), gift, tries >= MAX_TRIES
+    )
 
 
-async def pays(tx: Tx, session_id: UUID, payment_id: UUID) -> bool:
+async def is_payment_of_session(tx: Tx, session_id: UUID, payment_id: UUID) -> bool:
     """Whether an attempt is one of the session's."""
     payment = await payments.find(tx, payment_id)
-    return payment is not None and await donations.session_of(tx, payment.donation_id) == session_id
+    return payment is not None and await donations.session_id_of(tx, payment.donation_id) == session_id
 
 
-def taking(giving: Giving, currencies: Collection[str]) -> Giving:
+def limit_currencies(giving: SessionView, currencies: Collection[str]) -> SessionView:
     """As a payment provider lets it be: the nonprofit receives no currency that the provider does not take."""
     received = tuple(code for code in giving.cause.receives if code in currencies)
     return replace(giving, cause=replace(giving.cause, receives=received))
 
 
-async def cause(tx: Tx, session: DonationSession) -> Cause:
+async def load_nonprofit(tx: Tx, session: DonationSession) -> NonprofitProfile:
     """The nonprofit of a session. Raises NotFound."""
-    return await cause_of(tx, Partner(session.partner_id), session.organisation_id)
+    return await nonprofit_profile_of(tx, Partner(session.partner_id), session.organisation_id)
 
 
-async def cause_of(tx: Tx, partner: Partner, organisation_id: UUID) -> Cause:
+async def nonprofit_profile_of(tx: Tx, partner: Partner, organisation_id: UUID) -> NonprofitProfile:
     """A nonprofit as donors are shown it. Raises NotFound."""
     organisation = await organisations.get(tx, partner, organisation_id)
     registry = await registries.get(tx, organisation.registry_id)
-    return Cause(
+    return NonprofitProfile(
         name=organisation.shown_name,
         city=organisation.city,
         state=organisation.state,
         country_code=organisation.country_code,
         register=_register(registry.english_name, registry.code),
         number=_number(organisation),
-        receives=organisation.receives,
+        receives=organisation.donation_currencies,
         logo=f"/media/{organisation.logo}" if organisation.logo else None,
     )
 
 
-def chosen(giving: Giving, accept_language: str | None, catalogues: Catalogues, today: date) -> Giving:
+def choose_language_currency(
+    giving: SessionView, accept_language: str | None, catalogues: TranslationCatalogues, today: date
+) -> SessionView:
     """Language and currency where nobody has chosen (settled 4).
 
     The donor's language if it is offered, else English; the currency of the donor's region if the nonprofit receives
     it, else US dollar.
     """
     session = giving.session
-    language = session.language or languages.negotiate(accept_language, catalogues.offered) or FALLBACK
+    language = session.language or languages.negotiate_language(accept_language, catalogues.offered) or FALLBACK
     currency = session.currency or _currency(giving.cause, accept_language, today)
     return replace(giving, session=replace(session, language=language, currency=currency))
 
 
-async def settle(tx: Tx, giving: Giving) -> Giving:
+async def store_choice(tx: Tx, giving: SessionView) -> SessionView:
     """Keep what ``chosen`` chose, unless another visit was first: then that one's choice holds."""
     session = giving.session
     if session.language is None or session.currency is None:
         raise ValueError("choose before settling")
-    return replace(giving, session=await sessions.settle_choice(tx, session.id, session.language, session.currency))
+    return replace(giving, session=await sessions.store_choice(tx, session.id, session.language, session.currency))
 
 
-def _currency(cause_: Cause, accept_language: str | None, today: date) -> str:
-    for tag in languages.preferences(accept_language):
-        if (region := languages.region(tag)) is not None:
+def _currency(cause_: NonprofitProfile, accept_language: str | None, today: date) -> str:
+    for tag in languages.preferred_tags(accept_language):
+        if (region := languages.region_of(tag)) is not None:
             currency = formats.currency_of_region(region, today)
             return currency if currency in cause_.receives else FALLBACK_CURRENCY
     return FALLBACK_CURRENCY
@@ -157,4 +161,4 @@ def _register(name: str, code: str) -> str:
 
 
 def _number(organisation: Organisation) -> str:
-    return registries_domain.written(organisation.registry_code, organisation.registry_number)
+    return registries_domain.format_number(organisation.registry_code, organisation.registry_number)

@@ -5,11 +5,11 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from almoner.giving.checkout.bank_transfers import service as transfers
-from almoner.giving.checkout.bank_transfers.domain import Transfer
-from almoner.giving.checkout.donations.domain import Standing
-from almoner.giving.checkout.hosted_page.pages import GivePages, Opened, kindly
+from almoner.giving.checkout.bank_transfers.domain import AwaitedTransfer
+from almoner.giving.checkout.donations.domain import CheckoutState
+from almoner.giving.checkout.hosted_page.pages import DonationPages, OpenedSession, with_error_pages
 from almoner.giving.checkout.hosted_page.ports import Checkout
-from almoner.giving.checkout.hosted_page.views import Notice, to
+from almoner.giving.checkout.hosted_page.views import FormNotice, redirect_to
 from almoner.kit.errors import ServiceUnavailable
 from almoner.platform.database.transactions import Database
 
@@ -17,7 +17,7 @@ from almoner.platform.database.transactions import Database
 class TransferPages:
     """Shows details and takes confirmations, beside the pages of gifts."""
 
-    def __init__(self, db: Database, give: GivePages, checkout: Checkout) -> None:
+    def __init__(self, db: Database, give: DonationPages, checkout: Checkout) -> None:
         self._db = db
         self._give = give
         self._accounts = checkout.accounts
@@ -29,43 +29,43 @@ class TransferPages:
 
     async def transfer(self, request: Request) -> Response:
         """One address, so that a 405 names all of its methods."""
-        return await (self.take if request.method == "POST" else self.show)(request)
+        return await (self.confirm if request.method == "POST" else self.show)(request)
 
-    @kindly
+    @with_error_pages
     async def show(self, request: Request) -> Response:
         """The details; where the gift stands when there are none any more."""
-        opened = await self._give.open(request)
+        opened = await self._give.open_session(request)
         return opened if isinstance(opened, Response) else await self._page(opened)
 
-    @kindly
-    async def take(self, request: Request) -> Response:
+    @with_error_pages
+    async def confirm(self, request: Request) -> Response:
         """The donor has sent it: the session is completed, and the details come by e-mail."""
-        opened = await self._give.open(request)
+        opened = await self._give.open_session(request)
         if isinstance(opened, Response):
             return opened
-        if await self._give.posted(opened) is None:
-            return await self._page(opened, Notice("give.again", alert=True))
+        if await self._give.read_form(opened) is None:
+            return await self._page(opened, FormNotice("give.again", alert=True))
         async with self._db.write() as tx:
-            await transfers.confirm(tx, opened.id)
-        return to(f"/give/{opened.name}/transfer")
+            await transfers.confirm_sent(tx, opened.id)
+        return redirect_to(f"/give/{opened.name}/transfer")
 
-    async def _page(self, opened: Opened, notice: Notice | None = None) -> Response:
-        if opened.giving.gift.standing is Standing.PAID:
-            return to(f"/give/{opened.name}/thanks")
+    async def _page(self, opened: OpenedSession, notice: FormNotice | None = None) -> Response:
+        if opened.giving.gift.standing is CheckoutState.PAID:
+            return redirect_to(f"/give/{opened.name}/thanks")
         if (transfer := await self._told(opened)) is None:
-            return to(f"/give/{opened.name}")
+            return redirect_to(f"/give/{opened.name}")
         action = f"/give/{opened.name}"
         return self.views.transfer(opened.giving, transfer, action=action, csrf=opened.visit.csrf, notice=notice)
 
-    async def _told(self, opened: Opened) -> Transfer | None:
+    async def _told(self, opened: OpenedSession) -> AwaitedTransfer | None:
         """What the donor is told, None when no transfer is waited for. Raises ServiceUnavailable without an account."""
         gift = opened.giving.gift
-        if gift.donation is None or gift.standing not in (Standing.UNDER_WAY, Standing.AWAITED):
+        if gift.donation is None or gift.standing not in (CheckoutState.UNDER_WAY, CheckoutState.AWAITED):
             return None
         async with self._db.read() as tx:
-            payment = await transfers.awaited(tx, gift.donation)
+            payment = await transfers.find_awaited_payment(tx, gift.donation)
         if payment is None:
             return None
         if (pay_to := self._accounts.get(payment.money.currency)) is None:
             raise ServiceUnavailable
-        return transfers.told(payment, gift.donation, pay_to)
+        return transfers.transfer_details(payment, gift.donation, pay_to)

@@ -7,37 +7,37 @@ from typing import Final
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
-from almoner.giving.checkout.bank_transfers.domain import Transfer, code
-from almoner.giving.checkout.card_testing.domain import TooSoon, Why
+from almoner.giving.checkout.bank_transfers.domain import AwaitedTransfer, epc_qr_payload
+from almoner.giving.checkout.card_testing.domain import RateLimited, WaitReason
 from almoner.giving.checkout.donations.domain import Donation
 from almoner.giving.checkout.hosted_page import branding
-from almoner.giving.checkout.hosted_page.domain import Amounts
-from almoner.giving.checkout.hosted_page.schemas import AID_FIELDS, Problems, TypedGift
-from almoner.giving.checkout.hosted_page.service import Giving
-from almoner.giving.checkout.payments.domain import TRANSFER_WAITS, Tariff
+from almoner.giving.checkout.hosted_page.domain import DonationAmounts
+from almoner.giving.checkout.hosted_page.schemas import GIFT_AID_FIELDS, Problems, DonationForm
+from almoner.giving.checkout.hosted_page.service import SessionView
+from almoner.giving.checkout.payments.domain import TRANSFER_LIFETIME, Tariff
 from almoner.giving.gift_aid.declarations.domain import STATEMENT
 from almoner.kit.money import Money
 from almoner.platform.pages import formats
 from almoner.platform.pages.headers import NO_PAGE, origin_of
-from almoner.platform.pages.rendering import Pages
-from almoner.platform.pages.server_error import Broken
+from almoner.platform.pages.rendering import PageRenderer
+from almoner.platform.pages.server_error import ServerErrorResponse
 from almoner.platform.pages.translations import FALLBACK, Language
 
 _WIDE: Final = 7
 """An amount of more characters than this needs half the width of a small window."""
 
 _WAITS: Final = {
-    Why.SLOW: "give.wait.slow",
-    Why.DECLINED: "give.wait.declined",
-    Why.CROWDED: "give.wait.crowded",
-    Why.CODES: "give.code.later",
-    Why.CODES_CROWDED: "give.wait.codes",
+    WaitReason.SLOW: "give.wait.slow",
+    WaitReason.DECLINED: "give.wait.declined",
+    WaitReason.CROWDED: "give.wait.crowded",
+    WaitReason.CODES: "give.code.later",
+    WaitReason.CODES_CROWDED: "give.wait.codes",
 }
 _MOST_MINUTES: Final = 90  # a longer wait is told in hours
 
 
 @dataclass(frozen=True, slots=True)
-class Notice:
+class FormNotice:
     """What a form says above its fields, by the key of its text.
 
     ``alert``: something went wrong. ``pay_url``: a payment to go on with. ``seconds``: until it is worth trying again.
@@ -60,40 +60,42 @@ class Notice:
 class Views:
     """Renders every state. ``provider_origin``: where the form leads after the post."""
 
-    def __init__(self, pages: Pages, provider_origin: str) -> None:
+    def __init__(self, pages: PageRenderer, provider_origin: str) -> None:
         self._pages = pages
         self._provider_origin = provider_origin
 
-    def language(self, giving: Giving) -> Language:
+    def language(self, giving: SessionView) -> Language:
         """The language of a session's pages."""
         return self._pages.language(giving.session.language)
 
     def gift(
         self,
-        giving: Giving,
-        amounts: Amounts,
+        giving: SessionView,
+        amounts: DonationAmounts,
         tariff: Tariff,
-        typed: TypedGift,
+        typed: DonationForm,
         *,
         transfer: bool,
         action: str,
         csrf: str,
         status: int,
         problems: Problems,
-        notice: Notice | None,
+        notice: FormNotice | None,
     ) -> Response:
         """The form. ``transfer``: the donor may pay by bank transfer instead."""
         language = self.language(giving)
-        shown = [formats.money(minor, amounts.currency, language.locale, short=True) for minor in amounts.suggested]
+        shown = [
+            formats.format_money(minor, amounts.currency, language.locale, short=True) for minor in amounts.suggested
+        ]
         page = self._pages.page(
             "gift.html",
             language,
             status=status,
             form_targets=self._targets(giving),
-            cause=_cause(giving, language),
-            brand=branding.of(giving.partner),
+            cause=_nonprofit_context(giving, language),
+            brand=branding.brand_of(giving.partner),
             amounts=amounts,
-            totals={minor: tariff.covering(Money(minor, amounts.currency)).minor for minor in amounts.suggested},
+            totals={minor: tariff.gross_up(Money(minor, amounts.currency)).minor for minor in amounts.suggested},
             wide=max(map(len, shown)) > _WIDE,
             typed=typed,
             names=_names(typed, language),
@@ -104,51 +106,51 @@ class Views:
             action=action,
             csrf=csrf,
             currency_name=formats.currency_name(amounts.currency, language.locale),
-            aid=_aid(giving, typed, language) if giving.offers_gift_aid else None,
-            symbol=formats.symbol(amounts.currency, language.locale),
+            aid=_gift_aid_context(giving, typed, language) if giving.offers_gift_aid else None,
+            symbol=formats.currency_symbol(amounts.currency, language.locale),
         )
-        return _later(page, notice)
+        return _with_retry_after(page, notice)
 
     def waiting(
-        self, giving: Giving, donation: Donation, again: str, pay_url: str | None, *, unpaid: bool = False
+        self, giving: SessionView, donation: Donation, again: str, pay_url: str | None, *, unpaid: bool = False
     ) -> Response:
         """The provider has not confirmed the payment yet; ``unpaid``: it has just said that nothing was paid."""
         kind, later = ("waiting.unpaid", "waiting.unpaid.next") if unpaid else ("waiting", "waiting.later")
         return self._not_yet(giving, donation, kind, later, again, pay_url)
 
-    def awaited(self, giving: Giving, donation: Donation, again: str) -> Response:
+    def transfer_awaited(self, giving: SessionView, donation: Donation, again: str) -> Response:
         """A bank transfer is waited for: what whoever holds a return link is told of it."""
         return self._not_yet(giving, donation, "transfer.sent", None, again, None)
 
     def _not_yet(
-        self, giving: Giving, donation: Donation, kind: str, later: str | None, again: str, pay_url: str | None
+        self, giving: SessionView, donation: Donation, kind: str, later: str | None, again: str, pay_url: str | None
     ) -> Response:
         language = self.language(giving)
-        until = donation.confirmed_at + TRANSFER_WAITS if donation.confirmed_at else None
+        until = donation.confirmed_at + TRANSFER_LIFETIME if donation.confirmed_at else None
         return self._pages.page(
             "waiting.html",
             language,
             kind=kind,
             later=later,
             until=until,
-            cause=_cause(giving, language),
-            brand=branding.of(giving.partner),
+            cause=_nonprofit_context(giving, language),
+            brand=branding.brand_of(giving.partner),
             donation=donation,
             again=again,
             pay_url=pay_url,
         )
 
     def transfer(
-        self, giving: Giving, transfer: Transfer, *, action: str, csrf: str, notice: Notice | None
+        self, giving: SessionView, transfer: AwaitedTransfer, *, action: str, csrf: str, notice: FormNotice | None
     ) -> Response:
         """Where to transfer the gift, and under which reference; once it is confirmed, that it is waited for."""
-        language, told = self.language(giving), code(transfer)
+        language, told = self.language(giving), epc_qr_payload(transfer)
         return self._pages.page(
             "transfer.html",
             language,
             status=403 if notice else 200,
-            cause=_cause(giving, language),
-            brand=branding.of(giving.partner),
+            cause=_nonprofit_context(giving, language),
+            brand=branding.brand_of(giving.partner),
             transfer=transfer,
             qr=_qr(told) if told else None,
             notice=notice,
@@ -157,43 +159,43 @@ class Views:
             csrf=csrf,
         )
 
-    def thanks(self, giving: Giving, donation: Donation, *, named: bool = True) -> Response:
+    def thanks(self, giving: SessionView, donation: Donation, *, named: bool = True) -> Response:
         """The money is here. ``named``: the donor is shown by name and address."""
         language = self.language(giving)
         return self._pages.page(
             "thanks.html",
             language,
-            cause=_cause(giving, language),
-            brand=branding.of(giving.partner),
+            cause=_nonprofit_context(giving, language),
+            brand=branding.brand_of(giving.partner),
             donation=donation,
             reference=self._pages.deployment.ids.text("donation", donation.id),
-            masked_email=masked(donation.email or ""),
+            masked_email=mask_email(donation.email or ""),
             named=named,
         )
 
-    def closed(self, giving: Giving) -> Response:
+    def closed(self, giving: SessionView) -> Response:
         """The nonprofit cannot take gifts now."""
-        return self.tell(giving, "closed", 409, "info")
+        return self.session_message(giving, "closed", 409, "info")
 
-    def tell(self, giving: Giving, kind: str, status: int, icon: str) -> Response:
+    def session_message(self, giving: SessionView, kind: str, status: int, icon: str) -> Response:
         """A page that only says something, in the session's language."""
         language = self.language(giving)
         return self._pages.message(f"give.{kind}", language, status=status, icon=icon, organisation=giving.cause.name)
 
-    def say(self, request: Request, kind: str, status: int, icon: str) -> HTMLResponse:
+    def message_page(self, request: Request, kind: str, status: int, icon: str) -> HTMLResponse:
         """A page that only says something: in the opened session's language, else in the browser's."""
         tag = getattr(request.state, "language", None)
-        language = self._pages.language(tag) if tag else self._pages.preferred(request)
+        language = self._pages.language(tag) if tag else self._pages.preferred_language(request)
         return self._pages.message(f"give.{kind}", language, status=status, icon=icon)
 
-    def too_soon(self, wait: TooSoon) -> Notice:
+    def rate_limit_notice(self, wait: RateLimited) -> FormNotice:
         """Too many payments, declined cards or codes: for how long, and whose they may be (H6)."""
-        seconds = (wait.until - self._pages.deployment.clock.wall()).total_seconds()
-        return Notice(_WAITS[wait.why], alert=True, seconds=max(1, ceil(seconds)))
+        seconds = (wait.until - self._pages.deployment.clock.real_now()).total_seconds()
+        return FormNotice(_WAITS[wait.why], alert=True, seconds=max(1, ceil(seconds)))
 
     def code(
         self,
-        giving: Giving,
+        giving: SessionView,
         email: str,
         *,
         action: str,
@@ -201,7 +203,7 @@ class Views:
         csrf: str,
         status: int,
         problem: str | None,
-        notice: Notice | None,
+        notice: FormNotice | None,
     ) -> Response:
         """The form for the code that was sent to the donor's e-mail address."""
         language = self.language(giving)
@@ -210,33 +212,33 @@ class Views:
             language,
             status=status,
             form_targets=self._targets(giving),
-            cause=_cause(giving, language),
-            brand=branding.of(giving.partner),
-            email=masked(email),
+            cause=_nonprofit_context(giving, language),
+            brand=branding.brand_of(giving.partner),
+            email=mask_email(email),
             problems={"code": problem} if problem else {},
             notice=notice,
             action=action,
             back=back,
             csrf=csrf,
         )
-        return _later(page, notice)
+        return _with_retry_after(page, notice)
 
-    def broken(self, request: Request, error: Exception) -> Response:
+    def unexpected_error(self, request: Request, error: Exception) -> Response:
         """Something failed that nobody expected: a page for the donor, and the error for the log."""
-        return Broken(self.say(request, "broken", 500, "info"), error)
+        return ServerErrorResponse(self.message_page(request, "broken", 500, "info"), error)
 
-    def _targets(self, giving: Giving) -> tuple[str, ...]:
+    def _targets(self, giving: SessionView) -> tuple[str, ...]:
         success = giving.session.success_url
         own = origin_of(success) if success else None
         return (self._provider_origin, own) if own else (self._provider_origin,)
 
 
-def to(url: str) -> Response:
+def redirect_to(url: str) -> Response:
     """Onwards by GET."""
     return RedirectResponse(url, 303, NO_PAGE)
 
 
-def _later(page: Response, notice: Notice | None) -> Response:
+def _with_retry_after(page: Response, notice: FormNotice | None) -> Response:
     """The page, with the wait for programs when its notice tells one."""
     if notice is not None and notice.seconds:
         page.headers["Retry-After"] = str(notice.seconds)
@@ -252,13 +254,13 @@ def _qr(text: str) -> str:
     )
 
 
-def masked(email: str) -> str:
+def mask_email(email: str) -> str:
     """Enough of an address for its owner: ``a•••@example.org``."""
     local, _, domain = email.rpartition("@")
     return f"{local[:1]}•••@{domain}"
 
 
-def _cause(giving: Giving, language: Language) -> dict[str, str | None]:
+def _nonprofit_context(giving: SessionView, language: Language) -> dict[str, str | None]:
     cause = giving.cause
     return {
         "name": cause.name,
@@ -270,21 +272,21 @@ def _cause(giving: Giving, language: Language) -> dict[str, str | None]:
     }
 
 
-def _names(typed: TypedGift, language: Language) -> list[tuple[str, str, str, str]]:
+def _names(typed: DonationForm, language: Language) -> list[tuple[str, str, str, str]]:
     """Field, label, value and autocomplete token of both names, in the order of the language."""
     names = [
         ("first_name", "give.first_name", typed.first_name, "given-name"),
         ("last_name", "give.last_name", typed.last_name, "family-name"),
     ]
-    return names[::-1] if formats.family_first(language.locale) else names
+    return names[::-1] if formats.is_family_name_first(language.locale) else names
 
 
-def _aid(giving: Giving, typed: TypedGift, language: Language) -> dict[str, object]:
+def _gift_aid_context(giving: SessionView, typed: DonationForm, language: Language) -> dict[str, object]:
     """What gift aid says and asks for; the statement is HMRC's and stays in English, whatever the page's language."""
     tokens = ("honorific-prefix", "address-line1", "address-line2", "address-level2", "postal-code")
     fields = [
         (name, f"give.giftaid.{name}", getattr(typed, name), token, most)
-        for (name, most), token in zip(AID_FIELDS.items(), tokens, strict=True)
+        for (name, most), token in zip(GIFT_AID_FIELDS.items(), tokens, strict=True)
     ]
     return {
         "statement": STATEMENT.format(charity=giving.cause.name),
@@ -295,7 +297,7 @@ def _aid(giving: Giving, typed: TypedGift, language: Language) -> dict[str, obje
 
 def _in_order(problems: Problems, language: Language) -> Problems:
     """The problems as their fields stand on the page."""
-    if not formats.family_first(language.locale) or "first_name" not in problems:
+    if not formats.is_family_name_first(language.locale) or "first_name" not in problems:
         return problems
     moved = {"first_name": problems["first_name"]}
     rest = [(field, key) for field, key in problems.items() if field != "first_name"]
@@ -303,12 +305,12 @@ def _in_order(problems: Problems, language: Language) -> Problems:
     return {**dict(rest[:place]), **moved, **dict(rest[place:])}
 
 
-def _values(amounts: Amounts, language: Language) -> dict[str, str]:
+def _values(amounts: DonationAmounts, language: Language) -> dict[str, str]:
     """What the sentences about amounts name. The example shows the language's own decimal mark."""
     locale = language.locale
     example = amounts.suggested[1] + (amounts.suggested[1] - amounts.suggested[0]) // 2
     return {
-        "minimum": formats.money(amounts.least, amounts.currency, locale, short=True),
-        "maximum": formats.money(amounts.most, amounts.currency, locale, short=True),
-        "example": formats.plain(example, amounts.currency, locale),
+        "minimum": formats.format_money(amounts.minimum, amounts.currency, locale, short=True),
+        "maximum": formats.format_money(amounts.maximum, amounts.currency, locale, short=True),
+        "example": formats.format_plain_amount(example, amounts.currency, locale),
     }

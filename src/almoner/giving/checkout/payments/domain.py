@@ -21,15 +21,15 @@ PAYMENT: Final = Lifecycle(
         "cancelled": frozenset({"succeeded", "held"}),
     },
 )
-LIVE: Final = ("starting", "open")
-SETTLED: Final = ("succeeded", "held")
+LIVE_STATUSES: Final = ("starting", "open")
+SETTLED_STATUSES: Final = ("succeeded", "held")
 _WHOLE: Final = 10_000  # basis points
-RETURN: Final = "return"
+RETURN_PURPOSE: Final = "return"
 """What the token in a payment's return address is for: it shows how the payment stands, and nothing of who paid."""
-BANK: Final = "bank_transfer"
+BANK_TRANSFER: Final = "bank_transfer"
 """Donors' transfers to our own account, as the providers have names: nobody is asked, our bank's lines tell."""
 
-TRANSFER_WAITS: Final = timedelta(days=30)  # settled 5: once the donor has confirmed it
+TRANSFER_LIFETIME: Final = timedelta(days=30)  # settled 5: once the donor has confirmed it
 MAX_TRIES: Final = 5  # H6: cards tried on one payment, and in one session
 
 
@@ -43,7 +43,7 @@ class ProviderStatus(StrEnum):
     CANCELLED = "cancelled"
 
 
-class HoldReason(StrEnum):
+class UnallocatedReason(StrEnum):
     """Why money that a provider took pays no donation."""
 
     DONATION_CANCELLED = "donation_cancelled"
@@ -84,7 +84,7 @@ class Payment:
     @property
     def live(self) -> bool:
         """Whether the donor may still pay it."""
-        return self.status in LIVE
+        return self.status in LIVE_STATUSES
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,7 +117,7 @@ class ProviderEvent:
     type: str
     payment: str
     live: bool
-    about: Literal["payment", "dispute", "refund"] = "payment"
+    subject: Literal["payment", "dispute", "refund"] = "payment"
     refund: str = ""
 
 
@@ -173,7 +173,7 @@ class Tariff:
         share = (money.minor * self.basis_points + _WHOLE // 2) // _WHOLE
         return Money(min(money.minor, share + self.fixed_minor.get(money.currency, 0)), money.currency)
 
-    def covering(self, gift: Money) -> Money:
+    def gross_up(self, gift: Money) -> Money:
         """The smallest payment that leaves the gift whole after the fee. Raises MoneyError above the largest amount."""
         whole = gift.minor + self.fixed_minor.get(gift.currency, 0)
         # Rounding moves the fee by half a unit at most, so the answer is this or just above.
@@ -192,7 +192,7 @@ class NoSuchPayment(ProviderFailure):
     """The provider does not know the payment."""
 
 
-class NotOurs(NoSuchPayment):
+class ForeignPayment(NoSuchPayment):
     """The provider knows the payment, and something else than this service asked for it: nothing is to be done."""
 
 
@@ -204,26 +204,26 @@ class ProviderUnavailable(ServiceUnavailable):
     message = "The payment provider cannot be reached just now; try again in a moment"
 
 
-class NoticeRefused(BadRequest):
+class WebhookRefused(BadRequest):
     code = "payment/notice_refused"
     message = "The notice is not one of this provider: its signature, age or form is wrong"
 
 
-def foreign(found: ProviderPayment, *, live: bool) -> HoldReason | None:
+def foreign_reason(found: ProviderPayment, *, live: bool) -> UnallocatedReason | None:
     """Why what the provider shows never reaches us, whatever it was for: nothing of it is posted, or sent back."""
     if found.live is not live:
-        return HoldReason.OTHER_MODE
-    return None if found.ours else HoldReason.OTHER_ACCOUNT
+        return UnallocatedReason.OTHER_MODE
+    return None if found.ours else UnallocatedReason.OTHER_ACCOUNT
 
 
-def difference(expected: Money, reference: str, found: ProviderPayment) -> HoldReason | None:
+def mismatch_reason(expected: Money, reference: str, found: ProviderPayment) -> UnallocatedReason | None:
     """How what the provider shows differs from what was asked for, None when all agrees."""
     if found.reference != reference:
-        return HoldReason.OTHER_REFERENCE
+        return UnallocatedReason.OTHER_REFERENCE
     if found.money.currency != expected.currency:
-        return HoldReason.OTHER_CURRENCY
+        return UnallocatedReason.OTHER_CURRENCY
     if found.money < expected:
-        return HoldReason.SHORT
+        return UnallocatedReason.SHORT
     if expected < found.money:
-        return HoldReason.OVER
+        return UnallocatedReason.OVER
     return None

@@ -16,7 +16,7 @@ from almoner.kit.money import Money
 
 
 @dataclass(frozen=True, slots=True)
-class Order:
+class PaymentOrder:
     """What we ask a provider to collect. ``key`` makes asking twice the same as asking once (I6).
 
     ``tries``: how many cards the provider may take before the payment fails (H6).
@@ -56,7 +56,7 @@ class PaymentProvider(Protocol):
         """Those in which it takes every amount exactly, to the minor unit."""
         ...
 
-    async def create(self, order: Order) -> ProviderPayment:
+    async def create(self, order: PaymentOrder) -> ProviderPayment:
         """A new open payment, or the one made earlier with this key. Raises ProviderFailure."""
         ...
 
@@ -82,7 +82,7 @@ class PaymentProvider(Protocol):
         """
         ...
 
-    def read_notice(self, headers: Mapping[str, str], body: bytes, at: datetime) -> ProviderEvent | None:
+    def parse_webhook(self, headers: Mapping[str, str], body: bytes, at: datetime) -> ProviderEvent | None:
         """A notice whose signature is right and not older than five minutes at ``at`` (real time).
 
         ``about`` of the event: "dispute" means look at the payment's disputes, "refund" at the refund that it names,

@@ -5,9 +5,9 @@ from uuid import UUID
 
 from asyncpg import Record
 
-from almoner.giving.checkout.payments.domain import LIVE, PAYMENT, Payment, ProviderEvent, ProviderPayment
+from almoner.giving.checkout.payments.domain import LIVE_STATUSES, PAYMENT, Payment, ProviderEvent, ProviderPayment
 from almoner.kit.money import Money
-from almoner.platform.database.transactions import Everyone, Tx
+from almoner.platform.database.transactions import AllPartners, Tx
 
 _COLUMNS = (
     "id, donation_id, provider, provider_payment, url, status, amount_minor, currency, description, language, "
@@ -34,7 +34,7 @@ def _payment(row: Record) -> Payment:
     )
 
 
-async def insert(tx: Tx, _scope: Everyone, payment: Payment) -> None:
+async def insert(tx: Tx, _scope: AllPartners, payment: Payment) -> None:
     """Store a new attempt; one that is not live any more must have been found for every earlier one."""
     await tx.execute(
         """
@@ -58,19 +58,19 @@ async def insert(tx: Tx, _scope: Everyone, payment: Payment) -> None:
     )
 
 
-async def find(tx: Tx, _scope: Everyone, payment_id: UUID) -> Payment | None:
+async def find(tx: Tx, _scope: AllPartners, payment_id: UUID) -> Payment | None:
     """One attempt."""
     row = await tx.fetchrow(f"select {_COLUMNS} from payment where id = $1", payment_id)
     return _payment(row) if row else None
 
 
-async def lock(tx: Tx, _scope: Everyone, payment_id: UUID) -> Payment | None:
+async def lock(tx: Tx, _scope: AllPartners, payment_id: UUID) -> Payment | None:
     """One attempt, held until the transaction ends."""
     row = await tx.fetchrow(f"select {_COLUMNS} from payment where id = $1 for no key update", payment_id)
     return _payment(row) if row else None
 
 
-async def find_at_provider(tx: Tx, _scope: Everyone, provider: str, provider_payment: str) -> Payment | None:
+async def find_at_provider(tx: Tx, _scope: AllPartners, provider: str, provider_payment: str) -> Payment | None:
     """The attempt that the provider knows by this id."""
     row = await tx.fetchrow(
         f"select {_COLUMNS} from payment where provider = $1 and provider_payment = $2", provider, provider_payment
@@ -78,7 +78,9 @@ async def find_at_provider(tx: Tx, _scope: Everyone, provider: str, provider_pay
     return _payment(row) if row else None
 
 
-async def at_provider(tx: Tx, _scope: Everyone, provider: str, provider_payments: Sequence[str]) -> list[Payment]:
+async def find_all_at_provider(
+    tx: Tx, _scope: AllPartners, provider: str, provider_payments: Sequence[str]
+) -> list[Payment]:
     """The attempts that the provider knows by these ids."""
     rows = await tx.fetch(
         f"select {_COLUMNS} from payment where provider = $1 and provider_payment = any($2)",
@@ -88,7 +90,7 @@ async def at_provider(tx: Tx, _scope: Everyone, provider: str, provider_payments
     return [_payment(row) for row in rows]
 
 
-async def newest(tx: Tx, _scope: Everyone, donation_id: UUID) -> Payment | None:
+async def newest_attempt(tx: Tx, _scope: AllPartners, donation_id: UUID) -> Payment | None:
     """The attempt of a donation that decides where it stands: held money first, then the newest."""
     row = await tx.fetchrow(
         f"select {_COLUMNS} from payment where donation_id = $1 order by status = 'held' desc, id desc limit 1",
@@ -97,7 +99,7 @@ async def newest(tx: Tx, _scope: Everyone, donation_id: UUID) -> Payment | None:
     return _payment(row) if row else None
 
 
-async def tries(tx: Tx, _scope: Everyone, donation_id: UUID) -> int:
+async def count_tries(tx: Tx, _scope: AllPartners, donation_id: UUID) -> int:
     """How many times a card was tried for a donation; a payment that failed was tried at least once."""
     return int(
         await tx.fetchval(
@@ -109,7 +111,7 @@ async def tries(tx: Tx, _scope: Everyone, donation_id: UUID) -> int:
     )
 
 
-async def advance(tx: Tx, _scope: Everyone, payment_id: UUID, target: str, found: ProviderPayment) -> bool:
+async def advance(tx: Tx, _scope: AllPartners, payment_id: UUID, target: str, found: ProviderPayment) -> bool:
     """Move an attempt, and note what the provider shows of it; False when its state does not allow the move."""
     return bool(
         await tx.fetchval(
@@ -130,18 +132,20 @@ async def advance(tx: Tx, _scope: Everyone, payment_id: UUID, target: str, found
     )
 
 
-async def note_tries(tx: Tx, _scope: Everyone, payment_id: UUID, tries_: int) -> None:
+async def record_tries(tx: Tx, _scope: AllPartners, payment_id: UUID, tries_: int) -> None:
     """Note how many cards were tried on an attempt, in whichever order it is told."""
     await tx.execute("update payment set tries = $2 where id = $1 and tries < $2", payment_id, tries_)
 
 
-async def live_of(tx: Tx, _scope: Everyone, donation_ids: list[UUID]) -> list[UUID]:
+async def live_attempts_of(tx: Tx, _scope: AllPartners, donation_ids: list[UUID]) -> list[UUID]:
     """The attempts of these donations that the donor may still pay."""
-    rows = await tx.fetch("select id from payment where donation_id = any($1) and status = any($2)", donation_ids, LIVE)
+    rows = await tx.fetch(
+        "select id from payment where donation_id = any($1) and status = any($2)", donation_ids, LIVE_STATUSES
+    )
     return [row["id"] for row in rows]
 
 
-async def note_event(tx: Tx, _scope: Everyone, provider: str, event: ProviderEvent) -> bool:
+async def insert_event(tx: Tx, _scope: AllPartners, provider: str, event: ProviderEvent) -> bool:
     """Keep a notice; False when it was kept before."""
     return bool(
         await tx.fetchval(
@@ -158,7 +162,7 @@ async def note_event(tx: Tx, _scope: Everyone, provider: str, event: ProviderEve
     )
 
 
-async def event_known(tx: Tx, _scope: Everyone, provider: str, event_id: str) -> bool:
+async def event_exists(tx: Tx, _scope: AllPartners, provider: str, event_id: str) -> bool:
     """Whether a notice was kept before."""
     return bool(
         await tx.fetchval(

@@ -19,9 +19,9 @@ SESSION: Final = Lifecycle(
 )
 SessionStatus = Literal["open", "completed", "expired"]
 LIFETIME: Final = timedelta(hours=24)  # spec 8
-PAGE: Final = "give"
+PAGE_PURPOSE: Final = "give"
 """Purpose of the token in ``url``."""
-GRACE: Final = timedelta(minutes=60)  # settled 5
+GRACE_PERIOD: Final = timedelta(minutes=60)  # settled 5
 
 
 class OrganisationNotFound(BadRequest):
@@ -77,9 +77,9 @@ class DonationSession:
         """``open``, ``completed`` or ``expired``, true at the moment ``now``."""
         return "expired" if self.stored_status == "open" and now >= self.expires_at else self.stored_status
 
-    def grace_ends(self) -> datetime:
+    def grace_ends_at(self) -> datetime:
         """Until when an attempt that was under way at expiry may still finish and count."""
-        return self.expires_at + GRACE
+        return self.expires_at + GRACE_PERIOD
 
     def ensure_open(self, now: datetime) -> None:
         """Something new may begin. Raises SessionExpired, SessionCompleted."""

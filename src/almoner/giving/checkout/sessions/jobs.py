@@ -5,4 +5,4 @@ from typing import Final
 from almoner.giving.checkout.sessions import service
 from almoner.platform.jobs.background_tasks import Schedule
 
-schedules: Final = (Schedule("sessions.expire", service.next_due, service.expire),)
+schedules: Final = (Schedule("sessions.expire", service.next_due_at, service.expire_due),)

@@ -17,10 +17,10 @@ from almoner.giving.checkout.sessions.schemas import (
     session_out,
 )
 from almoner.platform.http.caller import SECRET
-from almoner.platform.http.calls import Call
+from almoner.platform.http.calls import ApiCall
 from almoner.platform.http.endpoints import Routes
 from almoner.platform.http.ids import PathId
-from almoner.platform.http.paging import Listing
+from almoner.platform.http.paging import ListResponse
 
 SessionId = Annotated[UUID, PathId("donationsession")]
 
@@ -28,7 +28,7 @@ routes = Routes("Donation sessions")
 
 
 @routes.get("/v1/donation-sessions", key=SECRET, scope="donation_sessions:read")
-async def list_donation_sessions(call: Call, query: DonationSessionsQuery) -> Listing[DonationSessionOut]:
+async def list_donation_sessions(call: ApiCall, query: DonationSessionsQuery) -> ListResponse[DonationSessionOut]:
     """List donation sessions."""
     page = call.page(query)
     rows, total = await sessions.page(call.tx, call.partner, page)
@@ -42,9 +42,9 @@ async def list_donation_sessions(call: Call, query: DonationSessionsQuery) -> Li
     tx="single",
     errors=(OrganisationNotFound, UserNotFound, InvalidMetadata, CannotAcceptDonations),
 )
-async def create_donation_session(call: Call, body: DonationSessionIn) -> DonationSessionOut:
+async def create_donation_session(call: ApiCall, body: DonationSessionIn) -> DonationSessionOut:
     """Create a donation session: a hosted page, open for 24 hours, on which one donor gives to one organisation."""
-    wish = sessions.Wish(
+    wish = sessions.DonationSessionRequest(
         body.organisation_id, body.user_id, body.success_url, body.currency, body.language, body.metadata
     )
     assert call.claim is not None, "every POST with a key has a claim"
@@ -52,6 +52,6 @@ async def create_donation_session(call: Call, body: DonationSessionIn) -> Donati
 
 
 @routes.get("/v1/donation-sessions/{id}", key=SECRET, scope="donation_sessions:read")
-async def get_donation_session(call: Call, id: SessionId) -> DonationSessionOut:
+async def get_donation_session(call: ApiCall, id: SessionId) -> DonationSessionOut:
     """Retrieve a donation session."""
     return session_out(call.tx, await sessions.get(call.tx, call.partner, id))

@@ -5,13 +5,13 @@ from typing import Annotated
 import msgspec
 from pydantic import AfterValidator, Field
 
-from almoner.giving.checkout.sessions.domain import PAGE, DonationSession, SessionStatus
+from almoner.giving.checkout.sessions.domain import PAGE_PURPOSE, DonationSession, SessionStatus
 from almoner.kit import money
 from almoner.kit.time import iso
 from almoner.platform.database.transactions import Tx
 from almoner.platform.http.ids import IdText
 from almoner.platform.http.texts import BrowserAddress, LanguageTag
-from almoner.platform.http.wire import CurrencyCode, In, Metadata, Out, PageQuery
+from almoner.platform.http.wire import CurrencyCode, RequestBody, Metadata, ResponseRecord, PageQuery
 from almoner.platform.outbound import addresses
 
 
@@ -44,7 +44,7 @@ class DonationSessionsQuery(PageQuery):
     """Donation sessions have no filters."""
 
 
-class DonationSessionIn(In):
+class DonationSessionIn(RequestBody):
     """A new session."""
 
     organisation_id: Annotated[str, IdText("organisation")]
@@ -55,7 +55,7 @@ class DonationSessionIn(In):
     metadata: Metadata | None = None
 
 
-class DonationSessionOut(Out, object_name="donation_session"):
+class DonationSessionOut(ResponseRecord, object_name="donation_session"):
     """A session as partners see it. Send the donor to ``url``."""
 
     id: str
@@ -86,7 +86,7 @@ def session_out(tx: Tx, session: DonationSession) -> DonationSessionOut:
         language=session.language,
         currency=session.currency,
         success_url=session.success_url,
-        url=f"{tx.links.pages}/give?token={tx.vault.page_token(PAGE, session.id)}",
+        url=f"{tx.links.pages}/give?token={tx.vault.page_token(PAGE_PURPOSE, session.id)}",
         metadata=None if session.metadata is None else dict(session.metadata),
         created_at=iso(session.created_at),
         expires_at=iso(session.expires_at),

@@ -17,18 +17,18 @@ from almoner.kit.errors import IncorrectParams, NotFound
 from almoner.nonprofits.countries.domain import COUNTRIES
 from almoner.nonprofits.organisations.domain import WORLD_CURRENCIES
 from almoner.platform.audit.log import Trace
-from almoner.platform.database.transactions import EVERYONE, Partner, Tx
+from almoner.platform.database.transactions import ALL_PARTNERS, Partner, Tx
 from almoner.platform.http.paging import Page
 from almoner.platform.http.texts import ANY_PORT
-from almoner.platform.http.wire import envelope
-from almoner.platform.idempotency import Claim
+from almoner.platform.http.wire import encode_envelope
+from almoner.platform.idempotency import IdempotencyClaim
 from almoner.platform.outbound import addresses
 
 BATCH: Final = 1000  # S4
 
 
 @dataclass(frozen=True, slots=True)
-class Wish:
+class DonationSessionRequest:
     """What a partner asks for; ids as sent."""
 
     organisation_id: str
@@ -39,13 +39,13 @@ class Wish:
     metadata: Mapping[str, str] | None
 
 
-async def create(tx: Tx, claim: Claim, trace: Trace, wish: Wish) -> DonationSessionOut:
+async def create(tx: Tx, claim: IdempotencyClaim, trace: Trace, wish: DonationSessionRequest) -> DonationSessionOut:
     """A new session for the claim's partner, in one statement: ``tx`` is a single one.
 
     Raises OrganisationNotFound, UserNotFound, InvalidMetadata, CannotAcceptDonations, IncorrectParams, and what
     ``Claim.settle`` raises.
     """
-    organisation_id, user_id, host = _checked(tx, wish)
+    organisation_id, user_id, host = _parse_request(tx, wish)
     session = DonationSession(
         tx.new_id(),
         claim.partner.id,
@@ -61,35 +61,35 @@ async def create(tx: Tx, claim: Claim, trace: Trace, wish: Wish) -> DonationSess
     )
     new = NewSession(session, host, wish.currency in WORLD_CURRENCIES, _countries_with(wish.currency))
     answer = schemas.session_out(tx, session)
-    body = envelope(answer) if claim.key_hash else b""
+    body = encode_envelope(answer) if claim.key_hash else b""
     entry = trace.values(tx, answer.id)
     outcome = await store.create(tx, claim.partner, claim.parameters(tx, body), entry, new)
-    claim.settle(tx, outcome)
+    claim.resolve_outcome(tx, outcome)
     if not outcome["made"]:
-        _refuse(outcome, wish)
+        _raise_refusal(outcome, wish)
     return answer
 
 
-def _checked(tx: Tx, wish: Wish) -> tuple[UUID, UUID | None, str | None]:
+def _parse_request(tx: Tx, wish: DonationSessionRequest) -> tuple[UUID, UUID | None, str | None]:
     """Organisation, user and host of the address to return to; what can be said without the database."""
     sandbox = tx.deployment.sandbox
-    named = triggers.without_suffix(wish.organisation_id) if sandbox else wish.organisation_id
+    named = triggers.strip_trigger(wish.organisation_id) if sandbox else wish.organisation_id
     if (organisation_id := tx.ids.parse("organisation", named)) is None:
         raise domain.OrganisationNotFound(_names_nothing("organisationId", wish.organisation_id, "organisation"))
     user_id = None if wish.user_id is None else tx.ids.parse("user", wish.user_id)
     if wish.user_id is not None and user_id is None:
         raise domain.UserNotFound(_names_nothing("userId", wish.user_id, "user"))
-    if wish.metadata and (found := metadata_rules.problems(wish.metadata)):
+    if wish.metadata and (found := metadata_rules.metadata_problems(wish.metadata)):
         raise domain.InvalidMetadata(*found)
     if wish.success_url is None:
         return organisation_id, user_id, None
-    target = addresses.read(wish.success_url, ANY_PORT)
+    target = addresses.parse_target(wish.success_url, ANY_PORT)
     if target.loopback and not sandbox:
         raise IncorrectParams("body.successUrl must have a public address")
     return organisation_id, user_id, target.host
 
 
-def _refuse(outcome: Record, wish: Wish) -> None:
+def _raise_refusal(outcome: Record, wish: DonationSessionRequest) -> None:
     """Say why nothing was made."""
     if outcome["receives"] is None:
         raise domain.OrganisationNotFound(_names_nothing("organisationId", wish.organisation_id, "organisation"))
@@ -116,10 +116,10 @@ def _countries_with(currency: str | None) -> tuple[str, ...]:
 
 async def get(tx: Tx, partner: Partner, session_id: UUID) -> DonationSession:
     """One session. Raises NotFound."""
-    return _found(await store.find(tx, partner, session_id))
+    return _ensure_found(await store.find(tx, partner, session_id))
 
 
-def record(tx: Tx, session: DonationSession) -> DonationSessionOut:
+def api_record(tx: Tx, session: DonationSession) -> DonationSessionOut:
     """The session as partners see it."""
     return schemas.session_out(tx, session)
 
@@ -134,46 +134,46 @@ async def has_open(tx: Tx, partner: Partner, user_id: UUID) -> bool:
     return await store.has_open(tx, partner, user_id)
 
 
-async def for_page(tx: Tx, session_id: UUID) -> DonationSession:
+async def get_for_page(tx: Tx, session_id: UUID) -> DonationSession:
     """The session that a page's token opens. Raises NotFound."""
-    return _found(await store.find(tx, EVERYONE, session_id))
+    return _ensure_found(await store.find(tx, ALL_PARTNERS, session_id))
 
 
 async def lock(tx: Tx, session_id: UUID) -> DonationSession:
     """The session, held until the transaction ends. Raises NotFound."""
-    return _found(await store.lock(tx, EVERYONE, session_id))
+    return _ensure_found(await store.lock(tx, ALL_PARTNERS, session_id))
 
 
-async def settle_choice(tx: Tx, session_id: UUID, language: str, currency: str) -> DonationSession:
+async def store_choice(tx: Tx, session_id: UUID, language: str, currency: str) -> DonationSession:
     """Fix language and currency where neither the partner nor an earlier visit did (settled 4). Raises NotFound."""
-    return _found(await store.settle_choice(tx, EVERYONE, session_id, language, currency))
+    return _ensure_found(await store.store_choice(tx, ALL_PARTNERS, session_id, language, currency))
 
 
 async def complete(tx: Tx, session: DonationSession, donation_id: UUID) -> None:
     """A donation was made with the session, which the caller has locked."""
-    if not await store.complete(tx, EVERYONE, session.id, donation_id):
+    if not await store.complete(tx, ALL_PARTNERS, session.id, donation_id):
         raise domain.SessionCompleted
 
 
-async def complete_by(tx: Tx, session: DonationSession, donation_id: UUID) -> None:
+async def complete_by_officer(tx: Tx, session: DonationSession, donation_id: UUID) -> None:
     """A donation counts that a person has accepted: it completes the session, or takes the place of a cancelled one."""
     if session.stored_status != "completed":
         await complete(tx, session, donation_id)
     else:
-        await store.name(tx, EVERYONE, session.id, donation_id)
+        await store.replace_donation(tx, ALL_PARTNERS, session.id, donation_id)
 
 
-async def expire(tx: Tx, limit: int = BATCH) -> int:
+async def expire_due(tx: Tx, limit: int = BATCH) -> int:
     """Record expiries that have passed; how many. Nothing depends on it: reading tells the truth at once (S3)."""
-    return await store.expire(tx, EVERYONE, limit)
+    return await store.expire_due(tx, ALL_PARTNERS, limit)
 
 
-async def next_due(tx: Tx) -> datetime | None:
+async def next_due_at(tx: Tx) -> datetime | None:
     """When the next open session expires."""
-    return await store.next_expiry(tx, EVERYONE)
+    return await store.next_expiry_at(tx, ALL_PARTNERS)
 
 
-def _found(session: DonationSession | None) -> DonationSession:
+def _ensure_found(session: DonationSession | None) -> DonationSession:
     if session is None:
         raise NotFound
     return session

@@ -9,7 +9,7 @@ from asyncpg import Record
 from almoner.giving.checkout.sessions.domain import SESSION, DonationSession, NewSession
 from almoner.platform import idempotency
 from almoner.platform.database import counters, lists
-from almoner.platform.database.transactions import Everyone, Partner, Tx
+from almoner.platform.database.transactions import AllPartners, Partner, Tx
 from almoner.platform.http.paging import Page
 
 LIST: Final = "donation_session"
@@ -47,9 +47,9 @@ made as (
     where receives and takes_currency and allowed and ($23 is null or exists (select from user_seen))
     returning 1
 ),
-{idempotency.KEEP},
+{idempotency.COMPLETE},
 {idempotency.AUDIT},
-counted as ({counters.BUMP.format(source=f"select $1, '{LIST}', $32::smallint, 1 from made")})
+counted as ({counters.INCREMENT.format(source=f"select $1, '{LIST}', $32::smallint, 1 from made")})
 select exists (select from made) as made,
        (select receives from organisation_seen) as receives,
        (select takes_currency from organisation_seen) as takes_currency,
@@ -79,13 +79,13 @@ async def create(
         new.success_host,
         new.world_currency,
         new.own_countries,
-        counters.slot(),
+        counters.random_slot(),
     )
     assert row is not None
     return row
 
 
-async def find(tx: Tx, scope: Partner | Everyone, session_id: UUID) -> DonationSession | None:
+async def find(tx: Tx, scope: Partner | AllPartners, session_id: UUID) -> DonationSession | None:
     """One session."""
     if isinstance(scope, Partner):
         sql = f"select {_COLUMNS} from donation_session where partner_id = $1 and id = $2"
@@ -95,7 +95,7 @@ async def find(tx: Tx, scope: Partner | Everyone, session_id: UUID) -> DonationS
     return _session(row) if row else None
 
 
-async def lock(tx: Tx, _scope: Everyone, session_id: UUID) -> DonationSession | None:
+async def lock(tx: Tx, _scope: AllPartners, session_id: UUID) -> DonationSession | None:
     """One session, held until the transaction ends. Whoever needs its donation too locks the session first."""
     row = await tx.fetchrow(f"select {_COLUMNS} from donation_session where id = $1 for no key update", session_id)
     return _session(row) if row else None
@@ -119,8 +119,8 @@ async def page(tx: Tx, partner: Partner, page_: Page) -> tuple[list[DonationSess
     return [_session(row) for row in rows], total
 
 
-async def settle_choice(
-    tx: Tx, _scope: Everyone, session_id: UUID, language: str, currency: str
+async def store_choice(
+    tx: Tx, _scope: AllPartners, session_id: UUID, language: str, currency: str
 ) -> DonationSession | None:
     """Fill what nobody has chosen yet; what was chosen stays."""
     row = await tx.fetchrow(
@@ -135,7 +135,7 @@ async def settle_choice(
     return _session(row) if row else None
 
 
-async def complete(tx: Tx, _scope: Everyone, session_id: UUID, donation_id: UUID) -> bool:
+async def complete(tx: Tx, _scope: AllPartners, session_id: UUID, donation_id: UUID) -> bool:
     """Move a session to completed by its donation; False when its state does not allow it."""
     return bool(
         await tx.fetchval(
@@ -151,7 +151,7 @@ async def complete(tx: Tx, _scope: Everyone, session_id: UUID, donation_id: UUID
     )
 
 
-async def name(tx: Tx, _scope: Everyone, session_id: UUID, donation_id: UUID) -> None:
+async def replace_donation(tx: Tx, _scope: AllPartners, session_id: UUID, donation_id: UUID) -> None:
     """Another donation is the one of a completed session."""
     await tx.execute(
         "update donation_session set donation_id = $2 where id = $1 and status = 'completed' and donation_id <> $2",
@@ -160,7 +160,7 @@ async def name(tx: Tx, _scope: Everyone, session_id: UUID, donation_id: UUID) ->
     )
 
 
-async def expire(tx: Tx, _scope: Everyone, limit: int) -> int:
+async def expire_due(tx: Tx, _scope: AllPartners, limit: int) -> int:
     """Record the expiry of up to ``limit`` sessions, oldest first, around those that are being worked on (S4)."""
     return int(
         await tx.fetchval(
@@ -179,7 +179,7 @@ async def expire(tx: Tx, _scope: Everyone, limit: int) -> int:
     )
 
 
-async def next_expiry(tx: Tx, _scope: Everyone) -> datetime | None:
+async def next_expiry_at(tx: Tx, _scope: AllPartners) -> datetime | None:
     """When the next open session expires, or should have."""
     found: datetime | None = await tx.fetchval("select min(expires_at) from donation_session where status = 'open'")
     return found

@@ -6,6 +6,6 @@ from typing import Final
 _SUFFIX: Final = re.compile(r"-monetaryDonation:[A-Za-z]{1,20}\Z")
 
 
-def without_suffix(organisation_id: str) -> str:
+def strip_trigger(organisation_id: str) -> str:
     """The id alone: a trigger's suffix is cut off before the id is looked up and stored."""
     return _SUFFIX.sub("", organisation_id)

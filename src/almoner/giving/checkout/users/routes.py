@@ -14,7 +14,7 @@ from almoner.giving.checkout.users.schemas import (
     user_out,
 )
 from almoner.platform.http.caller import SECRET
-from almoner.platform.http.calls import Call
+from almoner.platform.http.calls import ApiCall
 from almoner.platform.http.endpoints import Routes
 from almoner.platform.http.ids import PathId
 
@@ -24,19 +24,19 @@ routes = Routes("Users")
 
 
 @routes.post("/v1/users", key=SECRET, scope="users:write")
-async def create_user(call: Call, body: UserIn) -> UserOut:  # noqa: ARG001 - the body is declared, and empty
+async def create_user(call: ApiCall, body: UserIn) -> UserOut:  # noqa: ARG001 - the body is declared, and empty
     """Create a user, to tie the donations of somebody in your product together."""
     return user_out(call.tx, await users.create(call.tx, call.partner))
 
 
 @routes.get("/v1/users/{id}", key=SECRET, scope="users:read")
-async def get_user(call: Call, id: UserId) -> UserOut:
+async def get_user(call: ApiCall, id: UserId) -> UserOut:
     """Retrieve a user."""
     return user_out(call.tx, await users.get(call.tx, call.partner, id))
 
 
 @routes.put("/v1/users/{id}/organisation", key=SECRET, scope="users:write", errors=(OrganisationNotFound,))
-async def set_user_organisation(call: Call, id: UserId, body: UserOrganisationIn) -> UserOrganisationOut:
+async def set_user_organisation(call: ApiCall, id: UserId, body: UserOrganisationIn) -> UserOrganisationOut:
     """Choose the default organisation of a user's gifts."""
     organisation_id = await users.set_organisation(call.tx, call.partner, id, body.organisation_id)
     return user_organisation_out(call.tx, id, organisation_id, call.tx.now)

@@ -8,20 +8,20 @@ from almoner.giving.checkout.users.domain import User
 from almoner.kit.time import iso, iso_or_none
 from almoner.platform.database.transactions import Tx
 from almoner.platform.http.ids import IdText
-from almoner.platform.http.wire import In, Out
+from almoner.platform.http.wire import RequestBody, ResponseRecord
 
 
-class UserIn(In):
+class UserIn(RequestBody):
     """A new user: an empty body, nothing personal is kept."""
 
 
-class UserOrganisationIn(In):
+class UserOrganisationIn(RequestBody):
     """The default organisation of a user's gifts."""
 
     organisation_id: Annotated[str, IdText("organisation")]
 
 
-class UserOut(Out, object_name="user"):
+class UserOut(ResponseRecord, object_name="user"):
     """A user as partners see it."""
 
     id: str
@@ -30,7 +30,7 @@ class UserOut(Out, object_name="user"):
     deleted_at: str | None
 
 
-class UserOrganisationOut(Out, object_name="user"):
+class UserOrganisationOut(ResponseRecord, object_name="user"):
     """The answer to a change of a user's default organisation."""
 
     user_id: str

@@ -4,31 +4,34 @@ from decimal import Decimal
 from typing import Final
 
 from almoner.giving.checkout.donations.domain import Donation
-from almoner.giving.disbursing.disbursements.domain import taken_off
+from almoner.giving.disbursing.disbursements.domain import deductions_of
 from almoner.kit.ids import Ids
 from almoner.kit.money import exponent
 from almoner.kit.time import iso
 
-TITLES: Final = ("donation", "given at", "donor", "message", "given", "fee", "sent back", "paid out", "currency")
+COLUMN_TITLES: Final = ("donation", "given at", "donor", "message", "given", "fee", "sent back", "paid out", "currency")
 _FORMULA: Final = ("=", "+", "-", "@", "\t", "\r", "\n", "|", "%")
 """How a cell begins that a spreadsheet would run."""
 
 
-def cells(ids: Ids, donation: Donation) -> list[str]:
+def advice_row(ids: Ids, donation: Donation) -> list[str]:
     """One gift, as its row under ``TITLES``; amounts are plain decimals."""
     donor = " ".join(name for name in (donation.first_name, donation.last_name) if name)
-    net, off = donation.owed, taken_off(donation)
+    net, off = donation.owed, deductions_of(donation)
     return [
         ids.text("donation", donation.id),
         iso(donation.created_at),
         "anonymous" if donation.anonymous else donor,
         donation.message or "",
-        *(_plain(minor, net.currency) for minor in (donation.money.minor, off.fee_minor, off.back_minor, net.minor)),
+        *(
+            _plain(minor, net.currency)
+            for minor in (donation.money.minor, off.fee_minor, off.refunded_minor, net.minor)
+        ),
         net.currency,
     ]
 
 
-def safe(cell: str) -> str:
+def escape_formula(cell: str) -> str:
     """The cell as text in every spreadsheet: what would be a formula begins with an apostrophe."""
     return f"'{cell}" if cell.startswith(_FORMULA) else cell
 

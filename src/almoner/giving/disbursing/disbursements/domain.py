@@ -6,9 +6,9 @@ from enum import StrEnum
 from typing import Final, Literal
 from uuid import UUID
 
-from almoner.giving.checkout.donations.domain import Bucket, Donation
-from almoner.giving.checkout.hosted_page.domain import amounts
-from almoner.giving.disbursing.verifications.domain import Standing
+from almoner.giving.checkout.donations.domain import DisbursementBatch, Donation
+from almoner.giving.checkout.hosted_page.domain import amounts_for
+from almoner.giving.disbursing.verifications.domain import EligibilityStatus
 from almoner.kit.ids import encode
 from almoner.kit.money import Money
 from almoner.kit.states import Lifecycle
@@ -21,8 +21,8 @@ DISBURSEMENT: Final = Lifecycle(
         "PAID": frozenset({"RETURNED"}),  # settled 5: a returned payout
     },
 )
-Status = Literal["PENDING", "SENT", "PAID", "RETURNED"]
-LEFT: Final = "our bank's statement has its transfer, and no return: import the one in which it came back"
+DisbursementStatus = Literal["PENDING", "SENT", "PAID", "RETURNED"]
+TRANSFER_LEFT_BANK: Final = "our bank's statement has its transfer, and no return: import the one in which it came back"
 MAX_REASON_LENGTH: Final = 500
 MAX_NOTE_LENGTH: Final = 2000
 
@@ -31,10 +31,10 @@ class WaitingReason(StrEnum):
     """Why a payout waits."""
 
     ON_HOLD = "on_hold"
-    VERIFICATION_MISSING = Standing.MISSING.value
-    VERIFICATION_PENDING = Standing.PENDING.value
-    VERIFICATION_REJECTED = Standing.REJECTED.value
-    VERIFICATION_EXPIRED = Standing.EXPIRED.value
+    VERIFICATION_MISSING = EligibilityStatus.MISSING.value
+    VERIFICATION_PENDING = EligibilityStatus.PENDING.value
+    VERIFICATION_REJECTED = EligibilityStatus.REJECTED.value
+    VERIFICATION_EXPIRED = EligibilityStatus.EXPIRED.value
     ORGANISATION_INACTIVE = "organisation_inactive"
     BELOW_THRESHOLD = "below_threshold"
 
@@ -55,31 +55,31 @@ _SENTENCES: Final = {
 }
 
 
-class PayoutRefused(Exception):
+class DisbursementRefused(Exception):
     """What was asked of a payout cannot be done; the message says why."""
 
 
-class JustMoved(PayoutRefused):
+class DonationMoved(DisbursementRefused):
     """Somebody else has put the donation into another payout meanwhile: what was asked may be asked again."""
 
 
-class TakesTwo(PayoutRefused):
+class SecondConfirmationRequired(DisbursementRefused):
     """More than one person may say alone that it was paid."""
 
 
-class HeldByTheSame(PayoutRefused):
+class SelfReleaseRefused(DisbursementRefused):
     """Who stopped payouts to a nonprofit does not let them go alone."""
 
 
 @dataclass(frozen=True, slots=True)
-class Rules:
+class DisbursementRules:
     """``least_gifts``: the least payout in multiples of the currency's least gift; 0 pays out every amount."""
 
-    least_gifts: int = 0
+    minimum_multiple: int = 0
 
-    def least(self, currency: str) -> int:
+    def minimum_minor(self, currency: str) -> int:
         """The least payout in minor units."""
-        return max(1, self.least_gifts * amounts(currency).least)
+        return max(1, self.minimum_multiple * amounts_for(currency).minimum)
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +94,7 @@ class Disbursement:
     organisation_id: UUID
     money: Money
     donations: int
-    status: Status
+    status: DisbursementStatus
     waiting_reason: WaitingReason | None
     end_to_end_id: str
     created_at: datetime
@@ -106,13 +106,13 @@ class Disbursement:
     propagating: bool
 
     @property
-    def bucket(self) -> Bucket:
+    def batch(self) -> DisbursementBatch:
         """Whose gifts it pays out."""
-        return Bucket(self.partner_id, self.organisation_id, self.money.currency)
+        return DisbursementBatch(self.partner_id, self.organisation_id, self.money.currency)
 
 
 @dataclass(frozen=True, slots=True)
-class Hold:
+class DisbursementHold:
     """A decision that a nonprofit is not paid (``held``), or is again; the newest one counts.
 
     ``partner_id`` None: whatever partner the gifts are of. ``second_by``: who looked as well.
@@ -129,7 +129,7 @@ class Hold:
 
 
 @dataclass(frozen=True, slots=True)
-class Confirmation:
+class PaidConfirmation:
     """People say that the bank has paid a payout. ``single_approval_limit_minor``: up to this one of them may say so.
 
     ``second``: who looked as well, and their note.
@@ -141,20 +141,20 @@ class Confirmation:
     second: tuple[str, str] | None = None
 
 
-BY_RUN: Final = Confirmation("sandbox")
+SANDBOX_CONFIRMATION: Final = PaidConfirmation("sandbox")
 """In the sandbox the run itself confirms: there is no bank."""
 
 
 @dataclass(frozen=True, slots=True)
-class Filters:
+class DisbursementFilters:
     """What a list may be narrowed by; None: not narrowed."""
 
     organisation_id: UUID | None = None
-    status: Status | None = None
+    status: DisbursementStatus | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class Sums:
+class DisbursementTotals:
     """Payouts of one currency added up."""
 
     payouts: int
@@ -162,12 +162,14 @@ class Sums:
     minor: int  # of many partners, so that it may be more than any amount
     currency: str
 
-    def plus(self, payout: Disbursement) -> "Sums":
+    def with_disbursement(self, payout: Disbursement) -> "DisbursementTotals":
         """With one more."""
-        return Sums(self.payouts + 1, self.donations + payout.donations, self.minor + payout.money.minor, self.currency)
+        return DisbursementTotals(
+            self.payouts + 1, self.donations + payout.donations, self.minor + payout.money.minor, self.currency
+        )
 
 
-def opened(disbursement_id: UUID, bucket: Bucket, now: datetime) -> Disbursement:
+def new_batch(disbursement_id: UUID, bucket: DisbursementBatch, now: datetime) -> Disbursement:
     """A new bucket, with nothing in it yet."""
     return Disbursement(
         id=disbursement_id,
@@ -177,7 +179,7 @@ def opened(disbursement_id: UUID, bucket: Bucket, now: datetime) -> Disbursement
         donations=0,
         status="PENDING",
         waiting_reason=WaitingReason.BELOW_THRESHOLD,
-        end_to_end_id=end_to_end_id(disbursement_id),
+        end_to_end_id=end_to_end_id_of(disbursement_id),
         created_at=now,
         ready_at=None,
         sent_at=None,
@@ -188,12 +190,14 @@ def opened(disbursement_id: UUID, bucket: Bucket, now: datetime) -> Disbursement
     )
 
 
-def end_to_end_id(disbursement_id: UUID) -> str:
+def end_to_end_id_of(disbursement_id: UUID) -> str:
     """What goes with the transfer from bank to bank: 26 characters, those of the identifier."""
     return encode(disbursement_id)
 
 
-def hold_reason(standing: Standing, *, held: bool, active: bool, money: Money, least: int) -> WaitingReason | None:
+def waiting_reason_of(
+    standing: EligibilityStatus, *, held: bool, active: bool, money: Money, least: int
+) -> WaitingReason | None:
     """Why the next run does not send a bucket, None when it does.
 
     ``held``: an officer holds it back. ``active``: its register lists the organisation. What only people here can
@@ -203,7 +207,7 @@ def hold_reason(standing: Standing, *, held: bool, active: bool, money: Money, l
         return WaitingReason.ON_HOLD
     if not active:
         return WaitingReason.ORGANISATION_INACTIVE
-    if standing is not Standing.APPROVED:
+    if standing is not EligibilityStatus.APPROVED:
         return WaitingReason(standing.value)
     if money.minor < least:
         return WaitingReason.BELOW_THRESHOLD
@@ -211,18 +215,18 @@ def hold_reason(standing: Standing, *, held: bool, active: bool, money: Money, l
 
 
 @dataclass(frozen=True, slots=True)
-class TakenOff:
+class Deductions:
     """What of a gift does not reach its nonprofit, in minor units: what the provider kept, what of the rest went back.
 
     The fee is below zero where more arrived than was given.
     """
 
     fee_minor: int
-    back_minor: int
+    refunded_minor: int
 
 
-def taken_off(donation: Donation) -> TakenOff:
+def deductions_of(donation: Donation) -> Deductions:
     """Between what was given and what is paid out."""
     given = donation.money.minor
     arrived = donation.settlement.money.minor if donation.settlement else given
-    return TakenOff(given - arrived, arrived - donation.owed.minor)
+    return Deductions(given - arrived, arrived - donation.owed.minor)

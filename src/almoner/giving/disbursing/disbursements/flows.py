@@ -10,75 +10,77 @@ from uuid import UUID
 import structlog
 
 from almoner.giving.checkout.donations import service as donations
-from almoner.giving.checkout.donations.domain import Bucket, Donation
+from almoner.giving.checkout.donations.domain import DisbursementBatch, Donation
 from almoner.giving.disbursing.disbursements import advice, service, store
-from almoner.giving.disbursing.disbursements.advice import TITLES as TITLES
+from almoner.giving.disbursing.disbursements.advice import COLUMN_TITLES as COLUMN_TITLES
 from almoner.giving.disbursing.disbursements.domain import (
-    BY_RUN,
+    SANDBOX_CONFIRMATION,
     Disbursement,
-    PayoutRefused,
-    Rules,
-    Sums,
+    DisbursementRefused,
+    DisbursementRules,
+    DisbursementTotals,
     WaitingReason,
 )
-from almoner.platform.database.transactions import EVERYONE, Database, Partner, Tx
+from almoner.platform.database.transactions import ALL_PARTNERS, Database, Partner, Tx
 
-PAGE: Final = 500
-RULE: Final = "rule"
+PAGE_SIZE: Final = 500
+BY_RULE: Final = "rule"
 _log: Final = structlog.get_logger("almoner.giving")
 
 
 @dataclass(slots=True)
-class Ran:
+class RunResult:
     """What a run did. ``refused``: payouts that the books did not allow, with what they said; ``looked``: buckets."""
 
-    sent: dict[str, Sums] = field(default_factory=dict)
-    waiting: dict[tuple[WaitingReason, str], Sums] = field(default_factory=dict)
+    sent: dict[str, DisbursementTotals] = field(default_factory=dict)
+    waiting: dict[tuple[WaitingReason, str], DisbursementTotals] = field(default_factory=dict)
     refused: list[tuple[UUID, str]] = field(default_factory=list)
-    looked: int = 0
+    checked: int = 0
 
-    def note(self, payout: Disbursement) -> None:
+    def add_disbursement(self, payout: Disbursement) -> None:
         """Add one to the sums that it belongs to."""
-        self.looked += 1
+        self.checked += 1
         currency = payout.money.currency
         if payout.status == "SENT":
-            self.sent[currency] = self.sent.get(currency, _none(currency)).plus(payout)
+            self.sent[currency] = self.sent.get(currency, _no_totals(currency)).with_disbursement(payout)
         elif payout.waiting_reason is not None and payout.donations:
             kind = (payout.waiting_reason, currency)
-            self.waiting[kind] = self.waiting.get(kind, _none(currency)).plus(payout)
+            self.waiting[kind] = self.waiting.get(kind, _no_totals(currency)).with_disbursement(payout)
 
 
-def _none(currency: str) -> Sums:
-    return Sums(0, 0, 0, currency)
+def _no_totals(currency: str) -> DisbursementTotals:
+    return DisbursementTotals(0, 0, 0, currency)
 
 
 async def hold_by_rule(
-    db: Database, partner: Partner, organisation_id: UUID, *, name: str, note: str, rules: Rules
+    db: Database, partner: Partner, organisation_id: UUID, *, name: str, note: str, rules: DisbursementRules
 ) -> None:
     """Hold payouts to a nonprofit back for what ``name`` names, unless they were held for it before."""
     async with db.write() as tx:
-        await store.lock_holds(tx, EVERYONE, organisation_id)
-        if not await store.was_held_for(tx, EVERYONE, organisation_id, name):
-            await service.hold(tx, partner, organisation_id, note=note, decided_by=RULE, rules=rules)
+        await store.lock_holds(tx, ALL_PARTNERS, organisation_id)
+        if not await store.was_held_for(tx, ALL_PARTNERS, organisation_id, name):
+            await service.hold_organisation(tx, partner, organisation_id, note=note, decided_by=BY_RULE, rules=rules)
             tx.after_commit(lambda: _log.error("payouts_held", why=note))
 
 
-Report = Callable[[Ran], None]
-Record = Callable[[Tx, Ran], Awaitable[None]]
+OnProgress = Callable[[RunResult], None]
+OnFinished = Callable[[Tx, RunResult], Awaitable[None]]
 """Says who ran it."""
 
 
-async def run(db: Database, rules: Rules, report: Report | None = None, record: Record | None = None) -> Ran:
+async def run_disbursements(
+    db: Database, rules: DisbursementRules, report: OnProgress | None = None, record: OnFinished | None = None
+) -> RunResult:
     """Send every bucket that nothing stands in the way of; in the sandbox they are confirmed at once (settled 5).
 
     ``record`` is called in the transaction that finishes the run. Raises UnreleasedCopy.
     """
-    await collect_all(db, rules)
-    ran = Ran()
+    await collect_all_batches(db, rules)
+    ran = RunResult()
     after: UUID | None = None
     while True:
         async with db.read() as tx:
-            found = await service.with_status(tx, "PENDING", after, PAGE)
+            found = await service.ids_with_status(tx, "PENDING", after, PAGE_SIZE)
         if not found:
             break
         for disbursement_id in found:
@@ -94,60 +96,60 @@ async def run(db: Database, rules: Rules, report: Report | None = None, record: 
     return ran
 
 
-async def collect_all(db: Database, rules: Rules) -> None:
+async def collect_all_batches(db: Database, rules: DisbursementRules) -> None:
     """Put every settled gift into its bucket."""
     async with db.read() as tx:
         buckets = await donations.unpaid_balances(tx)
     for bucket in buckets:
         try:
-            await collect_bucket(db, bucket, rules)
+            await collect_batch(db, bucket, rules)
         except service.REFUSALS as refused:
             # One bucket that cannot be filled does not keep the others back.
             named = db.deployment.ids.text("organisation", bucket.organisation_id)
             _log.error("bucket_refused", organisation=named, currency=bucket.currency, why=str(refused))
 
 
-async def collect_bucket(db: Database, bucket: Bucket, rules: Rules) -> None:
+async def collect_batch(db: Database, bucket: DisbursementBatch, rules: DisbursementRules) -> None:
     """Put all settled gifts of a bucket into it that it can hold, a batch in each transaction."""
     more = True
     while more:
         async with db.write() as tx:
-            more = await service.collect(tx, bucket, rules)
+            more = await service.collect_batch(tx, bucket, rules)
 
 
-async def _send(db: Database, disbursement_id: UUID, rules: Rules, ran: Ran) -> None:
+async def _send(db: Database, disbursement_id: UUID, rules: DisbursementRules, ran: RunResult) -> None:
     db.deployment.identity.ensure_active()
     try:
         async with db.write() as tx:
-            sent = await service.send(tx, disbursement_id, rules)
+            sent = await service.send_batch(tx, disbursement_id, rules)
     except service.REFUSALS as refused:
         # One payout that must not be does not keep the others back.
         ran.refused.append((disbursement_id, str(refused)))
         return
     if sent is not None:
-        ran.note(sent)
+        ran.add_disbursement(sent)
 
 
-async def _confirm_sent(db: Database, ran: Ran) -> None:
+async def _confirm_sent(db: Database, ran: RunResult) -> None:
     after: UUID | None = None
     while True:
         async with db.read() as tx:
-            sent = await service.with_status(tx, "SENT", after, PAGE)
+            sent = await service.ids_with_status(tx, "SENT", after, PAGE_SIZE)
         if not sent:
             return
         for disbursement_id in sent:
             try:
-                with suppress(PayoutRefused):  # another run was faster
-                    await confirm(db, disbursement_id)
+                with suppress(DisbursementRefused):  # another run was faster
+                    await confirm_in_sandbox(db, disbursement_id)
             except service.REFUSALS as refused:
                 ran.refused.append((disbursement_id, str(refused)))
         after = sent[-1]
 
 
-async def confirm(db: Database, disbursement_id: UUID) -> Disbursement:
+async def confirm_in_sandbox(db: Database, disbursement_id: UUID) -> Disbursement:
     """As if the bank had paid it, in the sandbox, which has none. Raises NotFound, PayoutRefused."""
     async with db.write() as tx:
-        confirmed = await service.confirm(tx, disbursement_id, BY_RUN)
+        confirmed = await service.confirm_paid(tx, disbursement_id, SANDBOX_CONFIRMATION)
     await propagate_status(db, confirmed)
     return confirmed
 
@@ -160,56 +162,65 @@ async def mark_returned(db: Database, disbursement_id: UUID, reason: str, *, rec
     return returned
 
 
-async def pay_donation(db: Database, partner: Partner, donation: Donation, rules: Rules) -> Disbursement | None:
+async def pay_donation(
+    db: Database, partner: Partner, donation: Donation, rules: DisbursementRules
+) -> Disbursement | None:
     """Pay the bucket that a settled donation goes into, and before it one that is too full for the donation.
 
     The one of them that waits is returned; None while somebody else holds the donation.
     """
-    bucket = Bucket(partner.id, donation.organisation_id, donation.money.currency)
+    bucket = DisbursementBatch(partner.id, donation.organisation_id, donation.money.currency)
     while True:
-        await collect_bucket(db, bucket, rules)
+        await collect_batch(db, bucket, rules)
         async with db.read() as tx:
             placed = await donations.get(tx, partner, donation.id)
             full = await store.find_open(tx, partner, bucket)
-            if full is not None and (not await donations.has_loose(tx, bucket) or await service.has_loose(tx, bucket)):
+            if full is not None and (
+                not await donations.has_unpaid(tx, bucket) or await service.has_unpaid(tx, bucket)
+            ):
                 full = None
         if placed.disbursement_id is not None:
-            return await pay_bucket(db, placed.disbursement_id, rules)
+            return await pay_batch(db, placed.disbursement_id, rules)
         if full is None:
             return None
-        if (paid := await pay_bucket(db, full.id, rules)).waiting_reason is not None:
+        if (paid := await pay_batch(db, full.id, rules)).waiting_reason is not None:
             return paid
 
 
-async def pay_bucket(db: Database, disbursement_id: UUID, rules: Rules) -> Disbursement:
+async def pay_batch(db: Database, disbursement_id: UUID, rules: DisbursementRules) -> Disbursement:
     """Send one bucket and confirm it, as the sandbox's run does; unless it waits. Raises NotFound, UnreleasedCopy."""
     db.deployment.identity.ensure_active()
     async with db.write() as tx:
-        sent = await service.send(tx, disbursement_id, rules)
+        sent = await service.send_batch(tx, disbursement_id, rules)
     if sent is None or sent.status == "SENT":
-        with suppress(PayoutRefused):  # somebody else has just confirmed it
-            return await confirm(db, disbursement_id)
+        with suppress(DisbursementRefused):  # somebody else has just confirmed it
+            return await confirm_in_sandbox(db, disbursement_id)
     async with db.read() as tx:
-        return await service.get(tx, EVERYONE, disbursement_id)
+        return await service.get(tx, ALL_PARTNERS, disbursement_id)
 
 
-async def first_of_advice(db: Database, disbursement_id: UUID, limit: int) -> list[list[str]]:
+async def preview_advice(db: Database, disbursement_id: UUID, limit: int) -> list[list[str]]:
     """The first gifts of a payout as rows under ``TITLES``."""
     async with db.read() as tx:
-        return [advice.cells(tx.ids, one) for one in await donations.in_payout(tx, disbursement_id, limit=limit)]
+        return [
+            advice.advice_row(tx.ids, one)
+            for one in await donations.donations_of_disbursement(tx, disbursement_id, limit=limit)
+        ]
 
 
 async def write_advice(db: Database, disbursement_id: UUID, file: TextIO) -> int:
     """Write all gifts of a payout as CSV that is safe in a spreadsheet; how many."""
     rows = csv.writer(file)
-    rows.writerow(TITLES)
+    rows.writerow(COLUMN_TITLES)
     written, after = 0, None
     while True:
         async with db.read() as tx:
-            found = await donations.in_payout(tx, disbursement_id, after)
+            found = await donations.donations_of_disbursement(tx, disbursement_id, after)
         if not found:
             return written
-        rows.writerows([advice.safe(cell) for cell in advice.cells(db.deployment.ids, one)] for one in found)
+        rows.writerows(
+            [advice.escape_formula(cell) for cell in advice.advice_row(db.deployment.ids, one)] for one in found
+        )
         written, after = written + len(found), found[-1].id
 
 

@@ -10,31 +10,31 @@ import msgspec
 
 from almoner.giving.checkout.donations import domain as donations
 from almoner.giving.disbursing.disbursements import flows, service
-from almoner.giving.disbursing.disbursements.domain import Rules
+from almoner.giving.disbursing.disbursements.domain import DisbursementRules
 from almoner.giving.disbursing.disbursements.service import COLLECT, HOLD
 from almoner.giving.disbursing.verifications import domain as verifications
 from almoner.platform.database.transactions import Partner, Tx
 from almoner.platform.events.outbox import Event, Reaction
 from almoner.platform.jobs import queue
-from almoner.platform.jobs.background_tasks import Handler, Schedule, Work
-from almoner.platform.jobs.queue import Done, Job, NewJob, Result, Retry
+from almoner.platform.jobs.background_tasks import Handler, Schedule, JobContext
+from almoner.platform.jobs.queue import JobDone, Job, NewJob, Result, JobRetry
 from almoner.platform.observability.telemetry import Telemetry
 
 RUN: Final = "payouts.run"
 _AGAIN: Final = timedelta(seconds=10)
 
 
-class _OfOrganisation(msgspec.Struct, rename="camel"):
+class _OrganisationRecord(msgspec.Struct, rename="camel"):
     """What is read of an event's record."""
 
     organisation_id: str
 
 
-async def on_change(tx: Tx, events: Sequence[Event]) -> None:
+async def on_balance_changed(tx: Tx, events: Sequence[Event]) -> None:
     """Have another look at the buckets of the nonprofits that the events are about."""
     jobs = {}
     for event in events:
-        told = msgspec.convert(event.record(), _OfOrganisation)
+        told = msgspec.convert(event.record(), _OrganisationRecord)
         organisation_id = tx.ids.parse("organisation", told.organisation_id)
         if event.partner_id is not None and organisation_id is not None:
             key = f"{event.partner_id}:{organisation_id}"
@@ -43,36 +43,36 @@ async def on_change(tx: Tx, events: Sequence[Event]) -> None:
     await queue.enqueue_all(tx, list(jobs.values()))
 
 
-async def collect(rules: Rules, work: Work, job: Job) -> Result:
+async def collect_batches(rules: DisbursementRules, work: JobContext, job: Job) -> Result:
     """Put settled gifts of a nonprofit into their buckets, a batch in each transaction.
 
     Gifts that somebody else held meanwhile were stepped around: they are looked for again.
     """
     partner = Partner(UUID(job.payload["partner"]))
     async with work.db.read() as tx:
-        buckets = await service.buckets_of(tx, partner, UUID(job.payload["organisation"]))
+        buckets = await service.batches_of(tx, partner, UUID(job.payload["organisation"]))
     for bucket in buckets:
-        await flows.collect_bucket(work.db, bucket, rules)
+        await flows.collect_batch(work.db, bucket, rules)
     async with work.db.read() as tx:
-        left = [bucket for bucket in buckets if await service.has_loose(tx, bucket)]
-    return Retry(_AGAIN, "somebody else held some of the gifts") if left else Done()
+        left = [bucket for bucket in buckets if await service.has_unpaid(tx, bucket)]
+    return JobRetry(_AGAIN, "somebody else held some of the gifts") if left else JobDone()
 
 
-async def run(rules: Rules, telemetry: Telemetry, work: Work, _job: Job) -> Result:
+async def run_disbursements(rules: DisbursementRules, telemetry: Telemetry, work: JobContext, _job: Job) -> Result:
     """Run the payouts; what the books refuse is logged, and keeps nothing else back."""
-    ran = await flows.run(work.db, rules)
+    ran = await flows.run_disbursements(work.db, rules)
     for disbursement_id, said in ran.refused:
         payout = work.db.deployment.ids.text("disbursement", disbursement_id)
-        telemetry.log("payout_refused", work.db.deployment.clock.wall(), level="error", payout=payout, said=said)
-    return Done()
+        telemetry.log("payout_refused", work.db.deployment.clock.real_now(), level="error", payout=payout, said=said)
+    return JobDone()
 
 
-async def hold(rules: Rules, work: Work, job: Job) -> Result:
+async def place_hold(rules: DisbursementRules, work: JobContext, job: Job) -> Result:
     """Hold payouts to a nonprofit back by rule."""
     told = job.payload
     partner, organisation_id = Partner(UUID(told["partner"])), UUID(told["organisation"])
     await flows.hold_by_rule(work.db, partner, organisation_id, name=told["name"], note=told["note"], rules=rules)
-    return Done()
+    return JobDone()
 
 
 _EVENTS: Final = (
@@ -82,19 +82,23 @@ _EVENTS: Final = (
     verifications.PROGRESSED,
     verifications.FLAGGED,
 )
-reactions: Final = tuple(Reaction(event, on_change) for event in _EVENTS)
+reactions: Final = tuple(Reaction(event, on_balance_changed) for event in _EVENTS)
 
 
-def handlers(rules: Rules, telemetry: Telemetry) -> Mapping[str, Handler]:
+def handlers(rules: DisbursementRules, telemetry: Telemetry) -> Mapping[str, Handler]:
     """The jobs, with the least amounts that are paid out."""
-    return {COLLECT: partial(collect, rules), RUN: partial(run, rules, telemetry), HOLD: partial(hold, rules)}
+    return {
+        COLLECT: partial(collect_batches, rules),
+        RUN: partial(run_disbursements, rules, telemetry),
+        HOLD: partial(place_hold, rules),
+    }
 
 
-async def _left_behind(tx: Tx) -> datetime | None:
+async def _propagation_due_at(tx: Tx) -> datetime | None:
     return tx.now if await service.propagating(tx, 1) else None
 
 
-async def _follow(tx: Tx) -> int:
+async def _propagate_next(tx: Tx) -> int:
     for disbursement_id in await service.propagating(tx, 1):
         await service.propagate_status(tx, disbursement_id)
         return 1
@@ -109,6 +113,6 @@ async def _enqueue_run(tx: Tx) -> int:
 
 def schedules(*, sandbox: bool) -> tuple[Schedule, ...]:
     """In the sandbox payouts run every day by themselves (settled 9); in production a person runs and confirms them."""
-    every = (Schedule("payouts.follow", _left_behind, _follow),)
-    daily = (Schedule(RUN, partial(service.next_run, name=RUN), _enqueue_run),)
+    every = (Schedule("payouts.follow", _propagation_due_at, _propagate_next),)
+    daily = (Schedule(RUN, partial(service.next_run_at, name=RUN), _enqueue_run),)
     return every + daily if sandbox else every

@@ -11,10 +11,10 @@ from almoner.giving.disbursing.disbursements.schemas import (
     filters_of,
 )
 from almoner.platform.http.caller import SECRET
-from almoner.platform.http.calls import Call
+from almoner.platform.http.calls import ApiCall
 from almoner.platform.http.endpoints import Routes
 from almoner.platform.http.ids import PathId
-from almoner.platform.http.paging import Listing
+from almoner.platform.http.paging import ListResponse
 
 DisbursementId = Annotated[UUID, PathId("disbursement")]
 
@@ -22,7 +22,7 @@ routes = Routes("Disbursements")
 
 
 @routes.get("/v1/disbursements", key=SECRET, scope="disbursements:read")
-async def list_disbursements(call: Call, query: DisbursementsQuery) -> Listing[DisbursementOut]:
+async def list_disbursements(call: ApiCall, query: DisbursementsQuery) -> ListResponse[DisbursementOut]:
     """List payouts to nonprofits, newest first.
 
     A `PENDING` payout is what is owed to a nonprofit in one currency and not sent yet: its amount grows with each
@@ -34,6 +34,6 @@ async def list_disbursements(call: Call, query: DisbursementsQuery) -> Listing[D
 
 
 @routes.get("/v1/disbursements/{id}", key=SECRET, scope="disbursements:read")
-async def get_disbursement(call: Call, id: DisbursementId) -> DisbursementOut:
+async def get_disbursement(call: ApiCall, id: DisbursementId) -> DisbursementOut:
     """Retrieve a payout to a nonprofit."""
     return disbursement_out(call.tx, await payouts.get(call.tx, call.partner, id))

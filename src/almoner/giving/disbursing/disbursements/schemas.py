@@ -2,38 +2,43 @@
 
 from typing import Annotated
 
-from almoner.giving.disbursing.disbursements.domain import Disbursement, Filters, Status, WaitingReason
+from almoner.giving.disbursing.disbursements.domain import (
+    Disbursement,
+    DisbursementFilters,
+    DisbursementStatus,
+    WaitingReason,
+)
 from almoner.kit.errors import IncorrectParams
 from almoner.kit.time import iso, iso_or_none
 from almoner.platform.database.transactions import Tx
 from almoner.platform.http.ids import IdText
-from almoner.platform.http.wire import Out, PageQuery
+from almoner.platform.http.wire import ResponseRecord, PageQuery
 
 
 class DisbursementsQuery(PageQuery):
     """Filters of the list; all given ones must hold."""
 
     organisation_id: Annotated[str, IdText("organisation")] | None = None
-    status: Status | None = None
+    status: DisbursementStatus | None = None
 
 
-def filters_of(tx: Tx, query: DisbursementsQuery) -> Filters:
+def filters_of(tx: Tx, query: DisbursementsQuery) -> DisbursementFilters:
     """What the query narrows the list by. Raises IncorrectParams for what is no id."""
     if query.organisation_id is None:
-        return Filters(None, query.status)
+        return DisbursementFilters(None, query.status)
     if (organisation_id := tx.ids.parse("organisation", query.organisation_id)) is None:
         raise IncorrectParams("query.organisationId must be the id of an organisation")
-    return Filters(organisation_id, query.status)
+    return DisbursementFilters(organisation_id, query.status)
 
 
-class DisbursementOut(Out, object_name="disbursement"):
+class DisbursementOut(ResponseRecord, object_name="disbursement"):
     """A payout to a nonprofit. While ``PENDING``, ``waitingReason`` says why the next run does not send it."""
 
     id: str
     organisation_id: str
     amount: int
     currency_code: str
-    status: Status
+    status: DisbursementStatus
     waiting_reason: WaitingReason | None
     end_to_end_id: str
     created_at: str

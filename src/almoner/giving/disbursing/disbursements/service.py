@@ -16,19 +16,19 @@ from asyncpg import CheckViolationError, DataError, IntegrityConstraintViolation
 from almoner.giving.accounting.ledger import domain as books
 from almoner.giving.accounting.ledger import service as ledger
 from almoner.giving.checkout.donations import service as donations
-from almoner.giving.checkout.donations.domain import Bucket, Donation
+from almoner.giving.checkout.donations.domain import DisbursementBatch, Donation
 from almoner.giving.disbursing.disbursements import domain, store
 from almoner.giving.disbursing.disbursements.domain import (
-    Confirmation,
+    PaidConfirmation,
     Disbursement,
-    Filters,
-    HeldByTheSame,
-    Hold,
-    JustMoved,
-    PayoutRefused,
-    Rules,
-    Status,
-    TakesTwo,
+    DisbursementFilters,
+    SelfReleaseRefused,
+    DisbursementHold,
+    DonationMoved,
+    DisbursementRefused,
+    DisbursementRules,
+    DisbursementStatus,
+    SecondConfirmationRequired,
     WaitingReason,
 )
 from almoner.giving.disbursing.disbursements.schemas import DisbursementOut, disbursement_out
@@ -36,13 +36,13 @@ from almoner.giving.disbursing.verifications import service as verifications
 from almoner.kit.errors import NotFound
 from almoner.kit.money import MAX_MINOR, Money, MoneyError
 from almoner.nonprofits.organisations import service as organisations
-from almoner.platform.crypto import digest
-from almoner.platform.database.transactions import EVERYONE, Everyone, Partner, Tx
+from almoner.platform.crypto import sha256_digest
+from almoner.platform.database.transactions import ALL_PARTNERS, AllPartners, Partner, Tx
 from almoner.platform.http.paging import Page
 from almoner.platform.jobs import queue
 from almoner.platform.jobs.queue import NewJob
 
-Scope = Partner | Everyone
+Scope = Partner | AllPartners
 
 COLLECT: Final = "payouts.collect"
 HOLD: Final = "payouts.hold"
@@ -51,8 +51,8 @@ BATCH: Final = 1000
 REFUSALS: Final = (MoneyError, DataError, IntegrityConstraintViolationError)
 """What is wrong with one payout, and not with the database."""
 _DAY: Final = timedelta(days=1)
-_BY_TWO: Final = "disbursement_confirmation_two_people"
-_BY_ANOTHER: Final = "disbursement_hold_released_by_another"
+_TWO_PEOPLE_CONSTRAINT: Final = "disbursement_confirmation_two_people"
+_RELEASED_BY_ANOTHER_CONSTRAINT: Final = "disbursement_hold_released_by_another"
 
 
 async def get(tx: Tx, scope: Scope, disbursement_id: UUID) -> Disbursement:
@@ -62,64 +62,66 @@ async def get(tx: Tx, scope: Scope, disbursement_id: UUID) -> Disbursement:
     return found
 
 
-def record(tx: Tx, disbursement: Disbursement) -> DisbursementOut:
+def api_record(tx: Tx, disbursement: Disbursement) -> DisbursementOut:
     """The payout as partners see it."""
     return disbursement_out(tx, disbursement)
 
 
-async def page(tx: Tx, partner: Partner, page_: Page, filters: Filters) -> tuple[list[Disbursement], int]:
+async def page(tx: Tx, partner: Partner, page_: Page, filters: DisbursementFilters) -> tuple[list[Disbursement], int]:
     """One page and the exact total."""
     return await store.page(tx, partner, page_, filters)
 
 
-async def newest(tx: Tx, status: Status | None, limit: int) -> list[Disbursement]:
+async def newest_disbursements(tx: Tx, status: DisbursementStatus | None, limit: int) -> list[Disbursement]:
     """The newest payouts of all partners, for officers."""
-    return await store.newest(tx, EVERYONE, status, limit)
+    return await store.newest_disbursements(tx, ALL_PARTNERS, status, limit)
 
 
-async def waiting_reason(tx: Tx, partner: Partner, donation: Donation, rules: Rules) -> str | None:
+async def donation_waiting_reason(tx: Tx, partner: Partner, donation: Donation, rules: DisbursementRules) -> str | None:
     """Why a settled donation is not paid out yet; None when the next run sends it, or has sent it."""
     if donation.disbursement_id is not None:
         reason = (await get(tx, partner, donation.disbursement_id)).waiting_reason
     else:
         settled = donation.settlement.money if donation.settlement else donation.money
-        bucket = Bucket(donation.partner_id, donation.organisation_id, settled.currency)
-        reason = await _reason(tx, bucket, await _with_others(tx, partner, bucket, donation), rules)
+        bucket = DisbursementBatch(donation.partner_id, donation.organisation_id, settled.currency)
+        reason = await _batch_waiting_reason(tx, bucket, await _batch_total(tx, partner, bucket, donation), rules)
     return reason.value if reason else None
 
 
-async def _with_others(tx: Tx, partner: Partner, bucket: Bucket, donation: Donation) -> Money:
+async def _batch_total(tx: Tx, partner: Partner, bucket: DisbursementBatch, donation: Donation) -> Money:
     """What its bucket comes to once a settled donation is in it."""
     held = await store.find_open(tx, partner, bucket)
     whole = donation.owed.minor + (held.money.minor if held else 0)
     return Money(min(whole, MAX_MINOR), bucket.currency)
 
 
-async def returned_at(tx: Tx, partner: Partner, donation_id: UUID) -> datetime | None:
+async def last_returned_at(tx: Tx, partner: Partner, donation_id: UUID) -> datetime | None:
     """When the last payout that held the donation came back, None when none has."""
-    return await store.returned_at(tx, partner, donation_id)
+    return await store.last_returned_at(tx, partner, donation_id)
 
 
-async def _reason(tx: Tx, bucket: Bucket, money: Money, rules: Rules) -> WaitingReason | None:
+async def _batch_waiting_reason(
+    tx: Tx, bucket: DisbursementBatch, money: Money, rules: DisbursementRules
+) -> WaitingReason | None:
     partner = Partner(bucket.partner_id)
-    standings = await verifications.approved_for(tx, partner, [bucket.organisation_id])
+    standings = await verifications.eligibility_for(tx, partner, [bucket.organisation_id])
     organisation = await organisations.get(tx, partner, bucket.organisation_id)
-    return domain.hold_reason(
+    return domain.waiting_reason_of(
         standings[bucket.organisation_id],
         held=await store.is_held(tx, partner, bucket.organisation_id),
         active=organisation.active,
         money=money,
-        least=rules.least(bucket.currency),
+        least=rules.minimum_minor(bucket.currency),
     )
 
 
-async def buckets_of(tx: Tx, partner: Partner, organisation_id: UUID) -> list[Bucket]:
+async def batches_of(tx: Tx, partner: Partner, organisation_id: UUID) -> list[DisbursementBatch]:
     """The buckets of a nonprofit that hold gifts or are due some."""
-    loose = await donations.loose_buckets_of(tx, partner, organisation_id)
-    return list(dict.fromkeys([*loose, *await store.open_of(tx, partner, organisation_id)]))
+    loose = await donations.unpaid_balances_of(tx, partner, organisation_id)
+    return list(dict.fromkeys([*loose, *await store.open_batches_of(tx, partner, organisation_id)]))
 
 
-async def collect(tx: Tx, bucket: Bucket, rules: Rules, limit: int = BATCH) -> bool:
+async def collect_batch(tx: Tx, bucket: DisbursementBatch, rules: DisbursementRules, limit: int = BATCH) -> bool:
     """Put settled gifts into their bucket and see why it waits; whether there may be more of them.
 
     What would make it more than any amount may be goes into the next one, once this one is sent.
@@ -127,57 +129,57 @@ async def collect(tx: Tx, bucket: Bucket, rules: Rules, limit: int = BATCH) -> b
     partner = Partner(bucket.partner_id)
     held = await store.lock_open(tx, partner, bucket)
     if held is None:
-        if not await donations.has_loose(tx, bucket):
+        if not await donations.has_unpaid(tx, bucket):
             return False
-        await store.insert(tx, partner, domain.opened(tx.new_id(), bucket, tx.now))
+        await store.insert(tx, partner, domain.new_batch(tx.new_id(), bucket, tx.now))
         if (held := await store.lock_open(tx, partner, bucket)) is None:
             return True  # another run has just sent it
-    count, money = await donations.collect(tx, bucket, held.id, limit, MAX_MINOR - held.money.minor)
+    count, money = await donations.add_to_disbursement(tx, bucket, held.id, limit, MAX_MINOR - held.money.minor)
     if count:
-        await verifications.begin(tx, partner, bucket.organisation_id)
-    await _refill(tx, held, held.money + money, held.donations + count, rules)
+        await verifications.begin_on_payment(tx, partner, bucket.organisation_id)
+    await _update_batch(tx, held, held.money + money, held.donations + count, rules)
     return count == limit
 
 
-async def _refill(tx: Tx, held: Disbursement, money: Money, count: int, rules: Rules) -> Disbursement:
-    reason = await _reason(tx, held.bucket, money, rules)
+async def _update_batch(tx: Tx, held: Disbursement, money: Money, count: int, rules: DisbursementRules) -> Disbursement:
+    reason = await _batch_waiting_reason(tx, held.batch, money, rules)
     ready_at = None if reason else held.ready_at or tx.now
     refilled = replace(held, money=money, donations=count, waiting_reason=reason, ready_at=ready_at)
     if refilled != held:
-        await store.refill(tx, refilled)
+        await store.update_contents(tx, refilled)
     return refilled
 
 
-async def remove_from_disbursement(tx: Tx, donation_id: UUID, rules: Rules) -> Donation:
+async def remove_from_disbursement(tx: Tx, donation_id: UUID, rules: DisbursementRules) -> Donation:
     """Hold a donation that is in no payout, taken out of its bucket if that is still open.
 
     Raises NotFound; PayoutRefused when it is in a payout that was sent; JustMoved when it went on twice meanwhile.
     """
     try:
         async with tx.savepoint():
-            return await _let_go(tx, donation_id, rules)
-    except JustMoved:  # by whoever held it, who is done: the payout that it is in now can be held first
-        return await _let_go(tx, donation_id, rules)
+            return await _remove_donation(tx, donation_id, rules)
+    except DonationMoved:  # by whoever held it, who is done: the payout that it is in now can be held first
+        return await _remove_donation(tx, donation_id, rules)
 
 
-async def _let_go(tx: Tx, donation_id: UUID, rules: Rules) -> Donation:
-    known = await donations.get(tx, EVERYONE, donation_id)
-    held = await store.lock(tx, EVERYONE, known.disbursement_id) if known.disbursement_id else None
-    donation = await donations.lock(tx, EVERYONE, donation_id)
+async def _remove_donation(tx: Tx, donation_id: UUID, rules: DisbursementRules) -> Donation:
+    known = await donations.get(tx, ALL_PARTNERS, donation_id)
+    held = await store.lock(tx, ALL_PARTNERS, known.disbursement_id) if known.disbursement_id else None
+    donation = await donations.lock(tx, ALL_PARTNERS, donation_id)
     if donation.disbursement_id != known.disbursement_id:
         # To hold another payout as well, or after the donation, would be to wait crosswise for who holds them in order.
-        raise JustMoved("the donation has just moved to another payout; try again")
+        raise DonationMoved("the donation has just moved to another payout; try again")
     if held is None:
         return donation
     if held.status != "PENDING" or donation.settlement is None:
         named = tx.ids.text("disbursement", held.id)
-        raise PayoutRefused(f"the donation is in {named}, which is {held.status}")
-    await donations.release(tx, donation.id)
-    await _refill(tx, held, held.money - donation.owed, held.donations - 1, rules)
+        raise DisbursementRefused(f"the donation is in {named}, which is {held.status}")
+    await donations.remove_from_disbursement(tx, donation.id)
+    await _update_batch(tx, held, held.money - donation.owed, held.donations - 1, rules)
     return replace(donation, disbursement_id=None)
 
 
-async def send(tx: Tx, disbursement_id: UUID, rules: Rules) -> Disbursement | None:
+async def send_batch(tx: Tx, disbursement_id: UUID, rules: DisbursementRules) -> Disbursement | None:
     """Send what is in a bucket, unless something stands in the way: then its ``waiting_reason`` says what.
 
     None when somebody else has sent it before. Raises NotFound.
@@ -185,18 +187,18 @@ async def send(tx: Tx, disbursement_id: UUID, rules: Rules) -> Disbursement | No
     held = await _lock(tx, disbursement_id)
     if held.status != "PENDING":
         return None
-    held = await _refill(tx, held, held.money, held.donations, rules)
+    held = await _update_batch(tx, held, held.money, held.donations, rules)
     if held.waiting_reason is not None:
         return held
     if not await store.advance(tx, held, "SENT"):
         raise LookupError(f"disbursement {held.id} is held and cannot be sent")
-    ledger.post(tx, books.disbursement_sent(held.id, held.organisation_id, held.money))
-    if await donations.has_loose(tx, held.bucket):  # more than it could hold
-        await look_at(tx, Partner(held.partner_id), held.organisation_id)
-    return await get(tx, EVERYONE, held.id)
+    ledger.post_transfers(tx, books.disbursement_sent(held.id, held.organisation_id, held.money))
+    if await donations.has_unpaid(tx, held.batch):  # more than it could hold
+        await enqueue_collect(tx, Partner(held.partner_id), held.organisation_id)
+    return await get(tx, ALL_PARTNERS, held.id)
 
 
-async def look_at_sent(tx: Tx, disbursement_id: UUID) -> tuple[Disbursement, bytes]:
+async def fingerprint_sent(tx: Tx, disbursement_id: UUID) -> tuple[Disbursement, bytes]:
     """A payout that is SENT, and what there is to confirm as a fingerprint of 32 bytes; held till the end.
 
     Raises NotFound, PayoutRefused.
@@ -204,16 +206,16 @@ async def look_at_sent(tx: Tx, disbursement_id: UUID) -> tuple[Disbursement, byt
     held = await _lock(tx, disbursement_id)
     _ensure_sent(held)
     seen = (held.id, held.money.minor, held.money.currency, held.end_to_end_id)
-    return held, digest(msgspec.json.encode(seen))
+    return held, sha256_digest(msgspec.json.encode(seen))
 
 
 def _ensure_sent(held: Disbursement) -> None:
     if held.status != "SENT":
-        raise PayoutRefused(f"the payout is {held.status}: only one that is SENT can be confirmed")
+        raise DisbursementRefused(f"the payout is {held.status}: only one that is SENT can be confirmed")
 
 
-async def confirm(
-    tx: Tx, disbursement_id: UUID, said: Confirmation | None = None, *, limit: int = BATCH
+async def confirm_paid(
+    tx: Tx, disbursement_id: UUID, said: PaidConfirmation | None = None, *, limit: int = BATCH
 ) -> Disbursement:
     """The bank has paid it: its donations are DISBURSED, ``limit`` of them now.
 
@@ -224,16 +226,18 @@ async def confirm(
     _ensure_sent(held)
     if said is not None:
         try:
-            await store.insert_confirmation(tx, EVERYONE, held, said)
+            await store.insert_confirmation(tx, ALL_PARTNERS, held, said)
         except CheckViolationError as refused:
-            if refused.constraint_name != _BY_TWO:
+            if refused.constraint_name != _TWO_PEOPLE_CONSTRAINT:
                 raise
-            raise TakesTwo("of such a sum two people have to say that the bank has paid it") from refused
+            raise SecondConfirmationRequired(
+                "of such a sum two people have to say that the bank has paid it"
+            ) from refused
     if not await store.advance(tx, held, "PAID"):
         raise LookupError(f"disbursement {held.id} is held and cannot be confirmed")
-    await _move(tx, held.id, "PAID", limit)
-    ledger.post(tx, books.disbursement_paid(held.id, held.organisation_id, held.money))
-    return await get(tx, EVERYONE, held.id)
+    await _move_donations(tx, held.id, "PAID", limit)
+    ledger.post_transfers(tx, books.disbursement_paid(held.id, held.organisation_id, held.money))
+    return await get(tx, ALL_PARTNERS, held.id)
 
 
 async def mark_returned(
@@ -245,22 +249,22 @@ async def mark_returned(
     ``reason``: 1 to 500 characters. Raises NotFound, PayoutRefused.
     """
     if not 1 <= len(reason) <= domain.MAX_REASON_LENGTH:
-        raise PayoutRefused(f"the reason must have 1 to {domain.MAX_REASON_LENGTH} characters")
+        raise DisbursementRefused(f"the reason must have 1 to {domain.MAX_REASON_LENGTH} characters")
     held = await _lock(tx, disbursement_id)
-    if await store.has_left(tx, EVERYONE, held.id):  # a statement is the stronger proof
-        raise PayoutRefused(domain.LEFT)
+    if await store.has_left_bank(tx, ALL_PARTNERS, held.id):  # a statement is the stronger proof
+        raise DisbursementRefused(domain.TRANSFER_LEFT_BANK)
     if not await store.advance(tx, held, "RETURNED", reason):
-        raise PayoutRefused(f"the payout is {held.status}: only one that is SENT or PAID can be returned")
-    await _move(tx, held.id, "RETURNED", limit)
+        raise DisbursementRefused(f"the payout is {held.status}: only one that is SENT or PAID can be returned")
+    await _move_donations(tx, held.id, "RETURNED", limit)
     note = f"{tx.ids.text('disbursement', held.id)} came back: {reason}"
-    await _decide(tx, Hold(held.partner_id, held.organisation_id, True, note, recorded_by, tx.now))
+    await _record_hold(tx, DisbursementHold(held.partner_id, held.organisation_id, True, note, recorded_by, tx.now))
     was_paid = held.status == "PAID"
-    ledger.post(tx, books.disbursement_returned(held.id, held.organisation_id, held.money, was_paid=was_paid))
-    return await get(tx, EVERYONE, held.id)
+    ledger.post_transfers(tx, books.disbursement_returned(held.id, held.organisation_id, held.money, was_paid=was_paid))
+    return await get(tx, ALL_PARTNERS, held.id)
 
 
-async def hold(
-    tx: Tx, scope: Scope, organisation_id: UUID, *, note: str, decided_by: str, rules: Rules
+async def hold_organisation(
+    tx: Tx, scope: Scope, organisation_id: UUID, *, note: str, decided_by: str, rules: DisbursementRules
 ) -> list[Disbursement]:
     """Hold payouts to a nonprofit back, of one partner's gifts or of all; the buckets that wait from now on.
 
@@ -268,8 +272,8 @@ async def hold(
     """
     await organisations.get(tx, scope, organisation_id)
     partner_id = scope.id if isinstance(scope, Partner) else None
-    await _decide(tx, Hold(partner_id, organisation_id, True, note, decided_by, tx.now))
-    return await _look_again(tx, scope, organisation_id, rules)
+    await _record_hold(tx, DisbursementHold(partner_id, organisation_id, True, note, decided_by, tx.now))
+    return await _recheck_batches(tx, scope, organisation_id, rules)
 
 
 async def place_hold(tx: Tx, donation: Donation, name: str, why: str) -> None:
@@ -279,14 +283,14 @@ async def place_hold(tx: Tx, donation: Donation, name: str, why: str) -> None:
     await queue.enqueue(tx, HOLD, payload, unique=name)
 
 
-async def release(
+async def release_holds(
     tx: Tx,
     scope: Scope,
     organisation_id: UUID,
     *,
     note: str,
     decided_by: str,
-    rules: Rules,
+    rules: DisbursementRules,
     second: tuple[str, str] | None = None,
 ) -> list[Disbursement]:
     """End the holds of a nonprofit, one partner's or all; the buckets that had waited.
@@ -294,109 +298,113 @@ async def release(
     ``note``: 1 to 2,000 characters. ``second``: who looked as well, and their note; it takes two when an operator who
     held it is one of them. Raises PayoutRefused, also when it is not held; HeldByTheSame.
     """
-    for one in await _releasable(tx, scope, organisation_id):
-        ended = Hold(one.partner_id, organisation_id, False, note, decided_by, tx.now, *(second or ()))
+    for one in await _releasable_holds(tx, scope, organisation_id):
+        ended = DisbursementHold(one.partner_id, organisation_id, False, note, decided_by, tx.now, *(second or ()))
         try:
-            await _decide(tx, ended)
+            await _record_hold(tx, ended)
         except CheckViolationError as refused:
-            if refused.constraint_name != _BY_ANOTHER:
+            if refused.constraint_name != _RELEASED_BY_ANOTHER_CONSTRAINT:
                 raise
-            raise HeldByTheSame("you put it on hold yourself: somebody else has to release it") from refused
-    return await _look_again(tx, scope, organisation_id, rules)
+            raise SelfReleaseRefused("you put it on hold yourself: somebody else has to release it") from refused
+    return await _recheck_batches(tx, scope, organisation_id, rules)
 
 
-async def look_at_holds(tx: Tx, scope: Scope, organisation_id: UUID) -> bytes:
+async def fingerprint_holds(tx: Tx, scope: Scope, organisation_id: UUID) -> bytes:
     """What there is to release, as a fingerprint of 32 bytes; it stays so until the transaction ends.
 
     Raises PayoutRefused when it is not held.
     """
-    found = await _releasable(tx, scope, organisation_id)
+    found = await _releasable_holds(tx, scope, organisation_id)
     seen = [(one.partner_id, one.note, one.decided_by, one.decided_at) for one in found]
-    return digest(msgspec.json.encode((organisation_id, seen)))
+    return sha256_digest(msgspec.json.encode((organisation_id, seen)))
 
 
-async def _releasable(tx: Tx, scope: Scope, organisation_id: UUID) -> list[Hold]:
-    await store.lock_holds(tx, EVERYONE, organisation_id)
-    standing = await store.holds(tx, EVERYONE, organisation_id)
+async def _releasable_holds(tx: Tx, scope: Scope, organisation_id: UUID) -> list[DisbursementHold]:
+    await store.lock_holds(tx, ALL_PARTNERS, organisation_id)
+    standing = await store.active_holds(tx, ALL_PARTNERS, organisation_id)
     ended = [one for one in standing if not isinstance(scope, Partner) or one.partner_id == scope.id]
     if not ended and standing:
-        raise PayoutRefused("it is held for other partners, or for all: only a release without a partner ends that")
+        raise DisbursementRefused(
+            "it is held for other partners, or for all: only a release without a partner ends that"
+        )
     if not ended:
-        raise PayoutRefused("payouts to this organisation are not held")
+        raise DisbursementRefused("payouts to this organisation are not held")
     return ended
 
 
-async def holds(tx: Tx) -> list[Hold]:
+async def active_holds(tx: Tx) -> list[DisbursementHold]:
     """The holds that stand, oldest first."""
-    return await store.holds(tx, EVERYONE)
+    return await store.active_holds(tx, ALL_PARTNERS)
 
 
-async def _decide(tx: Tx, decided: Hold) -> None:
-    await store.lock_holds(tx, EVERYONE, decided.organisation_id)
+async def _record_hold(tx: Tx, decided: DisbursementHold) -> None:
+    await store.lock_holds(tx, ALL_PARTNERS, decided.organisation_id)
     if not 1 <= len(decided.note) <= domain.MAX_NOTE_LENGTH:
-        raise PayoutRefused(f"the note must have 1 to {domain.MAX_NOTE_LENGTH} characters")
-    await store.insert_hold(tx, EVERYONE, decided)
+        raise DisbursementRefused(f"the note must have 1 to {domain.MAX_NOTE_LENGTH} characters")
+    await store.insert_hold(tx, ALL_PARTNERS, decided)
 
 
-async def _look_again(tx: Tx, scope: Scope, organisation_id: UUID, rules: Rules) -> list[Disbursement]:
+async def _recheck_batches(tx: Tx, scope: Scope, organisation_id: UUID, rules: DisbursementRules) -> list[Disbursement]:
     """See why the open buckets of a nonprofit wait now. A run that holds one of them goes first."""
     found = await store.lock_all_open(tx, scope, organisation_id)
-    return [await _refill(tx, one, one.money, one.donations, rules) for one in found]
+    return [await _update_batch(tx, one, one.money, one.donations, rules) for one in found]
 
 
 async def propagate_status(tx: Tx, disbursement_id: UUID) -> bool:
     """Let more donations follow their payout's status; whether there may be more of them."""
     held = await _lock(tx, disbursement_id)
-    return held.propagating and await _move(tx, held.id, held.status, BATCH)
+    return held.propagating and await _move_donations(tx, held.id, held.status, BATCH)
 
 
-async def _move(tx: Tx, disbursement_id: UUID, status: Status, limit: int) -> bool:
+async def _move_donations(tx: Tx, disbursement_id: UUID, status: DisbursementStatus, limit: int) -> bool:
     if status == "PAID":
-        moved = await donations.pay_out(tx, disbursement_id, limit)
+        moved = await donations.mark_disbursed(tx, disbursement_id, limit)
     else:
         moved = await donations.revert_donations(tx, disbursement_id, limit)
     if moved < limit:
-        await store.arrive(tx, EVERYONE, disbursement_id)
+        await store.mark_propagated(tx, ALL_PARTNERS, disbursement_id)
     return moved == limit
 
 
 async def _lock(tx: Tx, disbursement_id: UUID) -> Disbursement:
-    if (held := await store.lock(tx, EVERYONE, disbursement_id)) is None:
+    if (held := await store.lock(tx, ALL_PARTNERS, disbursement_id)) is None:
         raise NotFound
     return held
 
 
 async def propagating(tx: Tx, limit: int = BATCH) -> list[UUID]:
     """Payouts whose donations have yet to follow."""
-    return await store.propagating(tx, EVERYONE, limit)
+    return await store.propagating(tx, ALL_PARTNERS, limit)
 
 
-async def with_status(tx: Tx, status: Status, after: UUID | None = None, limit: int = BATCH) -> list[UUID]:
+async def ids_with_status(
+    tx: Tx, status: DisbursementStatus, after: UUID | None = None, limit: int = BATCH
+) -> list[UUID]:
     """Payouts of a status, by creation, after one of them."""
-    return await store.with_status(tx, EVERYONE, status, after, limit)
+    return await store.ids_with_status(tx, ALL_PARTNERS, status, after, limit)
 
 
-async def sent(tx: Tx, currency: str, after: UUID | None, limit: int) -> list[Disbursement]:
+async def sent_disbursements(tx: Tx, currency: str, after: UUID | None, limit: int) -> list[Disbursement]:
     """Payouts of a currency that are SENT and wait for our bank, by creation, after one of them."""
-    return await store.sent(tx, EVERYONE, currency, after, limit)
+    return await store.sent_disbursements(tx, ALL_PARTNERS, currency, after, limit)
 
 
-async def look_at(tx: Tx, partner: Partner, organisation_id: UUID) -> None:
+async def enqueue_collect(tx: Tx, partner: Partner, organisation_id: UUID) -> None:
     """Have a worker put the gifts of a nonprofit that may be paid out now into their buckets."""
     payload = {"partner": str(partner.id), "organisation": str(organisation_id)}
     await queue.enqueue_all(tx, [NewJob(COLLECT, payload, unique=f"{partner.id}:{organisation_id}")])
 
 
-async def has_loose(tx: Tx, bucket: Bucket) -> bool:
+async def has_unpaid(tx: Tx, bucket: DisbursementBatch) -> bool:
     """Whether settled donations of a bucket are in no payout that the open one can hold."""
     held = await store.find_open(tx, Partner(bucket.partner_id), bucket)
-    return await donations.has_loose(tx, bucket, MAX_MINOR - held.money.minor if held else MAX_MINOR)
+    return await donations.has_unpaid(tx, bucket, MAX_MINOR - held.money.minor if held else MAX_MINOR)
 
 
-async def next_run(tx: Tx, name: str) -> datetime | None:
+async def next_run_at(tx: Tx, name: str) -> datetime | None:
     """When the daily run has something to look at: the midnight (UTC) after that began to wait, and after the last run.
 
     ``name``: of its schedule. Whatever a bucket waits for may have ended meanwhile, so none is left out.
     """
-    began = await store.waits_since(tx, EVERYONE, name)
+    began = await store.waiting_since(tx, ALL_PARTNERS, name)
     return None if began is None else began.replace(hour=0, minute=0, second=0, microsecond=0) + _DAY

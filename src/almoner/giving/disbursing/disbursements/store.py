@@ -6,18 +6,18 @@ from uuid import UUID
 
 from asyncpg import Record
 
-from almoner.giving.checkout.donations.domain import Bucket
+from almoner.giving.checkout.donations.domain import DisbursementBatch
 from almoner.giving.disbursing.disbursements.domain import (
     DISBURSEMENT,
-    Confirmation,
+    PaidConfirmation,
     Disbursement,
-    Filters,
-    Hold,
-    Status,
+    DisbursementFilters,
+    DisbursementHold,
+    DisbursementStatus,
     WaitingReason,
 )
 from almoner.kit.money import Money
-from almoner.platform.database.transactions import Everyone, Partner, Tx
+from almoner.platform.database.transactions import AllPartners, Partner, Tx
 from almoner.platform.http.paging import Page
 
 _COLUMNS: Final = (
@@ -53,7 +53,7 @@ async def insert(tx: Tx, partner: Partner, new: Disbursement) -> None:
     )
 
 
-async def find(tx: Tx, scope: Partner | Everyone, disbursement_id: UUID) -> Disbursement | None:
+async def find(tx: Tx, scope: Partner | AllPartners, disbursement_id: UUID) -> Disbursement | None:
     """One payout; an empty bucket is nothing to a partner."""
     partner_id = scope.id if isinstance(scope, Partner) else None
     row = await tx.fetchrow(
@@ -67,7 +67,7 @@ async def find(tx: Tx, scope: Partner | Everyone, disbursement_id: UUID) -> Disb
     return _disbursement(row) if row else None
 
 
-async def lock(tx: Tx, scope: Partner | Everyone, disbursement_id: UUID) -> Disbursement | None:
+async def lock(tx: Tx, scope: Partner | AllPartners, disbursement_id: UUID) -> Disbursement | None:
     """One payout, held until the transaction ends."""
     partner_id = scope.id if isinstance(scope, Partner) else None
     row = await tx.fetchrow(
@@ -86,19 +86,19 @@ where partner_id = $1 and organisation_id = $2 and currency = $3 and status = 'P
 """
 
 
-async def find_open(tx: Tx, partner: Partner, bucket: Bucket) -> Disbursement | None:
+async def find_open(tx: Tx, partner: Partner, bucket: DisbursementBatch) -> Disbursement | None:
     """The bucket that gifts come into now."""
     row = await tx.fetchrow(OPEN, partner.id, bucket.organisation_id, bucket.currency)
     return _disbursement(row) if row else None
 
 
-async def lock_open(tx: Tx, partner: Partner, bucket: Bucket) -> Disbursement | None:
+async def lock_open(tx: Tx, partner: Partner, bucket: DisbursementBatch) -> Disbursement | None:
     """The bucket that gifts come into now, held until the transaction ends."""
     row = await tx.fetchrow(f"{OPEN} for no key update", partner.id, bucket.organisation_id, bucket.currency)
     return _disbursement(row) if row else None
 
 
-async def open_of(tx: Tx, partner: Partner, organisation_id: UUID) -> list[Bucket]:
+async def open_batches_of(tx: Tx, partner: Partner, organisation_id: UUID) -> list[DisbursementBatch]:
     """The buckets of a nonprofit that gifts come into now."""
     rows = await tx.fetch(
         """
@@ -108,10 +108,10 @@ async def open_of(tx: Tx, partner: Partner, organisation_id: UUID) -> list[Bucke
         partner.id,
         organisation_id,
     )
-    return [Bucket(*row) for row in rows]
+    return [DisbursementBatch(*row) for row in rows]
 
 
-async def refill(tx: Tx, held: Disbursement) -> None:
+async def update_contents(tx: Tx, held: Disbursement) -> None:
     """Store what is in a held bucket, and why it waits."""
     await tx.execute(
         """
@@ -125,7 +125,7 @@ async def refill(tx: Tx, held: Disbursement) -> None:
     )
 
 
-async def advance(tx: Tx, held: Disbursement, target: Status, return_reason: str | None = None) -> bool:
+async def advance(tx: Tx, held: Disbursement, target: DisbursementStatus, return_reason: str | None = None) -> bool:
     """Move a payout; False when its state does not allow it. Its donations have yet to follow."""
     return bool(
         await tx.fetchval(
@@ -146,7 +146,7 @@ async def advance(tx: Tx, held: Disbursement, target: Status, return_reason: str
     )
 
 
-async def insert_confirmation(tx: Tx, _scope: Everyone, held: Disbursement, said: Confirmation) -> None:
+async def insert_confirmation(tx: Tx, _scope: AllPartners, held: Disbursement, said: PaidConfirmation) -> None:
     """Keep who says that it was paid. Raises CheckViolationError when it takes two."""
     await tx.execute(
         """
@@ -165,12 +165,12 @@ async def insert_confirmation(tx: Tx, _scope: Everyone, held: Disbursement, said
     )
 
 
-async def arrive(tx: Tx, _scope: Everyone, disbursement_id: UUID) -> None:
+async def mark_propagated(tx: Tx, _scope: AllPartners, disbursement_id: UUID) -> None:
     """All donations of a payout have followed its status."""
     await tx.execute("update disbursement set propagating = false where id = $1", disbursement_id)
 
 
-WAITS_SINCE: Final = """
+WAITING_SINCE: Final = """
 select greatest(waits.since, (select last_run_at from schedule where name = $1)) from (
     select least(
         (select created_at from disbursement where status = 'PENDING' and donations > 0 order by id limit 1),
@@ -178,29 +178,31 @@ select greatest(waits.since, (select last_run_at from schedule where name = $1))
     ) as since
 ) waits where waits.since is not null
 """
-MOVING: Final = "select id from disbursement where propagating order by id limit $1"
+TO_PROPAGATE: Final = "select id from disbursement where propagating order by id limit $1"
 WITH_STATUS: Final = """
 select id from disbursement where status = $1 and ($2::uuid is null or id > $2) order by id limit $3
 """
 
 
-async def waits_since(tx: Tx, _scope: Everyone, schedule: str) -> datetime | None:
+async def waiting_since(tx: Tx, _scope: AllPartners, schedule: str) -> datetime | None:
     """Since when something has waited to be sent or confirmed, or was last looked at by a schedule, if later."""
-    found: datetime | None = await tx.fetchval(WAITS_SINCE, schedule)
+    found: datetime | None = await tx.fetchval(WAITING_SINCE, schedule)
     return found
 
 
-async def propagating(tx: Tx, _scope: Everyone, limit: int) -> list[UUID]:
+async def propagating(tx: Tx, _scope: AllPartners, limit: int) -> list[UUID]:
     """Payouts whose donations have yet to follow."""
-    return [row["id"] for row in await tx.fetch(MOVING, limit)]
+    return [row["id"] for row in await tx.fetch(TO_PROPAGATE, limit)]
 
 
-async def with_status(tx: Tx, _scope: Everyone, status: Status, after: UUID | None, limit: int) -> list[UUID]:
+async def ids_with_status(
+    tx: Tx, _scope: AllPartners, status: DisbursementStatus, after: UUID | None, limit: int
+) -> list[UUID]:
     """Payouts of a status, by creation, after one of them."""
     return [row["id"] for row in await tx.fetch(WITH_STATUS, status, after, limit)]
 
 
-async def page(tx: Tx, partner: Partner, page_: Page, filters: Filters) -> tuple[list[Disbursement], int]:
+async def page(tx: Tx, partner: Partner, page_: Page, filters: DisbursementFilters) -> tuple[list[Disbursement], int]:
     """One page of the partner's payouts in reading order, and the exact total, from one snapshot (P7).
 
     Empty buckets, whose gifts were all reassigned, are left out.
@@ -230,7 +232,9 @@ async def page(tx: Tx, partner: Partner, page_: Page, filters: Filters) -> tuple
     return [_disbursement(row) for row in rows if row["id"] is not None], rows[0]["total"]
 
 
-async def newest(tx: Tx, _scope: Everyone, status: Status | None, limit: int) -> list[Disbursement]:
+async def newest_disbursements(
+    tx: Tx, _scope: AllPartners, status: DisbursementStatus | None, limit: int
+) -> list[Disbursement]:
     """The newest payouts of all partners that hold something."""
     rows = await tx.fetch(
         f"""
@@ -243,7 +247,7 @@ async def newest(tx: Tx, _scope: Everyone, status: Status | None, limit: int) ->
     return [_disbursement(row) for row in rows]
 
 
-async def returned_at(tx: Tx, partner: Partner, donation_id: UUID) -> datetime | None:
+async def last_returned_at(tx: Tx, partner: Partner, donation_id: UUID) -> datetime | None:
     """When the last payout that held a donation came back."""
     found: datetime | None = await tx.fetchval(
         """
@@ -256,7 +260,7 @@ async def returned_at(tx: Tx, partner: Partner, donation_id: UUID) -> datetime |
     return found
 
 
-async def insert_hold(tx: Tx, _scope: Everyone, decided: Hold) -> None:
+async def insert_hold(tx: Tx, _scope: AllPartners, decided: DisbursementHold) -> None:
     """Keep who decided that a nonprofit is not paid, or is again, and why."""
     await tx.execute(
         """
@@ -275,7 +279,7 @@ async def insert_hold(tx: Tx, _scope: Everyone, decided: Hold) -> None:
     )
 
 
-async def was_held_for(tx: Tx, _scope: Everyone, organisation_id: UUID, name: str) -> bool:
+async def was_held_for(tx: Tx, _scope: AllPartners, organisation_id: UUID, name: str) -> bool:
     """Whether a rule has ever held a nonprofit for what is named so."""
     return bool(
         await tx.fetchval(
@@ -287,7 +291,7 @@ async def was_held_for(tx: Tx, _scope: Everyone, organisation_id: UUID, name: st
     )
 
 
-async def has_left(tx: Tx, _scope: Everyone, disbursement_id: UUID) -> bool:
+async def has_left_bank(tx: Tx, _scope: AllPartners, disbursement_id: UUID) -> bool:
     """Whether a line of our bank is the transfer of a payout, and none is its return."""
     return bool(
         await tx.fetchval(
@@ -301,7 +305,7 @@ async def has_left(tx: Tx, _scope: Everyone, disbursement_id: UUID) -> bool:
     )
 
 
-async def lock_holds(tx: Tx, _scope: Everyone, organisation_id: UUID) -> None:
+async def lock_holds(tx: Tx, _scope: AllPartners, organisation_id: UUID) -> None:
     """Let nobody else hold or release payouts to a nonprofit until the transaction ends."""
     await tx.execute(
         "select pg_advisory_xact_lock(hashtextextended('disbursement_hold ' || $1::uuid::text, 0))", organisation_id
@@ -314,7 +318,9 @@ where status = 'SENT' and currency = $1 and ($2::uuid is null or id > $2) order 
 """
 
 
-async def sent(tx: Tx, _scope: Everyone, currency: str, after: UUID | None, limit: int) -> list[Disbursement]:
+async def sent_disbursements(
+    tx: Tx, _scope: AllPartners, currency: str, after: UUID | None, limit: int
+) -> list[Disbursement]:
     """Payouts of a currency that are SENT, by creation, after one of them."""
     return [_disbursement(row) for row in await tx.fetch(SENT, currency, after, limit)]
 
@@ -324,7 +330,7 @@ async def is_held(tx: Tx, partner: Partner, organisation_id: UUID) -> bool:
     return bool(await tx.fetchval("select disbursement_is_held($1, $2)", partner.id, organisation_id))
 
 
-async def holds(tx: Tx, _scope: Everyone, organisation_id: UUID | None = None) -> list[Hold]:
+async def active_holds(tx: Tx, _scope: AllPartners, organisation_id: UUID | None = None) -> list[DisbursementHold]:
     """The holds that stand, oldest first; of one nonprofit or of all."""
     of = "organisation_id = $1" if organisation_id else "$1::uuid is null"
     rows = await tx.fetch(
@@ -336,10 +342,10 @@ async def holds(tx: Tx, _scope: Everyone, organisation_id: UUID | None = None) -
         """,
         organisation_id,
     )
-    return [Hold(*row) for row in rows]
+    return [DisbursementHold(*row) for row in rows]
 
 
-async def lock_all_open(tx: Tx, scope: Partner | Everyone, organisation_id: UUID) -> list[Disbursement]:
+async def lock_all_open(tx: Tx, scope: Partner | AllPartners, organisation_id: UUID) -> list[Disbursement]:
     """The open buckets of a nonprofit, in one order, held until the transaction ends."""
     rows = await tx.fetch(
         f"""

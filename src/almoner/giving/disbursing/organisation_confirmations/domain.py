@@ -8,22 +8,22 @@ from uuid import UUID
 
 from almoner.giving.disbursing.verifications.domain import Verification
 
-Answer = Literal["confirmed", "declined"]
-State = Literal["open", "confirmed", "account_missing", "declined", "closed"]
+ConfirmationAnswer = Literal["confirmed", "declined"]
+ConfirmationState = Literal["open", "confirmed", "account_missing", "declined", "closed"]
 """What the page says. ``account_missing``: confirmed, and only the account is still to come from the nonprofit."""
 
 CHECK: Final = "organisation_confirmation"
 MAX_LENGTH: Final = 255
-FORGOTTEN_AFTER: Final = timedelta(days=30)
+ERASED_AFTER: Final = timedelta(days=30)
 """An address, once the question is over; a name, once the verification has ended."""
 
 MINUTE: Final = timedelta(minutes=1)
 DAY: Final = timedelta(days=1)
-MAILS_A_DAY: Final = 5
-MAILS_IN_ALL: Final = 20
-MAILS_TO_ONE_ADDRESS: Final = 20
+MAX_MAILS_PER_DAY: Final = 5
+MAX_MAILS_TOTAL: Final = 20
+MAX_MAILS_PER_ADDRESS: Final = 20
 """A day, whatever it is asked about: nobody can have a mailbox filled."""
-SANDBOX_MAILS: Final = 20
+MAX_SANDBOX_MAILS: Final = 20
 """So many times as many: integrators test with one address, and its mails leave no sandbox by themselves."""
 
 _LANGUAGES: Final[Mapping[str, str]] = {
@@ -34,7 +34,7 @@ _LANGUAGES: Final[Mapping[str, str]] = {
 }  # fmt: skip
 
 
-def language_of(country: str) -> str:
+def language_of_country(country: str) -> str:
     """What a nonprofit of a country (three letters) is written to in unless somebody says otherwise."""
     return _LANGUAGES.get(country, "en")
 
@@ -48,7 +48,7 @@ class Contact:
 
 
 @dataclass(frozen=True, slots=True)
-class Account:
+class ApprovedAccount:
     """An approved account of the nonprofit, as people may read it."""
 
     id: UUID
@@ -58,7 +58,7 @@ class Account:
 
 
 @dataclass(frozen=True, slots=True)
-class Confirmation:
+class OrganisationConfirmation:
     """One question. ``expires_at``: when the round of the verification ends that it was asked in.
 
     ``email``, ``name``, ``role``: None also once they were forgotten. ``withdrawn``: another address was asked.
@@ -73,21 +73,21 @@ class Confirmation:
     asked_at: datetime
     expires_at: datetime
     withdrawn: bool
-    answer: Answer | None
+    answer: ConfirmationAnswer | None
     name: str | None
     role: str | None
     answered_at: datetime | None
 
-    def state(self, verification: Verification) -> State:
+    def state(self, verification: Verification) -> ConfirmationState:
         """What its page says, with the verification as it is now."""
         if self.answer == "confirmed" and verification.live:
             waits = verification.status == "pending" and verification.checks["bank_details"] == "pending"
             return "account_missing" if waits else "confirmed"
         if self.answer == "declined":
             return "declined"
-        return "open" if self.asks(verification) else "closed"
+        return "open" if self.accepts_answer(verification) else "closed"
 
-    def asks(self, verification: Verification) -> bool:
+    def accepts_answer(self, verification: Verification) -> bool:
         """Whether an answer counts: nobody has answered, and the round in which it was asked goes on."""
         return (
             self.answer is None
@@ -98,11 +98,11 @@ class Confirmation:
         )
 
 
-def question(
+def new_confirmation(
     id_: UUID, verification_id: UUID, contact: Contact, language: str, by: str, now: datetime, until: datetime
-) -> Confirmation:
+) -> OrganisationConfirmation:
     """A new one, which nobody has answered."""
-    return Confirmation(
+    return OrganisationConfirmation(
         id=id_,
         verification_id=verification_id,
         email=contact.email,
@@ -120,42 +120,42 @@ def question(
 
 
 @dataclass(frozen=True, slots=True)
-class Page:
+class ConfirmationPage:
     """What a nonprofit sees. ``seen``: the fingerprint of what it answers to."""
 
-    confirmation: Confirmation
+    confirmation: OrganisationConfirmation
     verification: Verification
     partner: str
     organisation: str
-    accounts: Sequence[Account]
-    seen: bytes
+    accounts: Sequence[ApprovedAccount]
+    fingerprint: bytes
 
     @property
-    def state(self) -> State:
+    def state(self) -> ConfirmationState:
         """How it stands."""
         return self.confirmation.state(self.verification)
 
 
-class Changed(Exception):
+class PageChanged(Exception):
     """What the page showed is not so any more: another account, another name."""
 
 
-def may_send(sent: Sequence[datetime], reached: int, at: datetime, *, sandbox: bool) -> bool:
+def may_send_mail(sent: Sequence[datetime], reached: int, at: datetime, *, sandbox: bool) -> bool:
     """Whether one more mail may go out at this (real) time.
 
     ``sent``: when the earlier ones of this question did; ``reached``: how many went to the address within a day.
     """
-    times = SANDBOX_MAILS if sandbox else 1
+    times = MAX_SANDBOX_MAILS if sandbox else 1
     recent = [moment for moment in sent if moment > at - DAY]
     return (
-        reached < MAILS_TO_ONE_ADDRESS * times
-        and len(sent) < MAILS_IN_ALL
-        and len(recent) < MAILS_A_DAY
+        reached < MAX_MAILS_PER_ADDRESS * times
+        and len(sent) < MAX_MAILS_TOTAL
+        and len(recent) < MAX_MAILS_PER_DAY
         and all(moment <= at - MINUTE for moment in recent)
     )
 
 
-def problems(name: str, role: str) -> dict[str, str]:
+def form_problems(name: str, role: str) -> dict[str, str]:
     """What is wrong with what was typed, as keys of the catalogues."""
     wrong = {"name": not 1 <= len(name) <= MAX_LENGTH, "role": not 1 <= len(role) <= MAX_LENGTH}
     return {field: f"payee.problem.{field}" for field, is_wrong in wrong.items() if is_wrong}

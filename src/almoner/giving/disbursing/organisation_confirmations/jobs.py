@@ -8,18 +8,18 @@ from uuid import UUID
 import msgspec
 
 from almoner.giving.disbursing.organisation_confirmations import service
-from almoner.giving.disbursing.organisation_confirmations.domain import Page
-from almoner.giving.disbursing.organisation_confirmations.pages import PURPOSE
+from almoner.giving.disbursing.organisation_confirmations.domain import ConfirmationPage
+from almoner.giving.disbursing.organisation_confirmations.pages import PAGE_PURPOSE
 from almoner.giving.disbursing.organisation_confirmations.ports import Contacts
 from almoner.giving.disbursing.verifications import service as verifications
 from almoner.giving.disbursing.verifications.domain import PROGRESSED, InvalidState
-from almoner.platform.database.transactions import EVERYONE, Tx
+from almoner.platform.database.transactions import ALL_PARTNERS, Tx
 from almoner.platform.events.outbox import Event, Reaction
-from almoner.platform.jobs.background_tasks import Handler, Schedule, Work
-from almoner.platform.jobs.queue import Done, Drop, Job, Result
+from almoner.platform.jobs.background_tasks import Handler, Schedule, JobContext
+from almoner.platform.jobs.queue import JobDone, JobDropped, Job, Result
 from almoner.platform.outbound import mailing
 from almoner.platform.outbound.mail import Mail, MailTransport
-from almoner.platform.pages.rendering import Pages
+from almoner.platform.pages.rendering import PageRenderer
 
 
 class _Status(msgspec.Struct, rename="camel"):
@@ -27,58 +27,60 @@ class _Status(msgspec.Struct, rename="camel"):
     awaiting_answer_from_organisation: bool
 
 
-class _Told(msgspec.Struct):
+class _VerificationRecord(msgspec.Struct):
     """What is read of a verification's record."""
 
     id: str
     status: _Status
 
 
-async def on_progress(tx: Tx, events: Sequence[Event]) -> None:
+async def on_verification_progressed(tx: Tx, events: Sequence[Event]) -> None:
     """A verification waits for its nonprofit: ask it. It has ended: forget who answered, in time."""
     for event in events:
-        told = msgspec.convert(event.record(), _Told)
+        told = msgspec.convert(event.record(), _VerificationRecord)
         verification_id = tx.ids.parse("monetarydonationverification", told.id)
         if verification_id is None:
             continue
         if told.status.awaiting_answer_from_organisation:
-            await service.enqueue_ask(tx, verification_id)
+            await service.enqueue_request(tx, verification_id)
         elif told.status.type in ("rejected", "expired"):
-            await service.enqueue_forgetting(tx, verification_id)
+            await service.enqueue_name_erasure(tx, verification_id)
 
 
-reactions: Final = (Reaction(PROGRESSED, on_progress),)
-schedules: Final = (Schedule("confirmations.forget", service.next_forgotten, service.forget, every=timedelta(days=1)),)
+reactions: Final = (Reaction(PROGRESSED, on_verification_progressed),)
+schedules: Final = (
+    Schedule("confirmations.forget", service.next_erasure_at, service.erase_contacts, every=timedelta(days=1)),
+)
 
 
-def handlers(pages: Pages, transport: MailTransport, contacts: Contacts) -> Mapping[str, Handler]:
+def handlers(pages: PageRenderer, transport: MailTransport, contacts: Contacts) -> Mapping[str, Handler]:
     """The jobs, with the mails' templates (``service.MAILS``), who carries them, and where nonprofits are asked."""
 
-    async def ask(work: Work, job: Job) -> Result:
+    async def ask(work: JobContext, job: Job) -> Result:
         async with work.db.write() as tx:
-            found = await verifications.get(tx, EVERYONE, UUID(job.payload["verification"]))
+            found = await verifications.get(tx, ALL_PARTNERS, UUID(job.payload["verification"]))
             try:
-                await service.ask_once(tx, found.id, await contacts(tx, found.organisation_id))
+                await service.request_confirmation_once(tx, found.id, await contacts(tx, found.organisation_id))
             except InvalidState as refused:
-                return Drop(str(refused))
-        return Done()
+                return JobDropped(str(refused))
+        return JobDone()
 
-    async def send(work: Work, job: Job) -> Result:
+    async def send(work: JobContext, job: Job) -> Result:
         mail_id = UUID(job.payload["mail"])
         async with work.db.read() as tx:
-            asked = await service.to_send(tx, mail_id)
-            mail = None if asked is None else written(tx, pages, mail_id, asked, job.due_at)
-        return await mailing.carry(transport, mail, job)
+            asked = await service.mail_to_send(tx, mail_id)
+            mail = None if asked is None else compose_mail(tx, pages, mail_id, asked, job.due_at)
+        return await mailing.send_mail(transport, mail, job)
 
-    async def forget_names(work: Work, job: Job) -> Result:
+    async def forget_names(work: JobContext, job: Job) -> Result:
         async with work.db.write() as tx:
-            await service.forget_names(tx, UUID(job.payload["verification"]))
-        return Done()
+            await service.erase_names(tx, UUID(job.payload["verification"]))
+        return JobDone()
 
-    return {service.ASK: ask, service.SEND: send, service.FORGET: forget_names}
+    return {service.REQUEST: ask, service.SEND: send, service.ERASE_NAMES: forget_names}
 
 
-def written(tx: Tx, pages: Pages, mail_id: UUID, asked: Page, at: datetime) -> Mail:
+def compose_mail(tx: Tx, pages: PageRenderer, mail_id: UUID, asked: ConfirmationPage, at: datetime) -> Mail:
     """The mail to the nonprofit, in the language that it was asked in."""
     confirmation = asked.confirmation
     assert confirmation.email is not None, "what is open has an address"
@@ -87,7 +89,7 @@ def written(tx: Tx, pages: Pages, mail_id: UUID, asked: Page, at: datetime) -> M
         "partner": asked.partner,
         "organisation": asked.organisation,
         "until": confirmation.expires_at,
-        "link": f"{tx.links.pages}/{PURPOSE}?token={tx.vault.page_token(PURPOSE, confirmation.id)}",
+        "link": f"{tx.links.pages}/{PAGE_PURPOSE}?token={tx.vault.page_token(PAGE_PURPOSE, confirmation.id)}",
     }
     return Mail(
         key=f"payee:{mail_id}",

@@ -8,20 +8,20 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
 from almoner.giving.disbursing.organisation_confirmations import domain, service
-from almoner.giving.disbursing.organisation_confirmations.domain import Changed, Page
+from almoner.giving.disbursing.organisation_confirmations.domain import PageChanged, ConfirmationPage
 from almoner.giving.disbursing.verifications.domain import InvalidState
-from almoner.kit.text import one_line
+from almoner.kit.text import to_one_line
 from almoner.platform.audit import log as audit
 from almoner.platform.audit.log import Actor
 from almoner.platform.database.transactions import Database, Tx
-from almoner.platform.pages.error_handling import kindly
+from almoner.platform.pages.error_handling import with_error_pages
 from almoner.platform.pages.headers import NO_PAGE
-from almoner.platform.pages.link_sessions import Visit
+from almoner.platform.pages.link_sessions import LinkSession
 from almoner.platform.pages.linked import LinkedPages
-from almoner.platform.pages.rendering import Pages
+from almoner.platform.pages.rendering import PageRenderer
 
 TEMPLATES: Final = Path(__file__).parent / "templates"
-PURPOSE: Final = "payee"
+PAGE_PURPOSE: Final = "payee"
 """Of the tokens in the links, and the path that they open."""
 _ENDED: Final = {"confirmed": (200, "check"), "account_missing": (200, "check"), "declined": (200, "check")}
 _OVER: Final = (410, "clock")
@@ -30,40 +30,42 @@ _OVER: Final = (410, "clock")
 class ConfirmationPages(LinkedPages):
     """The pages of nonprofits that are asked."""
 
-    def __init__(self, db: Database, pages: Pages) -> None:
-        super().__init__(db, pages, PURPOSE, "payeeconfirmation")
+    def __init__(self, db: Database, pages: PageRenderer) -> None:
+        super().__init__(db, pages, PAGE_PURPOSE, "payeeconfirmation")
 
-    @kindly
+    @with_error_pages
     async def show(self, request: Request) -> Response:
         """The question with two buttons, or what became of it."""
         confirmation_id, visit = self._visited(request)
         async with self._db.read() as tx:
-            return self._page(await service.opened(tx, confirmation_id), visit)
+            return self._page(await service.load_page(tx, confirmation_id), visit)
 
-    @kindly
+    @with_error_pages
     async def submit(self, request: Request) -> Response:
         """Yes or no, by whom."""
         confirmation_id, visit = self._visited(request)
         form = await self._posted(request, visit)
-        given = None if form is None else service.answer_of(form.get("answer"))
+        given = None if form is None else service.parse_answer(form.get("answer"))
         async with self._db.write() as tx:
             if form is None or given is None:
-                page = await service.opened(tx, confirmation_id)
+                page = await service.load_page(tx, confirmation_id)
                 return self._page(page, visit, status=403, notice="give.again")
-            typed = {field: one_line(str(form.get(field, ""))).strip() for field in ("name", "role")}
-            page = await service.opened(tx, confirmation_id)
-            if page.state == "open" and (problems := domain.problems(**typed)):
+            typed = {field: to_one_line(str(form.get(field, ""))).strip() for field in ("name", "role")}
+            page = await service.load_page(tx, confirmation_id)
+            if page.state == "open" and (problems := domain.form_problems(**typed)):
                 return self._page(page, visit, typed, status=422, problems=problems)
             try:
-                answered = await service.answer(tx, confirmation_id, given, **typed, seen=str(form.get("seen", "")))
-            except Changed:
+                answered = await service.record_answer(
+                    tx, confirmation_id, given, **typed, seen=str(form.get("seen", ""))
+                )
+            except PageChanged:
                 return self._page(page, visit, typed, status=409, notice="payee.changed")
             except InvalidState:
-                return self._page(await service.opened(tx, confirmation_id), visit)
+                return self._page(await service.load_page(tx, confirmation_id), visit)
             await self._record(tx, request, answered)
         return RedirectResponse(request.url.path, 303, NO_PAGE)
 
-    async def _record(self, tx: Tx, request: Request, answered: Page) -> None:
+    async def _record(self, tx: Tx, request: Request, answered: ConfirmationPage) -> None:
         name = self._ids.text("monetarydonationverification", answered.verification.id)
         address = request.client.host if request.client else None
         actor = Actor("system", "nonprofit")
@@ -72,8 +74,8 @@ class ConfirmationPages(LinkedPages):
 
     def _page(
         self,
-        page: Page,
-        visit: Visit,
+        page: ConfirmationPage,
+        visit: LinkSession,
         typed: Mapping[str, str] | None = None,
         *,
         status: int = 200,
@@ -88,7 +90,7 @@ class ConfirmationPages(LinkedPages):
             "partner": page.partner,
             "organisation": page.organisation,
             "accounts": page.accounts,
-            "seen": page.seen.hex(),
+            "seen": page.fingerprint.hex(),
             "until": page.confirmation.expires_at,
             "typed": {"name": "", "role": "", **(typed or {})},
         }

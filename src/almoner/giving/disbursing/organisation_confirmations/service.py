@@ -14,114 +14,120 @@ import msgspec
 from almoner.access.partners import service as partners
 from almoner.giving.disbursing.organisation_confirmations import domain, store
 from almoner.giving.disbursing.organisation_confirmations.domain import (
-    Account,
-    Answer,
-    Changed,
-    Confirmation,
+    ApprovedAccount,
+    ConfirmationAnswer,
+    PageChanged,
+    OrganisationConfirmation,
     Contact,
-    Page,
+    ConfirmationPage,
 )
 from almoner.giving.disbursing.payee_bank_accounts import service as payees
 from almoner.giving.disbursing.verifications import service as verifications
 from almoner.giving.disbursing.verifications.domain import InvalidState, Outcome, Verification
 from almoner.kit.errors import NotFound
 from almoner.nonprofits.organisations import service as organisations
-from almoner.platform.crypto import digest
-from almoner.platform.database.transactions import EVERYONE, Partner, Tx
+from almoner.platform.crypto import sha256_digest
+from almoner.platform.database.transactions import ALL_PARTNERS, Partner, Tx
 from almoner.platform.jobs import queue
 
 MAILS: Final = Path(__file__).parent / "mails"
 SEND: Final = "confirmations.send"
-ASK: Final = "confirmations.ask"
-FORGET: Final = "confirmations.forget_names"
+REQUEST: Final = "confirmations.ask"
+ERASE_NAMES: Final = "confirmations.forget_names"
 BATCH: Final = 1000  # S4
 _HASHED: Final = "monetary_donation_confirmation_email"
-_OUTCOMES: Final[dict[Answer, Outcome]] = {"confirmed": "succeeded", "declined": "failed"}
+_OUTCOMES: Final[dict[ConfirmationAnswer, Outcome]] = {"confirmed": "succeeded", "declined": "failed"}
 
 
-async def ask(tx: Tx, verification_id: UUID, contact: Contact, *, by: str, language: str | None = None) -> Confirmation:
+async def request_confirmation(
+    tx: Tx, verification_id: UUID, contact: Contact, *, by: str, language: str | None = None
+) -> OrganisationConfirmation:
     """Have the nonprofit asked, or sent its mail once more where it was asked at this address.
 
     A link to another address works no more. Raises NotFound; InvalidState when there is nothing to confirm, and where
     the address has had its share of mails.
     """
-    held = await verifications.hold(tx, EVERYONE, verification_id)
+    held = await verifications.lock(tx, ALL_PARTNERS, verification_id)
     if held.status != "pending" or held.checks["organisation_confirmation"] != "pending" or held.expires_at is None:
         raise InvalidState("there is nothing for the organisation to confirm")
     organisation = await organisations.get(tx, Partner(held.partner_id), held.organisation_id)
-    spoken = language or domain.language_of(organisation.country_code)
-    new = domain.question(tx.new_id(), held.id, contact, spoken, by, tx.now, held.expires_at)
-    asked = next((one for one in await store.of(tx, EVERYONE, held.id) if one.asks(held)), None)
+    spoken = language or domain.language_of_country(organisation.country_code)
+    new = domain.new_confirmation(tx.new_id(), held.id, contact, spoken, by, tx.now, held.expires_at)
+    asked = next(
+        (one for one in await store.list_confirmations(tx, ALL_PARTNERS, held.id) if one.accepts_answer(held)), None
+    )
     again = asked is not None and asked.email == contact.email and language in (None, asked.language)
     wanted = asked if asked is not None and again else new
     email_hash = tx.vault.keyed_hash(_HASHED, contact.email.lower().encode())
-    reached = await store.reached(tx, EVERYONE, email_hash, tx.wall - domain.DAY)
-    sent = await store.sent(tx, EVERYONE, asked.id) if asked is not None else []
-    if not domain.may_send(sent, reached, tx.wall, sandbox=tx.deployment.sandbox):
+    reached = await store.count_recent_mails(tx, ALL_PARTNERS, email_hash, tx.real_now - domain.DAY)
+    sent = await store.mails_sent_at(tx, ALL_PARTNERS, asked.id) if asked is not None else []
+    if not domain.may_send_mail(sent, reached, tx.real_now, sandbox=tx.deployment.sandbox):
         raise InvalidState("the address has had its share of mails: look at the newest one, or try again later")
     if wanted is new:
-        await store.insert(tx, EVERYONE, new)
-    mail = await store.insert_mail(tx, EVERYONE, wanted.id, email_hash)
+        await store.insert(tx, ALL_PARTNERS, new)
+    mail = await store.insert_mail(tx, ALL_PARTNERS, wanted.id, email_hash)
     await queue.enqueue(tx, SEND, {"mail": str(mail)})
     return wanted
 
 
-async def ask_once(tx: Tx, verification_id: UUID, contact: Contact | None) -> None:
+async def request_confirmation_once(tx: Tx, verification_id: UUID, contact: Contact | None) -> None:
     """Have the nonprofit asked by rule: its address is known, and nobody has asked in this round. Raises NotFound."""
-    held = await verifications.hold(tx, EVERYONE, verification_id)
-    known = await store.of(tx, EVERYONE, held.id)
+    held = await verifications.lock(tx, ALL_PARTNERS, verification_id)
+    known = await store.list_confirmations(tx, ALL_PARTNERS, held.id)
     asked = any(one.expires_at == held.expires_at and not one.withdrawn for one in known)
     waits = held.awaits_answer and held.checks["organisation_confirmation"] == "pending"
     if contact is not None and waits and not asked:
-        await ask(tx, held.id, contact, by="rules")
+        await request_confirmation(tx, held.id, contact, by="rules")
 
 
-async def enqueue_ask(tx: Tx, verification_id: UUID) -> None:
+async def enqueue_request(tx: Tx, verification_id: UUID) -> None:
     """Have it asked right after the commit, where its address is known."""
-    await queue.enqueue(tx, ASK, {"verification": str(verification_id)}, unique=str(verification_id))
+    await queue.enqueue(tx, REQUEST, {"verification": str(verification_id)}, unique=str(verification_id))
 
 
-async def of(tx: Tx, verification_id: UUID) -> list[Confirmation]:
+async def list_confirmations(tx: Tx, verification_id: UUID) -> list[OrganisationConfirmation]:
     """What a nonprofit was asked, and what it answered, oldest first."""
-    return await store.of(tx, EVERYONE, verification_id)
+    return await store.list_confirmations(tx, ALL_PARTNERS, verification_id)
 
 
-async def opened(tx: Tx, confirmation_id: UUID) -> Page:
+async def load_page(tx: Tx, confirmation_id: UUID) -> ConfirmationPage:
     """What a link opens, true at this moment. Raises NotFound."""
-    if (found := await store.find(tx, EVERYONE, confirmation_id)) is None:
+    if (found := await store.find(tx, ALL_PARTNERS, confirmation_id)) is None:
         raise NotFound
-    return await _page(tx, found, await verifications.get(tx, EVERYONE, found.verification_id))
+    return await _page(tx, found, await verifications.get(tx, ALL_PARTNERS, found.verification_id))
 
 
-async def _page(tx: Tx, found: Confirmation, verification: Verification) -> Page:
+async def _page(tx: Tx, found: OrganisationConfirmation, verification: Verification) -> ConfirmationPage:
     partner = await partners.get(tx, Partner(verification.partner_id))
     organisation = await organisations.get(tx, Partner(verification.partner_id), verification.organisation_id)
     accounts = [
-        Account(one.id, one.currency, one.holder, one.masked_number)
-        for one in await payees.approved_of(tx, organisation.id)
+        ApprovedAccount(one.id, one.currency, one.holder, one.masked_number)
+        for one in await payees.approved_accounts_of(tx, organisation.id)
     ]
     shown = (found.id, partner.name, organisation.shown_name, [one.id for one in accounts])
-    seen = digest(msgspec.json.encode(shown))
-    return Page(found, verification, partner.name, organisation.shown_name, accounts, seen)
+    seen = sha256_digest(msgspec.json.encode(shown))
+    return ConfirmationPage(found, verification, partner.name, organisation.shown_name, accounts, seen)
 
 
-async def answer(tx: Tx, confirmation_id: UUID, given: Answer, *, name: str, role: str, seen: str) -> Page:
+async def record_answer(
+    tx: Tx, confirmation_id: UUID, given: ConfirmationAnswer, *, name: str, role: str, seen: str
+) -> ConfirmationPage:
     """The nonprofit answers, once: the check ends with it.
 
     ``seen``: the fingerprint of the page that it saw, as hexadecimal digits. Raises NotFound; Changed when that is not
     what is so now; InvalidState when no answer is needed any more.
     """
-    if (known := await store.find(tx, EVERYONE, confirmation_id)) is None:
+    if (known := await store.find(tx, ALL_PARTNERS, confirmation_id)) is None:
         raise NotFound
-    held = await verifications.hold(tx, EVERYONE, known.verification_id)
-    found = await store.find(tx, EVERYONE, confirmation_id)  # as it is under the lock
+    held = await verifications.lock(tx, ALL_PARTNERS, known.verification_id)
+    found = await store.find(tx, ALL_PARTNERS, confirmation_id)  # as it is under the lock
     assert found is not None, "questions stay"
     page = await _page(tx, found, held)
-    if not found.asks(held):
+    if not found.accepts_answer(held):
         raise InvalidState("no answer is needed any more")
-    if page.seen.hex() != seen:
-        raise Changed
-    if not await store.answer(tx, EVERYONE, found.id, given, name, role, page.seen):
+    if page.fingerprint.hex() != seen:
+        raise PageChanged
+    if not await store.record_answer(tx, ALL_PARTNERS, found.id, given, name, role, page.fingerprint):
         raise InvalidState("it was answered already")
     facts = {
         "confirmation": tx.ids.text("payeeconfirmation", found.id),
@@ -129,44 +135,44 @@ async def answer(tx: Tx, confirmation_id: UUID, given: Answer, *, name: str, rol
         "accounts": [tx.ids.text("payeeaccount", one.id) for one in page.accounts],
     }
     ended = await verifications.end_check(
-        tx, EVERYONE, held.id, "organisation_confirmation", _OUTCOMES[given], by="nonprofit", facts=facts
+        tx, ALL_PARTNERS, held.id, "organisation_confirmation", _OUTCOMES[given], by="nonprofit", facts=facts
     )
     return replace(page, confirmation=replace(found, answer=given), verification=ended)
 
 
-async def to_send(tx: Tx, mail_id: UUID) -> Page | None:
+async def mail_to_send(tx: Tx, mail_id: UUID) -> ConfirmationPage | None:
     """What a mail asks; None when nobody need answer any more. Raises NotFound."""
-    if (found := await store.of_mail(tx, EVERYONE, mail_id)) is None:
+    if (found := await store.find_by_mail(tx, ALL_PARTNERS, mail_id)) is None:
         raise NotFound
-    page = await opened(tx, found.id)
+    page = await load_page(tx, found.id)
     return page if page.state == "open" and found.email is not None else None
 
 
-async def forget(tx: Tx, limit: int = BATCH) -> int:
+async def erase_contacts(tx: Tx, limit: int = BATCH) -> int:
     """Forget where nonprofits were asked, 30 days after that was over (V6); how many."""
-    return await store.forget(tx, EVERYONE, tx.now - domain.FORGOTTEN_AFTER, limit)
+    return await store.erase_contacts(tx, ALL_PARTNERS, tx.now - domain.ERASED_AFTER, limit)
 
 
-async def next_forgotten(tx: Tx) -> datetime | None:
+async def next_erasure_at(tx: Tx) -> datetime | None:
     """When the next address is forgotten."""
-    over = await store.next_forgotten(tx, EVERYONE)
-    return None if over is None else over + domain.FORGOTTEN_AFTER
+    over = await store.next_erasure_at(tx, ALL_PARTNERS)
+    return None if over is None else over + domain.ERASED_AFTER
 
 
-async def enqueue_forgetting(tx: Tx, verification_id: UUID) -> None:
+async def enqueue_name_erasure(tx: Tx, verification_id: UUID) -> None:
     """A verification has ended: have it forgotten in 30 days who answered about it, if anybody has (V6)."""
-    if any(one.name is not None for one in await store.of(tx, EVERYONE, verification_id)):
-        due = tx.now + domain.FORGOTTEN_AFTER
-        await queue.enqueue(tx, FORGET, {"verification": str(verification_id)}, due=due)
+    if any(one.name is not None for one in await store.list_confirmations(tx, ALL_PARTNERS, verification_id)):
+        due = tx.now + domain.ERASED_AFTER
+        await queue.enqueue(tx, ERASE_NAMES, {"verification": str(verification_id)}, due=due)
 
 
-async def forget_names(tx: Tx, verification_id: UUID) -> None:
+async def erase_names(tx: Tx, verification_id: UUID) -> None:
     """Forget who answered, unless the verification was reopened since, or has ended anew just now. Raises NotFound."""
-    held = await verifications.hold(tx, EVERYONE, verification_id)
-    if held.processed_at is not None and not held.live and tx.now >= held.processed_at + domain.FORGOTTEN_AFTER:
-        await store.forget_names(tx, EVERYONE, verification_id)
+    held = await verifications.lock(tx, ALL_PARTNERS, verification_id)
+    if held.processed_at is not None and not held.live and tx.now >= held.processed_at + domain.ERASED_AFTER:
+        await store.erase_names(tx, ALL_PARTNERS, verification_id)
 
 
-def answer_of(given: object) -> Answer | None:
+def parse_answer(given: object) -> ConfirmationAnswer | None:
     """What a button says; None for anything else."""
     return next((one for one in _OUTCOMES if one == given), None)

@@ -9,7 +9,7 @@ from uuid import UUID
 
 from almoner.kit.money import EXPONENTS
 from almoner.kit.states import Lifecycle
-from almoner.nonprofits.countries.domain import COUNTRIES, OF_TWO_LETTERS
+from almoner.nonprofits.countries.domain import COUNTRIES, ALPHA3_BY_ALPHA2
 
 PAYEE_ACCOUNT: Final = Lifecycle(
     "payee_bank_account",
@@ -18,15 +18,15 @@ PAYEE_ACCOUNT: Final = Lifecycle(
 Scheme = Literal["iban", "gb", "us", "au", "nz", "ca"]
 PayeeStatus = Literal["proposed", "approved", "refused", "replaced"]
 STATUSES: Final[tuple[PayeeStatus, ...]] = ("proposed", "approved", "refused", "replaced")
-GIVEN: Final = "internal.payee_bank_account_given"
+ACCOUNT_PROPOSED: Final = "internal.payee_bank_account_given"
 """An account was proposed, or approved: the nonprofit may have to be told."""
 NONPROFIT: Final = "nonprofit"
 """Who refuses an account by saying that it is not its own."""
 MAX_NOTE: Final = 2000
-ALIKE: Final = 80
+MIN_MATCHING_SCORE: Final = 80
 """From here on the holder's name is taken for the register's, in hundredths; below, people are asked to look."""
 
-DIFFERS: Final = 50
+MIN_PLAUSIBLE_SCORE: Final = 50
 """Below, it is another name: two more people have to look before the nonprofit is paid."""
 
 CURRENCY_OF: Final[Mapping[Scheme, str]] = {"gb": "GBP", "us": "USD", "au": "AUD", "nz": "NZD", "ca": "CAD"}
@@ -46,12 +46,12 @@ def in_sepa(scheme: Scheme, account: str) -> bool:
     return scheme == "iban" and account[:2] in _SEPA
 
 
-class PayeeRefused(Exception):
+class PayeeAccountRefused(Exception):
     """What was asked of an account cannot be done; the message names every reason."""
 
 
 @dataclass(frozen=True, slots=True)
-class Numbers:
+class AccountNumbers:
     """The numbers of one account. ``bank``: its sort code, routing number, BSB and the like, None in an IBAN."""
 
     scheme: Scheme
@@ -68,7 +68,7 @@ class Numbers:
     @property
     def country(self) -> str | None:
         """Where the account is held, in three letters, None where nobody lists the country."""
-        return OF_TWO_LETTERS.get(self.account[:2] if self.scheme == "iban" else self.scheme.upper())
+        return ALPHA3_BY_ALPHA2.get(self.account[:2] if self.scheme == "iban" else self.scheme.upper())
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,18 +83,18 @@ class Address:
 
 
 @dataclass(frozen=True, slots=True)
-class Proposal:
+class AccountProposal:
     """An account that a nonprofit is to be paid to in a currency."""
 
     organisation_id: UUID
     currency: str
     holder: str
-    numbers: Numbers
+    numbers: AccountNumbers
     address: Address
 
 
 @dataclass(frozen=True, slots=True)
-class Look:
+class AccountReview:
     """Somebody has looked at it."""
 
     by: str
@@ -122,27 +122,27 @@ class PayeeAccount:
     name_score: int
     is_change: bool
     status: PayeeStatus
-    proposed: Look
-    first: Look | None
-    second: Look | None
+    proposed: AccountReview
+    first: AccountReview | None
+    second: AccountReview | None
     refused_by: str | None
     refused_note: str | None
     denied_at: datetime | None
 
     @property
-    def looks(self) -> int:
+    def reviews_needed(self) -> int:
         """How many people must approve it; one who has looked at one that is still proposed was not enough."""
         was_not_enough = self.status == "proposed" and self.first is not None
         return 2 if self.is_change or was_not_enough or self.second is not None else 1
 
     @property
-    def seen(self) -> int:
+    def reviews_done(self) -> int:
         """How many have."""
         return sum(look is not None for look in (self.first, self.second))
 
 
 @dataclass(frozen=True, slots=True)
-class Given:
+class PayeeAccountProposed:
     """What is told of an account: its identifier alone; whoever reacts reads the rest."""
 
     account: UUID
@@ -154,11 +154,11 @@ class Payee:
 
     account_id: UUID
     holder: str
-    numbers: Numbers
+    numbers: AccountNumbers
     address: Address
 
 
-def problems(holder: str, address: Address, currency: str, scheme: Scheme | None) -> list[str]:
+def proposal_problems(holder: str, address: Address, currency: str, scheme: Scheme | None) -> list[str]:
     """All that is wrong with what was proposed, beside its numbers. ``scheme``: None where those are wrong."""
     given = {"holder": holder, "town": address.town}
     found = [f"{name} is required" for name, value in given.items() if not value]
@@ -182,16 +182,16 @@ def problems(holder: str, address: Address, currency: str, scheme: Scheme | None
     return found
 
 
-def oddities(account: PayeeAccount, numbers: Numbers, country: str) -> list[str]:
+def review_warnings(account: PayeeAccount, numbers: AccountNumbers, country: str) -> list[str]:
     """What is unusual of an account whose nonprofit is of a country (three letters): no reason to refuse it, yet."""
     found = []
-    if account.name_score < ALIKE:
+    if account.name_score < MIN_MATCHING_SCORE:
         found.append(f"the holder agrees with the register's name by {account.name_score} % only")
     if numbers.country != country:
         found.append(f"the account is held in {numbers.country or 'an unknown country'}, the nonprofit is of {country}")
     if account.address.country != country:
         found.append(f"the holder's address is in {account.address.country}, the nonprofit is of {country}")
-    bank = OF_TWO_LETTERS.get(numbers.bic[4:6]) if numbers.bic else numbers.country
+    bank = ALPHA3_BY_ALPHA2.get(numbers.bic[4:6]) if numbers.bic else numbers.country
     if bank != numbers.country:
         found.append(f"the BIC is of a bank in {bank or 'an unknown country'}")
     return found
@@ -200,8 +200,10 @@ def oddities(account: PayeeAccount, numbers: Numbers, country: str) -> list[str]
 def ensure_may_approve(account: PayeeAccount, by: str) -> None:
     """``by`` may look at it now. Raises PayeeRefused."""
     if account.status != "proposed":
-        raise PayeeRefused(f"The account is {account.status}: only one that is proposed can be approved.")
+        raise PayeeAccountRefused(f"The account is {account.status}: only one that is proposed can be approved.")
     if account.proposed.by == by:
-        raise PayeeRefused("You proposed this account yourself: somebody else has to approve it.")
+        raise PayeeAccountRefused("You proposed this account yourself: somebody else has to approve it.")
     if account.first is not None and account.first.by == by:
-        raise PayeeRefused("You approved it before: it takes the place of another one, and needs a second person.")
+        raise PayeeAccountRefused(
+            "You approved it before: it takes the place of another one, and needs a second person."
+        )

@@ -9,7 +9,7 @@ import warnings
 from collections.abc import Mapping
 from typing import Final
 
-from almoner.giving.disbursing.payee_bank_accounts.domain import Numbers, PayeeRefused, Scheme, in_sepa
+from almoner.giving.disbursing.payee_bank_accounts.domain import AccountNumbers, PayeeAccountRefused, Scheme, in_sepa
 
 NEEDED: Final[Mapping[Scheme, tuple[str, ...]]] = {
     "iban": ("iban",),
@@ -33,30 +33,30 @@ _FORMS: Final = {
 _BETWEEN: Final = re.compile(r"[\s.\-‐-―]+")
 
 
-def read(given: Mapping[str, str | None]) -> Numbers:
+def parse_numbers(given: Mapping[str, str | None]) -> AccountNumbers:
     """An account from what was typed, under the names of ``NEEDED`` and ``bic``. Raises PayeeRefused."""
     typed = {name: _BETWEEN.sub("", value).upper() for name, value in given.items() if value}
     bic = typed.pop("bic", None)
     scheme = _scheme(set(typed))
     if scheme == "nz":
-        typed["account"] = _of_new_zealand(given["account"] or "")
-    found = [_kinds()] if scheme is None else []
-    found += [problem for name, value in typed.items() if scheme and (problem := _problem(scheme, name, value))]
-    if bic and (problem := _wrong_bic(bic)):
+        typed["account"] = _pad_new_zealand(given["account"] or "")
+    found = [_expected_fields()] if scheme is None else []
+    found += [problem for name, value in typed.items() if scheme and (problem := _number_problem(scheme, name, value))]
+    if bic and (problem := _bic_problem(bic)):
         found.append(problem)
     if scheme == "iban" and not bic and not found and not in_sepa(scheme, typed["iban"]):
         found.append(f"bic is required: banks of {typed['iban'][:2]} are not reached by an IBAN alone")
     if found or scheme is None:
-        raise PayeeRefused("; ".join(found))
+        raise PayeeAccountRefused("; ".join(found))
     account = typed["iban"] if scheme == "iban" else typed["account"]
     bank = "".join(typed[name] for name in NEEDED[scheme] if name not in {"iban", "account"})
-    return Numbers(scheme, account, bank or None, bic)
+    return AccountNumbers(scheme, account, bank or None, bic)
 
 
-def same(known: Numbers, typed: str) -> bool:
+def is_same_number(known: AccountNumbers, typed: str) -> bool:
     """Whether somebody typed the number of an account that is known: its bank's number first, in one line."""
     if known.scheme == "nz":
-        return _of_new_zealand(typed) == known.account
+        return _pad_new_zealand(typed) == known.account
     return _BETWEEN.sub("", typed).upper() == (known.bank or "") + known.account
 
 
@@ -64,18 +64,18 @@ def _scheme(names: set[str]) -> Scheme | None:
     return next((scheme for scheme, needed in NEEDED.items() if names == set(needed)), None)
 
 
-def _kinds() -> str:
+def _expected_fields() -> str:
     kinds = " / ".join(" and ".join(name.replace("_", " ") for name in needed) for needed in NEEDED.values())
     return f"give the numbers of one kind of account: {kinds}"
 
 
-def _problem(scheme: Scheme, name: str, value: str) -> str | None:
+def _number_problem(scheme: Scheme, name: str, value: str) -> str | None:
     if name == "iban":
-        return _wrong_iban(value)
+        return _iban_problem(value)
     if name == "routing":
         from stdnum.us import rtn  # on first use
 
-        right = rtn.is_valid(value) and not _blank(value)
+        right = rtn.is_valid(value) and not _is_all_zeros(value)
         return None if right else "routing is no routing number: 9 digits with their check digit"
     if scheme == "nz":
         from stdnum.nz import bankaccount  # on first use
@@ -84,22 +84,22 @@ def _problem(scheme: Scheme, name: str, value: str) -> str | None:
     pattern, form = _FORMS.get(name) or _FORMS[scheme, name]
     if not re.fullmatch(pattern, value, re.ASCII):
         return f"{name.replace('_', ' ')} must have {form}"
-    return f"{name.replace('_', ' ')} must not be zeros alone" if _blank(value) else None
+    return f"{name.replace('_', ' ')} must not be zeros alone" if _is_all_zeros(value) else None
 
 
-def _blank(value: str) -> bool:
+def _is_all_zeros(value: str) -> bool:
     """Zeros alone pass the check digits that forms are tried out with."""
     return not value.strip("0")
 
 
-def _of_new_zealand(value: str) -> str:
+def _pad_new_zealand(value: str) -> str:
     """Its parts may lack zeros in front, which their separators tell."""
     from stdnum.nz import bankaccount  # on first use
 
     return str(bankaccount.compact(value))
 
 
-def _wrong_iban(value: str) -> str | None:
+def _iban_problem(value: str) -> str | None:
     from schwifty import IBAN  # on first use: 20 MB
     from schwifty.exceptions import NationalChecksumNotVerified, SchwiftyException
 
@@ -112,7 +112,7 @@ def _wrong_iban(value: str) -> str | None:
     return None
 
 
-def _wrong_bic(value: str) -> str | None:
+def _bic_problem(value: str) -> str | None:
     from schwifty import BIC  # on first use: 20 MB
     from schwifty.exceptions import SchwiftyException
 

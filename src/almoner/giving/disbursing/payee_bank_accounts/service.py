@@ -10,24 +10,24 @@ from asyncpg import CheckViolationError
 from almoner.giving.disbursing.payee_bank_accounts import domain, numbers, store
 from almoner.giving.disbursing.payee_bank_accounts.domain import (
     Address,
-    Given,
-    Look,
-    Numbers,
+    PayeeAccountProposed,
+    AccountReview,
+    AccountNumbers,
     Payee,
     PayeeAccount,
-    PayeeRefused,
+    PayeeAccountRefused,
     PayeeStatus,
-    Proposal,
+    AccountProposal,
 )
 from almoner.giving.disbursing.verifications import service as verifications
-from almoner.giving.disbursing.verifications.ports import KnownAccount
+from almoner.giving.disbursing.verifications.ports import VerifiedAccount
 from almoner.kit.errors import NotFound
 from almoner.nonprofits.organisations import service as organisations
 from almoner.nonprofits.organisations.domain import Organisation
-from almoner.platform.database.transactions import EVERYONE, Tx
+from almoner.platform.database.transactions import ALL_PARTNERS, Tx
 from almoner.platform.events import outbox
 from almoner.platform.observability.telemetry import Telemetry
-from almoner.screening.matching.service import names_agree
+from almoner.screening.matching.service import best_name_likeness
 
 _CONTEXT: Final = "payee_bank_account"
 _OTHER_NUMBER: Final = (
@@ -37,12 +37,12 @@ _ASKED: Final = "payee_contact_separation"
 """The constraint that keeps apart who says where a nonprofit is paid, and where it is asked."""
 
 
-def read(given: Mapping[str, str | None]) -> Numbers:
+def parse_numbers(given: Mapping[str, str | None]) -> AccountNumbers:
     """The numbers of an account as somebody typed them. Raises PayeeRefused with all that is wrong."""
-    return numbers.read(given)
+    return numbers.parse_numbers(given)
 
 
-async def proposal(
+async def parse_proposal(
     tx: Tx,
     organisation_id: UUID | None,
     *,
@@ -51,37 +51,39 @@ async def proposal(
     address: Address,
     given: Mapping[str, str | None],
     note: str,
-) -> Proposal:
+) -> AccountProposal:
     """What somebody typed of an account. ``given``: as for ``read``. Raises PayeeRefused with all that is wrong."""
     found: list[str] = []
     try:
         if organisation_id is None:
             raise NotFound
-        await organisations.get(tx, EVERYONE, organisation_id)
+        await organisations.get(tx, ALL_PARTNERS, organisation_id)
     except NotFound:
         found.append("there is no such organisation")
-    typed: Numbers | None = None
+    typed: AccountNumbers | None = None
     try:
-        typed = numbers.read(given)
-    except PayeeRefused as refused:
+        typed = numbers.parse_numbers(given)
+    except PayeeAccountRefused as refused:
         found.append(str(refused))
-    found += domain.problems(holder, address, currency, typed.scheme if typed else None) + _of_note(note)
+    found += domain.proposal_problems(holder, address, currency, typed.scheme if typed else None) + _note_problems(note)
     if found or typed is None or organisation_id is None:
-        raise PayeeRefused("; ".join(found))
-    return Proposal(organisation_id, currency, holder, typed, address)
+        raise PayeeAccountRefused("; ".join(found))
+    return AccountProposal(organisation_id, currency, holder, typed, address)
 
 
-async def propose(tx: Tx, proposal: Proposal, *, note: str, by: str) -> PayeeAccount:
+async def propose(tx: Tx, proposal: AccountProposal, *, note: str, by: str) -> PayeeAccount:
     """Somebody says where a nonprofit is to be paid in a currency; others have to look at it.
 
     Where the nonprofit's account was checked before, payouts to it wait until they have. ``note``: the evidence. Raises
     NotFound, PayeeRefused.
     """
-    organisation = await organisations.get(tx, EVERYONE, proposal.organisation_id)
+    organisation = await organisations.get(tx, ALL_PARTNERS, proposal.organisation_id)
     account_id, read_ = tx.new_id(), proposal.numbers
-    if found := domain.problems(proposal.holder, proposal.address, proposal.currency, read_.scheme) + _of_note(note):
-        raise PayeeRefused("; ".join(found))
-    await store.hold(tx, EVERYONE, organisation.id)
+    if found := domain.proposal_problems(
+        proposal.holder, proposal.address, proposal.currency, read_.scheme
+    ) + _note_problems(note):
+        raise PayeeAccountRefused("; ".join(found))
+    await store.lock_organisation(tx, ALL_PARTNERS, organisation.id)
     plain = msgspec.json.encode(read_)
     made = PayeeAccount(
         id=account_id,
@@ -89,13 +91,13 @@ async def propose(tx: Tx, proposal: Proposal, *, note: str, by: str) -> PayeeAcc
         currency=proposal.currency,
         scheme=read_.scheme,
         holder=proposal.holder,
-        encrypted_number=tx.vault.seal(plain, context=_CONTEXT, binding=account_id.bytes),
+        encrypted_number=tx.vault.encrypt(plain, context=_CONTEXT, binding=account_id.bytes),
         masked_number=read_.masked_number,
         address=proposal.address,
-        name_score=_agreement(proposal.holder, organisation),
-        is_change=await store.requires_second_approval(tx, EVERYONE, organisation.id, proposal.currency),
+        name_score=_name_score(proposal.holder, organisation),
+        is_change=await store.requires_second_approval(tx, ALL_PARTNERS, organisation.id, proposal.currency),
         status="proposed",
-        proposed=Look(by, note, tx.now),
+        proposed=AccountReview(by, note, tx.now),
         first=None,
         second=None,
         refused_by=None,
@@ -103,52 +105,52 @@ async def propose(tx: Tx, proposal: Proposal, *, note: str, by: str) -> PayeeAcc
         denied_at=None,
     )
     try:
-        stored = await store.insert(tx, EVERYONE, made, tx.vault.keyed_hash(_CONTEXT, plain))
+        stored = await store.insert(tx, ALL_PARTNERS, made, tx.vault.keyed_hash(_CONTEXT, plain))
     except CheckViolationError as refused:
         if refused.constraint_name != _ASKED:
             raise
-        raise PayeeRefused(
+        raise PayeeAccountRefused(
             "You have recorded where this organisation is asked: somebody else has to say where it is paid."
         ) from refused
     if not stored:
-        raise PayeeRefused(
+        raise PayeeAccountRefused(
             f"Another account in {proposal.currency} is proposed for this organisation: approve or refuse it first."
         )
-    await verifications.account_proposed(tx, made.organisation_id, _named(tx, made), _facts(made))
-    await outbox.emit(tx, None, domain.GIVEN, Given(made.id))
+    await verifications.on_account_proposed(tx, made.organisation_id, _account_id_text(tx, made), _account_facts(made))
+    await outbox.emit(tx, None, domain.ACCOUNT_PROPOSED, PayeeAccountProposed(made.id))
     return made
 
 
-def _agreement(holder: str, organisation: Organisation) -> int:
+def _name_score(holder: str, organisation: Organisation) -> int:
     """How well a holder agrees with what the register calls the nonprofit, in hundredths."""
     listed = [name for name in (organisation.name, organisation.display_name) if name]
-    return round(100 * names_agree([holder], listed, lines=False).score)
+    return round(100 * best_name_likeness([holder], listed, lines=False).score)
 
 
-def _named(tx: Tx, account: PayeeAccount) -> str:
+def _account_id_text(tx: Tx, account: PayeeAccount) -> str:
     return tx.ids.text("payeeaccount", account.id)
 
 
-def _facts(account: PayeeAccount) -> dict[str, object]:
+def _account_facts(account: PayeeAccount) -> dict[str, object]:
     """What verifications keep of an account: nothing that anybody could be paid by."""
     return {"currency": account.currency, "nameAgrees": account.name_score}
 
 
 async def get(tx: Tx, account_id: UUID) -> PayeeAccount:
     """One account. Raises NotFound."""
-    if (found := await store.find(tx, EVERYONE, account_id)) is None:
+    if (found := await store.find(tx, ALL_PARTNERS, account_id)) is None:
         raise NotFound
     return found
 
 
-async def newest(tx: Tx, status: PayeeStatus | None, limit: int) -> list[PayeeAccount]:
+async def newest_accounts(tx: Tx, status: PayeeStatus | None, limit: int) -> list[PayeeAccount]:
     """The newest accounts, of one status or of all."""
-    return await store.newest(tx, EVERYONE, status, limit)
+    return await store.newest_accounts(tx, ALL_PARTNERS, status, limit)
 
 
-async def others_with(tx: Tx, account_id: UUID) -> list[UUID]:
+async def organisations_sharing_account(tx: Tx, account_id: UUID) -> list[UUID]:
     """Other nonprofits that have given the same account."""
-    return await store.others_with(tx, EVERYONE, account_id)
+    return await store.organisations_sharing_account(tx, ALL_PARTNERS, account_id)
 
 
 async def approve(tx: Tx, account_id: UUID, *, number: str, note: str, by: str) -> PayeeAccount:
@@ -158,45 +160,45 @@ async def approve(tx: Tx, account_id: UUID, *, number: str, note: str, by: str) 
     With it the check ``bank_details`` of the nonprofit's pending verifications succeeds; a holder who is named quite
     otherwise than the register has it is flagged there. Raises NotFound, PayeeRefused.
     """
-    held = await _lock(tx, account_id)
+    held = await _lock_account(tx, account_id)
     domain.ensure_may_approve(held, by)
-    found = [] if numbers.same(_open(tx, held), number) else [_OTHER_NUMBER]
-    if found := found + _of_note(note):
-        raise PayeeRefused("; ".join(found))
-    mine = Look(by, note, tx.now)
-    await store.look(tx, EVERYONE, account_id, mine, first=held.first is None)
-    of, named = held.organisation_id, _named(tx, held)
+    found = [] if numbers.is_same_number(_decrypt_numbers(tx, held), number) else [_OTHER_NUMBER]
+    if found := found + _note_problems(note):
+        raise PayeeAccountRefused("; ".join(found))
+    mine = AccountReview(by, note, tx.now)
+    await store.record_review(tx, ALL_PARTNERS, account_id, mine, first=held.first is None)
+    of, named = held.organisation_id, _account_id_text(tx, held)
     # What was a first account when it was proposed may come after a check by now.
-    two = held.looks == 2 or await store.requires_second_approval(tx, EVERYONE, of, held.currency)
-    if held.seen + 1 < (2 if two else 1):
+    two = held.reviews_needed == 2 or await store.requires_second_approval(tx, ALL_PARTNERS, of, held.currency)
+    if held.reviews_done + 1 < (2 if two else 1):
         if not held.is_change:
-            await verifications.account_proposed(tx, of, named, _facts(held))
+            await verifications.on_account_proposed(tx, of, named, _account_facts(held))
         return await get(tx, account_id)
-    await store.approve(tx, EVERYONE, account_id)
+    await store.approve(tx, ALL_PARTNERS, account_id)
     # Whoever proposed a nonprofit's first account is one of the two people that a check before it waits for.
     seen = [look for look in (None if two else held.proposed, held.first, mine) if look]
-    looks = [verifications.Look(look.by, look.note, look.at) for look in seen]
-    differs = held.name_score < domain.DIFFERS
-    await verifications.account_approved(tx, of, named, _facts(held), looks, differs=differs)
-    await outbox.emit(tx, None, domain.GIVEN, Given(account_id))
+    looks = [verifications.FlagReview(look.by, look.note, look.at) for look in seen]
+    differs = held.name_score < domain.MIN_PLAUSIBLE_SCORE
+    await verifications.on_account_approved(tx, of, named, _account_facts(held), looks, differs=differs)
+    await outbox.emit(tx, None, domain.ACCOUNT_PROPOSED, PayeeAccountProposed(account_id))
     return await get(tx, account_id)
 
 
 async def refuse(tx: Tx, account_id: UUID, *, note: str, by: str) -> PayeeAccount:
     """It is not the nonprofit's, or cannot be paid to. Raises NotFound, PayeeRefused."""
-    held = await _lock(tx, account_id)
+    held = await _lock_account(tx, account_id)
     if held.status != "proposed":
-        raise PayeeRefused(f"The account is {held.status}: only one that is proposed can be refused.")
-    if found := _of_note(note):
-        raise PayeeRefused("; ".join(found))
+        raise PayeeAccountRefused(f"The account is {held.status}: only one that is proposed can be refused.")
+    if found := _note_problems(note):
+        raise PayeeAccountRefused("; ".join(found))
     await _refuse(tx, held, by, note)
     return await get(tx, account_id)
 
 
 async def _refuse(tx: Tx, held: PayeeAccount, by: str, note: str) -> None:
-    await store.refuse(tx, EVERYONE, held.id, by, note)
-    await verifications.account_refused(
-        tx, held.organisation_id, _named(tx, held), verifications.Look(by, note, tx.now)
+    await store.refuse(tx, ALL_PARTNERS, held.id, by, note)
+    await verifications.on_account_refused(
+        tx, held.organisation_id, _account_id_text(tx, held), verifications.FlagReview(by, note, tx.now)
     )
 
 
@@ -205,65 +207,69 @@ async def deny(tx: Tx, account_id: UUID) -> bool:
 
     False when nobody is to be paid to it, or it said so before. Raises NotFound.
     """
-    held = await _lock(tx, account_id)
+    held = await _lock_account(tx, account_id)
     if held.denied_at is not None or held.status not in ("proposed", "approved"):
         return False
     if held.status == "proposed":
         await _refuse(tx, held, domain.NONPROFIT, "it says that the account is not its own")
     else:
-        await verifications.account_denied(tx, held.organisation_id, _named(tx, held), _facts(held))
-    await store.deny(tx, EVERYONE, held.id)
+        await verifications.on_account_denied(
+            tx, held.organisation_id, _account_id_text(tx, held), _account_facts(held)
+        )
+    await store.deny(tx, ALL_PARTNERS, held.id)
     return True
 
 
-async def measure(tx: Tx, telemetry: Telemetry) -> None:
+async def collect_metrics(tx: Tx, telemetry: Telemetry) -> None:
     """How many accounts wait to be looked at, and since when."""
-    count, since = await store.proposed(tx, EVERYONE)
+    count, since = await store.count_proposed(tx, ALL_PARTNERS)
     telemetry.payees.set("account", count, (tx.now - since).total_seconds() if since else 0.0)
 
 
-async def current(tx: Tx, organisation_ids: Sequence[UUID], currency: str) -> Mapping[UUID, Payee]:
+async def current_payees(tx: Tx, organisation_ids: Sequence[UUID], currency: str) -> Mapping[UUID, Payee]:
     """Where these nonprofits are paid in a currency, as far as that is approved."""
     return {
-        one.organisation_id: Payee(one.id, one.holder, _open(tx, one), one.address)
-        for one in await store.current(tx, EVERYONE, list(organisation_ids), currency)
+        one.organisation_id: Payee(one.id, one.holder, _decrypt_numbers(tx, one), one.address)
+        for one in await store.current_accounts(tx, ALL_PARTNERS, list(organisation_ids), currency)
     }
 
 
-async def oddities(tx: Tx, account: PayeeAccount) -> list[str]:
+async def review_warnings(tx: Tx, account: PayeeAccount) -> list[str]:
     """What whoever looks at an account has to find out, for people."""
-    organisation = await organisations.get(tx, EVERYONE, account.organisation_id)
-    return domain.oddities(account, _open(tx, account), organisation.country_code)
+    organisation = await organisations.get(tx, ALL_PARTNERS, account.organisation_id)
+    return domain.review_warnings(account, _decrypt_numbers(tx, account), organisation.country_code)
 
 
-async def known(tx: Tx, organisation_id: UUID) -> KnownAccount | None:
+async def first_approved_account(tx: Tx, organisation_id: UUID) -> VerifiedAccount | None:
     """The account of a nonprofit that was approved first, for a verification that is begun after it."""
-    for one in await store.approved_of(tx, EVERYONE, organisation_id):
-        organisation = await organisations.get(tx, EVERYONE, organisation_id)
-        agrees = _agreement(one.holder, organisation)  # with the name that it has now
-        facts = {**_facts(one), "nameAgrees": agrees}
-        return KnownAccount(_named(tx, one), facts, agrees < domain.DIFFERS, denied=one.denied_at is not None)
+    for one in await store.approved_accounts_of(tx, ALL_PARTNERS, organisation_id):
+        organisation = await organisations.get(tx, ALL_PARTNERS, organisation_id)
+        agrees = _name_score(one.holder, organisation)  # with the name that it has now
+        facts = {**_account_facts(one), "nameAgrees": agrees}
+        return VerifiedAccount(
+            _account_id_text(tx, one), facts, agrees < domain.MIN_PLAUSIBLE_SCORE, denied=one.denied_at is not None
+        )
     return None
 
 
-async def approved_of(tx: Tx, organisation_id: UUID) -> list[PayeeAccount]:
+async def approved_accounts_of(tx: Tx, organisation_id: UUID) -> list[PayeeAccount]:
     """The approved accounts of a nonprofit, one for each currency."""
-    return await store.approved_of(tx, EVERYONE, organisation_id)
+    return await store.approved_accounts_of(tx, ALL_PARTNERS, organisation_id)
 
 
-def _open(tx: Tx, account: PayeeAccount) -> Numbers:
-    plain = tx.vault.open(account.encrypted_number, context=_CONTEXT, binding=account.id.bytes)
-    return msgspec.json.decode(plain, type=Numbers)
+def _decrypt_numbers(tx: Tx, account: PayeeAccount) -> AccountNumbers:
+    plain = tx.vault.decrypt(account.encrypted_number, context=_CONTEXT, binding=account.id.bytes)
+    return msgspec.json.decode(plain, type=AccountNumbers)
 
 
-async def _lock(tx: Tx, account_id: UUID) -> PayeeAccount:
-    if (known := await store.find(tx, EVERYONE, account_id)) is None:
+async def _lock_account(tx: Tx, account_id: UUID) -> PayeeAccount:
+    if (known := await store.find(tx, ALL_PARTNERS, account_id)) is None:
         raise NotFound
-    await store.hold(tx, EVERYONE, known.organisation_id)
-    held = await store.lock(tx, EVERYONE, account_id)
+    await store.lock_organisation(tx, ALL_PARTNERS, known.organisation_id)
+    held = await store.lock(tx, ALL_PARTNERS, account_id)
     assert held is not None, "accounts stay"
     return held
 
 
-def _of_note(note: str) -> list[str]:
+def _note_problems(note: str) -> list[str]:
     return [] if 1 <= len(note) <= domain.MAX_NOTE else [f"the note must have 1 to {domain.MAX_NOTE} characters"]

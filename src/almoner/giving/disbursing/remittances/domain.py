@@ -7,16 +7,16 @@ from typing import Final
 from uuid import UUID
 
 from almoner.giving.checkout.donations.domain import Donation
-from almoner.giving.disbursing.disbursements.domain import Disbursement, taken_off
-from almoner.giving.disbursing.organisation_confirmations.domain import language_of
+from almoner.giving.disbursing.disbursements.domain import Disbursement, deductions_of
+from almoner.giving.disbursing.organisation_confirmations.domain import language_of_country
 
-MOST_GIFTS: Final = 2000
+MAX_LINES: Final = 2000
 """Gifts that one document lists; its totals are of all."""
 _ENGLISH: Final = {"GBR": "en-GB", "IRL": "en-IE", "AUS": "en-AU", "NZL": "en-NZ", "CAN": "en-CA", "ZAF": "en-ZA"}
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class RemittanceLine:
     """One gift. ``donor``: None when nobody is known, and of an anonymous gift always.
 
     ``fee_minor``: what the provider kept; ``back_minor``: what of the rest was sent back before the payout.
@@ -29,36 +29,36 @@ class Line:
     message: str | None
     given_minor: int
     fee_minor: int
-    back_minor: int
+    refunded_minor: int
 
     @property
     def paid_minor(self) -> int:
         """What of it is in the payout."""
-        return self.given_minor - self.fee_minor - self.back_minor
+        return self.given_minor - self.fee_minor - self.refunded_minor
 
 
 @dataclass(frozen=True, slots=True)
-class Totals:
+class RemittanceTotals:
     """What all gifts of a payout come to."""
 
     gifts: int = 0
     given_minor: int = 0
     fee_minor: int = 0
-    back_minor: int = 0
+    refunded_minor: int = 0
 
     @property
     def paid_minor(self) -> int:
         """What is in the payout."""
-        return self.given_minor - self.fee_minor - self.back_minor
+        return self.given_minor - self.fee_minor - self.refunded_minor
 
-    def plus(self, lines: Iterable[Line]) -> "Totals":
+    def with_lines(self, lines: Iterable[RemittanceLine]) -> "RemittanceTotals":
         """With further gifts."""
         found = list(lines)
-        return Totals(
+        return RemittanceTotals(
             self.gifts + len(found),
             self.given_minor + sum(one.given_minor for one in found),
             self.fee_minor + sum(one.fee_minor for one in found),
-            self.back_minor + sum(one.back_minor for one in found),
+            self.refunded_minor + sum(one.refunded_minor for one in found),
         )
 
 
@@ -70,8 +70,8 @@ class Remittance:
     issuer: str
     organisation: str
     language: str
-    lines: Sequence[Line]
-    totals: Totals
+    lines: Sequence[RemittanceLine]
+    totals: RemittanceTotals
 
     @property
     def of(self) -> datetime:
@@ -79,11 +79,11 @@ class Remittance:
         return self.payout.paid_at or self.payout.sent_at or self.payout.created_at
 
 
-def line(donation: Donation) -> Line:
+def remittance_line_of(donation: Donation) -> RemittanceLine:
     """A gift as the nonprofit is told of it: who wanted to stay unknown is not in it."""
-    off = taken_off(donation)
+    off = deductions_of(donation)
     named = not donation.anonymous and bool(donation.first_name or donation.last_name)
-    return Line(
+    return RemittanceLine(
         donation_id=donation.id,
         given_at=donation.created_at,
         anonymous=donation.anonymous,
@@ -91,10 +91,10 @@ def line(donation: Donation) -> Line:
         message=donation.message,
         given_minor=donation.money.minor,
         fee_minor=off.fee_minor,
-        back_minor=off.back_minor,
+        refunded_minor=off.refunded_minor,
     )
 
 
-def spoken_in(country: str) -> str:
+def document_language_of(country: str) -> str:
     """The language of a nonprofit's documents, by its country (three letters), unless somebody says otherwise."""
-    return _ENGLISH.get(country, language_of(country))
+    return _ENGLISH.get(country, language_of_country(country))

@@ -6,46 +6,48 @@ from uuid import UUID
 from almoner.access.partners import service as partners
 from almoner.giving.checkout.donations import service as donations
 from almoner.giving.disbursing.disbursements import service as payouts
-from almoner.giving.disbursing.disbursements.domain import PayoutRefused
+from almoner.giving.disbursing.disbursements.domain import DisbursementRefused
 from almoner.giving.disbursing.remittances import domain
-from almoner.giving.disbursing.remittances.domain import Line, Remittance, Totals
-from almoner.giving.disbursing.remittances.papers import Papers as Papers
+from almoner.giving.disbursing.remittances.domain import RemittanceLine, Remittance, RemittanceTotals
+from almoner.giving.disbursing.remittances.papers import RemittanceDocuments as RemittanceDocuments
 from almoner.giving.receipts import service as receipts
 from almoner.nonprofits.organisations import service as organisations
-from almoner.platform.database.transactions import EVERYONE, Partner, Tx
+from almoner.platform.database.transactions import ALL_PARTNERS, Partner, Tx
 
-_OF: Final = ("SENT", "PAID")
+_STATUSES: Final = ("SENT", "PAID")
 
 
-async def make(tx: Tx, disbursement_id: UUID, language: str | None = None) -> Remittance:
+async def build_remittance(tx: Tx, disbursement_id: UUID, language: str | None = None) -> Remittance:
     """What the nonprofit of a payout is told, in its language unless another is given.
 
     Raises NotFound; PayoutRefused of a payout that is not on its way, or whose gifts do not come to its amount.
     """
-    payout = await payouts.get(tx, EVERYONE, disbursement_id)
-    if payout.status not in _OF:
-        raise PayoutRefused(f"the payout is {payout.status}: only one that is SENT or PAID has a remittance statement")
+    payout = await payouts.get(tx, ALL_PARTNERS, disbursement_id)
+    if payout.status not in _STATUSES:
+        raise DisbursementRefused(
+            f"the payout is {payout.status}: only one that is SENT or PAID has a remittance statement"
+        )
     partner = Partner(payout.partner_id)
     organisation = await organisations.get(tx, partner, payout.organisation_id)
-    lines, totals = await _gifts(tx, disbursement_id)
+    lines, totals = await _load_lines(tx, disbursement_id)
     if totals.paid_minor != payout.money.minor:
-        raise PayoutRefused("the payout is not the sum of its donations: run `almoner selfcheck`")
+        raise DisbursementRefused("the payout is not the sum of its donations: run `almoner selfcheck`")
     return Remittance(
         payout=payout,
         issuer=await receipts.issuer_name(tx, partner) or (await partners.get(tx, partner)).name,
         organisation=organisation.shown_name,
-        language=language or domain.spoken_in(organisation.country_code),
+        language=language or domain.document_language_of(organisation.country_code),
         lines=lines,
         totals=totals,
     )
 
 
-async def _gifts(tx: Tx, disbursement_id: UUID) -> tuple[list[Line], Totals]:
+async def _load_lines(tx: Tx, disbursement_id: UUID) -> tuple[list[RemittanceLine], RemittanceTotals]:
     """The first gifts, and what all of them come to."""
-    listed: list[Line] = []
-    totals, after = Totals(), None
-    while found := await donations.in_payout(tx, disbursement_id, after):
-        lines = [domain.line(one) for one in found]
-        listed += lines[: domain.MOST_GIFTS - len(listed)]
-        totals, after = totals.plus(lines), found[-1].id
+    listed: list[RemittanceLine] = []
+    totals, after = RemittanceTotals(), None
+    while found := await donations.donations_of_disbursement(tx, disbursement_id, after):
+        lines = [domain.remittance_line_of(one) for one in found]
+        listed += lines[: domain.MAX_LINES - len(listed)]
+        totals, after = totals.with_lines(lines), found[-1].id
     return listed, totals

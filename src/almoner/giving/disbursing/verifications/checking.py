@@ -8,14 +8,14 @@ from uuid import UUID
 
 from almoner.giving.disbursing.verifications import findings, store, store_findings, transitions
 from almoner.giving.disbursing.verifications.domain import FLAGGED, CheckType, InvalidState, Outcome, Verification
-from almoner.giving.disbursing.verifications.findings import COUNTING, RENEWED, Finding
-from almoner.giving.disbursing.verifications.ports import Accounts, KnownAccount, Screening
+from almoner.giving.disbursing.verifications.findings import BLOCKING_CATEGORIES, RENEWAL_PERIOD, Finding
+from almoner.giving.disbursing.verifications.ports import ApprovedAccounts, VerifiedAccount, Screening
 from almoner.nonprofits.organisations import service as organisations
 from almoner.nonprofits.organisations.domain import Organisation
-from almoner.platform.database.transactions import EVERYONE, Partner, Tx
+from almoner.platform.database.transactions import ALL_PARTNERS, Partner, Tx
 from almoner.platform.events import outbox
 from almoner.screening.screenings import service as screenings
-from almoner.screening.screenings.domain import Match, ScreenedSubject
+from almoner.screening.screenings.domain import ScreeningMatch, ScreenedSubject
 
 _SOON: Final = timedelta(days=1)
 """Nobody tells of data that are new and say the same."""
@@ -23,34 +23,36 @@ ACCOUNTS: Final = "accounts of nonprofits"
 """The source of what is known of an account."""
 
 
-async def look(tx: Tx, screening: Screening, accounts: Accounts, verification_id: UUID) -> Verification:
+async def check_verification(
+    tx: Tx, screening: Screening, accounts: ApprovedAccounts, verification_id: UUID
+) -> Verification:
     """Ask register and lists about a pending or approved one; a second look finds nothing new. Raises NotFound.
 
     An account that was approved before counts. The lists decide last: whom they name by then counts, and not whom they
     named when it began.
     """
-    held = await transitions.hold(tx, EVERYONE, verification_id)
+    held = await transitions.lock(tx, ALL_PARTNERS, verification_id)
     if not held.live:
         return held
     organisation = await organisations.get(tx, Partner(held.partner_id), held.organisation_id)
-    records = [organisation, *await organisations.joined(tx, organisation.id)]
-    results = await screening.look(tx, records, held.partner_id)
-    listed = findings.registration(organisation, tx.now, tx.deployment.max_age)
-    screened = findings.compliance(results, tx.ids, tx.now)
+    records = [organisation, *await organisations.list_merged_records(tx, organisation.id)]
+    results = await screening.screen(tx, records, held.partner_id)
+    listed = findings.registration_finding(organisation, tx.now, tx.deployment.max_age)
+    screened = findings.compliance_finding(results, tx.ids, tx.now)
     for finding in (listed, screened):
-        await note(tx, held, finding)
-    expired = await store_findings.has_expired(tx, EVERYONE, held.id)
-    await store_findings.set_next_check(tx, EVERYONE, held.id, tx.now + (_SOON if expired else RENEWED))
+        await record_finding(tx, held, finding)
+    expired = await store_findings.has_expired_finding(tx, ALL_PARTNERS, held.id)
+    await store_findings.set_next_check(tx, ALL_PARTNERS, held.id, tx.now + (_SOON if expired else RENEWAL_PERIOD))
     waits = held.status == "pending" and held.checks["bank_details"] == "pending" and listed.outcome != "failed"
     known = await accounts(tx, organisation.id) if waits else None
-    ended = _ended(held, listed, screened, known)
+    ended = _ended_checks(held, listed, screened, known)
     if known is not None and ("bank_details", "succeeded") in ended:
-        await account_seen(tx, held, known)
+        await record_account(tx, held, known)
     return await transitions.end_checks(tx, held, ended) if ended else held
 
 
-def _ended(
-    held: Verification, listed: Finding, screened: Finding, known: KnownAccount | None
+def _ended_checks(
+    held: Verification, listed: Finding, screened: Finding, known: VerifiedAccount | None
 ) -> list[tuple[CheckType, Outcome]]:
     """The checks that end by what was seen."""
     if held.status != "pending":
@@ -72,32 +74,34 @@ def _ended(
     return ended
 
 
-async def listed(tx: Tx, held: Verification) -> tuple[Organisation, Finding]:
+async def check_register(tx: Tx, held: Verification) -> tuple[Organisation, Finding]:
     """What the register says of it now, noted."""
     organisation = await organisations.get(tx, Partner(held.partner_id), held.organisation_id)
-    finding = findings.registration(organisation, tx.now, tx.deployment.max_age)
-    await note(tx, held, finding)
+    finding = findings.registration_finding(organisation, tx.now, tx.deployment.max_age)
+    await record_finding(tx, held, finding)
     return organisation, finding
 
 
-async def note(tx: Tx, held: Verification, finding: Finding) -> None:
+async def record_finding(tx: Tx, held: Verification, finding: Finding) -> None:
     """Keep what was seen if it is news, and raise a flag where a check has succeeded on other grounds."""
-    before = await store_findings.newest(tx, EVERYONE, held.id, finding.check)
+    before = await store_findings.newest_finding(tx, ALL_PARTNERS, held.id, finding.check)
     fresh = before is not None and (before.finding.expires_at is None or before.finding.expires_at > tx.now)
-    if before is not None and fresh and before.finding.says_as(finding):
+    if before is not None and fresh and before.finding.has_same_content(finding):
         return
-    made = await store_findings.insert(tx, held.id, finding)
+    made = await store_findings.insert_finding(tx, held.id, finding)
     if not held.live or held.checks[finding.check] != "succeeded":
         return
-    kinds = list(findings.raised(before.finding if before else None, finding))
+    kinds = list(findings.flags_raised_by(before.finding if before else None, finding))
     for kind in kinds:
         await store_findings.raise_flag(tx, held.id, made, kind)
-    gone = finding.outcome == "succeeded" and await store_findings.end_expired(tx, EVERYONE, held.id, finding.check)
+    gone = finding.outcome == "succeeded" and await store_findings.close_expiry_flags(
+        tx, ALL_PARTNERS, held.id, finding.check
+    )
     if kinds or gone:
-        await tell_payouts(tx, held)
+        await recheck_disbursements(tx, held)
 
 
-async def note_decision(
+async def record_decision(
     tx: Tx,
     held: Verification,
     check: CheckType,
@@ -106,32 +110,32 @@ async def note_decision(
     grounds: Mapping[str, object] | None = None,
 ) -> None:
     """Keep that somebody ended a check, and what was known then: only what comes later is news."""
-    before = await store_findings.newest(tx, EVERYONE, held.id, check)
+    before = await store_findings.newest_finding(tx, ALL_PARTNERS, held.id, check)
     facts = {**(before.finding.facts if before else {}), **(grounds or {})}
     if check == "compliance":
-        facts["matches"] = findings.known(await known_matches(tx, held), tx.ids)
+        facts["matches"] = findings.match_decisions(await recorded_matches(tx, held), tx.ids)
     of_data = before.finding.data_as_of if before else None
-    await store_findings.insert(tx, held.id, Finding(check, outcome, by, "decided", facts, of_data, None))
+    await store_findings.insert_finding(tx, held.id, Finding(check, outcome, by, "decided", facts, of_data, None))
 
 
-async def known_matches(tx: Tx, held: Verification) -> list[Match]:
+async def recorded_matches(tx: Tx, held: Verification) -> list[ScreeningMatch]:
     """The matches of its nonprofit as they are known now, in all of its records."""
-    others = await organisations.joined(tx, held.organisation_id)
+    others = await organisations.list_merged_records(tx, held.organisation_id)
     whos = [
         ScreenedSubject("organisation", one, held.partner_id) for one in (held.organisation_id, *(o.id for o in others))
     ]
-    return [match for who in whos for match in (await screenings.result(tx, who)).matches]
+    return [match for who in whos for match in (await screenings.get_result(tx, who)).matches]
 
 
-async def account_seen(tx: Tx, held: Verification, known: KnownAccount) -> None:
+async def record_account(tx: Tx, held: Verification, known: VerifiedAccount) -> None:
     """Keep that a held one's nonprofit has an approved account; one in quite another name, or denied, is flagged."""
-    kinds = list(findings.raised_by(known))
+    kinds = list(findings.account_flags(known))
     finding = Finding("bank_details", "succeeded", ACCOUNTS, None, {**known.facts, "account": known.account})
-    made = await store_findings.insert(tx, held.id, replace(finding, reason=", ".join(kinds) or None))
+    made = await store_findings.insert_finding(tx, held.id, replace(finding, reason=", ".join(kinds) or None))
     for kind in kinds:
         await store_findings.raise_flag(tx, held.id, made, kind)
     if kinds:
-        await tell_payouts(tx, held)
+        await recheck_disbursements(tx, held)
 
 
 async def ensure_clear(tx: Tx, held: Verification) -> None:
@@ -139,21 +143,21 @@ async def ensure_clear(tx: Tx, held: Verification) -> None:
 
     A person says first whose a match is; nobody takes upon themselves what is confirmed of sanctions and the like.
     """
-    known = await known_matches(tx, held)
+    known = await recorded_matches(tx, held)
     waiting = sorted(tx.ids.text("screeningmatch", one.id) for one in known if one.awaiting_review)
     if waiting:
         raise InvalidState(f"a watch list may name the organisation: decide about {', '.join(waiting)} first")
-    if any(one.decision == "confirmed" and one.category in COUNTING for one in known):
+    if any(one.decision == "confirmed" and one.category in BLOCKING_CATEGORIES for one in known):
         raise InvalidState("a watch list of sanctions, warnings or hate speech names the organisation: it is not paid")
 
 
-async def tell_payouts(tx: Tx, held: Verification) -> None:
+async def recheck_disbursements(tx: Tx, held: Verification) -> None:
     """Payouts of the partner to the nonprofit have to look whether they wait."""
     told = {"organisationId": tx.ids.text("organisation", held.organisation_id)}
     await outbox.emit(tx, held.partner_id, FLAGGED, told)
 
 
-async def follow(tx: Tx, organisation_ids: list[UUID]) -> None:
+async def enqueue_rechecks(tx: Tx, organisation_ids: list[UUID]) -> None:
     """Something else is known of nonprofits: have their pending and approved verifications looked at."""
-    for verification_id, _, _ in await store.live_of(tx, EVERYONE, organisation_ids):
+    for verification_id, _, _ in await store.live_verifications_of(tx, ALL_PARTNERS, organisation_ids):
         await transitions.enqueue_check(tx, verification_id)

@@ -182,7 +182,7 @@ class Evidence:
 
 
 @dataclass(frozen=True, slots=True)
-class Decided:
+class RecordedDecision:
     """One decision of the history. ``reason`` is that of a rejection."""
 
     decision: Decision
@@ -192,14 +192,14 @@ class Decided:
 
 
 @dataclass(frozen=True, slots=True)
-class Filters:
+class VerificationFilters:
     """What a list may be narrowed by; None: not narrowed."""
 
     organisation_id: UUID | None = None
     status: VerificationStatus | None = None
 
 
-class Standing(StrEnum):
+class EligibilityStatus(StrEnum):
     """Whether an organisation may be paid; if not, what stands in the way."""
 
     APPROVED = "approved"
@@ -209,25 +209,25 @@ class Standing(StrEnum):
     EXPIRED = "verification_expired"
 
 
-_STANDING: Final[Mapping[VerificationStatus, Standing]] = {
-    "approved": Standing.APPROVED,
-    "pending": Standing.PENDING,
-    "rejected": Standing.REJECTED,
-    "expired": Standing.EXPIRED,
+_ELIGIBILITY: Final[Mapping[VerificationStatus, EligibilityStatus]] = {
+    "approved": EligibilityStatus.APPROVED,
+    "pending": EligibilityStatus.PENDING,
+    "rejected": EligibilityStatus.REJECTED,
+    "expired": EligibilityStatus.EXPIRED,
 }
 
 
-def standing(verifications: Iterable[Verification]) -> Standing:
+def eligibility_of(verifications: Iterable[Verification]) -> EligibilityStatus:
     """Of one organisation with these verifications, each as it is now: the live one counts, else the last to end."""
-    telling = max(verifications, key=_tells, default=None)
-    return Standing.MISSING if telling is None else _STANDING[telling.status]
+    telling = max(verifications, key=_relevance, default=None)
+    return EligibilityStatus.MISSING if telling is None else _ELIGIBILITY[telling.status]
 
 
-def _tells(verification: Verification) -> tuple[bool, datetime, UUID]:
+def _relevance(verification: Verification) -> tuple[bool, datetime, UUID]:
     return verification.live, verification.processed_at or verification.created_at, verification.id
 
 
-def received(
+def new_verification(
     verification_id: UUID,
     partner_id: UUID,
     organisation_id: UUID,

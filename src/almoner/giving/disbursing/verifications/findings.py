@@ -11,14 +11,14 @@ from typing import Final, Literal
 from uuid import UUID
 
 from almoner.giving.disbursing.verifications.domain import CheckType
-from almoner.giving.disbursing.verifications.ports import KnownAccount
+from almoner.giving.disbursing.verifications.ports import VerifiedAccount
 from almoner.kit.ids import Ids
 from almoner.kit.states import Lifecycle
 from almoner.nonprofits.organisations.domain import Organisation
-from almoner.screening.screenings.domain import Match, Result
+from almoner.screening.screenings.domain import ScreeningMatch, ScreeningResult
 from almoner.screening.watchlists.domain import Category
 
-Seen = Literal["succeeded", "failed", "unclear"]
+FindingOutcome = Literal["succeeded", "failed", "unclear"]
 FlagKind = Literal[
     "register_removed",
     "register_renamed",
@@ -30,11 +30,11 @@ FlagKind = Literal[
 ]
 FlagStatus = Literal["open", "lifted", "withdrawn"]
 
-RENEWED: Final = timedelta(days=90)
+RENEWAL_PERIOD: Final = timedelta(days=90)
 """So long what registers and lists said counts; then they are asked again."""
-COUNTING: Final[frozenset[Category]] = frozenset(("sanction", "warning", "hateSpeech"))
+BLOCKING_CATEGORIES: Final[frozenset[Category]] = frozenset(("sanction", "warning", "hateSpeech"))
 """Categories in which a confirmed match fails the check, as monitoring has it unless told otherwise (settled 4)."""
-NEEDED: Final[Category] = "sanction"
+REQUIRED_CATEGORY: Final[Category] = "sanction"
 """Without a list of it nobody is found clear."""
 
 _NO_EVIDENCE: Final = frozenset(("unverified_source", "stale_data", "no_list_loaded"))
@@ -56,20 +56,24 @@ class Finding:
     """What was seen of a check. ``source``: where, or who said so. ``expires_at``: until when that counts."""
 
     check: CheckType
-    outcome: Seen
+    outcome: FindingOutcome
     source: str
     reason: str | None = None
     facts: Mapping[str, object] = field(default_factory=dict)
     data_as_of: datetime | None = None
     expires_at: datetime | None = None
 
-    def says_as(self, other: "Finding") -> bool:
+    def has_same_content(self, other: "Finding") -> bool:
         """Whether the two say the same, of whichever data."""
-        return (self.outcome, self.reason, _told(self)) == (other.outcome, other.reason, _told(other))
+        return (self.outcome, self.reason, _comparable_facts(self)) == (
+            other.outcome,
+            other.reason,
+            _comparable_facts(other),
+        )
 
 
 @dataclass(frozen=True, slots=True)
-class Noted:
+class StoredFinding:
     """A finding as it is kept."""
 
     id: UUID
@@ -78,7 +82,7 @@ class Noted:
 
 
 @dataclass(frozen=True, slots=True)
-class Look:
+class FlagReview:
     """Somebody has looked at a flag."""
 
     by: str
@@ -96,8 +100,8 @@ class Flag:
     status: FlagStatus
     facts: Mapping[str, object]
     raised_at: datetime
-    first: Look | None
-    second: Look | None
+    first: FlagReview | None
+    second: FlagReview | None
 
     @property
     def sentence(self) -> str:
@@ -105,13 +109,13 @@ class Flag:
         return SENTENCES[self.kind]
 
 
-def registration(organisation: Organisation, now: datetime, max_age: timedelta | None) -> Finding:
+def registration_finding(organisation: Organisation, now: datetime, max_age: timedelta | None) -> Finding:
     """What its register says. A body that no list has was let in by a reviewer, and counts as its record says."""
     lister = next(iter(organisation.sources), None)
     doubt = None
     if lister is not None:
         doubt = "unverified_source" if lister.unverified else None
-        doubt = doubt or ("stale_data" if lister.stale(now, max_age) else None)
+        doubt = doubt or ("stale_data" if lister.is_stale(now, max_age) else None)
     active = organisation.active and organisation.succeeded_by is None
     facts = {
         "name": organisation.name,
@@ -119,39 +123,41 @@ def registration(organisation: Organisation, now: datetime, max_age: timedelta |
         "active": active,
         "inactiveReason": "merged" if organisation.active and not active else organisation.inactive_reason,
     }
-    outcome: Seen = "unclear" if doubt else "succeeded" if active else "failed"
+    outcome: FindingOutcome = "unclear" if doubt else "succeeded" if active else "failed"
     reason = doubt or (None if active else str(facts["inactiveReason"]))
     source = lister.registry_name if lister else organisation.registry_name
-    return Finding("registration", outcome, source, reason, facts, organisation.data_as_of, now + RENEWED)
+    return Finding("registration", outcome, source, reason, facts, organisation.data_as_of, now + RENEWAL_PERIOD)
 
 
-def compliance(results: Sequence[Result], ids: Ids, now: datetime) -> Finding:
+def compliance_finding(results: Sequence[ScreeningResult], ids: Ids, now: datetime) -> Finding:
     """What the watch lists say of all records of a body."""
-    lists = sorted({f"{version.code} {version.version}" for result in results for version in result.covering})
+    lists = sorted({f"{version.code} {version.version}" for result in results for version in result.covering_lists})
     found = [match for result in results for match in result.matches]
-    facts = {"lists": lists, "matches": known(found, ids)}
-    outcome, reason = _judged(results, found)
-    return Finding("compliance", outcome, "watch lists", reason, facts, None, now + RENEWED)
+    facts = {"lists": lists, "matches": match_decisions(found, ids)}
+    outcome, reason = _compliance_outcome(results, found)
+    return Finding("compliance", outcome, "watch lists", reason, facts, None, now + RENEWAL_PERIOD)
 
 
-def _judged(results: Sequence[Result], found: Sequence[Match]) -> tuple[Seen, str | None]:
-    if any(match.decision == "confirmed" and match.category in COUNTING for match in found):
+def _compliance_outcome(
+    results: Sequence[ScreeningResult], found: Sequence[ScreeningMatch]
+) -> tuple[FindingOutcome, str | None]:
+    if any(match.decision == "confirmed" and match.category in BLOCKING_CATEGORIES for match in found):
         return "failed", "match_confirmed"
     if any(match.decision == "open" for match in found):
         return "unclear", "match_open"
     if any(match.decision == "confirmed" for match in found):
         return "unclear", "match_confirmed"
-    if not results or any(result.status(NEEDED) is None for result in results):
+    if not results or any(result.status(REQUIRED_CATEGORY) is None for result in results):
         return "unclear", "no_list_loaded"
     return "succeeded", None
 
 
-def known(matches: Iterable[Match], ids: Ids) -> dict[str, str]:
+def match_decisions(matches: Iterable[ScreeningMatch], ids: Ids) -> dict[str, str]:
     """What people have decided of each match, by its id."""
     return {ids.text("screeningmatch", match.id): match.decision for match in matches}
 
 
-def raised(before: Finding | None, now: Finding) -> Iterator[FlagKind]:
+def flags_raised_by(before: Finding | None, now: Finding) -> Iterator[FlagKind]:
     """What is other than when the check succeeded; ``before``: what was seen last, None if nobody noted it.
 
     Where a person decided without evidence nothing has expired.
@@ -171,9 +177,9 @@ def raised(before: Finding | None, now: Finding) -> Iterator[FlagKind]:
             yield "new_match"
 
 
-def raised_by(account: KnownAccount) -> Iterator[FlagKind]:
+def account_flags(account: VerifiedAccount) -> Iterator[FlagKind]:
     """What is odd of an account that a check rests on."""
-    if account.differs:
+    if account.holder_differs:
         yield "holder_differs"
     if account.denied:
         yield "account_denied"
@@ -184,5 +190,5 @@ def _matches(finding: Finding) -> Mapping[str, str]:
     return found if isinstance(found, Mapping) else {}
 
 
-def _told(finding: Finding) -> dict[str, object]:
+def _comparable_facts(finding: Finding) -> dict[str, object]:
     return {name: value for name, value in finding.facts.items() if name != "lists"}

@@ -6,26 +6,31 @@ from typing import Final
 from uuid import UUID
 
 from almoner.giving.disbursing.verifications import store, store_findings, transitions
-from almoner.giving.disbursing.verifications.checking import ACCOUNTS, account_seen, ensure_clear, tell_payouts
+from almoner.giving.disbursing.verifications.checking import (
+    ACCOUNTS,
+    record_account,
+    ensure_clear,
+    recheck_disbursements,
+)
 from almoner.giving.disbursing.verifications.domain import MAX_NOTE_LENGTH, InvalidState, Verification
-from almoner.giving.disbursing.verifications.findings import Finding, Flag, FlagKind, Look
-from almoner.giving.disbursing.verifications.ports import KnownAccount
+from almoner.giving.disbursing.verifications.findings import Finding, Flag, FlagKind, FlagReview
+from almoner.giving.disbursing.verifications.ports import VerifiedAccount
 from almoner.kit.errors import NotFound
-from almoner.platform.database.transactions import EVERYONE, Tx
+from almoner.platform.database.transactions import ALL_PARTNERS, Tx
 
 _MATCH: Final[FlagKind] = "new_match"
 _CHANGED: Final[FlagKind] = "payee_changed"
 _DENIED: Final[FlagKind] = "account_denied"
 
 
-async def lift(tx: Tx, flag_id: UUID, *, note: str, by: str) -> Flag:
+async def review_flag(tx: Tx, flag_id: UUID, *, note: str, by: str) -> Flag:
     """Somebody has looked at a flag: the second person lifts it. Raises NotFound, InvalidState."""
     if not 1 <= len(note) <= MAX_NOTE_LENGTH:
         raise InvalidState(f"the note must have 1 to {MAX_NOTE_LENGTH} characters")
-    if (known := await store_findings.find_flag(tx, EVERYONE, flag_id)) is None:
+    if (known := await store_findings.find_flag(tx, ALL_PARTNERS, flag_id)) is None:
         raise NotFound
-    verification = await transitions.hold(tx, EVERYONE, known.verification_id)
-    held = await store_findings.find_flag(tx, EVERYONE, flag_id)  # as it is under the lock
+    verification = await transitions.lock(tx, ALL_PARTNERS, known.verification_id)
+    held = await store_findings.find_flag(tx, ALL_PARTNERS, flag_id)  # as it is under the lock
     assert held is not None, "flags stay"
     if held.status != "open":
         raise InvalidState(f"the flag is {held.status}: only one that is open can be lifted")
@@ -33,68 +38,74 @@ async def lift(tx: Tx, flag_id: UUID, *, note: str, by: str) -> Flag:
         raise InvalidState("you have looked at it before: somebody else has to look as well")
     if held.kind == _MATCH:
         await ensure_clear(tx, verification)
-    look = Look(by, note, tx.now)
+    look = FlagReview(by, note, tx.now)
     looked = replace(held, first=look) if held.first is None else replace(held, second=look, status="lifted")
-    await _store(tx, verification, looked)
+    await _store_review(tx, verification, looked)
     return looked
 
 
-async def _store(tx: Tx, verification: Verification, looked: Flag) -> None:
+async def _store_review(tx: Tx, verification: Verification, looked: Flag) -> None:
     await store_findings.approve_flag(tx, looked, looked.status)
     if looked.status != "open":
-        await tell_payouts(tx, verification)
+        await recheck_disbursements(tx, verification)
 
 
-async def account_proposed(tx: Tx, organisation_id: UUID, account: str, facts: Mapping[str, object]) -> None:
+async def on_account_proposed(tx: Tx, organisation_id: UUID, account: str, facts: Mapping[str, object]) -> None:
     """Another account than was seen is proposed: a flag where the check had succeeded, until two people have looked."""
-    for held in await _live(tx, organisation_id):
-        if held.checks["bank_details"] == "succeeded" and not await _open_about(tx, held, account):
+    for held in await _lock_live(tx, organisation_id):
+        if held.checks["bank_details"] == "succeeded" and not await _open_account_flags(tx, held, account):
             finding = Finding("bank_details", "unclear", ACCOUNTS, _CHANGED, {**facts, "account": account})
-            made = await store_findings.insert(tx, held.id, finding)
+            made = await store_findings.insert_finding(tx, held.id, finding)
             await store_findings.raise_flag(tx, held.id, made, _CHANGED)
-            await tell_payouts(tx, held)
+            await recheck_disbursements(tx, held)
 
 
-async def account_approved(
-    tx: Tx, organisation_id: UUID, account: str, facts: Mapping[str, object], looks: Sequence[Look], *, differs: bool
+async def on_account_approved(
+    tx: Tx,
+    organisation_id: UUID,
+    account: str,
+    facts: Mapping[str, object],
+    looks: Sequence[FlagReview],
+    *,
+    differs: bool,
 ) -> None:
     """The looks of two people at the account lift what it was flagged for; a waiting check succeeds with it.
 
     ``differs``: the holder is named otherwise than the register has it, so that two more people have to look.
     """
-    known = KnownAccount(account, facts, differs)
-    for held in await _live(tx, organisation_id):
+    known = VerifiedAccount(account, facts, differs)
+    for held in await _lock_live(tx, organisation_id):
         waited = held.status == "pending" and held.checks["bank_details"] == "pending"
-        await account_seen(tx, held, replace(known, differs=waited and differs))
-        for flag in await _open_about(tx, held, account):
+        await record_account(tx, held, replace(known, holder_differs=waited and differs))
+        for flag in await _open_account_flags(tx, held, account):
             both = looks if flag.first is None else (flag.first, next(one for one in looks if one.by != flag.first.by))
-            await _store(tx, held, replace(flag, first=both[0], second=both[1], status="lifted"))
+            await _store_review(tx, held, replace(flag, first=both[0], second=both[1], status="lifted"))
         if waited:
             await transitions.end_checks(tx, held, [("bank_details", "succeeded")])
 
 
-async def account_refused(tx: Tx, organisation_id: UUID, account: str, look: Look) -> None:
+async def on_account_refused(tx: Tx, organisation_id: UUID, account: str, look: FlagReview) -> None:
     """The account before stands: what was flagged is gone."""
-    for held in await _live(tx, organisation_id):
-        for flag in await _open_about(tx, held, account):
-            await _store(tx, held, replace(flag, first=flag.first or look, status="withdrawn"))
+    for held in await _lock_live(tx, organisation_id):
+        for flag in await _open_account_flags(tx, held, account):
+            await _store_review(tx, held, replace(flag, first=flag.first or look, status="withdrawn"))
 
 
-async def account_denied(tx: Tx, organisation_id: UUID, account: str, facts: Mapping[str, object]) -> None:
+async def on_account_denied(tx: Tx, organisation_id: UUID, account: str, facts: Mapping[str, object]) -> None:
     """The nonprofit says that an approved account is not its own: a flag, until two people have looked."""
-    for held in await _live(tx, organisation_id):
+    for held in await _lock_live(tx, organisation_id):
         finding = Finding("bank_details", "unclear", "nonprofit", _DENIED, {**facts, "account": account})
-        made = await store_findings.insert(tx, held.id, finding)
+        made = await store_findings.insert_finding(tx, held.id, finding)
         await store_findings.raise_flag(tx, held.id, made, _DENIED)
-        await tell_payouts(tx, held)
+        await recheck_disbursements(tx, held)
 
 
-async def _live(tx: Tx, organisation_id: UUID) -> list[Verification]:
+async def _lock_live(tx: Tx, organisation_id: UUID) -> list[Verification]:
     """Pending and approved verifications of a nonprofit, whosever, held in the order of their ids."""
-    found = [one for one, _, _ in await store.live_of(tx, EVERYONE, [organisation_id])]
-    held = [await transitions.hold(tx, EVERYONE, verification_id) for verification_id in found]
+    found = [one for one, _, _ in await store.live_verifications_of(tx, ALL_PARTNERS, [organisation_id])]
+    held = [await transitions.lock(tx, ALL_PARTNERS, verification_id) for verification_id in found]
     return [one for one in held if one.live]
 
 
-async def _open_about(tx: Tx, held: Verification, account: str) -> list[Flag]:
-    return await store_findings.open_about(tx, EVERYONE, _CHANGED, held.id, account)
+async def _open_account_flags(tx: Tx, held: Verification, account: str) -> list[Flag]:
+    return await store_findings.open_account_flags(tx, ALL_PARTNERS, _CHANGED, held.id, account)

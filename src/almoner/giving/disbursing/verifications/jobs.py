@@ -9,57 +9,57 @@ from uuid import UUID
 import msgspec
 
 from almoner.giving.disbursing.verifications import checking, service
-from almoner.giving.disbursing.verifications.ports import Accounts, Screening
+from almoner.giving.disbursing.verifications.ports import ApprovedAccounts, Screening
 from almoner.nonprofits.organisations.service import UPDATED
 from almoner.platform.database.transactions import Tx
 from almoner.platform.events.outbox import Event, Reaction
-from almoner.platform.jobs.background_tasks import Handler, Schedule, Work
-from almoner.platform.jobs.queue import Done, Job, Result
+from almoner.platform.jobs.background_tasks import Handler, Schedule, JobContext
+from almoner.platform.jobs.queue import JobDone, Job, Result
 from almoner.screening.screenings.domain import CHANGED, UNWATCHED, ScreeningChanged
 
 
-async def check(screening: Screening, accounts: Accounts, work: Work, job: Job) -> Result:
+async def run_check(screening: Screening, accounts: ApprovedAccounts, work: JobContext, job: Job) -> Result:
     """Look at one, then do what a test value asked for. A second run finds what was seen."""
     verification_id, then = UUID(job.payload["verification"]), job.payload["then"]
 
     async def look(tx: Tx) -> None:
-        await checking.look(tx, screening, accounts, verification_id)
+        await checking.check_verification(tx, screening, accounts, verification_id)
         if then is not None:
-            await service.act(tx, verification_id, then)
+            await service.apply_action(tx, verification_id, then)
 
-    await screening.comparing(work.db, look)
-    return Done()
+    await screening.run_with_screening(work.db, look)
+    return JobDone()
 
 
-class _Named(msgspec.Struct):
+class _OrganisationRecord(msgspec.Struct):
     """What is needed of an organisation's record."""
 
     id: str
 
 
-async def on_organisations(tx: Tx, events: Sequence[Event]) -> None:
+async def on_organisations_updated(tx: Tx, events: Sequence[Event]) -> None:
     """Registers told something else of nonprofits."""
-    told = [tx.ids.parse("organisation", msgspec.convert(event.record(), _Named).id) for event in events]
-    await checking.follow(tx, list(dict.fromkeys(one for one in told if one)))
+    told = [tx.ids.parse("organisation", msgspec.convert(event.record(), _OrganisationRecord).id) for event in events]
+    await checking.enqueue_rechecks(tx, list(dict.fromkeys(one for one in told if one)))
 
 
-async def on_screenings(tx: Tx, events: Sequence[Event]) -> None:
+async def on_screenings_changed(tx: Tx, events: Sequence[Event]) -> None:
     """Matches with watch lists came, went, or were decided; or others watch a nonprofit no more, and we do."""
     changed = [msgspec.convert(event.record(), ScreeningChanged) for event in events]
-    await checking.follow(tx, list(dict.fromkeys(one.id for one in changed if one.type == "organisation")))
+    await checking.enqueue_rechecks(tx, list(dict.fromkeys(one.id for one in changed if one.type == "organisation")))
 
 
 reactions: Final = (
-    Reaction(UPDATED, on_organisations),
-    Reaction(CHANGED, on_screenings),
-    Reaction(UNWATCHED, on_screenings),
+    Reaction(UPDATED, on_organisations_updated),
+    Reaction(CHANGED, on_screenings_changed),
+    Reaction(UNWATCHED, on_screenings_changed),
 )
 schedules: Final = (
-    Schedule("verifications.expire", service.next_due, service.expire),
-    Schedule("verifications.look_again", service.next_check, service.look_again, every=timedelta(days=1)),
+    Schedule("verifications.expire", service.next_due_at, service.expire_due),
+    Schedule("verifications.look_again", service.next_check, service.enqueue_due_checks, every=timedelta(days=1)),
 )
 
 
-def handlers(screening: Screening, accounts: Accounts) -> Mapping[str, Handler]:
+def handlers(screening: Screening, accounts: ApprovedAccounts) -> Mapping[str, Handler]:
     """The job, with the watch lists, and the accounts that were approved."""
-    return {service.CHECK: partial(check, screening, accounts)}
+    return {service.CHECK: partial(run_check, screening, accounts)}

@@ -15,10 +15,10 @@ from almoner.giving.disbursing.verifications.schemas import (
 )
 from almoner.kit.patch import UNSET
 from almoner.platform.http.caller import SECRET
-from almoner.platform.http.calls import Call
+from almoner.platform.http.calls import ApiCall
 from almoner.platform.http.endpoints import Routes
 from almoner.platform.http.ids import PathId
-from almoner.platform.http.paging import Listing
+from almoner.platform.http.paging import ListResponse
 
 VerificationId = Annotated[UUID, PathId("monetarydonationverification")]
 
@@ -27,8 +27,8 @@ routes = Routes("Monetary donation verifications")
 
 @routes.get("/v1/monetary-donation-verifications", key=SECRET, scope="monetary_donation_verifications:read")
 async def list_monetary_donation_verifications(
-    call: Call, query: MonetaryDonationVerificationsQuery
-) -> Listing[MonetaryDonationVerificationOut]:
+    call: ApiCall, query: MonetaryDonationVerificationsQuery
+) -> ListResponse[MonetaryDonationVerificationOut]:
     """List monetary donation verifications, newest first."""
     page = call.page(query)
     rows, total = await verifications.page(call.tx, call.partner, page, filters_of(call.tx, query))
@@ -42,7 +42,7 @@ async def list_monetary_donation_verifications(
     errors=(OrganisationNotFound, InvalidMetadata, InvalidState),
 )
 async def create_monetary_donation_verification(
-    call: Call, body: MonetaryDonationVerificationIn
+    call: ApiCall, body: MonetaryDonationVerificationIn
 ) -> MonetaryDonationVerificationOut:
     """Have it checked that an organisation may be paid what was given for it.
 
@@ -53,7 +53,7 @@ async def create_monetary_donation_verification(
 
 
 @routes.get("/v1/monetary-donation-verifications/{id}", key=SECRET, scope="monetary_donation_verifications:read")
-async def get_monetary_donation_verification(call: Call, id: VerificationId) -> MonetaryDonationVerificationOut:
+async def get_monetary_donation_verification(call: ApiCall, id: VerificationId) -> MonetaryDonationVerificationOut:
     """Retrieve a monetary donation verification."""
     return verification_out(call.tx, await verifications.get(call.tx, call.partner, id))
 
@@ -65,7 +65,7 @@ async def get_monetary_donation_verification(call: Call, id: VerificationId) -> 
     errors=(InvalidMetadata,),
 )
 async def update_monetary_donation_verification(
-    call: Call, id: VerificationId, body: MonetaryDonationVerificationPatch
+    call: ApiCall, id: VerificationId, body: MonetaryDonationVerificationPatch
 ) -> MonetaryDonationVerificationOut:
     """Change a monetary donation verification's metadata, key by key."""
     if body.metadata is UNSET:

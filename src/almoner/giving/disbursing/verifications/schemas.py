@@ -9,7 +9,7 @@ from almoner.giving.disbursing.verifications.domain import (
     CHECKS,
     CheckStatus,
     CheckType,
-    Filters,
+    VerificationFilters,
     RejectionReason,
     Verification,
     VerificationStatus,
@@ -19,7 +19,7 @@ from almoner.kit.patch import UNSET
 from almoner.kit.time import iso, iso_or_none
 from almoner.platform.database.transactions import Tx
 from almoner.platform.http.ids import IdText
-from almoner.platform.http.wire import In, Maybe, Metadata, MetadataPatch, Out, PageQuery, Patch
+from almoner.platform.http.wire import RequestBody, Maybe, Metadata, MetadataPatch, ResponseRecord, PageQuery, PatchBody
 
 
 class MonetaryDonationVerificationsQuery(PageQuery):
@@ -29,24 +29,24 @@ class MonetaryDonationVerificationsQuery(PageQuery):
     status: VerificationStatus | None = Field(None, description="As it is at the moment of asking.")
 
 
-def filters_of(tx: Tx, query: MonetaryDonationVerificationsQuery) -> Filters:
+def filters_of(tx: Tx, query: MonetaryDonationVerificationsQuery) -> VerificationFilters:
     """What the query narrows the list by. Raises IncorrectParams for what is no id."""
     if query.organisation_id is None:
-        return Filters(None, query.status)
+        return VerificationFilters(None, query.status)
     organisation_id = tx.ids.parse("organisation", query.organisation_id)
     if organisation_id is None:
         raise IncorrectParams("query.organisationId must be the id of an organisation")
-    return Filters(organisation_id, query.status)
+    return VerificationFilters(organisation_id, query.status)
 
 
-class MonetaryDonationVerificationIn(In):
+class MonetaryDonationVerificationIn(RequestBody):
     """A new verification."""
 
     organisation_id: Annotated[str, IdText("organisation")]
     metadata: Metadata | None = None
 
 
-class MonetaryDonationVerificationPatch(Patch):
+class MonetaryDonationVerificationPatch(PatchBody):
     """Changes to a verification."""
 
     metadata: Maybe[MetadataPatch | None] = UNSET
@@ -71,7 +71,7 @@ _CHECKED: Final = [{"type": check, "status": "succeeded" if check == "registrati
 _EXPIRES: Final = "2026-12-21T09:30:00.000Z"
 
 
-class MonetaryDonationVerificationOut(Out, object_name="monetary_donation_verification"):
+class MonetaryDonationVerificationOut(ResponseRecord, object_name="monetary_donation_verification"):
     """A monetary donation verification as partners see it."""
 
     id: str

@@ -17,23 +17,23 @@ import msgspec
 from almoner.giving.disbursing.verifications import checking, domain, store, store_findings, transitions, triggers
 from almoner.giving.disbursing.verifications.domain import (
     CheckType,
-    Decided,
+    RecordedDecision,
     Evidence,
-    Filters,
+    VerificationFilters,
     InvalidState,
     Outcome,
     RejectionReason,
-    Standing,
+    EligibilityStatus,
     Verification,
 )
-from almoner.giving.disbursing.verifications.findings import RENEWED, Noted
+from almoner.giving.disbursing.verifications.findings import RENEWAL_PERIOD, StoredFinding
 from almoner.giving.disbursing.verifications.findings import Flag as Flag
-from almoner.giving.disbursing.verifications.findings import Look as Look
-from almoner.giving.disbursing.verifications.flagging import account_approved as account_approved
-from almoner.giving.disbursing.verifications.flagging import account_denied as account_denied
-from almoner.giving.disbursing.verifications.flagging import account_proposed as account_proposed
-from almoner.giving.disbursing.verifications.flagging import account_refused as account_refused
-from almoner.giving.disbursing.verifications.flagging import lift as lift
+from almoner.giving.disbursing.verifications.findings import FlagReview as FlagReview
+from almoner.giving.disbursing.verifications.flagging import on_account_approved as on_account_approved
+from almoner.giving.disbursing.verifications.flagging import on_account_denied as on_account_denied
+from almoner.giving.disbursing.verifications.flagging import on_account_proposed as on_account_proposed
+from almoner.giving.disbursing.verifications.flagging import on_account_refused as on_account_refused
+from almoner.giving.disbursing.verifications.flagging import review_flag as review_flag
 from almoner.giving.disbursing.verifications.schemas import MonetaryDonationVerificationOut
 from almoner.giving.disbursing.verifications.transitions import CHECK as CHECK
 from almoner.giving.disbursing.verifications.transitions import Scope
@@ -41,22 +41,22 @@ from almoner.kit import metadata as metadata_rules
 from almoner.kit.errors import NotFound
 from almoner.nonprofits.organisations import service as organisations
 from almoner.nonprofits.organisations.domain import Organisation
-from almoner.platform.crypto import digest
-from almoner.platform.database.transactions import EVERYONE, Partner, Tx
+from almoner.platform.crypto import sha256_digest
+from almoner.platform.database.transactions import ALL_PARTNERS, Partner, Tx
 from almoner.platform.events import outbox
 from almoner.platform.http.paging import Page
 from almoner.platform.observability.telemetry import Telemetry
 
 BATCH: Final = 1000  # S4
-_OF_THE_SANDBOX: Final = Evidence("sandbox", "A test value in organisationId asked for it.")
+_SANDBOX_EVIDENCE: Final = Evidence("sandbox", "A test value in organisationId asked for it.")
 
 
-async def approved_for(tx: Tx, partner: Partner, organisation_ids: Sequence[UUID]) -> dict[UUID, Standing]:
+async def eligibility_for(tx: Tx, partner: Partner, organisation_ids: Sequence[UUID]) -> dict[UUID, EligibilityStatus]:
     """For each organisation whether the partner's gifts may be paid out; if not, what stands in the way (settled 5)."""
     found: dict[UUID, list[Verification]] = {organisation_id: [] for organisation_id in organisation_ids}
-    for verification in await store.of_organisations(tx, partner, list(found)):
+    for verification in await store.verifications_of_organisations(tx, partner, list(found)):
         found[verification.organisation_id].append(verification.as_at(tx.now))
-    return {organisation_id: domain.standing(its) for organisation_id, its in found.items()}
+    return {organisation_id: domain.eligibility_of(its) for organisation_id, its in found.items()}
 
 
 async def create(
@@ -66,7 +66,7 @@ async def create(
 
     Raises OrganisationNotFound, InvalidMetadata; InvalidState while another is pending or approved.
     """
-    named, action = triggers.split(organisation_id) if tx.deployment.sandbox else (organisation_id, None)
+    named, action = triggers.split_trigger(organisation_id) if tx.deployment.sandbox else (organisation_id, None)
     found = tx.ids.parse("organisation", named)
     try:
         organisation = await organisations.get(tx, partner, found) if found else None
@@ -74,16 +74,16 @@ async def create(
         organisation = None
     if organisation is None:
         raise domain.OrganisationNotFound(f"body.organisationId '{organisation_id[:100]}' names no organisation")
-    if metadata and (problems := metadata_rules.problems(metadata)):
+    if metadata and (problems := metadata_rules.metadata_problems(metadata)):
         raise domain.InvalidMetadata(*problems)
-    if (begun := await _make_room(tx, partner, organisation.id)) is not None:
+    if (begun := await _expire_stale(tx, partner, organisation.id)) is not None:
         return await _adopt(tx, begun, metadata, action)
-    made = domain.received(tx.new_id(), partner.id, organisation.id, metadata, tx.now)
+    made = domain.new_verification(tx.new_id(), partner.id, organisation.id, metadata, tx.now)
     if not await store.insert(tx, partner, made):
-        if (begun := await _make_room(tx, partner, organisation.id)) is not None:
+        if (begun := await _expire_stale(tx, partner, organisation.id)) is not None:
             return await _adopt(tx, begun, metadata, action)
-        raise InvalidState(_TAKEN)
-    await outbox.emit(tx, partner.id, domain.RECEIVED, record(tx, made))
+        raise InvalidState(_CONCURRENT_VERIFICATION)
+    await outbox.emit(tx, partner.id, domain.RECEIVED, api_record(tx, made))
     await transitions.enqueue_check(tx, made.id, action)
     return made
 
@@ -98,34 +98,34 @@ async def _adopt(
     return adopted
 
 
-async def begin(tx: Tx, partner: Partner, organisation_id: UUID) -> bool:
+async def begin_on_payment(tx: Tx, partner: Partner, organisation_id: UUID) -> bool:
     """Money has come for a nonprofit that was never verified for the partner: begin; whether that was needed."""
-    if await store.of_organisations(tx, partner, [organisation_id]):
+    if await store.verifications_of_organisations(tx, partner, [organisation_id]):
         return False
-    made = domain.received(tx.new_id(), partner.id, organisation_id, None, tx.now, requested=False)
+    made = domain.new_verification(tx.new_id(), partner.id, organisation_id, None, tx.now, requested=False)
     if not await store.insert(tx, partner, made):
         return False  # somebody else has at the same time
-    await outbox.emit(tx, partner.id, domain.RECEIVED, record(tx, made))
+    await outbox.emit(tx, partner.id, domain.RECEIVED, api_record(tx, made))
     await transitions.enqueue_check(tx, made.id)
     return True
 
 
-def named(tx: Tx, organisation_id: str) -> str:
+def strip_trigger(tx: Tx, organisation_id: str) -> str:
     """The id without a test value of the sandbox, which is cut off before it is looked up and stored (settled 9)."""
-    return triggers.split(organisation_id)[0] if tx.deployment.sandbox else organisation_id
+    return triggers.split_trigger(organisation_id)[0] if tx.deployment.sandbox else organisation_id
 
 
-async def drive(tx: Tx, partner: Partner, organisation_id: str) -> None:
+async def apply_trigger(tx: Tx, partner: Partner, organisation_id: str) -> None:
     """Do what a test value behind the id asks for: to the organisation's pending verification, else to a new one.
 
     One that is approved stays as it is.
     """
-    wanted, action = triggers.split(organisation_id) if tx.deployment.sandbox else (organisation_id, None)
+    wanted, action = triggers.split_trigger(organisation_id) if tx.deployment.sandbox else (organisation_id, None)
     found = tx.ids.parse("organisation", wanted)
     if action is None or found is None:
         return
     live = await store.find_live(tx, partner, found)
-    held = await transitions.hold(tx, partner, live) if live else None
+    held = await transitions.lock(tx, partner, live) if live else None
     if held is not None and held.status == "pending":
         await transitions.enqueue_check(tx, held.id, action)
     elif held is None or held.status != "approved":
@@ -133,7 +133,7 @@ async def drive(tx: Tx, partner: Partner, organisation_id: str) -> None:
             await create(tx, partner, organisation_id)
 
 
-async def _make_room(tx: Tx, partner: Partner, organisation_id: UUID) -> Verification | None:
+async def _expire_stale(tx: Tx, partner: Partner, organisation_id: UUID) -> Verification | None:
     """Record the expiry of what is only stored as pending; one that nobody has asked for yet.
 
     Raises InvalidState when there is another one that counts.
@@ -141,7 +141,7 @@ async def _make_room(tx: Tx, partner: Partner, organisation_id: UUID) -> Verific
     live = await store.find_live(tx, partner, organisation_id)
     if live is None:
         return None
-    held = await transitions.hold(tx, partner, live)
+    held = await transitions.lock(tx, partner, live)
     if held.status == "pending" and not held.requested:
         return held
     if held.live:
@@ -150,7 +150,7 @@ async def _make_room(tx: Tx, partner: Partner, organisation_id: UUID) -> Verific
     return None
 
 
-_TAKEN: Final = "the organisation was given another verification at the same time"
+_CONCURRENT_VERIFICATION: Final = "the organisation was given another verification at the same time"
 
 
 async def get(tx: Tx, scope: Scope, verification_id: UUID) -> Verification:
@@ -160,81 +160,81 @@ async def get(tx: Tx, scope: Scope, verification_id: UUID) -> Verification:
     return found.as_at(tx.now)
 
 
-def record(tx: Tx, verification: Verification) -> MonetaryDonationVerificationOut:
+def api_record(tx: Tx, verification: Verification) -> MonetaryDonationVerificationOut:
     """The verification as partners see it."""
-    return transitions.record(tx, verification)
+    return transitions.api_record(tx, verification)
 
 
-async def hold(tx: Tx, scope: Scope, verification_id: UUID) -> Verification:
+async def lock(tx: Tx, scope: Scope, verification_id: UUID) -> Verification:
     """Lock one, true at this moment, until the transaction ends. Raises NotFound."""
-    return await transitions.hold(tx, scope, verification_id)
+    return await transitions.lock(tx, scope, verification_id)
 
 
-async def page(tx: Tx, partner: Partner, page_: Page, filters: Filters) -> tuple[list[Verification], int]:
+async def page(tx: Tx, partner: Partner, page_: Page, filters: VerificationFilters) -> tuple[list[Verification], int]:
     """One page and the exact total, true at this moment."""
     rows, total = await store.page(tx, partner, page_, filters)
     return [row.as_at(tx.now) for row in rows], total
 
 
-async def newest(tx: Tx, scope: Scope, filters: Filters, limit: int) -> list[Verification]:
+async def newest_verifications(tx: Tx, scope: Scope, filters: VerificationFilters, limit: int) -> list[Verification]:
     """The newest ones, for officers."""
-    return [row.as_at(tx.now) for row in await store.newest(tx, scope, filters, limit)]
+    return [row.as_at(tx.now) for row in await store.newest_verifications(tx, scope, filters, limit)]
 
 
-async def evidence(tx: Tx, verification_id: UUID) -> list[Noted]:
+async def list_findings(tx: Tx, verification_id: UUID) -> list[StoredFinding]:
     """What was seen of its checks, oldest first."""
-    return await store_findings.of(tx, EVERYONE, verification_id)
+    return await store_findings.list_findings(tx, ALL_PARTNERS, verification_id)
 
 
 async def flags(tx: Tx, verification_id: UUID) -> list[Flag]:
     """What was other than when a check succeeded, oldest first."""
-    return await store_findings.flags(tx, EVERYONE, verification_id)
+    return await store_findings.flags(tx, ALL_PARTNERS, verification_id)
 
 
 async def open_flags(tx: Tx, limit: int) -> list[Flag]:
     """What waits for two people, newest first."""
-    return await store_findings.with_status(tx, EVERYONE, "open", limit)
+    return await store_findings.flags_with_status(tx, ALL_PARTNERS, "open", limit)
 
 
-async def flag(tx: Tx, flag_id: UUID) -> Flag:
+async def get_flag(tx: Tx, flag_id: UUID) -> Flag:
     """One flag. Raises NotFound."""
-    if (found := await store_findings.find_flag(tx, EVERYONE, flag_id)) is None:
+    if (found := await store_findings.find_flag(tx, ALL_PARTNERS, flag_id)) is None:
         raise NotFound
     return found
 
 
-async def decisions(tx: Tx, verification_id: UUID) -> list[Decided]:
+async def decisions(tx: Tx, verification_id: UUID) -> list[RecordedDecision]:
     """What officers decided about one, oldest first."""
-    return await store.decisions(tx, EVERYONE, verification_id)
+    return await store.decisions(tx, ALL_PARTNERS, verification_id)
 
 
 async def change_metadata(
     tx: Tx, partner: Partner, verification_id: UUID, patch: Mapping[str, str | None] | None
 ) -> Verification:
     """Merge the metadata key by key; None removes all (settled 1). Raises NotFound, InvalidMetadata."""
-    if patch and (found := metadata_rules.problems(patch, merged=True)):
+    if patch and (found := metadata_rules.metadata_problems(patch, merged=True)):
         raise domain.InvalidMetadata(*found)
-    held = await transitions.hold(tx, partner, verification_id)
-    merged = None if patch is None else metadata_rules.merge(held.metadata or {}, patch)
-    if merged and (found := metadata_rules.problems(merged)):
+    held = await transitions.lock(tx, partner, verification_id)
+    merged = None if patch is None else metadata_rules.merge_metadata(held.metadata or {}, patch)
+    if merged and (found := metadata_rules.metadata_problems(merged)):
         raise domain.InvalidMetadata(*found)
     changed = replace(held, metadata=merged, updated_at=tx.now)
     await store.set_metadata(tx, changed)
     return changed
 
 
-async def act(tx: Tx, verification_id: UUID, then: triggers.Action) -> None:
+async def apply_action(tx: Tx, verification_id: UUID, then: triggers.Action) -> None:
     """What a test value asked for, as far as the lifecycle allows it."""
-    if (await transitions.hold(tx, EVERYONE, verification_id)).status != "pending":
+    if (await transitions.lock(tx, ALL_PARTNERS, verification_id)).status != "pending":
         return
     match then:
         case "approve":
             with suppress(InvalidState):  # its register does not say enough: a person has to look
-                await approve(tx, EVERYONE, verification_id, _OF_THE_SANDBOX)
+                await approve(tx, ALL_PARTNERS, verification_id, _SANDBOX_EVIDENCE)
         case "reject":
-            await reject(tx, EVERYONE, verification_id, "other", _OF_THE_SANDBOX)
+            await reject(tx, ALL_PARTNERS, verification_id, "other", _SANDBOX_EVIDENCE)
         case "expire":
-            await expire_now(tx, EVERYONE, verification_id)
+            await expire_now(tx, ALL_PARTNERS, verification_id)
 
 
 async def end_check(
@@ -251,36 +251,36 @@ async def end_check(
 
     Raises NotFound, InvalidState.
     """
-    held = await transitions.hold(tx, scope, verification_id)
+    held = await transitions.lock(tx, scope, verification_id)
     held.checked(check, outcome, tx.now)
-    await checking.note_decision(tx, held, check, outcome, by, facts)
+    await checking.record_decision(tx, held, check, outcome, by, facts)
     return await transitions.end_checks(tx, held, [(check, outcome)])
 
 
-async def look(tx: Tx, scope: Scope, verification_id: UUID) -> bytes:
+async def fingerprint_for_approval(tx: Tx, scope: Scope, verification_id: UUID) -> bytes:
     """What there is to approve, as a fingerprint of 32 bytes.
 
     It stays so until the transaction ends. Raises NotFound; InvalidState when it cannot be approved, also while a match
     with a watch list waits for somebody to decide it, or one of sanctions and the like is confirmed.
     """
-    held, organisation = await _hold_looked_up(tx, scope, verification_id)
+    held, organisation = await _lock_and_check(tx, scope, verification_id)
     held.approved(tx.now)
     await checking.ensure_clear(tx, held)
     listed = (organisation.name, organisation.registry_name, organisation.registry_number)
     seen = (held.id, held.organisation_id, held.checks, held.created_at, held.expires_at, *listed)
-    return digest(msgspec.json.encode(seen))
+    return sha256_digest(msgspec.json.encode(seen))
 
 
-async def _hold_looked_up(tx: Tx, scope: Scope, verification_id: UUID) -> tuple[Verification, Organisation]:
+async def _lock_and_check(tx: Tx, scope: Scope, verification_id: UUID) -> tuple[Verification, Organisation]:
     """With what its register says by now: nobody need wait for the job.
 
     What an unverified or old source says ends no check by itself; for a person who approves it is enough. Such a check
     has succeeded in what is returned, and is not stored yet.
     """
-    held = await transitions.hold(tx, scope, verification_id)
+    held = await transitions.lock(tx, scope, verification_id)
     if held.status != "pending" or held.checks["registration"] != "pending":
         return held, await organisations.get(tx, Partner(held.partner_id), held.organisation_id)
-    organisation, seen = await checking.listed(tx, held)
+    organisation, seen = await checking.check_register(tx, held)
     if seen.outcome != "unclear":
         return await transitions.end_checks(tx, held, [("registration", seen.outcome)]), organisation
     if not seen.facts["active"]:
@@ -290,23 +290,23 @@ async def _hold_looked_up(tx: Tx, scope: Scope, verification_id: UUID) -> tuple[
 
 async def approve(tx: Tx, scope: Scope, verification_id: UUID, evidence: Evidence) -> Verification:
     """An officer confirms every check that has not ended, and approves. Raises NotFound, InvalidState."""
-    held, _ = await _hold_looked_up(tx, scope, verification_id)
+    held, _ = await _lock_and_check(tx, scope, verification_id)
     approved = held.approved(tx.now)
-    stored = (await transitions.hold(tx, scope, verification_id)).remaining
+    stored = (await transitions.lock(tx, scope, verification_id)).remaining
     for check in stored:
-        await checking.note_decision(tx, held, check, "succeeded", evidence.decided_by)
-    await store.move_checks(tx, approved, stored)
-    await store.insert_decision(tx, approved, Decided("approved", None, evidence, tx.now))
-    return await transitions.moved(tx, approved)
+        await checking.record_decision(tx, held, check, "succeeded", evidence.decided_by)
+    await store.advance_checks(tx, approved, stored)
+    await store.insert_decision(tx, approved, RecordedDecision("approved", None, evidence, tx.now))
+    return await transitions.store_transition(tx, approved)
 
 
 async def reject(
     tx: Tx, scope: Scope, verification_id: UUID, reason: RejectionReason, evidence: Evidence
 ) -> Verification:
     """An officer rejects. Raises NotFound, InvalidState."""
-    rejected = (await transitions.hold(tx, scope, verification_id)).rejected(reason, tx.now)
-    await store.insert_decision(tx, rejected, Decided("rejected", reason, evidence, tx.now))
-    return await transitions.moved(tx, rejected)
+    rejected = (await transitions.lock(tx, scope, verification_id)).rejected(reason, tx.now)
+    await store.insert_decision(tx, rejected, RecordedDecision("rejected", reason, evidence, tx.now))
+    return await transitions.store_transition(tx, rejected)
 
 
 async def reopen(tx: Tx, scope: Scope, verification_id: UUID, evidence: Evidence) -> Verification:
@@ -314,55 +314,55 @@ async def reopen(tx: Tx, scope: Scope, verification_id: UUID, evidence: Evidence
 
     Raises NotFound; InvalidState, also while the organisation has another that is pending or approved.
     """
-    reopened = (await transitions.hold(tx, scope, verification_id)).reopened(tx.now)
-    if await _make_room(tx, Partner(reopened.partner_id), reopened.organisation_id) is not None:
+    reopened = (await transitions.lock(tx, scope, verification_id)).reopened(tx.now)
+    if await _expire_stale(tx, Partner(reopened.partner_id), reopened.organisation_id) is not None:
         raise InvalidState("the organisation has another one, which was begun when money came for it")
-    await store.insert_decision(tx, reopened, Decided("reopened", None, evidence, tx.now))
+    await store.insert_decision(tx, reopened, RecordedDecision("reopened", None, evidence, tx.now))
     try:
-        told = await transitions.moved(tx, reopened)
+        told = await transitions.store_transition(tx, reopened)
     except asyncpg.UniqueViolationError:
-        raise InvalidState(_TAKEN) from None
-    await store.move_checks(tx, reopened, domain.CHECKS)
+        raise InvalidState(_CONCURRENT_VERIFICATION) from None
+    await store.advance_checks(tx, reopened, domain.CHECKS)
     await transitions.enqueue_check(tx, reopened.id, None)
     return told
 
 
 async def expire_now(tx: Tx, scope: Scope, verification_id: UUID) -> Verification:
     """Let its time be over before it is, as the sandbox may. Raises NotFound, InvalidState."""
-    return await transitions.moved(tx, (await transitions.hold(tx, scope, verification_id)).expired(tx.now))
+    return await transitions.store_transition(tx, (await transitions.lock(tx, scope, verification_id)).expired(tx.now))
 
 
-async def expire(tx: Tx, limit: int = BATCH) -> int:
+async def expire_due(tx: Tx, limit: int = BATCH) -> int:
     """Record expiries that have passed; how many. Nothing depends on it: reading tells the truth at once (S3)."""
-    due = await store.lock_due(tx, EVERYONE, limit)
+    due = await store.lock_due(tx, ALL_PARTNERS, limit)
     for verification in due:
-        await transitions.moved(tx, verification.as_at(tx.now))
+        await transitions.store_transition(tx, verification.as_at(tx.now))
     return len(due)
 
 
-async def next_due(tx: Tx) -> datetime | None:
+async def next_due_at(tx: Tx) -> datetime | None:
     """When the next pending one expires."""
-    return await store.next_expiry(tx, EVERYONE)
+    return await store.next_expiry_at(tx, ALL_PARTNERS)
 
 
-async def followers(tx: Tx, organisation_ids: Sequence[UUID]) -> Mapping[UUID, set[UUID]]:
+async def partners_by_organisation(tx: Tx, organisation_ids: Sequence[UUID]) -> Mapping[UUID, set[UUID]]:
     """The partners that have each of these nonprofits verified: they hear when it changes (settled 6)."""
     found: dict[UUID, set[UUID]] = {}
-    for _, partner_id, organisation_id in await store.live_of(tx, EVERYONE, list(organisation_ids)):
+    for _, partner_id, organisation_id in await store.live_verifications_of(tx, ALL_PARTNERS, list(organisation_ids)):
         found.setdefault(organisation_id, set()).add(partner_id)
     return found
 
 
-async def measure(tx: Tx, telemetry: Telemetry) -> None:
+async def collect_metrics(tx: Tx, telemetry: Telemetry) -> None:
     """How many verifications and flags wait, and since when."""
-    for what, (count, at) in (await store_findings.waiting(tx, EVERYONE)).items():
+    for what, (count, at) in (await store_findings.count_waiting(tx, ALL_PARTNERS)).items():
         since = at and (at - domain.LIFETIME if what == "verification" else at)
         telemetry.payees.set(what, count, (tx.now - since).total_seconds() if since else 0.0)
 
 
-async def look_again(tx: Tx, limit: int = BATCH) -> int:
+async def enqueue_due_checks(tx: Tx, limit: int = BATCH) -> int:
     """Have those looked at of which register and lists were asked too long ago; how many."""
-    due = await store_findings.take_due_checks(tx, EVERYONE, tx.now + RENEWED, limit)
+    due = await store_findings.take_due_checks(tx, ALL_PARTNERS, tx.now + RENEWAL_PERIOD, limit)
     for verification_id in due:
         await transitions.enqueue_check(tx, verification_id)
     return len(due)
@@ -370,11 +370,11 @@ async def look_again(tx: Tx, limit: int = BATCH) -> int:
 
 async def next_check(tx: Tx) -> datetime | None:
     """When the next one has to be looked at again."""
-    return await store_findings.next_check(tx, EVERYONE)
+    return await store_findings.next_check(tx, ALL_PARTNERS)
 
 
-async def live_of(tx: Tx, organisation_id: UUID) -> list[Verification]:
+async def live_verifications_of(tx: Tx, organisation_id: UUID) -> list[Verification]:
     """Pending and approved ones of a nonprofit in any of its records, whosever, true at this moment."""
-    found = await store.live_of(tx, EVERYONE, [organisation_id])
-    known = [await get(tx, EVERYONE, verification_id) for verification_id, _, _ in found]
+    found = await store.live_verifications_of(tx, ALL_PARTNERS, [organisation_id])
+    known = [await get(tx, ALL_PARTNERS, verification_id) for verification_id, _, _ in found]
     return [one for one in known if one.live]

@@ -10,12 +10,12 @@ from asyncpg import Record
 from almoner.giving.disbursing.verifications.domain import (
     VERIFICATION,
     CheckType,
-    Decided,
+    RecordedDecision,
     Evidence,
-    Filters,
+    VerificationFilters,
     Verification,
 )
-from almoner.platform.database.transactions import Everyone, Partner, Tx
+from almoner.platform.database.transactions import AllPartners, Partner, Tx
 from almoner.platform.http.paging import Page
 
 _COLUMNS: Final = (
@@ -76,7 +76,7 @@ async def insert(tx: Tx, partner: Partner, new: Verification) -> bool:
     return bool(made)
 
 
-async def find(tx: Tx, scope: Partner | Everyone, verification_id: UUID) -> Verification | None:
+async def find(tx: Tx, scope: Partner | AllPartners, verification_id: UUID) -> Verification | None:
     """One verification."""
     partner_id = scope.id if isinstance(scope, Partner) else None
     row = await tx.fetchrow(
@@ -85,7 +85,7 @@ async def find(tx: Tx, scope: Partner | Everyone, verification_id: UUID) -> Veri
     return _verification(row) if row else None
 
 
-async def lock(tx: Tx, scope: Partner | Everyone, verification_id: UUID) -> Verification | None:
+async def lock(tx: Tx, scope: Partner | AllPartners, verification_id: UUID) -> Verification | None:
     """One verification, held until the transaction ends. Its checks move under this lock only."""
     partner_id = scope.id if isinstance(scope, Partner) else None
     # Locked by a statement of its own: the next one must see the checks that the last holder moved.
@@ -100,7 +100,7 @@ async def lock(tx: Tx, scope: Partner | Everyone, verification_id: UUID) -> Veri
     return await find(tx, scope, verification_id) if held else None
 
 
-async def lock_due(tx: Tx, _scope: Everyone, limit: int) -> list[Verification]:
+async def lock_due(tx: Tx, _scope: AllPartners, limit: int) -> list[Verification]:
     """Pending ones whose moment has passed, oldest first, held, around those that are being worked on (S4)."""
     held = await tx.fetch(
         """
@@ -127,7 +127,9 @@ async def find_live(tx: Tx, partner: Partner, organisation_id: UUID) -> UUID | N
     return found
 
 
-async def live_of(tx: Tx, _scope: Everyone, organisation_ids: Sequence[UUID]) -> list[tuple[UUID, UUID, UUID]]:
+async def live_verifications_of(
+    tx: Tx, _scope: AllPartners, organisation_ids: Sequence[UUID]
+) -> list[tuple[UUID, UUID, UUID]]:
     """Pending and approved ones of any record of these bodies, whosever: (id, partner, organisation)."""
     rows = await tx.fetch(
         """
@@ -155,7 +157,9 @@ async def adopt(tx: Tx, verification: Verification) -> None:
     )
 
 
-async def of_organisations(tx: Tx, partner: Partner, organisation_ids: Sequence[UUID]) -> list[Verification]:
+async def verifications_of_organisations(
+    tx: Tx, partner: Partner, organisation_ids: Sequence[UUID]
+) -> list[Verification]:
     """All verifications of these organisations."""
     rows = await tx.fetch(
         f"{_FROM} where partner_id = $1 and organisation_id = any($2::uuid[])", partner.id, organisation_ids
@@ -163,7 +167,7 @@ async def of_organisations(tx: Tx, partner: Partner, organisation_ids: Sequence[
     return [_verification(row) for row in rows]
 
 
-async def page(tx: Tx, partner: Partner, page_: Page, filters: Filters) -> tuple[list[Verification], int]:
+async def page(tx: Tx, partner: Partner, page_: Page, filters: VerificationFilters) -> tuple[list[Verification], int]:
     """One page in reading order and the exact total, from one snapshot (P7)."""
     comparison, order = ("<", "desc") if page_.reads_down else (">", "asc")
     after = f"id {comparison} $3" if page_.after_id else "$3::uuid is null"
@@ -187,7 +191,9 @@ async def page(tx: Tx, partner: Partner, page_: Page, filters: Filters) -> tuple
     return [_verification(row) for row in rows if row[0] is not None], rows[0]["total"]
 
 
-async def newest(tx: Tx, scope: Partner | Everyone, filters: Filters, limit: int) -> list[Verification]:
+async def newest_verifications(
+    tx: Tx, scope: Partner | AllPartners, filters: VerificationFilters, limit: int
+) -> list[Verification]:
     """The newest ones, for officers."""
     whose = "partner_id = $2" if isinstance(scope, Partner) else "$2::uuid is null"
     is_now = _IS_NOW[filters.status]
@@ -200,7 +206,7 @@ async def newest(tx: Tx, scope: Partner | Everyone, filters: Filters, limit: int
     return [_verification(row) for row in rows]
 
 
-async def move(tx: Tx, verification: Verification) -> bool:
+async def advance(tx: Tx, verification: Verification) -> bool:
     """Store a locked verification's new state; False when the lifecycle has no arrow to it from the stored one."""
     return bool(
         await tx.fetchval(
@@ -222,7 +228,7 @@ async def move(tx: Tx, verification: Verification) -> bool:
     )
 
 
-async def move_checks(tx: Tx, verification: Verification, checks: Sequence[CheckType]) -> None:
+async def advance_checks(tx: Tx, verification: Verification, checks: Sequence[CheckType]) -> None:
     """Store what these checks of a locked verification are now, and that it was changed."""
     await tx.execute(
         """
@@ -251,7 +257,7 @@ async def set_metadata(tx: Tx, verification: Verification) -> None:
     )
 
 
-async def next_expiry(tx: Tx, _scope: Everyone) -> datetime | None:
+async def next_expiry_at(tx: Tx, _scope: AllPartners) -> datetime | None:
     """When the next pending one expires, or should have."""
     found: datetime | None = await tx.fetchval(
         "select min(expires_at) from monetary_donation_verification where status = 'pending'"
@@ -259,7 +265,7 @@ async def next_expiry(tx: Tx, _scope: Everyone) -> datetime | None:
     return found
 
 
-async def insert_decision(tx: Tx, verification: Verification, decided: Decided) -> None:
+async def insert_decision(tx: Tx, verification: Verification, decided: RecordedDecision) -> None:
     """Keep who decided what, and why."""
     await tx.execute(
         """
@@ -279,7 +285,7 @@ async def insert_decision(tx: Tx, verification: Verification, decided: Decided) 
     )
 
 
-async def decisions(tx: Tx, _scope: Everyone, verification_id: UUID) -> list[Decided]:
+async def decisions(tx: Tx, _scope: AllPartners, verification_id: UUID) -> list[RecordedDecision]:
     """What was decided about one, oldest first."""
     rows = await tx.fetch(
         """
@@ -288,4 +294,4 @@ async def decisions(tx: Tx, _scope: Everyone, verification_id: UUID) -> list[Dec
         """,
         verification_id,
     )
-    return [Decided(row[0], row[1], Evidence(row[2], row[3], row[5], row[6]), row[4]) for row in rows]
+    return [RecordedDecision(row[0], row[1], Evidence(row[2], row[3], row[5], row[6]), row[4]) for row in rows]

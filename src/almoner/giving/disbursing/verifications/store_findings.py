@@ -8,17 +8,24 @@ from uuid import UUID
 from asyncpg import Record
 
 from almoner.giving.disbursing.verifications.domain import CheckType
-from almoner.giving.disbursing.verifications.findings import Finding, Flag, FlagKind, FlagStatus, Look, Noted
-from almoner.platform.database.transactions import Everyone, Tx
+from almoner.giving.disbursing.verifications.findings import (
+    Finding,
+    Flag,
+    FlagKind,
+    FlagStatus,
+    FlagReview,
+    StoredFinding,
+)
+from almoner.platform.database.transactions import AllPartners, Tx
 
 _FINDING: Final = "f.id, f.type, f.outcome, f.source, f.reason, f.facts, f.data_as_of, f.expires_at, f.checked_at"
 
 
-def _noted(row: Record) -> Noted:
-    return Noted(row[0], Finding(*row[1:8]), row[8])
+def _stored_finding(row: Record) -> StoredFinding:
+    return StoredFinding(row[0], Finding(*row[1:8]), row[8])
 
 
-async def insert(tx: Tx, verification_id: UUID, finding: Finding) -> UUID:
+async def insert_finding(tx: Tx, verification_id: UUID, finding: Finding) -> UUID:
     """Keep what was seen; its id."""
     made = tx.new_id()
     await tx.execute(
@@ -46,21 +53,21 @@ select {_FINDING} from monetary_donation_finding f where verification_id = $1 an
 """
 
 
-async def newest(tx: Tx, _scope: Everyone, verification_id: UUID, check: CheckType) -> Noted | None:
+async def newest_finding(tx: Tx, _scope: AllPartners, verification_id: UUID, check: CheckType) -> StoredFinding | None:
     """What was seen last of a check."""
     row = await tx.fetchrow(NEWEST, verification_id, check)
-    return _noted(row) if row else None
+    return _stored_finding(row) if row else None
 
 
-async def of(tx: Tx, _scope: Everyone, verification_id: UUID) -> list[Noted]:
+async def list_findings(tx: Tx, _scope: AllPartners, verification_id: UUID) -> list[StoredFinding]:
     """All that was seen, oldest first."""
     rows = await tx.fetch(
         f"select {_FINDING} from monetary_donation_finding f where verification_id = $1 order by id", verification_id
     )
-    return [_noted(row) for row in rows]
+    return [_stored_finding(row) for row in rows]
 
 
-async def set_next_check(tx: Tx, _scope: Everyone, verification_id: UUID, at: datetime) -> None:
+async def set_next_check(tx: Tx, _scope: AllPartners, verification_id: UUID, at: datetime) -> None:
     """When registers and lists have to be asked again."""
     await tx.execute("update monetary_donation_verification set next_check_at = $2 where id = $1", verification_id, at)
 
@@ -71,13 +78,13 @@ where status in ('pending', 'approved') and next_check_at is not null
 """
 
 
-async def next_check(tx: Tx, _scope: Everyone) -> datetime | None:
+async def next_check(tx: Tx, _scope: AllPartners) -> datetime | None:
     """When the next one has to be looked at again."""
     found: datetime | None = await tx.fetchval(NEXT_CHECK)
     return found
 
 
-async def take_due_checks(tx: Tx, _scope: Everyone, until: datetime, limit: int) -> list[UUID]:
+async def take_due_checks(tx: Tx, _scope: AllPartners, until: datetime, limit: int) -> list[UUID]:
     """Those that are due, each once: they are due again at ``until`` unless a look says when."""
     rows = await tx.fetch(
         """
@@ -103,7 +110,7 @@ from monetary_donation_flag g join monetary_donation_finding f on f.id = g.findi
 
 
 def _flag(row: Record) -> Flag:
-    first, second = (Look(*row[at : at + 3]) if row[at] else None for at in (6, 9))
+    first, second = (FlagReview(*row[at : at + 3]) if row[at] else None for at in (6, 9))
     id_, verification_id, kind, status, facts, raised_at = row[:6]
     return Flag(id_, verification_id, kind, status, facts, raised_at, first, second)
 
@@ -124,7 +131,7 @@ async def raise_flag(tx: Tx, verification_id: UUID, finding_id: UUID, kind: Flag
     )
 
 
-async def has_expired(tx: Tx, _scope: Everyone, verification_id: UUID) -> bool:
+async def has_expired_finding(tx: Tx, _scope: AllPartners, verification_id: UUID) -> bool:
     """Whether what some check of a verification rested on counts no more."""
     return bool(
         await tx.fetchval(
@@ -135,7 +142,7 @@ async def has_expired(tx: Tx, _scope: Everyone, verification_id: UUID) -> bool:
     )
 
 
-async def end_expired(tx: Tx, _scope: Everyone, verification_id: UUID, check: CheckType) -> bool:
+async def close_expiry_flags(tx: Tx, _scope: AllPartners, verification_id: UUID, check: CheckType) -> bool:
     """There is evidence of a check again: flags that there was none are gone; whether there were any."""
     ended = await tx.execute(
         """
@@ -153,41 +160,43 @@ async def end_expired(tx: Tx, _scope: Everyone, verification_id: UUID, check: Ch
     return ended != "UPDATE 0"
 
 
-async def flags(tx: Tx, _scope: Everyone, verification_id: UUID) -> list[Flag]:
+async def flags(tx: Tx, _scope: AllPartners, verification_id: UUID) -> list[Flag]:
     """All of a verification, oldest first."""
     rows = await tx.fetch(f"{_FLAG} where g.verification_id = $1 order by g.id", verification_id)
     return [_flag(row) for row in rows]
 
 
-async def with_status(tx: Tx, _scope: Everyone, status: FlagStatus, limit: int) -> list[Flag]:
+async def flags_with_status(tx: Tx, _scope: AllPartners, status: FlagStatus, limit: int) -> list[Flag]:
     """Flags of all verifications, newest first."""
     rows = await tx.fetch(f"{_FLAG} where g.status = $1 order by g.id desc limit $2", status, limit)
     return [_flag(row) for row in rows]
 
 
-PENDING: Final = """
+COUNT_PENDING: Final = """
 select count(*), min(expires_at) from monetary_donation_verification where status = 'pending' and expires_at > $1
 """
-OPEN: Final = """
+COUNT_OPEN_FLAGS: Final = """
 select count(*), min(f.raised_at) from monetary_donation_flag f
 join monetary_donation_verification v on v.id = f.verification_id
 where f.status = 'open' and v.status in ('pending', 'approved')
 """
 
 
-async def waiting(tx: Tx, _scope: Everyone) -> Mapping[str, tuple[int, datetime | None]]:
+async def count_waiting(tx: Tx, _scope: AllPartners) -> Mapping[str, tuple[int, datetime | None]]:
     """How many verifications and flags wait; when the first verification expires, and the first flag was raised."""
-    [pending], [flagged] = await tx.fetch(PENDING, tx.now), await tx.fetch(OPEN)
+    [pending], [flagged] = await tx.fetch(COUNT_PENDING, tx.now), await tx.fetch(COUNT_OPEN_FLAGS)
     return {"verification": (pending[0], pending[1]), "flag": (flagged[0], flagged[1])}
 
 
-async def find_flag(tx: Tx, _scope: Everyone, flag_id: UUID) -> Flag | None:
+async def find_flag(tx: Tx, _scope: AllPartners, flag_id: UUID) -> Flag | None:
     """One flag."""
     row = await tx.fetchrow(f"{_FLAG} where g.id = $1", flag_id)
     return _flag(row) if row else None
 
 
-async def open_about(tx: Tx, _scope: Everyone, kind: FlagKind, verification_id: UUID, account: str) -> list[Flag]:
+async def open_account_flags(
+    tx: Tx, _scope: AllPartners, kind: FlagKind, verification_id: UUID, account: str
+) -> list[Flag]:
     """Open flags about an account; they change under their verification's lock only."""
     rows = await tx.fetch(
         f"{_FLAG} where g.verification_id = $1 and g.status = 'open' and g.kind = $2 and f.facts ->> 'account' = $3 "

@@ -8,25 +8,25 @@ from almoner.giving.disbursing.verifications import domain, schemas, store, trig
 from almoner.giving.disbursing.verifications.domain import CheckType, Outcome, Verification
 from almoner.giving.disbursing.verifications.schemas import MonetaryDonationVerificationOut
 from almoner.kit.errors import NotFound
-from almoner.platform.database.transactions import Everyone, Partner, Tx
+from almoner.platform.database.transactions import AllPartners, Partner, Tx
 from almoner.platform.events import outbox
 from almoner.platform.jobs import queue
 
-Scope = Partner | Everyone
+Scope = Partner | AllPartners
 
 CHECK: Final = "verifications.check_registration"
 
 
-def record(tx: Tx, verification: Verification) -> MonetaryDonationVerificationOut:
+def api_record(tx: Tx, verification: Verification) -> MonetaryDonationVerificationOut:
     """The verification as partners see it."""
     return schemas.verification_out(tx, verification)
 
 
-async def hold(tx: Tx, scope: Scope, verification_id: UUID) -> Verification:
+async def lock(tx: Tx, scope: Scope, verification_id: UUID) -> Verification:
     """Lock one, and record its expiry if that is due. Raises NotFound."""
     if (held := await store.lock(tx, scope, verification_id)) is None:
         raise NotFound
-    return await moved(tx, held.as_at(tx.now)) if held.overdue(tx.now) else held
+    return await store_transition(tx, held.as_at(tx.now)) if held.overdue(tx.now) else held
 
 
 async def end_checks(tx: Tx, held: Verification, ended: Sequence[tuple[CheckType, Outcome]]) -> Verification:
@@ -34,22 +34,22 @@ async def end_checks(tx: Tx, held: Verification, ended: Sequence[tuple[CheckType
     now = held
     for check, outcome in ended:
         now = now.checked(check, outcome, tx.now)
-    await store.move_checks(tx, now, [check for check, _ in ended])
+    await store.advance_checks(tx, now, [check for check, _ in ended])
     if now.status == "pending" and now.remaining == ("compliance",):
         await enqueue_check(tx, now.id)  # the lists decide last
-    return await (moved if now.status != held.status else told)(tx, now)
+    return await (store_transition if now.status != held.status else notify_partner)(tx, now)
 
 
-async def moved(tx: Tx, new: Verification) -> Verification:
+async def store_transition(tx: Tx, new: Verification) -> Verification:
     """Store the new state, which was decided under the lock, and tell it."""
-    if not await store.move(tx, new):
+    if not await store.advance(tx, new):
         raise LookupError(f"verification {new.id} is not where its holder saw it")
-    return await told(tx, new)
+    return await notify_partner(tx, new)
 
 
-async def told(tx: Tx, verification: Verification) -> Verification:
+async def notify_partner(tx: Tx, verification: Verification) -> Verification:
     """Tell the partner how it stands."""
-    await outbox.emit(tx, verification.partner_id, domain.PROGRESSED, record(tx, verification))
+    await outbox.emit(tx, verification.partner_id, domain.PROGRESSED, api_record(tx, verification))
     return verification
 
 

@@ -13,22 +13,22 @@ from uuid import UUID
 from almoner.giving.gift_aid.declarations.domain import Declarer
 from almoner.kit.states import Lifecycle
 
-CLAIM: Final = Lifecycle(
+GIFT_AID_CLAIM: Final = Lifecycle(
     "gift_aid_claim",
     {
         "drafted": frozenset({"submitted", "withdrawn"}),
         "submitted": frozenset({"paid", "rejected"}),
     },
 )
-Status = Literal["drafted", "submitted", "paid", "rejected", "withdrawn"]
-Ended = Literal["rejected", "withdrawn"]
-Reason = Literal["refunded", "reassigned", "cancelled"]
+ClaimStatus = Literal["drafted", "submitted", "paid", "rejected", "withdrawn"]
+ClaimEndStatus = Literal["rejected", "withdrawn"]
+AdjustmentReason = Literal["refunded", "reassigned", "cancelled"]
 """Why a claimed gift is one no more: refunded or lost in a dispute, another's, without its declaration."""
-SENT: Final = frozenset({"submitted", "paid"})
+SENT_STATUSES: Final = frozenset({"submitted", "paid"})
 """The states of a claim that HMRC has."""
-YEARS: Final = 4
+CLAIM_YEARS: Final = 4
 """A claim is made within four years after the end of the accounting year in which the gift was made."""
-MAX_GIFTS: Final = 10_000
+MAX_DONATIONS: Final = 10_000
 """Of one claim; what is more waits for the next."""
 MAX_REFERENCE: Final = 140
 MAX_NOTE: Final = 2000
@@ -40,34 +40,34 @@ class ClaimRefused(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class YearEnd:
+class AccountingYearEnd:
     """The last day of a charity's accounting year. A trust's is that of the tax year; a company has its own."""
 
     month: int = 4
-    day: int = 5
+    data_date: int = 5
 
-    def of(self, day: date) -> date:
+    def end_of_year(self, day: date) -> date:
         """The end of the accounting year that a day is in."""
-        end = date(day.year, self.month, self.day)
-        return end if day <= end else date(day.year + 1, self.month, self.day)
+        end = date(day.year, self.month, self.data_date)
+        return end if day <= end else date(day.year + 1, self.month, self.data_date)
 
-    def last_claim(self, day: date) -> date:
+    def claim_deadline(self, day: date) -> date:
         """Until when a gift of a day can be claimed for."""
-        end = self.of(day)
-        return end.replace(year=end.year + YEARS)
+        end = self.end_of_year(day)
+        return end.replace(year=end.year + CLAIM_YEARS)
 
     def first_claimable(self, today: date) -> datetime:
         """From when on gifts can be claimed for today, in London: 23:00 UTC of the day before, where it is summer."""
-        end = self.of(today)
-        first = datetime(end.year - YEARS - 1, end.month, end.day, tzinfo=UTC) + timedelta(days=1)
+        end = self.end_of_year(today)
+        first = datetime(end.year - CLAIM_YEARS - 1, end.month, end.day, tzinfo=UTC) + timedelta(days=1)
         before = first - _SUMMER
         return before if london_day(before) == first.date() else first
 
 
-TAX_YEAR: Final = YearEnd()
+TAX_YEAR: Final = AccountingYearEnd()
 
 
-def year_end(text: str) -> YearEnd:
+def parse_year_end(text: str) -> AccountingYearEnd:
     """``12-31``. Raises ValueError for what is no day of every year."""
     month, dash, day = text.partition("-")
     if not (dash and month.isascii() and month.isdigit() and day.isascii() and day.isdigit()):
@@ -76,11 +76,11 @@ def year_end(text: str) -> YearEnd:
         found = date(2001, int(month), int(day))
     except ValueError as error:
         raise ValueError("must be a day of every year, such as 12-31") from error
-    return YearEnd(found.month, found.day)
+    return AccountingYearEnd(found.month, found.day)
 
 
 @dataclass(frozen=True, slots=True)
-class Gift:
+class ClaimableDonation:
     """A gift that may be claimed for: what is left of it, and who declared."""
 
     donation_id: UUID
@@ -90,19 +90,19 @@ class Gift:
     declarer: Declarer
 
     @property
-    def day(self) -> date:
+    def data_date(self) -> date:
         """When it was made, as HMRC reckons."""
         return london_day(self.created_at)
 
 
 @dataclass(frozen=True, slots=True)
-class Claim:
+class GiftAidClaim:
     """A charity's claim. ``deducted_minor``: gifts of earlier claims that are gifts no more. ``reference``: HMRC's."""
 
     id: UUID
     organisation_id: UUID
     cutoff_at: datetime
-    status: Status
+    status: ClaimStatus
     donations: int
     lines: int
     minor: int
@@ -116,12 +116,12 @@ class Claim:
     @property
     def tax_minor(self) -> int:
         """What is claimed for its gifts."""
-        return tax(self.minor)
+        return basic_rate_tax(self.minor)
 
     @property
     def adjustment_minor(self) -> int:
         """What HMRC's form asks for as overclaimed before."""
-        return min(overclaimed(self.deducted_minor), self.tax_minor)
+        return min(overclaimed_tax(self.deducted_minor), self.tax_minor)
 
     @property
     def due_minor(self) -> int:
@@ -130,7 +130,7 @@ class Claim:
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class ClaimEntry:
     """A gift in a claim, and the line of the schedule that it is on."""
 
     donation_id: UUID
@@ -140,28 +140,28 @@ class Entry:
 
 
 @dataclass(frozen=True, slots=True)
-class Listed:
+class ScheduleEntry:
     """A gift in a claim with what its line of the schedule says."""
 
     line: int
-    gift: Gift
+    gift: ClaimableDonation
 
 
 @dataclass(frozen=True, slots=True)
-class Claimed:
+class ClaimedDonation:
     """A gift that is claimed for. ``standing_minor``: what could be claimed for it now, by the same charity."""
 
     claim_id: UUID
     donation_id: UUID
     minor: int
     adjusted_minor: int
-    standing_minor: int
-    reason: Reason
+    claimable_minor: int
+    reason: AdjustmentReason
 
     @property
-    def over_minor(self) -> int:
+    def overclaimed_minor(self) -> int:
         """What has yet to go back."""
-        return max(0, self.minor - self.adjusted_minor - self.standing_minor)
+        return max(0, self.minor - self.adjusted_minor - self.claimable_minor)
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,12 +173,12 @@ class Adjustment:
     donation_id: UUID
     minor: int
     left_minor: int
-    reason: Reason
+    reason: AdjustmentReason
     created_at: datetime
 
 
 @dataclass(frozen=True, slots=True)
-class LeftOut:
+class ExcludedDonation:
     """A gift that HMRC would not take, and all that is wrong with it. It says nothing of the donor."""
 
     donation_id: UUID
@@ -191,34 +191,34 @@ class LeftOut:
 
 
 @dataclass(frozen=True, slots=True)
-class Drafted:
+class DraftResult:
     """What came of drafting. ``claim``: None when there is nothing to claim. ``waiting``: gifts for the next claim.
 
     ``expired``: gifts that nobody claimed for in time.
     """
 
-    claim: Claim | None
-    left_out: tuple[LeftOut, ...]
+    claim: GiftAidClaim | None
+    left_out: tuple[ExcludedDonation, ...]
     waiting: int
     expired: int
 
 
-def tax(minor: int) -> int:
+def basic_rate_tax(minor: int) -> int:
     """The basic rate's tax on gifts, in pence: 20 of 80, so a quarter; the part of a penny is nobody's."""
     return minor // 4
 
 
-def pounds(minor: int) -> str:
+def format_pounds(minor: int) -> str:
     """``1,234.50 GBP``."""
     return f"{minor // 100:,}.{minor % 100:02} GBP"
 
 
-def overclaimed(minor: int) -> int:
+def overclaimed_tax(minor: int) -> int:
     """The tax to go back on gifts, in pence; a part of a penny goes back whole."""
     return -(-minor // 4)
 
 
-def deductions(left: Iterable[tuple[UUID, int]], most: int) -> list[tuple[UUID, int]]:
+def allocate_deductions(left: Iterable[tuple[UUID, int]], most: int) -> list[tuple[UUID, int]]:
     """What a claim of ``most`` takes off, the oldest first: HMRC takes no claim that comes to less than nothing."""
     found = []
     for adjustment_id, minor in left:

@@ -12,39 +12,39 @@ from almoner.giving.gift_aid.declarations.domain import CURRENCY
 from almoner.platform.database.transactions import Tx
 from almoner.platform.events.outbox import Event, Reaction
 from almoner.platform.jobs import queue
-from almoner.platform.jobs.background_tasks import Handler, Work
-from almoner.platform.jobs.queue import Done, Job, NewJob, Result
+from almoner.platform.jobs.background_tasks import Handler, JobContext
+from almoner.platform.jobs.queue import JobDone, Job, NewJob, Result
 
-ADJUST: Final = "claims.adjust"
+ADJUST_CLAIM: Final = "claims.adjust"
 
 
-class _Changed(msgspec.Struct):
+class _ChangedDonation(msgspec.Struct):
     """What is read of the event's donation."""
 
     id: str
     currency_code: str = msgspec.field(name="currencyCode")
 
 
-async def on_change(tx: Tx, events: Sequence[Event]) -> None:
+async def on_donation_changed(tx: Tx, events: Sequence[Event]) -> None:
     """Enqueue a look at each gift in sterling."""
     jobs = []
     for event in events:
-        changed = msgspec.convert(event.record(), _Changed)
+        changed = msgspec.convert(event.record(), _ChangedDonation)
         donation_id = tx.ids.parse("donation", changed.id)
         if donation_id is not None and changed.currency_code == CURRENCY:
-            jobs.append(NewJob(ADJUST, {"donation": str(donation_id)}))
+            jobs.append(NewJob(ADJUST_CLAIM, {"donation": str(donation_id)}))
     if jobs:
         await queue.enqueue_all(tx, jobs)
 
 
-reactions: Final = (Reaction(REFUNDED, on_change), Reaction(REASSIGNED, on_change))
+reactions: Final = (Reaction(REFUNDED, on_donation_changed), Reaction(REASSIGNED, on_donation_changed))
 
 
-async def adjust(work: Work, job: Job) -> Result:
+async def adjust_claim(work: JobContext, job: Job) -> Result:
     """Note what has to go back to HMRC, once."""
     async with work.db.write() as tx:
-        await service.adjust(tx, UUID(job.payload["donation"]))
-    return Done()
+        await service.adjust_donation(tx, UUID(job.payload["donation"]))
+    return JobDone()
 
 
-handlers: Final[Mapping[str, Handler]] = {ADJUST: adjust}
+handlers: Final[Mapping[str, Handler]] = {ADJUST_CLAIM: adjust_claim}

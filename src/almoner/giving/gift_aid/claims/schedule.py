@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from datetime import date
 from typing import Final
 
-from almoner.giving.gift_aid.claims.domain import Gift, LeftOut, Listed, YearEnd
+from almoner.giving.gift_aid.claims.domain import ClaimableDonation, ExcludedDonation, ScheduleEntry, AccountingYearEnd
 from almoner.giving.gift_aid.declarations.domain import Declarer
 
 COLUMNS: Final = (
@@ -31,9 +31,9 @@ COLUMNS: Final = (
 )
 MAX_LINES: Final = 1000
 """Of one schedule."""
-SMALL: Final = 20_00
-TOGETHER: Final = 1000_00
-ABROAD: Final = "X"
+MAX_AGGREGATED_DONATION: Final = 20_00
+MAX_AGGREGATED_LINE: Final = 1000_00
+OVERSEAS_POSTCODE: Final = "X"
 _TITLE: Final = 4
 _NAME: Final = 35
 _HOUSE: Final = 40
@@ -56,7 +56,7 @@ _FORMULA: Final = ("=", "+", "-", "@", "|", "%")
 
 
 @dataclass(frozen=True, slots=True)
-class Person:
+class ScheduleDonor:
     """Who gave, as HMRC takes it."""
 
     title: str
@@ -67,20 +67,20 @@ class Person:
 
 
 @dataclass(slots=True)
-class _Together:
+class _AggregatedLine:
     """A line of small gifts, while it is being filled."""
 
     line: int
     minor: int = 0
-    people: set[Person] = field(default_factory=set)
+    people: set[ScheduleDonor] = field(default_factory=set)
 
 
 @dataclass(frozen=True, slots=True)
-class Made:
+class ClaimSchedule:
     """A schedule: its gifts on their lines, those that HMRC would not take, and how many wait for the next one."""
 
-    listed: tuple[Listed, ...]
-    left_out: tuple[LeftOut, ...]
+    listed: tuple[ScheduleEntry, ...]
+    left_out: tuple[ExcludedDonation, ...]
     waiting: int
 
     @property
@@ -89,38 +89,44 @@ class Made:
         return max((one.line for one in self.listed), default=0)
 
 
-def make(gifts: Iterable[Gift], today: date, year: YearEnd, *, together: bool, most: int = MAX_LINES) -> Made:
+def build_schedule(
+    gifts: Iterable[ClaimableDonation], today: date, year: AccountingYearEnd, *, together: bool, most: int = MAX_LINES
+) -> ClaimSchedule:
     """The schedule of these gifts, in their order, of at most ``most`` lines. ``together``: small gifts share lines."""
-    listed: list[Listed] = []
-    left_out: list[LeftOut] = []
-    open_lines: dict[date, list[_Together]] = {}
+    listed: list[ScheduleEntry] = []
+    left_out: list[ExcludedDonation] = []
+    open_lines: dict[date, list[_AggregatedLine]] = {}
     lines = waiting = 0
     for gift in gifts:
-        person, problems = taken(gift.declarer)
-        if (last := year.last_claim(gift.day)) < today:
+        person, problems = schedule_donor_of(gift.declarer)
+        if (last := year.claim_deadline(gift.data_date)) < today:
             problems = (*problems, f"the time to claim ended on {last}")
         if problems or person is None:
-            left_out.append(LeftOut(gift.donation_id, problems))
+            left_out.append(ExcludedDonation(gift.donation_id, problems))
             continue
         shared = None
-        if together and gift.minor <= SMALL:
-            shared = _place(open_lines.setdefault(year.of(gift.day), []), person, gift.minor, lines + 1, most)
+        if together and gift.minor <= MAX_AGGREGATED_DONATION:
+            shared = _find_line(
+                open_lines.setdefault(year.end_of_year(gift.data_date), []), person, gift.minor, lines + 1, most
+            )
         if (shared is None and lines == most) or (shared is not None and shared.line > most):
             waiting += 1
             continue
         line = shared.line if shared is not None else lines + 1
         lines = max(lines, line)
-        listed.append(Listed(line, gift))
-    return Made(tuple(listed), tuple(left_out), waiting)
+        listed.append(ScheduleEntry(line, gift))
+    return ClaimSchedule(tuple(listed), tuple(left_out), waiting)
 
 
-def _place(lines: list[_Together], person: Person, minor: int, number: int, most: int) -> _Together:
+def _find_line(
+    lines: list[_AggregatedLine], person: ScheduleDonor, minor: int, number: int, most: int
+) -> _AggregatedLine:
     """The first line with room for a small gift, of an accounting year: a line takes one gift of a person."""
     for line in lines:
-        if person not in line.people and line.minor + minor <= TOGETHER:
+        if person not in line.people and line.minor + minor <= MAX_AGGREGATED_LINE:
             break
     else:
-        line = _Together(number)
+        line = _AggregatedLine(number)
         if number <= most:
             lines.append(line)
     line.people.add(person)
@@ -128,7 +134,7 @@ def _place(lines: list[_Together], person: Person, minor: int, number: int, most
     return line
 
 
-def taken(declarer: Declarer) -> tuple[Person | None, tuple[str, ...]]:
+def schedule_donor_of(declarer: Declarer) -> tuple[ScheduleDonor | None, tuple[str, ...]]:
     """Who declared as HMRC takes it, or all that it would not take."""
     problems: list[str] = []
     first = _clean("first name", declarer.first_name or "", problems)
@@ -143,13 +149,13 @@ def taken(declarer: Declarer) -> tuple[Person | None, tuple[str, ...]]:
     postcode = _postcode(declarer)
     if postcode is None:
         problems.append("the postcode is none of the United Kingdom")
-    elif postcode == ABROAD:
-        house = _whole(declarer, house)
+    elif postcode == OVERSEAS_POSTCODE:
+        house = _overseas_house(declarer, house)
     if len(house) > _HOUSE:
         problems.append(f"the house name or number has more than {_HOUSE} characters")
     if problems or postcode is None:
         return None, tuple(problems)
-    return Person(_title(declarer.title), first if len(first) <= _NAME else first[0], last, house, postcode), ()
+    return ScheduleDonor(_title(declarer.title), first if len(first) <= _NAME else first[0], last, house, postcode), ()
 
 
 def _clean(name: str, text: str, problems: list[str]) -> str:
@@ -171,12 +177,12 @@ def _postcode(declarer: Declarer) -> str | None:
     plain = "".join(declarer.postcode.split()).upper()
     spaced = f"{plain[:-3]} {plain[-3:]}"
     if _POSTCODE.fullmatch(spaced):
-        return ABROAD if spaced.startswith(_ISLANDS) else spaced
+        return OVERSEAS_POSTCODE if spaced.startswith(_ISLANDS) else spaced
     country = " ".join(declarer.country.replace(".", "").split()).casefold()
-    return None if country in _HOME else ABROAD
+    return None if country in _HOME else OVERSEAS_POSTCODE
 
 
-def _whole(declarer: Declarer, house: str) -> str:
+def _overseas_house(declarer: Declarer, house: str) -> str:
     """Abroad, as much of the address as there is room for tells who it is."""
     parts = [house, *(" ".join(part.split()) for part in (declarer.road_name, declarer.city, declarer.country))]
     text = parts[0]
@@ -186,9 +192,9 @@ def _whole(declarer: Declarer, house: str) -> str:
     return text
 
 
-def written(listed: Sequence[Listed]) -> str:
+def schedule_csv(listed: Sequence[ScheduleEntry]) -> str:
     """The schedule as CSV under ``COLUMNS``, line by line. Raises ValueError for a gift that HMRC would not take."""
-    lines: dict[int, list[Gift]] = {}
+    lines: dict[int, list[ClaimableDonation]] = {}
     for one in listed:
         lines.setdefault(one.line, []).append(one.gift)
     out = io.StringIO()
@@ -199,12 +205,12 @@ def written(listed: Sequence[Listed]) -> str:
     return out.getvalue()
 
 
-def _row(gifts: list[Gift]) -> list[str]:
+def _row(gifts: list[ClaimableDonation]) -> list[str]:
     minor = sum(gift.minor for gift in gifts)
-    when = [f"{max(gift.day for gift in gifts):%d/%m/%y}", f"{minor // 100}.{minor % 100:02}"]
+    when = [f"{max(gift.data_date for gift in gifts):%d/%m/%y}", f"{minor // 100}.{minor % 100:02}"]
     if len(gifts) > 1:
         return ["", "", "", "", "", _AGGREGATED, "", *when]
-    person, problems = taken(gifts[0].declarer)
+    person, problems = schedule_donor_of(gifts[0].declarer)
     if person is None:
         raise ValueError(f"donation {gifts[0].donation_id}: {'; '.join(problems)}")
     return [person.title, person.first_name, person.last_name, person.house, person.postcode, "", "", *when]

@@ -15,59 +15,67 @@ from asyncpg import UniqueViolationError
 
 from almoner.giving.checkout.donations import service as donations
 from almoner.giving.gift_aid.claims import domain, schedule, store
-from almoner.giving.gift_aid.claims.domain import Adjustment, Claim, ClaimRefused, Drafted, Entry, Gift, YearEnd
-from almoner.giving.gift_aid.declarations.domain import CURRENCY, Declaration, eligible
+from almoner.giving.gift_aid.claims.domain import (
+    Adjustment,
+    GiftAidClaim,
+    ClaimRefused,
+    DraftResult,
+    ClaimEntry,
+    ClaimableDonation,
+    AccountingYearEnd,
+)
+from almoner.giving.gift_aid.declarations.domain import CURRENCY, Declaration, is_eligible
 from almoner.kit.errors import NotFound
 from almoner.nonprofits.organisations import service as organisations
-from almoner.platform.database.transactions import EVERYONE, Tx
+from almoner.platform.database.transactions import ALL_PARTNERS, Tx
 
-ID: Final = "giftaidclaim"
+ID_TYPE: Final = "giftaidclaim"
 BATCH: Final = 2000
 """Gifts that are looked at in one statement."""
 
 
-async def get(tx: Tx, claim_id: UUID) -> Claim:
+async def get(tx: Tx, claim_id: UUID) -> GiftAidClaim:
     """One claim. Raises NotFound."""
-    if (found := await store.find(tx, EVERYONE, claim_id)) is None:
+    if (found := await store.find(tx, ALL_PARTNERS, claim_id)) is None:
         raise NotFound
     return found
 
 
-async def newest(tx: Tx, organisation_id: UUID | None, limit: int) -> list[Claim]:
+async def newest_claims(tx: Tx, organisation_id: UUID | None, limit: int) -> list[GiftAidClaim]:
     """The newest claims, of one charity or of all."""
-    return await store.newest(tx, EVERYONE, organisation_id, limit)
+    return await store.newest_claims(tx, ALL_PARTNERS, organisation_id, limit)
 
 
-async def adjustments(tx: Tx, organisation_id: UUID | None, limit: int) -> list[Adjustment]:
+async def newest_adjustments(tx: Tx, organisation_id: UUID | None, limit: int) -> list[Adjustment]:
     """The newest adjustments, of one charity or of all."""
-    return await store.newest_adjustments(tx, EVERYONE, organisation_id, limit)
+    return await store.newest_adjustments(tx, ALL_PARTNERS, organisation_id, limit)
 
 
-async def draft(
-    tx: Tx, organisation_id: UUID, cutoff_at: datetime, *, year: YearEnd, together: bool, by: str
-) -> Drafted:
+async def draft_claim(
+    tx: Tx, organisation_id: UUID, cutoff_at: datetime, *, year: AccountingYearEnd, together: bool, by: str
+) -> DraftResult:
     """A draft of what a charity can claim for gifts made before a moment, the oldest first.
 
     Gifts that HMRC would not take are left out and told, with all that is wrong with them; they are looked at anew by
     the next draft. ``together``: gifts of at most 20 pounds share lines without names. Raises NotFound, ClaimRefused.
     """
-    await _charity(tx, organisation_id)
+    await _ensure_eligible_charity(tx, organisation_id)
     if cutoff_at > tx.now:
         raise ClaimRefused("gifts can be claimed for once they are made: --before is still to come")
-    for donation_id in await store.over_of(tx, EVERYONE, organisation_id):
-        await adjust(tx, donation_id)
+    for donation_id in await store.overclaimed_of_charity(tx, ALL_PARTNERS, organisation_id):
+        await adjust_donation(tx, donation_id)
     today = domain.london_day(tx.now)
     since = year.first_claimable(today)
-    expired = await store.count_expired(tx, EVERYONE, organisation_id, since)
-    gifts, more = await _gifts(tx, organisation_id, since, cutoff_at)
-    made = schedule.make(gifts, today, year, together=together)
-    drafted = Drafted(None, made.left_out, made.waiting + more, expired)
+    expired = await store.count_expired(tx, ALL_PARTNERS, organisation_id, since)
+    gifts, more = await _select_donations(tx, organisation_id, since, cutoff_at)
+    made = schedule.build_schedule(gifts, today, year, together=together)
+    drafted = DraftResult(None, made.left_out, made.waiting + more, expired)
     if not made.listed:
         return drafted
     minor = sum(one.gift.minor for one in made.listed)
-    left = await store.lock_left(tx, EVERYONE, organisation_id)
-    taken = domain.deductions([(one.id, one.left_minor) for one in left], minor)
-    claim = Claim(
+    left = await store.lock_open_adjustments(tx, ALL_PARTNERS, organisation_id)
+    taken = domain.allocate_deductions([(one.id, one.left_minor) for one in left], minor)
+    claim = GiftAidClaim(
         id=tx.new_id(),
         organisation_id=organisation_id,
         cutoff_at=cutoff_at,
@@ -83,7 +91,9 @@ async def draft(
         raise ClaimRefused(
             "the charity has a draft: submit it or withdraw it first, see `almoner gift-aid claims list`"
         )
-    entries = [Entry(one.gift.donation_id, one.gift.declaration_id, one.line, one.gift.minor) for one in made.listed]
+    entries = [
+        ClaimEntry(one.gift.donation_id, one.gift.declaration_id, one.line, one.gift.minor) for one in made.listed
+    ]
     try:
         await store.insert_entries(tx, claim.id, entries)
     except UniqueViolationError as taken_before:
@@ -93,42 +103,44 @@ async def draft(
     return replace(drafted, claim=claim)
 
 
-async def _gifts(tx: Tx, organisation_id: UUID, since: datetime, cutoff_at: datetime) -> tuple[list[Gift], int]:
+async def _select_donations(
+    tx: Tx, organisation_id: UUID, since: datetime, cutoff_at: datetime
+) -> tuple[list[ClaimableDonation], int]:
     """The oldest gifts that fit into a claim, with those before them that HMRC would not take; and how many follow.
 
     However many it would not take, there is a way past them.
     """
-    found: list[Gift] = []
+    found: list[ClaimableDonation] = []
     fit, after = 0, (since, UUID(int=0))
-    while batch := await store.claimable(tx, EVERYONE, organisation_id, after, cutoff_at, BATCH):
+    while batch := await store.claimable_donations(tx, ALL_PARTNERS, organisation_id, after, cutoff_at, BATCH):
         for place, gift in enumerate(batch):
-            if fit == domain.MAX_GIFTS:
+            if fit == domain.MAX_DONATIONS:
                 return found, len(batch) - place
-            fit += schedule.taken(gift.declarer)[0] is not None
+            fit += schedule.schedule_donor_of(gift.declarer)[0] is not None
             found.append(gift)
         after = (batch[-1].created_at, batch[-1].donation_id)
     return found, 0
 
 
-async def _charity(tx: Tx, organisation_id: UUID) -> None:
-    organisation = await organisations.get(tx, EVERYONE, organisation_id)
-    if not eligible(CURRENCY, organisation):
+async def _ensure_eligible_charity(tx: Tx, organisation_id: UUID) -> None:
+    organisation = await organisations.get(tx, ALL_PARTNERS, organisation_id)
+    if not is_eligible(CURRENCY, organisation):
         raise ClaimRefused(f"{organisation.name} is no charity of the United Kingdom: it cannot claim gift aid")
 
 
-async def written(tx: Tx, claim_id: UUID) -> str:
+async def schedule_csv(tx: Tx, claim_id: UUID) -> str:
     """HMRC's schedule of a claim, as CSV. Raises NotFound; ClaimRefused for a draft that says too much by now."""
     tx.deployment.identity.ensure_active()
     claim = await get(tx, claim_id)
-    if claim.status == "drafted" and (over := await store.over(tx, EVERYONE, claim_id)):
+    if claim.status == "drafted" and (over := await store.overclaimed_donations(tx, ALL_PARTNERS, claim_id)):
         raise ClaimRefused(
             f"{len(over):,} of its gifts were refunded, given to another organisation or lost their declaration since: "
             "withdraw the draft, and draft it anew"
         )
-    return schedule.written(await store.listed(tx, EVERYONE, claim_id))
+    return schedule.schedule_csv(await store.schedule_entries(tx, ALL_PARTNERS, claim_id))
 
 
-async def submit(tx: Tx, claim_id: UUID, reference: str, *, by: str) -> Claim:
+async def mark_submitted(tx: Tx, claim_id: UUID, reference: str, *, by: str) -> GiftAidClaim:
     """HMRC has the claim, under its reference. What has changed since it was drafted is adjusted.
 
     Raises NotFound, ClaimRefused.
@@ -137,13 +149,13 @@ async def submit(tx: Tx, claim_id: UUID, reference: str, *, by: str) -> Claim:
         raise ClaimRefused(f"HMRC's reference must have 1 to {domain.MAX_REFERENCE} characters")
     claim = await _lock(tx, claim_id)
     if not await store.advance(tx, claim, "submitted", by=by, reference=reference):
-        raise _refused(claim, "submitted")
-    for donation_id in await store.over(tx, EVERYONE, claim_id):
-        await adjust(tx, donation_id)
+        raise _transition_refused(claim, "submitted")
+    for donation_id in await store.overclaimed_donations(tx, ALL_PARTNERS, claim_id):
+        await adjust_donation(tx, donation_id)
     return replace(claim, status="submitted", reference=reference)
 
 
-async def pay(tx: Tx, claim_id: UUID, minor: int | None, *, note: str | None, by: str) -> Claim:
+async def mark_paid(tx: Tx, claim_id: UUID, minor: int | None, *, note: str | None, by: str) -> GiftAidClaim:
     """HMRC has paid it to the charity: what is due, or with a note that says why, so much.
 
     Raises NotFound, ClaimRefused.
@@ -152,63 +164,63 @@ async def pay(tx: Tx, claim_id: UUID, minor: int | None, *, note: str | None, by
     paid_minor = claim.due_minor if minor is None else minor
     if paid_minor != claim.due_minor and not note:
         raise ClaimRefused(
-            f"{domain.pounds(claim.due_minor)} is due: say by --note why HMRC paid {domain.pounds(paid_minor)}"
+            f"{domain.format_pounds(claim.due_minor)} is due: say by --note why HMRC paid {domain.format_pounds(paid_minor)}"
         )
-    if not await store.advance(tx, claim, "paid", by=by, paid_minor=paid_minor, note=_noted(note)):
-        raise _refused(claim, "paid")
+    if not await store.advance(tx, claim, "paid", by=by, paid_minor=paid_minor, note=_validated_note(note)):
+        raise _transition_refused(claim, "paid")
     return replace(claim, status="paid", paid_minor=paid_minor, note=note)
 
 
-async def reject(tx: Tx, claim_id: UUID, note: str, *, by: str) -> Claim:
+async def mark_rejected(tx: Tx, claim_id: UUID, note: str, *, by: str) -> GiftAidClaim:
     """HMRC has refused it: its gifts can be claimed for anew. Raises NotFound, ClaimRefused."""
-    return await _end(tx, claim_id, "rejected", note, by)
+    return await _end_claim(tx, claim_id, "rejected", note, by)
 
 
-async def withdraw(tx: Tx, claim_id: UUID, note: str, *, by: str) -> Claim:
+async def withdraw_draft(tx: Tx, claim_id: UUID, note: str, *, by: str) -> GiftAidClaim:
     """A draft that nobody sent comes to nothing: its gifts can be claimed for anew. Raises NotFound, ClaimRefused."""
-    return await _end(tx, claim_id, "withdrawn", note, by)
+    return await _end_claim(tx, claim_id, "withdrawn", note, by)
 
 
-async def _end(tx: Tx, claim_id: UUID, target: domain.Ended, note: str, by: str) -> Claim:
+async def _end_claim(tx: Tx, claim_id: UUID, target: domain.ClaimEndStatus, note: str, by: str) -> GiftAidClaim:
     claim = await _lock(tx, claim_id)
     if not note:
         raise ClaimRefused("a note says why")
-    if not await store.advance(tx, claim, target, by=by, note=_noted(note)):
-        raise _refused(claim, target)
-    await store.let_go(tx, claim)
+    if not await store.advance(tx, claim, target, by=by, note=_validated_note(note)):
+        raise _transition_refused(claim, target)
+    await store.release_donations(tx, claim)
     return replace(claim, status=target, note=note)
 
 
-async def _lock(tx: Tx, claim_id: UUID) -> Claim:
-    if (claim := await store.lock(tx, EVERYONE, claim_id)) is None:
+async def _lock(tx: Tx, claim_id: UUID) -> GiftAidClaim:
+    if (claim := await store.lock(tx, ALL_PARTNERS, claim_id)) is None:
         raise NotFound
     return claim
 
 
-def _noted(note: str | None) -> str | None:
+def _validated_note(note: str | None) -> str | None:
     if note is not None and len(note) > domain.MAX_NOTE:
         raise ClaimRefused(f"a note has at most {domain.MAX_NOTE} characters")
     return note or None
 
 
-def _refused(claim: Claim, target: str) -> ClaimRefused:
+def _transition_refused(claim: GiftAidClaim, target: str) -> ClaimRefused:
     return ClaimRefused(f"the claim is {claim.status}: it cannot be {target}")
 
 
-async def adjust(tx: Tx, donation_id: UUID) -> Adjustment | None:
+async def adjust_donation(tx: Tx, donation_id: UUID) -> Adjustment | None:
     """Note what has to go back of a gift that was claimed for and stands for less now; None when nothing has to.
 
     The claim is held first, then its gift, so that a claim on its way to HMRC is waited for.
     """
-    claim = await store.lock_claim_of(tx, EVERYONE, donation_id)
-    if claim is None or claim.status not in domain.SENT:
+    claim = await store.lock_claim_of(tx, ALL_PARTNERS, donation_id)
+    if claim is None or claim.status not in domain.SENT_STATUSES:
         return None  # a draft is looked at when it is submitted
-    claimed = await store.find_claimed(tx, EVERYONE, claim.id, donation_id)
-    if claimed is None or not claimed.over_minor:
+    claimed = await store.find_claimed_donation(tx, ALL_PARTNERS, claim.id, donation_id)
+    if claimed is None or not claimed.overclaimed_minor:
         return None
-    over = claimed.over_minor
+    over = claimed.overclaimed_minor
     made = Adjustment(tx.new_id(), claimed.claim_id, donation_id, over, over, claimed.reason, tx.now)
-    await store.adjust(tx, made)
+    await store.insert_adjustment(tx, made)
     return made
 
 
@@ -218,6 +230,6 @@ async def cancel_declaration(tx: Tx, declaration_id: UUID, cancelled_from: datet
     Raises NotFound, GiftAidRefused.
     """
     cancelled = await donations.cancel_gift_aid(tx, declaration_id, cancelled_from)
-    for donation_id in await store.claimed_by(tx, EVERYONE, declaration_id):
-        await adjust(tx, donation_id)
+    for donation_id in await store.donations_claimed_by(tx, ALL_PARTNERS, declaration_id):
+        await adjust_donation(tx, donation_id)
     return cancelled

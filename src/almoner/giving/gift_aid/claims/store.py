@@ -7,9 +7,18 @@ from uuid import UUID
 
 from asyncpg import Record
 
-from almoner.giving.gift_aid.claims.domain import CLAIM, Adjustment, Claim, Claimed, Entry, Gift, Listed, Status
+from almoner.giving.gift_aid.claims.domain import (
+    GIFT_AID_CLAIM,
+    Adjustment,
+    GiftAidClaim,
+    ClaimedDonation,
+    ClaimEntry,
+    ClaimableDonation,
+    ScheduleEntry,
+    ClaimStatus,
+)
 from almoner.giving.gift_aid.declarations.domain import Declarer
-from almoner.platform.database.transactions import Everyone, Tx
+from almoner.platform.database.transactions import AllPartners, Tx
 
 _COLUMNS: Final = (
     "id, organisation_id, cutoff_at, status, donations, lines, amount_minor, deducted_minor, drafted_at, drafted_by, "
@@ -20,11 +29,11 @@ _DECLARER: Final = (
 )
 
 
-def _claim(row: Record) -> Claim:
-    return Claim(*row)
+def _claim(row: Record) -> GiftAidClaim:
+    return GiftAidClaim(*row)
 
 
-async def insert(tx: Tx, new: Claim) -> bool:
+async def insert(tx: Tx, new: GiftAidClaim) -> bool:
     """Store a draft; False while the charity has another one."""
     return bool(
         await tx.fetchval(
@@ -48,7 +57,7 @@ async def insert(tx: Tx, new: Claim) -> bool:
     )
 
 
-async def insert_entries(tx: Tx, claim_id: UUID, entries: Sequence[Entry]) -> None:
+async def insert_entries(tx: Tx, claim_id: UUID, entries: Sequence[ClaimEntry]) -> None:
     """The gifts of a new draft. Raises UniqueViolationError for one that is claimed for."""
     await tx.execute(
         """
@@ -72,7 +81,7 @@ _HOLDS: Final = (
     "and (g.cancelled_from is null or d.created_at < g.cancelled_from))"
 )
 
-CLAIMABLE: Final = f"""
+CLAIMABLE_DONATIONS: Final = f"""
 select d.id, d.gift_aid_id, d.created_at, {_LEFT} as minor, {_DECLARER}
 from donation d join gift_aid_declaration g on g.id = d.gift_aid_id
 where d.organisation_id = $1 and (d.created_at, d.id) > ($2, $3) and d.created_at < $4
@@ -82,12 +91,12 @@ order by d.created_at, d.id limit $5
 """
 
 
-async def claimable(
-    tx: Tx, _scope: Everyone, organisation_id: UUID, after: tuple[datetime, UUID], cutoff_at: datetime, limit: int
-) -> list[Gift]:
+async def claimable_donations(
+    tx: Tx, _scope: AllPartners, organisation_id: UUID, after: tuple[datetime, UUID], cutoff_at: datetime, limit: int
+) -> list[ClaimableDonation]:
     """Gifts of a charity that nothing is claimed for, the oldest first after one, but those that may go back."""
-    rows = await tx.fetch(CLAIMABLE, organisation_id, *after, cutoff_at, limit)
-    return [Gift(row[0], row[1], row[2], row["minor"], Declarer(*list(row)[4:])) for row in rows]
+    rows = await tx.fetch(CLAIMABLE_DONATIONS, organisation_id, *after, cutoff_at, limit)
+    return [ClaimableDonation(row[0], row[1], row[2], row["minor"], Declarer(*list(row)[4:])) for row in rows]
 
 
 EXPIRED: Final = f"""
@@ -98,24 +107,24 @@ where d.organisation_id = $1 and d.created_at < $2 and d.gift_aid_id is not null
 """
 
 
-async def count_expired(tx: Tx, _scope: Everyone, organisation_id: UUID, cutoff_at: datetime) -> int:
+async def count_expired(tx: Tx, _scope: AllPartners, organisation_id: UUID, cutoff_at: datetime) -> int:
     """How many gifts of a charity were never claimed for in time."""
     return int(await tx.fetchval(EXPIRED, organisation_id, cutoff_at))
 
 
-async def find(tx: Tx, _scope: Everyone, claim_id: UUID) -> Claim | None:
+async def find(tx: Tx, _scope: AllPartners, claim_id: UUID) -> GiftAidClaim | None:
     """One claim."""
     row = await tx.fetchrow(f"select {_COLUMNS} from gift_aid_claim where id = $1", claim_id)
     return _claim(row) if row else None
 
 
-async def lock(tx: Tx, _scope: Everyone, claim_id: UUID) -> Claim | None:
+async def lock(tx: Tx, _scope: AllPartners, claim_id: UUID) -> GiftAidClaim | None:
     """One claim, held until the transaction ends."""
     row = await tx.fetchrow(f"select {_COLUMNS} from gift_aid_claim where id = $1 for no key update", claim_id)
     return _claim(row) if row else None
 
 
-async def newest(tx: Tx, _scope: Everyone, organisation_id: UUID | None, limit: int) -> list[Claim]:
+async def newest_claims(tx: Tx, _scope: AllPartners, organisation_id: UUID | None, limit: int) -> list[GiftAidClaim]:
     """The newest claims, of one charity or of all."""
     rows = await tx.fetch(
         f"""
@@ -130,8 +139,8 @@ async def newest(tx: Tx, _scope: Everyone, organisation_id: UUID | None, limit: 
 
 async def advance(
     tx: Tx,
-    claim: Claim,
-    target: Status,
+    claim: GiftAidClaim,
+    target: ClaimStatus,
     *,
     by: str,
     reference: str | None = None,
@@ -149,7 +158,7 @@ async def advance(
             """,
             claim.id,
             target,
-            CLAIM.sources_of(target),
+            GIFT_AID_CLAIM.sources_of(target),
             tx.now,
             by,
             reference,
@@ -159,7 +168,7 @@ async def advance(
     )
 
 
-async def let_go(tx: Tx, claim: Claim) -> None:
+async def release_donations(tx: Tx, claim: GiftAidClaim) -> None:
     """Its gifts can be claimed for anew, and what it took off is still to be taken off."""
     await tx.execute("update gift_aid_claim_donation set active = false where claim_id = $1 and active", claim.id)
     await tx.execute(
@@ -171,7 +180,7 @@ async def let_go(tx: Tx, claim: Claim) -> None:
     )
 
 
-LISTED: Final = f"""
+SCHEDULE_ENTRIES: Final = f"""
 select c.line, d.id, c.declaration_id, d.created_at, c.amount_minor as minor, {_DECLARER}
 from gift_aid_claim_donation c join donation d on d.id = c.donation_id
 join gift_aid_declaration g on g.id = c.declaration_id
@@ -179,10 +188,13 @@ where c.claim_id = $1 order by c.line, d.created_at, d.id
 """
 
 
-async def listed(tx: Tx, _scope: Everyone, claim_id: UUID) -> list[Listed]:
+async def schedule_entries(tx: Tx, _scope: AllPartners, claim_id: UUID) -> list[ScheduleEntry]:
     """The gifts of a claim, by the lines of its schedule."""
-    rows = await tx.fetch(LISTED, claim_id)
-    return [Listed(row[0], Gift(row[1], row[2], row[3], row["minor"], Declarer(*list(row)[5:]))) for row in rows]
+    rows = await tx.fetch(SCHEDULE_ENTRIES, claim_id)
+    return [
+        ScheduleEntry(row[0], ClaimableDonation(row[1], row[2], row[3], row["minor"], Declarer(*list(row)[5:])))
+        for row in rows
+    ]
 
 
 STANDING: Final = f"""
@@ -209,42 +221,44 @@ where id = (select claim_id from gift_aid_claim_donation where donation_id = $1 
 """
 
 
-async def lock_claim_of(tx: Tx, _scope: Everyone, donation_id: UUID) -> Claim | None:
+async def lock_claim_of(tx: Tx, _scope: AllPartners, donation_id: UUID) -> GiftAidClaim | None:
     """The claim that a gift is in, held until the transaction ends."""
     row = await tx.fetchrow(LOCK_CLAIM_OF, donation_id)
     return _claim(row) if row else None
 
 
-CLAIMED: Final = f"select {_CLAIMED} from {_GIFTS} where c.claim_id = $1 and c.donation_id = $2 and c.active"
+CLAIMED_DONATION: Final = f"select {_CLAIMED} from {_GIFTS} where c.claim_id = $1 and c.donation_id = $2 and c.active"
 
 
-async def find_claimed(tx: Tx, _scope: Everyone, claim_id: UUID, donation_id: UUID) -> Claimed | None:
+async def find_claimed_donation(
+    tx: Tx, _scope: AllPartners, claim_id: UUID, donation_id: UUID
+) -> ClaimedDonation | None:
     """A gift of a claim that the caller holds."""
-    row = await tx.fetchrow(CLAIMED, claim_id, donation_id)
-    return Claimed(*row) if row else None
+    row = await tx.fetchrow(CLAIMED_DONATION, claim_id, donation_id)
+    return ClaimedDonation(*row) if row else None
 
 
-OVER: Final = f"""
+OVERCLAIMED: Final = f"""
 select c.donation_id from {_GIFTS}
 where c.claim_id = $1 and c.active and c.amount_minor - c.adjusted_minor > {STANDING} order by c.donation_id
 """
 
 
-async def over(tx: Tx, _scope: Everyone, claim_id: UUID) -> list[UUID]:
+async def overclaimed_donations(tx: Tx, _scope: AllPartners, claim_id: UUID) -> list[UUID]:
     """The gifts of a claim that stand for less now than was claimed."""
-    return [row[0] for row in await tx.fetch(OVER, claim_id)]
+    return [row[0] for row in await tx.fetch(OVERCLAIMED, claim_id)]
 
 
-OVER_OF: Final = f"""
+OVERCLAIMED_OF_CHARITY: Final = f"""
 select c.donation_id from {_GIFTS}
 where q.organisation_id = $1 and q.status in ('submitted', 'paid') and c.active
   and c.amount_minor - c.adjusted_minor > {STANDING} order by c.donation_id
 """
 
 
-async def over_of(tx: Tx, _scope: Everyone, organisation_id: UUID) -> list[UUID]:
+async def overclaimed_of_charity(tx: Tx, _scope: AllPartners, organisation_id: UUID) -> list[UUID]:
     """The gifts of all claims of a charity that stand for less now than was claimed."""
-    return [row[0] for row in await tx.fetch(OVER_OF, organisation_id)]
+    return [row[0] for row in await tx.fetch(OVERCLAIMED_OF_CHARITY, organisation_id)]
 
 
 CLAIMED_BY: Final = """
@@ -252,12 +266,12 @@ select donation_id from gift_aid_claim_donation where declaration_id = $1 and ac
 """
 
 
-async def claimed_by(tx: Tx, _scope: Everyone, declaration_id: UUID) -> list[UUID]:
+async def donations_claimed_by(tx: Tx, _scope: AllPartners, declaration_id: UUID) -> list[UUID]:
     """The gifts that are claimed for by a declaration."""
     return [row[0] for row in await tx.fetch(CLAIMED_BY, declaration_id)]
 
 
-async def adjust(tx: Tx, new: Adjustment) -> None:
+async def insert_adjustment(tx: Tx, new: Adjustment) -> None:
     """Note what has to go back of a gift that the caller holds; with nothing of it left, it is claimed for no more."""
     await tx.execute(
         """
@@ -287,19 +301,19 @@ _ADJUSTMENT: Final = (
     "a.id, a.claim_id, a.donation_id, a.amount_minor, a.amount_minor - a.deducted_minor, a.reason, a.created_at"
 )
 
-LOCK_LEFT: Final = f"""
+LOCK_OPEN_ADJUSTMENTS: Final = f"""
 select {_ADJUSTMENT} from gift_aid_adjustment a join gift_aid_claim q on q.id = a.claim_id
 where q.organisation_id = $1 and q.status = 'paid' and a.deducted_minor < a.amount_minor
 order by a.id for no key update of a
 """
 
 
-async def lock_left(tx: Tx, _scope: Everyone, organisation_id: UUID) -> list[Adjustment]:
+async def lock_open_adjustments(tx: Tx, _scope: AllPartners, organisation_id: UUID) -> list[Adjustment]:
     """What HMRC paid a charity for and has to have back, the oldest first, held until the transaction ends."""
-    return [Adjustment(*row) for row in await tx.fetch(LOCK_LEFT, organisation_id)]
+    return [Adjustment(*row) for row in await tx.fetch(LOCK_OPEN_ADJUSTMENTS, organisation_id)]
 
 
-async def newest_adjustments(tx: Tx, _scope: Everyone, organisation_id: UUID | None, limit: int) -> list[Adjustment]:
+async def newest_adjustments(tx: Tx, _scope: AllPartners, organisation_id: UUID | None, limit: int) -> list[Adjustment]:
     """The newest adjustments, of one charity or of all."""
     rows = await tx.fetch(
         f"""

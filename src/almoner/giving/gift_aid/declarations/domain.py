@@ -45,13 +45,13 @@ class GiftAidRefused(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Span:
+class CoveragePeriod:
     """From a moment on until another one, which is not in it; None: for good."""
 
     start: datetime
     end: datetime | None
 
-    def holds(self, moment: datetime) -> bool:
+    def contains(self, moment: datetime) -> bool:
         """Whether a moment is in it."""
         return self.start <= moment and (self.end is None or moment < self.end)
 
@@ -85,25 +85,25 @@ class Declaration:
     deleted_at: datetime | None
 
     @property
-    def span(self) -> Span | None:
+    def span(self) -> CoveragePeriod | None:
         """The gifts that it covers, by when they were made; None when it was cancelled before the first of them."""
         ends = [end for end in (self.covers_to, self.cancelled_from) if end is not None]
         end = min(ends) if ends else None
-        return Span(self.covers_from, end) if end is None or end > self.covers_from else None
+        return CoveragePeriod(self.covers_from, end) if end is None or end > self.covers_from else None
 
     def covers(self, moment: datetime) -> bool:
         """Whether it covers a gift made at a moment."""
-        return self.span is not None and self.span.holds(moment)
+        return self.span is not None and self.span.contains(moment)
 
 
-def for_one_gift(
+def single_donation_declaration(
     declaration_id: UUID, partner_id: UUID, declarer: Declarer, made: datetime, now: datetime
 ) -> Declaration:
     """A declaration for the gift that was made at a moment, and for no other."""
     return Declaration(declaration_id, partner_id, None, declarer, made, made + _ONE_GIFT, None, now, None)
 
 
-def earliest(now: datetime) -> datetime:
+def earliest_covered(now: datetime) -> datetime:
     """The earliest gift that a declaration made now may cover: of the day four years ago, the 28th for a 29th."""
     day = now.replace(hour=0, minute=0, second=0, microsecond=0)
     try:
@@ -112,21 +112,21 @@ def earliest(now: datetime) -> datetime:
         return day.replace(year=now.year - YEARS_BACK, day=28)
 
 
-def covering(declarations: Iterable[Declaration], moment: datetime) -> Declaration | None:
+def newest_covering(declarations: Iterable[Declaration], moment: datetime) -> Declaration | None:
     """The newest declaration that covers a gift made at a moment."""
     found = [one for one in declarations if one.covers(moment)]
     return max(found, key=lambda one: (one.created_at, one.id)) if found else None
 
 
-def eligible(currency: str, organisation: Organisation) -> bool:
+def is_eligible(currency: str, organisation: Organisation) -> bool:
     """Whether a gift may have gift aid: sterling, for a charity of the United Kingdom."""
     return currency == CURRENCY and organisation.country_code == COUNTRY and "nonprofit" in organisation.types
 
 
-def problems(covers_from: datetime, covers_to: datetime | None, now: datetime) -> Sequence[str]:
+def period_problems(covers_from: datetime, covers_to: datetime | None, now: datetime) -> Sequence[str]:
     """What is wrong with the span that was asked for."""
     found = []
-    if covers_from < earliest(now):
+    if covers_from < earliest_covered(now):
         found.append("body.coversFrom must not be more than four years ago")
     if covers_to is not None and covers_to <= covers_from:
         found.append("body.coversTo must be after coversFrom")

@@ -9,11 +9,11 @@ from almoner.giving.gift_aid.declarations.schemas import (
     GiftAidIn,
     GiftAidOut,
     HasGiftAidOut,
-    gift_aid_made,
+    gift_aid_created_out,
     gift_aid_out,
 )
 from almoner.platform.http.caller import PUBLISHABLE, SECRET
-from almoner.platform.http.calls import Call
+from almoner.platform.http.calls import ApiCall
 from almoner.platform.http.endpoints import Routes
 from almoner.platform.http.ids import PathId
 
@@ -23,13 +23,13 @@ routes = Routes("Gift aid")
 
 
 @routes.post("/v1/gift-aid", key=PUBLISHABLE, scope="gift_aid:write", errors=(UserNotFound,))
-async def create_gift_aid(call: Call, body: GiftAidIn) -> GiftAidOut:
+async def create_gift_aid(call: ApiCall, body: GiftAidIn) -> GiftAidOut:
     """Keep a gift aid declaration, by default for gifts from now on and of the past four years.
 
     With a publishable key the answer holds `id` and `createdAt` alone.
     """
     trusted = call.caller.kind is SECRET
-    made = await giftaid.declare(
+    made = await giftaid.create_declaration(
         call.tx,
         call.partner,
         body.declarer,
@@ -38,10 +38,10 @@ async def create_gift_aid(call: Call, body: GiftAidIn) -> GiftAidOut:
         covers_to=body.covers_to,
         trusted=trusted,
     )
-    return gift_aid_out(call.tx, made) if trusted else gift_aid_made(call.tx, made)
+    return gift_aid_out(call.tx, made) if trusted else gift_aid_created_out(call.tx, made)
 
 
 @routes.get("/v1/users/{id}/has-gift-aid", key=SECRET, scope="users:read")
-async def has_gift_aid(call: Call, id: UserId) -> HasGiftAidOut:
+async def has_gift_aid(call: ApiCall, id: UserId) -> HasGiftAidOut:
     """Retrieve the id of a user's newest gift aid declaration; 404 if there is none."""
-    return HasGiftAidOut(id=call.tx.ids.text("giftaid", await giftaid.newest_of(call.tx, call.partner, id)))
+    return HasGiftAidOut(id=call.tx.ids.text("giftaid", await giftaid.newest_of_user(call.tx, call.partner, id)))

@@ -6,21 +6,21 @@ import msgspec
 from pydantic import BeforeValidator, Field
 
 from almoner.giving.gift_aid.declarations.domain import Declaration, Declarer
-from almoner.kit.text import typed
+from almoner.kit.text import clean_text
 from almoner.kit.time import iso, iso_or_none
 from almoner.platform.database.transactions import Tx
 from almoner.platform.http.ids import IdText
-from almoner.platform.http.wire import DayOrMoment, In, Out, Text255
+from almoner.platform.http.wire import DayOrMoment, RequestBody, ResponseRecord, Text255
 
 
 def _typed(value: object) -> object:
-    return typed(value) if isinstance(value, str) else value
+    return clean_text(value) if isinstance(value, str) else value
 
 
 Line = Annotated[Text255, BeforeValidator(_typed)]
 
 
-class GiftAidIn(In):
+class GiftAidIn(RequestBody):
     """A declaration of a UK taxpayer. Who declares has read and accepted the statement of HMRC."""
 
     title: Line
@@ -54,7 +54,7 @@ class GiftAidIn(In):
         )
 
 
-class GiftAidOut(Out, object_name="gift_aid"):
+class GiftAidOut(ResponseRecord, object_name="gift_aid"):
     """A declaration. With a publishable key only ``id`` and ``createdAt`` are told."""
 
     id: str
@@ -73,7 +73,7 @@ class GiftAidOut(Out, object_name="gift_aid"):
     deleted_at: str | msgspec.UnsetType | None = msgspec.UNSET
 
 
-class HasGiftAidOut(Out, object_name="gift_aid"):
+class HasGiftAidOut(ResponseRecord, object_name="gift_aid"):
     """The newest declaration of a user."""
 
     id: str
@@ -100,6 +100,6 @@ def gift_aid_out(tx: Tx, declaration: Declaration) -> GiftAidOut:
     )
 
 
-def gift_aid_made(tx: Tx, declaration: Declaration) -> GiftAidOut:
+def gift_aid_created_out(tx: Tx, declaration: Declaration) -> GiftAidOut:
     """The answer to who may not: that it was made."""
     return GiftAidOut(id=tx.ids.text("giftaid", declaration.id), created_at=iso(declaration.created_at))

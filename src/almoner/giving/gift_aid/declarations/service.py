@@ -10,10 +10,10 @@ from almoner.giving.checkout.users import service as users
 from almoner.giving.gift_aid.declarations import domain, store
 from almoner.giving.gift_aid.declarations.domain import Declaration, Declarer, GiftAidRefused
 from almoner.kit.errors import IncorrectParams, NotFound
-from almoner.platform.database.transactions import EVERYONE, Partner, Tx
+from almoner.platform.database.transactions import ALL_PARTNERS, Partner, Tx
 
 
-async def declare(
+async def create_declaration(
     tx: Tx,
     partner: Partner,
     declarer: Declarer,
@@ -29,8 +29,8 @@ async def declare(
     donation sessions is open, and whatever else was sent as a user is left out without a word: nobody learns who there
     is. Raises UserNotFound, IncorrectParams.
     """
-    begins = covers_from or domain.earliest(tx.now)
-    if found := domain.problems(begins, covers_to, tx.now):
+    begins = covers_from or domain.earliest_covered(tx.now)
+    if found := domain.period_problems(begins, covers_to, tx.now):
         raise IncorrectParams(*found)
     whose = await (_user if trusted else _user_with_session)(tx, partner, user_id)
     made = Declaration(tx.new_id(), partner.id, whose, declarer, begins, covers_to, None, tx.now, None)
@@ -56,20 +56,20 @@ async def _user_with_session(tx: Tx, partner: Partner, user_id: str | None) -> U
     return found if found and await sessions.has_open(tx, partner, found) else None
 
 
-async def find(tx: Tx, partner: Partner, declaration_id: UUID) -> Declaration | None:
+async def find_shared(tx: Tx, partner: Partner, declaration_id: UUID) -> Declaration | None:
     """One declaration of the partner. Nobody cancels it until the transaction ends: a new gift may bear it."""
-    return await store.share(tx, partner, declaration_id)
+    return await store.find_shared(tx, partner, declaration_id)
 
 
-async def newest_of(tx: Tx, partner: Partner, user_id: UUID) -> UUID:
+async def newest_of_user(tx: Tx, partner: Partner, user_id: UUID) -> UUID:
     """The newest declaration of a user that is not cancelled. Raises NotFound."""
     await users.get(tx, partner, user_id)
-    if (found := await store.newest(tx, partner, user_id)) is None:
+    if (found := await store.newest_of_user(tx, partner, user_id)) is None:
         raise NotFound("the user has no gift aid declaration")
     return found
 
 
-async def covering(
+async def find_covering(
     tx: Tx, partner: Partner, user_id: UUID | None, moment: datetime, current: UUID | None = None
 ) -> UUID | None:
     """The newest declaration of a user that covers a gift made at a moment; ``current``: what the gift bears.
@@ -79,49 +79,53 @@ async def covering(
     """
     if user_id is None:
         return None
-    while (found := domain.covering(await store.of_user(tx, partner, user_id), moment)) is not None:
+    while (found := domain.newest_covering(await store.declarations_of_user(tx, partner, user_id), moment)) is not None:
         if found.id == current:
             return current
-        held = await store.share(tx, partner, found.id)
+        held = await store.find_shared(tx, partner, found.id)
         if held is not None and held.covers(moment):
             return held.id
     return None
 
 
-async def declare_for(tx: Tx, partner: Partner, declarer: Declarer, made: datetime, current: UUID | None) -> UUID:
+async def declare_for_donation(
+    tx: Tx, partner: Partner, declarer: Declarer, made: datetime, current: UUID | None
+) -> UUID:
     """The declaration for the one gift made at a moment: the current one while it says the same, else a new one."""
     known = await store.find(tx, partner, current) if current else None
     if known is not None and known.declarer == declarer and known.covers(made):
         return known.id
-    new = domain.for_one_gift(tx.new_id(), partner.id, declarer, made, tx.now)
+    new = domain.single_donation_declaration(tx.new_id(), partner.id, declarer, made, tx.now)
     await store.insert(tx, partner, new)
     return new.id
 
 
-async def again(tx: Tx, partner: Partner, user_id: UUID | None, made: datetime, before: UUID | None) -> UUID | None:
+async def find_for_restored(
+    tx: Tx, partner: Partner, user_id: UUID | None, made: datetime, before: UUID | None
+) -> UUID | None:
     """What covers a gift that is promised once more: what was declared for it alone, else what its user declared."""
     known = await store.find(tx, partner, before) if before else None
     if known is not None and known.user_id is None and known.deleted_at is None:
-        return await declare_for(tx, partner, known.declarer, made, None)
-    return await covering(tx, partner, user_id, made)
+        return await declare_for_donation(tx, partner, known.declarer, made, None)
+    return await find_covering(tx, partner, user_id, made)
 
 
-async def forget(tx: Tx, declaration_ids: Sequence[UUID]) -> None:
+async def delete_unused(tx: Tx, declaration_ids: Sequence[UUID]) -> None:
     """Forget who declared for gifts that never came, where no gift is left that needs it (V6)."""
-    await store.forget(tx, EVERYONE, declaration_ids)
+    await store.delete_unused(tx, ALL_PARTNERS, declaration_ids)
 
 
-async def cancel(tx: Tx, declaration_id: UUID, cancelled_from: datetime | None = None) -> Declaration:
+async def cancel_declaration(tx: Tx, declaration_id: UUID, cancelled_from: datetime | None = None) -> Declaration:
     """Note that the donor has cancelled it: of gifts made from now on, or from a moment on, it holds no more.
 
     Raises NotFound; GiftAidRefused when it was cancelled before, or the moment is still to come.
     """
-    if (held := await store.lock(tx, EVERYONE, declaration_id)) is None:
+    if (held := await store.lock(tx, ALL_PARTNERS, declaration_id)) is None:
         raise NotFound
     if held.deleted_at is not None:
         raise GiftAidRefused(f"the declaration was cancelled on {held.deleted_at:%Y-%m-%d}")
     ends = cancelled_from or tx.now
     if ends > tx.now:
         raise GiftAidRefused("a declaration cannot be cancelled from a day that is still to come")
-    await store.cancel(tx, EVERYONE, declaration_id, ends)
+    await store.cancel_declaration(tx, ALL_PARTNERS, declaration_id, ends)
     return replace(held, cancelled_from=ends, deleted_at=tx.now)

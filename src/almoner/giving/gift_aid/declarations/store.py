@@ -8,7 +8,7 @@ from uuid import UUID
 from asyncpg import Record
 
 from almoner.giving.gift_aid.declarations.domain import Declaration, Declarer
-from almoner.platform.database.transactions import Everyone, Partner, Tx
+from almoner.platform.database.transactions import AllPartners, Partner, Tx
 
 _COLUMNS: Final = (
     "id, partner_id, user_id, title, first_name, last_name, building_name_number, road_name, city, country, postcode, "
@@ -55,7 +55,7 @@ async def find(tx: Tx, partner: Partner, declaration_id: UUID) -> Declaration | 
     return _declaration(row) if row else None
 
 
-async def share(tx: Tx, partner: Partner, declaration_id: UUID) -> Declaration | None:
+async def find_shared(tx: Tx, partner: Partner, declaration_id: UUID) -> Declaration | None:
     """One declaration of the partner, which nobody changes until the transaction ends."""
     row = await tx.fetchrow(
         f"select {_COLUMNS} from gift_aid_declaration where partner_id = $1 and id = $2 for share",
@@ -65,7 +65,7 @@ async def share(tx: Tx, partner: Partner, declaration_id: UUID) -> Declaration |
     return _declaration(row) if row else None
 
 
-async def lock(tx: Tx, _scope: Everyone, declaration_id: UUID) -> Declaration | None:
+async def lock(tx: Tx, _scope: AllPartners, declaration_id: UUID) -> Declaration | None:
     """One declaration, held until the transaction ends."""
     row = await tx.fetchrow(
         f"select {_COLUMNS} from gift_aid_declaration where id = $1 for no key update", declaration_id
@@ -73,7 +73,7 @@ async def lock(tx: Tx, _scope: Everyone, declaration_id: UUID) -> Declaration | 
     return _declaration(row) if row else None
 
 
-async def of_user(tx: Tx, partner: Partner, user_id: UUID) -> list[Declaration]:
+async def declarations_of_user(tx: Tx, partner: Partner, user_id: UUID) -> list[Declaration]:
     """A user's declarations, cancelled ones too, newest first."""
     rows = await tx.fetch(
         f"select {_COLUMNS} from gift_aid_declaration where partner_id = $1 and user_id = $2 order by id desc",
@@ -83,7 +83,7 @@ async def of_user(tx: Tx, partner: Partner, user_id: UUID) -> list[Declaration]:
     return [_declaration(row) for row in rows]
 
 
-async def newest(tx: Tx, partner: Partner, user_id: UUID) -> UUID | None:
+async def newest_of_user(tx: Tx, partner: Partner, user_id: UUID) -> UUID | None:
     """The newest declaration of a user that is not cancelled."""
     found: UUID | None = await tx.fetchval(
         """
@@ -96,7 +96,7 @@ async def newest(tx: Tx, partner: Partner, user_id: UUID) -> UUID | None:
     return found
 
 
-async def cancel(tx: Tx, _scope: Everyone, declaration_id: UUID, cancelled_from: datetime) -> None:
+async def cancel_declaration(tx: Tx, _scope: AllPartners, declaration_id: UUID, cancelled_from: datetime) -> None:
     """Note that a held declaration holds no more, from a moment on."""
     await tx.execute(
         "update gift_aid_declaration set cancelled_from = $2, deleted_at = $3 where id = $1 and deleted_at is null",
@@ -106,7 +106,7 @@ async def cancel(tx: Tx, _scope: Everyone, declaration_id: UUID, cancelled_from:
     )
 
 
-async def forget(tx: Tx, _scope: Everyone, declaration_ids: Sequence[UUID]) -> None:
+async def delete_unused(tx: Tx, _scope: AllPartners, declaration_ids: Sequence[UUID]) -> None:
     """Delete those that were made for one gift and that no gift refers to."""
     await tx.execute(
         """

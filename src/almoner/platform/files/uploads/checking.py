@@ -21,9 +21,9 @@ from time import monotonic
 from typing import Any, BinaryIO, Final
 
 import almoner
-from almoner.platform.files.uploads.files import Checked
+from almoner.platform.files.uploads.files import CheckedFile
 from almoner.platform.files.uploads.problems import FiletypeNotSupported
-from almoner.platform.jobs.sidecar import beside
+from almoner.platform.jobs.sidecar import run_detached
 
 AT_ONCE: Final = 2
 """Children of one server; other files wait. An image of the most pixels takes 300 MB for a moment."""
@@ -39,7 +39,7 @@ _BEGIN: Final = (
 )
 
 
-class CheckingFailed(Exception):
+class CheckerUnavailable(Exception):
     """The fork server cannot be started, or ends as soon as it is."""
 
 
@@ -60,7 +60,7 @@ class Checker:
         longest_side: int | None = None,
         square: bool = False,
         fields: Mapping[str, str] | None = None,
-    ) -> Checked:
+    ) -> CheckedFile:
         """Read a file in a child; what it is, images written anew. ``declared``: the media type that it must be of.
 
         Raises FiletypeNotSupported.
@@ -70,7 +70,7 @@ class Checker:
             target: BinaryIO = tempfile.TemporaryFile()  # noqa: SIM115 (it is what is answered)
             kept = None
             try:
-                said = await beside(
+                said = await run_detached(
                     lambda: self._fork_server.ask(content, target, declared, longest_side, square=square)
                 )
                 outcome = "killed" if said is None else "refused" if "refused" in said else "accepted"
@@ -80,18 +80,18 @@ class Checker:
                 if "refused" in said:
                     raise FiletypeNotSupported(f"body.{field} {said['refused']}")
                 kept = target if said["rewritten"] else content
-                size, digest = await beside(lambda: _measure(kept))
+                size, digest = await run_detached(lambda: _hash_file(kept))
             finally:
                 if kept is not target:
                     target.close()
-        return Checked(said["mediaType"], size, digest, kept, tuple(said["flags"]), fields or {})
+        return CheckedFile(said["mediaType"], size, digest, kept, tuple(said["flags"]), fields or {})
 
     def close(self) -> None:
         """End the fork server."""
         self._fork_server.close()
 
 
-def _measure(file: BinaryIO) -> tuple[int, bytes]:
+def _hash_file(file: BinaryIO) -> tuple[int, bytes]:
     file.seek(0)
     size, seen = 0, sha256()
     while part := file.read(_PART):
@@ -120,7 +120,7 @@ class _ForkServer:
             self._begin(task, [source.fileno(), target.fileno(), said], heard)
             os.close(said)
             said = -1
-            return _verdict(heard)
+            return _read_verdict(heard)
         finally:
             os.close(heard)
             if said != -1:
@@ -137,7 +137,7 @@ class _ForkServer:
                     if _read_within(heard, 1, _START_SECONDS, control) == _STARTED:
                         return
                 self._end()
-        raise CheckingFailed("the process that reads received files ends as soon as it is started")
+        raise CheckerUnavailable("the process that reads received files ends as soon as it is started")
 
     def _start(self) -> socket.socket:
         ours, theirs = socket.socketpair()
@@ -171,7 +171,7 @@ class _ForkServer:
             self._end()
 
 
-def _verdict(heard: int) -> dict[str, Any] | None:
+def _read_verdict(heard: int) -> dict[str, Any] | None:
     text = _read_within(heard, _MOST_VERDICT, _PATIENCE_SECONDS)
     return json.loads(text) if text else None
 

@@ -10,7 +10,7 @@ Flag = Literal["pdf_active", "pdf_javascript", "pdf_launch", "pdf_embedded_files
 
 
 @dataclass(frozen=True, slots=True)
-class Checked:
+class CheckedFile:
     """A file that is what it says: an image that was written anew, or a PDF as it came.
 
     ``content`` lies in a file without a name, which is gone when it is closed; ``fields`` are the text parts beside it.
@@ -25,7 +25,7 @@ class Checked:
 
 
 @dataclass(frozen=True, slots=True)
-class Stored:
+class StoredFile:
     """A checked file that was put into the storage, sealed, under a random key; no row knows it yet.
 
     ``scanned``: nothing more has to look at it before anybody may download it.

@@ -19,7 +19,7 @@ from PIL import Image
 
 from almoner.platform.files.uploads import papers, pictures
 from almoner.platform.files.uploads.confinement import confine
-from almoner.platform.files.uploads.verdicts import Refused
+from almoner.platform.files.uploads.verdicts import FileRefused
 
 WALL_SECONDS: Final = 20.0
 STARTED: Final = b"+"
@@ -34,7 +34,7 @@ _MOST_TASK: Final = 4096
 def main(control: int) -> None:
     """Serve the socket with this number until its other end is closed."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    _load_all()
+    _preload_parsers()
     with socket.socket(fileno=control) as server:
         _serve(server)
 
@@ -76,10 +76,10 @@ def _read(task: dict[str, Any], source: int, target: int, verdict: int) -> NoRet
     try:
         os.write(verdict, STARTED)
         confined = confine()
-        said = look(source, target, task["declared"], task["longestSide"], square=task["square"]) | {
+        said = inspect_file(source, target, task["declared"], task["longestSide"], square=task["square"]) | {
             "confined": confined
         }
-    except Refused as refused:
+    except FileRefused as refused:
         said = {"refused": str(refused)}
     except BaseException as error:  # noqa: BLE001 (a parser may raise anything at what was made to break it)
         said["cause"] = type(error).__name__
@@ -88,26 +88,28 @@ def _read(task: dict[str, Any], source: int, target: int, verdict: int) -> NoRet
         os._exit(0)
 
 
-def look(source: int, target: int, declared: str | None, longest_side: int | None, *, square: bool) -> dict[str, Any]:
+def inspect_file(
+    source: int, target: int, declared: str | None, longest_side: int | None, *, square: bool
+) -> dict[str, Any]:
     """Find out what the file is, and write it anew when it is an image. Raises Refused, or whatever a parser raises."""
     content = b""
     while part := os.pread(source, 1 << 20, len(content)):
         content += part
     found = next((kind for signature, kind in _SIGNATURES if content.startswith(signature)), None)
     if found is None:
-        raise Refused("is neither a JPEG nor a PNG nor a PDF")
+        raise FileRefused("is neither a JPEG nor a PNG nor a PDF")
     if declared is not None and found != declared:
-        raise Refused(f"is declared as {declared} and is {found}")
+        raise FileRefused(f"is declared as {declared} and is {found}")
     if found == _PDF:
-        return {"mediaType": found, "flags": papers.examine(content), "rewritten": False}
+        return {"mediaType": found, "flags": papers.inspect_pdf(content), "rewritten": False}
     written = BytesIO()
-    media_type = pictures.rewrite(content, found, written, longest_side, square=square)
+    media_type = pictures.rewrite_image(content, found, written, longest_side, square=square)
     with os.fdopen(target, "wb") as file:
         file.write(written.getbuffer())
     return {"mediaType": media_type, "flags": [], "rewritten": True}
 
 
-def _load_all() -> None:
+def _preload_parsers() -> None:
     """Load every module that reading takes, by reading: a child can open none any more."""
     for kind, found, mode in (
         ("JPEG", pictures.JPEG, "RGB"),
@@ -116,14 +118,14 @@ def _load_all() -> None:
     ):
         drawn, made = BytesIO(), BytesIO()
         Image.new(mode, (8, 6)).save(drawn, kind, exif=Image.Exif())
-        pictures.rewrite(drawn.getvalue(), found, made, 4)
-        pictures.rewrite(drawn.getvalue(), found, made, 4, square=True)
-        pictures.rewrite(drawn.getvalue(), found, made, None)
+        pictures.rewrite_image(drawn.getvalue(), found, made, 4)
+        pictures.rewrite_image(drawn.getvalue(), found, made, 4, square=True)
+        pictures.rewrite_image(drawn.getvalue(), found, made, None)
     page = BytesIO()
     with pikepdf.new() as made_pdf:
         made_pdf.add_blank_page()
         made_pdf.save(page)
-    papers.examine(page.getvalue())
+    papers.inspect_pdf(page.getvalue())
 
 
 if __name__ == "__main__":

@@ -12,7 +12,7 @@ from zipfile import is_zipfile
 
 import pikepdf
 
-from almoner.platform.files.uploads.verdicts import Refused
+from almoner.platform.files.uploads.verdicts import FileRefused
 
 MOST_PAGES: Final = 200
 MOST_UNPACKED: Final = 50 * 1024 * 1024
@@ -59,46 +59,46 @@ _DECODED: Final = ("/LZWDecode", "/LZW", "/RunLengthDecode", "/RL", "/ASCII85Dec
 _PICTURES: Final = ("/DCTDecode", "/DCT", "/JPXDecode", "/CCITTFaxDecode", "/CCF", "/JBIG2Decode")
 
 
-def examine(content: bytes) -> list[str]:
+def inspect_pdf(content: bytes) -> list[str]:
     """What the PDF may do beside showing its pages, as flags. Raises Refused, and whatever the parser raises."""
     if not _BEGINNING.match(content):
-        raise Refused(_DAMAGED)
+        raise FileRefused(_DAMAGED)
     _, end, tail = content.rpartition(_END)
     if not end or tail.strip(b"\x00\t\r\n "):
-        raise Refused(_DAMAGED + ": something follows its end, or the end is missing")
+        raise FileRefused(_DAMAGED + ": something follows its end, or the end is missing")
     if is_zipfile(BytesIO(content)):
-        raise Refused("is an archive as well as a PDF")
+        raise FileRefused("is an archive as well as a PDF")
     try:
         with pikepdf.open(BytesIO(content), attempt_recovery=False, suppress_warnings=True) as opened:
             flags = _walk(opened)
             if any(not str(warning).endswith(_HARMLESS) for warning in opened.get_warnings()):
-                raise Refused(_DAMAGED)
+                raise FileRefused(_DAMAGED)
             return flags
     except pikepdf.PasswordError:
-        raise Refused("is encrypted") from None
+        raise FileRefused("is encrypted") from None
     except (pikepdf.PdfError, pikepdf.DataDecodingError) as error:
-        raise Refused(_DAMAGED) from error
+        raise FileRefused(_DAMAGED) from error
 
 
 def _walk(opened: pikepdf.Pdf) -> list[str]:
     if opened.is_encrypted:
-        raise Refused("is encrypted")
+        raise FileRefused("is encrypted")
     if not 1 <= len(opened.pages) <= MOST_PAGES:
-        raise Refused(f"has no page, or more than {MOST_PAGES}")
+        raise FileRefused(f"has no page, or more than {MOST_PAGES}")
     flags: set[str] = set()
     left = MOST_UNPACKED
     objects = opened.objects
     if len(objects) > MOST_OBJECTS:
-        raise Refused(f"has more than {MOST_OBJECTS} objects")
+        raise FileRefused(f"has more than {MOST_OBJECTS} objects")
     for found in (opened.trailer, *objects):
         if isinstance(found, pikepdf.Stream):
-            left -= _unpacked(found, left)
-        for entries in _dictionaries(found):
-            flags |= _told(entries)
+            left -= _unpacked_size(found, left)
+        for entries in _iter_dictionaries(found):
+            flags |= _flags_of(entries)
     return ["pdf_active", *sorted(flags)] if flags else []
 
 
-def _dictionaries(found: Any) -> Iterator[dict[str, Any]]:
+def _iter_dictionaries(found: Any) -> Iterator[dict[str, Any]]:
     """All dictionaries of one object, its own and those written inside it."""
     waiting = [found]
     while waiting:
@@ -108,16 +108,16 @@ def _dictionaries(found: Any) -> Iterator[dict[str, Any]]:
         if isinstance(value, pikepdf.Dictionary):
             entries = dict(value.items())
             yield entries
-            waiting += [inner for inner in entries.values() if _written_inside(inner)]
+            waiting += [inner for inner in entries.values() if _is_inline(inner)]
         elif isinstance(value, pikepdf.Array):
-            waiting += [inner for inner in value if _written_inside(inner)]
+            waiting += [inner for inner in value if _is_inline(inner)]
 
 
-def _written_inside(value: Any) -> bool:
+def _is_inline(value: Any) -> bool:
     return isinstance(value, pikepdf.Dictionary | pikepdf.Array) and not value.is_indirect
 
 
-def _told(entries: dict[str, Any]) -> set[str]:
+def _flags_of(entries: dict[str, Any]) -> set[str]:
     """Flags of one dictionary."""
     told = {_KEYS[key] for key in entries if key in _KEYS}
     told |= {_ACTIONS[name] for name in (_name(entries.get("/S")),) if name in _ACTIONS}
@@ -128,7 +128,7 @@ def _name(value: Any) -> str:
     return str(value) if isinstance(value, pikepdf.Name) else ""
 
 
-def _unpacked(stream: pikepdf.Stream, most: int) -> int:
+def _unpacked_size(stream: pikepdf.Stream, most: int) -> int:
     """How large the stream is once it is unpacked, pictures left as they are. Raises Refused above ``most``."""
     given: Any = stream.stream_dict.get("/Filter", [])
     filters = [_name(one) for one in (given if isinstance(given, pikepdf.Array) else [given])] if given else []
@@ -137,22 +137,22 @@ def _unpacked(stream: pikepdf.Stream, most: int) -> int:
         if name in _PICTURES:
             break
         if name in _INFLATED:
-            data = _inflated(data, most - size)
+            data = _inflate(data, most - size)
         elif name in _DECODED:
             if place:
-                raise Refused("packs a stream in more ways than one")
+                raise FileRefused("packs a stream in more ways than one")
             data = stream.read_bytes(pikepdf.StreamDecodeLevel.generalized)  # the limit of memory holds
         else:
-            raise Refused(f"packs a stream in an unknown way ({name[:40]})")
+            raise FileRefused(f"packs a stream in an unknown way ({name[:40]})")
         size += len(data)
         if size > most:
-            raise Refused(f"is larger than {MOST_UNPACKED} bytes once it is unpacked")
+            raise FileRefused(f"is larger than {MOST_UNPACKED} bytes once it is unpacked")
         if name in _DECODED:
             break  # all that came after it was undone with it
     return size
 
 
-def _inflated(data: bytes, most: int) -> bytes:
+def _inflate(data: bytes, most: int) -> bytes:
     """Unpacked data, and no more than one step above ``most``. Raises Refused."""
     made, unpack = bytearray(), zlib.decompressobj()
     try:
@@ -160,5 +160,5 @@ def _inflated(data: bytes, most: int) -> bytes:
             made += unpack.decompress(data, _STEP)
             data = unpack.unconsumed_tail
     except zlib.error:
-        raise Refused(_DAMAGED) from None
+        raise FileRefused(_DAMAGED) from None
     return bytes(made)

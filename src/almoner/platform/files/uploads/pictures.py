@@ -11,7 +11,7 @@ from typing import BinaryIO, Final
 
 from PIL import Image, MpoImagePlugin
 
-from almoner.platform.files.uploads.verdicts import Refused
+from almoner.platform.files.uploads.verdicts import FileRefused
 
 MOST_PIXELS: Final = 40_000_000
 JPEG: Final = "image/jpeg"
@@ -37,7 +37,9 @@ Image.MAX_IMAGE_PIXELS = None  # its guard warns; ours refuses, below
 MpoImagePlugin.MpoImageFile  # noqa: B018 - imported while files can still be opened
 
 
-def rewrite(content: bytes, found: str, target: BinaryIO, longest_side: int | None, *, square: bool = False) -> str:
+def rewrite_image(
+    content: bytes, found: str, target: BinaryIO, longest_side: int | None, *, square: bool = False
+) -> str:
     """Write the image anew; its media type then.
 
     With ``longest_side`` it is made to be shown: scaled down to so many pixels, and a JPEG unless it is transparent.
@@ -50,29 +52,29 @@ def rewrite(content: bytes, found: str, target: BinaryIO, longest_side: int | No
         _ensure_one_png(content)
     with Image.open(BytesIO(content), formats=_FORMATS) as opened:
         if opened.width * opened.height > MOST_PIXELS:
-            raise Refused(f"has more than {MOST_PIXELS} pixels")
+            raise FileRefused(f"has more than {MOST_PIXELS} pixels")
         opened.verify()  # checksums, where the format has some
     opened = Image.open(BytesIO(content), formats=_FORMATS)
     if found == PNG:
         opened.load()  # here, where nobody forgives: its EXIF may come last, so asking for it loads too
-    turn = _turn(opened)
+    turn = _upright_transpose(opened)
     if longest_side is not None:
         opened.thumbnail((longest_side, longest_side))
     opened.load()
     picture: Image.Image = opened if turn is None else opened.transpose(turn)
     transparent = picture.mode in ("RGBA", "LA", "PA") or "transparency" in picture.info
     if square and picture.width != picture.height:
-        upright = _plain(picture, "RGBA" if transparent else picture.mode).convert("RGBA")
-        _squared(upright).save(target, "PNG", optimize=True)
+        upright = _strip_pixels(picture, "RGBA" if transparent else picture.mode).convert("RGBA")
+        _pad_to_square(upright).save(target, "PNG", optimize=True)
         return PNG
     if found == JPEG or (longest_side is not None and not transparent and picture.mode != "P"):
-        _plain(picture, "L" if picture.mode in ("1", "L") else "RGB").save(target, "JPEG", quality=85)
+        _strip_pixels(picture, "L" if picture.mode in ("1", "L") else "RGB").save(target, "JPEG", quality=85)
         return JPEG
-    _plain(picture, "RGBA" if transparent else picture.mode).save(target, "PNG", compress_level=3)
+    _strip_pixels(picture, "RGBA" if transparent else picture.mode).save(target, "PNG", compress_level=3)
     return PNG
 
 
-def _squared(picture: Image.Image) -> Image.Image:
+def _pad_to_square(picture: Image.Image) -> Image.Image:
     """The picture in the middle of a square as large as its longer side, with nothing around it."""
     side = max(picture.size)
     whole = Image.new("RGBA", (side, side))
@@ -80,7 +82,7 @@ def _squared(picture: Image.Image) -> Image.Image:
     return whole
 
 
-def _plain(picture: Image.Image, mode: str) -> Image.Image:
+def _strip_pixels(picture: Image.Image, mode: str) -> Image.Image:
     """The pixels in this mode, and nothing that came with them."""
     if mode.startswith("I"):  # 16 bits a pixel: the upper half of them
         picture, mode = picture.convert("I").point(lambda value: value * (1 / 256)), "L"
@@ -90,7 +92,7 @@ def _plain(picture: Image.Image, mode: str) -> Image.Image:
     return plain
 
 
-def _turn(opened: Image.Image) -> Image.Transpose | None:
+def _upright_transpose(opened: Image.Image) -> Image.Transpose | None:
     """What makes the picture upright. Damaged EXIF says nothing, and the picture is shown as it is."""
     try:
         said = opened.getexif().get(_ORIENTATION)
@@ -105,10 +107,10 @@ def _ensure_one_jpeg(content: bytes) -> None:
         end, announces_more = _end_of_jpeg(content, 0)
         while rest := content[end:].lstrip(b"\x00"):
             if not announces_more or not rest.startswith(b"\xff\xd8\xff"):
-                raise Refused(_NOT_ONE_IMAGE)
+                raise FileRefused(_NOT_ONE_IMAGE)
             end, _ = _end_of_jpeg(content, len(content) - len(rest))
     except IndexError:
-        raise Refused(_NOT_ONE_IMAGE) from None
+        raise FileRefused(_NOT_ONE_IMAGE) from None
 
 
 def _end_of_jpeg(content: bytes, start: int) -> tuple[int, bool]:
@@ -116,7 +118,7 @@ def _end_of_jpeg(content: bytes, start: int) -> tuple[int, bool]:
     place, announces_more = start + 2, False
     while True:
         if content[place] != 0xFF:
-            raise Refused(_NOT_ONE_IMAGE)
+            raise FileRefused(_NOT_ONE_IMAGE)
         while content[place] == 0xFF:
             place += 1
         marker = content[place]
@@ -125,12 +127,12 @@ def _end_of_jpeg(content: bytes, start: int) -> tuple[int, bool]:
             return place, announces_more
         length = content[place] << 8 | content[place + 1]
         if marker in range(0xD0, 0xD9) or marker < 0xC0 or length < 2:
-            raise Refused(_NOT_ONE_IMAGE)
+            raise FileRefused(_NOT_ONE_IMAGE)
         announces_more |= marker == 0xE2 and content[place + 2 : place + 6] == b"MPF\x00"
         place += length
         if marker == 0xDA:
             if (scan := _MARKER.search(content, place)) is None:
-                raise Refused(_NOT_ONE_IMAGE)
+                raise FileRefused(_NOT_ONE_IMAGE)
             place = scan.start()
 
 
@@ -141,10 +143,10 @@ def _ensure_one_png(content: bytes) -> None:
     while place < len(content):
         length, kind = int.from_bytes(content[place : place + 4]), content[place + 4 : place + 8]
         if kind == b"acTL":
-            raise Refused("is an animation")
+            raise FileRefused("is an animation")
         heads += kind == b"IHDR"
         place += length + 12
         if kind == b"IEND":
             break
     if kind != b"IEND" or place != len(content) or heads != 1:
-        raise Refused(_NOT_ONE_IMAGE)
+        raise FileRefused(_NOT_ONE_IMAGE)

@@ -1,5 +1,5 @@
 """What the child that reads files says of one."""
 
 
-class Refused(Exception):
+class FileRefused(Exception):
     """The file is not accepted. The text completes "body.file ..."."""

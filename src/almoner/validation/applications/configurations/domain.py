@@ -23,17 +23,17 @@ COMPLIANCE_FLAGS: Final[tuple[Category, ...]] = ("sanction", "warning", "hateSpe
 CHANGED: Final = "internal.configuration_changed"
 """Told when a configuration is changed, with a ``ConfigurationChanged`` in it."""
 
-MOST_CONFIGURATIONS: Final = 100  # the list is not paged (settled 1.1)
-MOST_FIELDS: Final = 30
-MOST_CHOICES: Final = 50
-LONGEST_LABEL: Final = 300
-LONGEST_VALUE: Final = 250
-LONGEST_ANSWERS: Final[Mapping[FieldKind, int]] = {"short_text": 255, "long_text": 5_000, "url": 2_048}
+MAX_CONFIGURATIONS: Final = 100  # the list is not paged (settled 1.1)
+MAX_FIELDS: Final = 30
+MAX_CHOICES: Final = 50
+MAX_LABEL_LENGTH: Final = 300
+MAX_VALUE_LENGTH: Final = 250
+MAX_ANSWER_LENGTHS: Final[Mapping[FieldKind, int]] = {"short_text": 255, "long_text": 5_000, "url": 2_048}
 _FIELD_ID: Final = re.compile(r"[A-Za-z][A-Za-z0-9_]{0,39}")
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
+class FieldChoice:
     """One answer to choose. ``labels``: by language tag."""
 
     value: str
@@ -48,7 +48,7 @@ class PartnerField:
     kind: FieldKind
     required: bool
     labels: Mapping[str, str]
-    choices: tuple[Choice, ...] = ()
+    choices: tuple[FieldChoice, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +74,7 @@ class Configuration:
     created_at: datetime
     updated_at: datetime
 
-    def asks_for(self, check: Check) -> bool:
+    def runs_check(self, check: Check) -> bool:
         """Whether its submissions run a check."""
         return check in self.checks
 
@@ -87,11 +87,11 @@ class ConfigurationChanged:
     partner: UUID
 
 
-def problems(configuration: Configuration) -> list[str]:
+def configuration_problems(configuration: Configuration) -> list[str]:
     """One sentence for every rule that the configuration breaks."""
     found = []
     narrowed = set(configuration.allowed_organisation_types) != set(ORGANISATION_TYPES)
-    if narrowed and not configuration.asks_for("validation_request"):
+    if narrowed and not configuration.runs_check("validation_request"):
         found.append("body.allowedOrganisationTypes narrows nothing without the check validation_request")
     return found + field_problems(configuration.partner_fields)
 
@@ -99,11 +99,11 @@ def problems(configuration: Configuration) -> list[str]:
 def field_problems(fields: Sequence[PartnerField]) -> list[str]:
     """One sentence for every rule that the partner's questions break."""
     found = []
-    if len(fields) > MOST_FIELDS:
-        found.append(f"body.partnerFields may have at most {MOST_FIELDS} questions, there are {len(fields)}")
+    if len(fields) > MAX_FIELDS:
+        found.append(f"body.partnerFields may have at most {MAX_FIELDS} questions, there are {len(fields)}")
     found += [
         f"body.partnerFields.{place}.id '{fields[place].id[:40]}' is the id of another question"
-        for place in _again(field.id for field in fields)
+        for place in _duplicate_places(field.id for field in fields)
     ]
     for place, field in enumerate(fields):
         at = f"body.partnerFields.{place}"
@@ -118,13 +118,13 @@ def _choice_problems(at: str, field: PartnerField) -> list[str]:
     if field.kind != "choice":
         return [f"{at}.choices is for questions of type choice alone"] if field.choices else []
     found = []
-    if not 2 <= len(field.choices) <= MOST_CHOICES:
-        found.append(f"{at}.choices must have 2 to {MOST_CHOICES} answers, there are {len(field.choices)}")
-    again = _again(choice.value for choice in field.choices)
+    if not 2 <= len(field.choices) <= MAX_CHOICES:
+        found.append(f"{at}.choices must have 2 to {MAX_CHOICES} answers, there are {len(field.choices)}")
+    again = _duplicate_places(choice.value for choice in field.choices)
     found += [f"{at}.choices.{place}.value is the value of another answer" for place in again]
     for place, choice in enumerate(field.choices):
-        if not 1 <= len(choice.value) <= LONGEST_VALUE:
-            found.append(f"{at}.choices.{place}.value must have 1 to {LONGEST_VALUE} characters")
+        if not 1 <= len(choice.value) <= MAX_VALUE_LENGTH:
+            found.append(f"{at}.choices.{place}.value must have 1 to {MAX_VALUE_LENGTH} characters")
         found += _label_problems(f"{at}.choices.{place}.labels", choice.labels)
     return found
 
@@ -132,14 +132,14 @@ def _choice_problems(at: str, field: PartnerField) -> list[str]:
 def _label_problems(at: str, labels: Mapping[str, str]) -> list[str]:
     found = [] if labels else [f"{at} must have a label in one language at least"]
     for tag, text in labels.items():
-        if not language.well_formed(tag):
+        if not language.is_language_tag(tag):
             found.append(f"{at} has '{tag[:40]}', which is no language tag (RFC 5646)")
-        if not 1 <= len(text.strip()) <= LONGEST_LABEL:
-            found.append(f"{at}.{tag[:40]} must have 1 to {LONGEST_LABEL} characters")
+        if not 1 <= len(text.strip()) <= MAX_LABEL_LENGTH:
+            found.append(f"{at}.{tag[:40]} must have 1 to {MAX_LABEL_LENGTH} characters")
     return found
 
 
-def _again(values: Iterable[str]) -> list[int]:
+def _duplicate_places(values: Iterable[str]) -> list[int]:
     """The places of values that came before."""
     seen: set[str] = set()
     places = []
@@ -150,10 +150,10 @@ def _again(values: Iterable[str]) -> list[int]:
     return places
 
 
-def label(labels: Mapping[str, str], wanted: str) -> str:
+def label_in(labels: Mapping[str, str], wanted: str) -> str:
     """The label in a language, else in the one it falls back to, else in English, else the first."""
     for tag in (wanted, "en"):
-        if found := language.nearest(tag, labels):
+        if found := language.nearest_offered(tag, labels):
             return labels[found]
     return next(iter(labels.values()), "")
 
@@ -180,12 +180,12 @@ def answer_problem(field: PartnerField, answer: object) -> str | None:
         return "must be a string"
     if field.kind == "choice":
         return None if answer in {choice.value for choice in field.choices} else "must be one of the answers to choose"
-    if field.kind == "url" and not web.well_formed(answer):
+    if field.kind == "url" and not web.is_web_address(answer):
         return "must be a web address such as https://example.org"
-    longest = LONGEST_ANSWERS[field.kind]
+    longest = MAX_ANSWER_LENGTHS[field.kind]
     return None if len(answer) <= longest else f"must be at most {longest} characters"
 
 
-def unanswered(fields: Sequence[PartnerField], answers: Mapping[str, object]) -> list[PartnerField]:
+def unanswered_fields(fields: Sequence[PartnerField], answers: Mapping[str, object]) -> list[PartnerField]:
     """The questions that have to be answered and were not."""
     return [field for field in fields if field.required and answers.get(field.id) in (None, "")]

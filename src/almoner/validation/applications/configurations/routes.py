@@ -4,14 +4,14 @@ from typing import Annotated, Final
 from uuid import UUID
 
 from almoner.platform.files import images
-from almoner.platform.files.uploads.files import Checked
+from almoner.platform.files.uploads.files import CheckedFile
 from almoner.platform.files.uploads.problems import UPLOAD_ERRORS
 from almoner.platform.http.caller import SECRET
-from almoner.platform.http.calls import Call
+from almoner.platform.http.calls import ApiCall
 from almoner.platform.http.endpoints import Routes
 from almoner.platform.http.ids import PathId
-from almoner.platform.http.paging import Listing
-from almoner.platform.http.uploads import Upload
+from almoner.platform.http.paging import ListResponse
+from almoner.platform.http.uploads import UploadDeclaration
 from almoner.validation.applications.configurations import service as configurations
 from almoner.validation.applications.configurations.schemas import (
     ValidationSubmissionConfigurationIn,
@@ -23,31 +23,33 @@ from almoner.validation.applications.configurations.schemas import (
 
 ConfigurationId = Annotated[UUID, PathId("hostedconfiguration")]
 
-LOGO: Final = Upload("logo", max_bytes=5 * 1024 * 1024, media_types=images.MEDIA_TYPES, longest_side=320, square=True)
+LOGO: Final = UploadDeclaration(
+    "logo", max_bytes=5 * 1024 * 1024, media_types=images.MEDIA_TYPES, longest_side=320, square=True
+)
 
 routes = Routes("Submission configurations")
 
 
 @routes.get("/v1/validation-submission-configurations", key=SECRET, scope="validation_configurations:read")
 async def list_validation_submission_configurations(
-    call: Call, query: ValidationSubmissionConfigurationsQuery
-) -> Listing[ValidationSubmissionConfigurationOut]:
+    call: ApiCall, query: ValidationSubmissionConfigurationsQuery
+) -> ListResponse[ValidationSubmissionConfigurationOut]:
     """List all submission configurations, in one page."""
-    rows = await configurations.of(call.tx, call.partner)
-    return call.all_of(rows, lambda row: configuration_out(call.tx, row), query)
+    rows = await configurations.list_all(call.tx, call.partner)
+    return call.whole_list(rows, lambda row: configuration_out(call.tx, row), query)
 
 
 @routes.post("/v1/validation-submission-configurations", key=SECRET, scope="validation_configurations:write")
 async def create_validation_submission_configuration(
-    call: Call, body: ValidationSubmissionConfigurationIn
+    call: ApiCall, body: ValidationSubmissionConfigurationIn
 ) -> ValidationSubmissionConfigurationOut:
     """Create a submission configuration: which checks an application runs, what fails them, how its form looks."""
-    return configuration_out(call.tx, await configurations.create(call.tx, call.partner, body.wish()))
+    return configuration_out(call.tx, await configurations.create(call.tx, call.partner, body.to_input()))
 
 
 @routes.get("/v1/validation-submission-configurations/{id}", key=SECRET, scope="validation_configurations:read")
 async def get_validation_submission_configuration(
-    call: Call, id: ConfigurationId
+    call: ApiCall, id: ConfigurationId
 ) -> ValidationSubmissionConfigurationOut:
     """Retrieve a submission configuration."""
     return configuration_out(call.tx, await configurations.get(call.tx, call.partner, id))
@@ -55,10 +57,10 @@ async def get_validation_submission_configuration(
 
 @routes.patch("/v1/validation-submission-configurations/{id}", key=SECRET, scope="validation_configurations:write")
 async def update_validation_submission_configuration(
-    call: Call, id: ConfigurationId, body: ValidationSubmissionConfigurationPatch
+    call: ApiCall, id: ConfigurationId, body: ValidationSubmissionConfigurationPatch
 ) -> ValidationSubmissionConfigurationOut:
     """Change a submission configuration. What it says of flags and activities counts for what runs under it, too."""
-    return configuration_out(call.tx, await configurations.change(call.tx, call.partner, id, body.wish()))
+    return configuration_out(call.tx, await configurations.change(call.tx, call.partner, id, body.to_input()))
 
 
 @routes.post(
@@ -69,11 +71,11 @@ async def update_validation_submission_configuration(
     errors=UPLOAD_ERRORS,
 )
 async def set_validation_submission_configuration_logo(
-    call: Call, id: ConfigurationId, upload: Checked
+    call: ApiCall, id: ConfigurationId, upload: CheckedFile
 ) -> ValidationSubmissionConfigurationOut:
     """Upload the logo that the hosted form shows: JPEG or PNG, at most 5 MiB.
 
     It is shown in a square: one that is none is centred in one, with transparent edges.
     """
-    made = await configurations.set_logo(call.tx, call.partner, id, images.made(upload))
+    made = await configurations.set_logo(call.tx, call.partner, id, images.image_of(upload))
     return configuration_out(call.tx, made)

@@ -6,28 +6,28 @@ import msgspec
 from pydantic import AfterValidator, BeforeValidator, Field
 
 from almoner.kit.patch import UNSET, UnsetType
-from almoner.kit.text import typed
+from almoner.kit.text import clean_text
 from almoner.kit.time import iso
-from almoner.nonprofits.activities.domain import SUB_TAGS, in_order
+from almoner.nonprofits.activities.domain import SUB_TAGS, ordered_sub_tags
 from almoner.nonprofits.organisations.domain import OrganisationType
 from almoner.platform.database.transactions import Tx
 from almoner.platform.files import media
 from almoner.platform.http.ids import IdText
-from almoner.platform.http.wire import In, Maybe, Out, Patch, Text255, WholeQuery
+from almoner.platform.http.wire import RequestBody, Maybe, ResponseRecord, PatchBody, Text255, UnpagedQuery
 from almoner.screening.watchlists.domain import Category
 from almoner.validation.applications.configurations.domain import (
     CHECKS,
     COMPLIANCE_FLAGS,
-    MOST_CHOICES,
-    MOST_FIELDS,
+    MAX_CHOICES,
+    MAX_FIELDS,
     ORGANISATION_TYPES,
     Check,
-    Choice,
+    FieldChoice,
     Configuration,
     FieldKind,
     PartnerField,
 )
-from almoner.validation.applications.configurations.service import Wish
+from almoner.validation.applications.configurations.service import ConfigurationInput
 
 T = TypeVar("T")
 
@@ -35,14 +35,14 @@ _MOST_TAGS: Final = 300
 _LABELS: Final = {"en": "Where do you use our product?"}
 
 
-def _each_once(values: list[T]) -> list[T]:
+def _ensure_unique(values: list[T]) -> list[T]:
     if len(set(values)) < len(values):
         raise ValueError("must name each value once")
     return values
 
 
-_Once = AfterValidator(_each_once)
-_Name = Annotated[Text255, BeforeValidator(lambda value: typed(value) if isinstance(value, str) else value)]
+_Once = AfterValidator(_ensure_unique)
+_Name = Annotated[Text255, BeforeValidator(lambda value: clean_text(value) if isinstance(value, str) else value)]
 Labels = Annotated[
     dict[str, str],
     Field(max_length=50, description="By language tag: at least one, of up to 300 characters.", examples=[_LABELS]),
@@ -65,14 +65,14 @@ Colour = Annotated[
 ]
 
 
-class PartnerFieldChoiceIn(In):
+class PartnerFieldChoiceIn(RequestBody):
     """One answer to choose."""
 
     value: Text255
     labels: Labels
 
 
-class PartnerFieldIn(In):
+class PartnerFieldIn(RequestBody):
     """A question of your own in the hosted form."""
 
     id: Annotated[str, Field(min_length=1, max_length=40, examples=["use"])]
@@ -80,26 +80,26 @@ class PartnerFieldIn(In):
     required: bool = False
     labels: Labels
     choices: list[PartnerFieldChoiceIn] = Field(
-        default_factory=list, max_length=MOST_CHOICES, description="Of type `choice`: 2 to 50."
+        default_factory=list, max_length=MAX_CHOICES, description="Of type `choice`: 2 to 50."
     )
 
-    def field(self) -> PartnerField:
+    def to_field(self) -> PartnerField:
         """The question."""
-        choices = tuple(Choice(choice.value, choice.labels) for choice in self.choices)
+        choices = tuple(FieldChoice(choice.value, choice.labels) for choice in self.choices)
         return PartnerField(self.id, self.type, self.required, self.labels, choices)
 
 
-PartnerFields = Annotated[list[PartnerFieldIn], Field(max_length=MOST_FIELDS)]
+PartnerFields = Annotated[list[PartnerFieldIn], Field(max_length=MAX_FIELDS)]
 
 
-class BrandingIn(Patch):
+class BrandingIn(PatchBody):
     """How the hosted form looks."""
 
     display_name: Maybe[_Name | None] = UNSET
     primary_color: Maybe[Colour | None] = UNSET
 
 
-class ValidationSubmissionConfigurationIn(In):
+class ValidationSubmissionConfigurationIn(RequestBody):
     """A new configuration: what is left out is as in the first one of a partner, with all four checks."""
 
     name: _Name | None = None
@@ -112,9 +112,9 @@ class ValidationSubmissionConfigurationIn(In):
     email_verification: bool = True
     partner_fields: PartnerFields = Field(default_factory=list)
 
-    def wish(self) -> Wish:
+    def to_input(self) -> ConfigurationInput:
         """What is said."""
-        return Wish(
+        return ConfigurationInput(
             name=self.name,
             is_default=self.is_default or UNSET,
             checks=self.checks,
@@ -122,12 +122,12 @@ class ValidationSubmissionConfigurationIn(In):
             compliance_flags=self.compliance_flags,
             allowed_activity_sub_tags=self.allowed_activity_sub_tags,
             email_verification=self.email_verification,
-            partner_fields=[field.field() for field in self.partner_fields],
+            partner_fields=[field.to_field() for field in self.partner_fields],
             **_branding(self.branding),
         )
 
 
-class ValidationSubmissionConfigurationPatch(Patch):
+class ValidationSubmissionConfigurationPatch(PatchBody):
     """Changes to a configuration; lists and questions replace those before them, branding is merged."""
 
     name: Maybe[_Name | None] = UNSET
@@ -140,10 +140,10 @@ class ValidationSubmissionConfigurationPatch(Patch):
     email_verification: Maybe[bool] = UNSET
     partner_fields: Maybe[PartnerFields] = UNSET
 
-    def wish(self) -> Wish:
+    def to_input(self) -> ConfigurationInput:
         """What is said."""
         fields = self.partner_fields
-        return Wish(
+        return ConfigurationInput(
             name=self.name,
             is_default=self.is_default,
             checks=self.checks,
@@ -151,7 +151,7 @@ class ValidationSubmissionConfigurationPatch(Patch):
             compliance_flags=self.compliance_flags,
             allowed_activity_sub_tags=self.allowed_activity_sub_tags,
             email_verification=self.email_verification,
-            partner_fields=UNSET if fields is UNSET else [field.field() for field in fields],
+            partner_fields=UNSET if fields is UNSET else [field.to_field() for field in fields],
             **_branding(self.branding),
         )
 
@@ -162,7 +162,7 @@ def _branding(said: BrandingIn | UnsetType | None) -> dict[str, Any]:
     return {"display_name": said.display_name, "primary_color": said.primary_color}
 
 
-class ValidationSubmissionConfigurationsQuery(WholeQuery):
+class ValidationSubmissionConfigurationsQuery(UnpagedQuery):
     """Configurations have no filters."""
 
 
@@ -191,7 +191,7 @@ class PartnerFieldOut(msgspec.Struct, frozen=True, rename="camel"):
     choices: list[PartnerFieldChoiceOut]
 
 
-class ValidationSubmissionConfigurationOut(Out, object_name="validation_submission_configuration"):
+class ValidationSubmissionConfigurationOut(ResponseRecord, object_name="validation_submission_configuration"):
     """A submission configuration as partners see it."""
 
     id: str
@@ -214,14 +214,17 @@ def configuration_out(tx: Tx, one: Configuration) -> ValidationSubmissionConfigu
     return ValidationSubmissionConfigurationOut(
         id=tx.ids.text("hostedconfiguration", one.id),
         name=one.name,
-        branding=BrandingOut(one.display_name, media.address(tx.links, one.logo), one.primary_color),
+        branding=BrandingOut(one.display_name, media.media_url(tx.links, one.logo), one.primary_color),
         is_default=one.is_default,
         checks=list(one.checks),
         allowed_organisation_types=list(one.allowed_organisation_types),
         compliance_flags=list(one.compliance_flags),
         allowed_activity_sub_tags=None
         if codes is None
-        else [tx.ids.text("activitysubtag", sub.id) for sub in in_order(code for code in codes if code in SUB_TAGS)],
+        else [
+            tx.ids.text("activitysubtag", sub.id)
+            for sub in ordered_sub_tags(code for code in codes if code in SUB_TAGS)
+        ],
         email_verification=one.email_verification,
         partner_fields=[_field_out(field) for field in one.partner_fields],
         created_at=iso(one.created_at),

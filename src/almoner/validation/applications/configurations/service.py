@@ -10,7 +10,7 @@ from almoner.kit.errors import IncorrectParams, NotFound
 from almoner.kit.patch import UNSET, UnsetType
 from almoner.nonprofits.activities.domain import SUB_TAGS
 from almoner.nonprofits.organisations.domain import OrganisationType
-from almoner.platform.database.transactions import Everyone, Partner, Tx
+from almoner.platform.database.transactions import AllPartners, Partner, Tx
 from almoner.platform.events import outbox
 from almoner.platform.files import media
 from almoner.platform.files.images import Image
@@ -27,7 +27,7 @@ from almoner.validation.applications.configurations.domain import (
     PartnerField,
 )
 
-Scope = Partner | Everyone
+Scope = Partner | AllPartners
 
 MOST_LOGO_BYTES: Final = 40_000
 """A page stays under 100 kB with its logo (H10)."""
@@ -36,7 +36,7 @@ _CODES: Final = {sub.id: code for code, sub in SUB_TAGS.items()}
 
 
 @dataclass(frozen=True, slots=True)
-class Wish:
+class ConfigurationInput:
     """What a configuration is to say; what is UNSET stays as it is, or as a new one begins.
 
     ``allowed_activity_sub_tags``: ids as texts, None for all.
@@ -53,7 +53,7 @@ class Wish:
     email_verification: bool | UnsetType = UNSET
     partner_fields: Sequence[PartnerField] | UnsetType = UNSET
 
-    def given(self) -> dict[str, Any]:
+    def given_fields(self) -> dict[str, Any]:
         """What is said."""
         said = {field.name: getattr(self, field.name) for field in fields(self)}
         return {
@@ -63,15 +63,15 @@ class Wish:
         }
 
 
-async def start(tx: Tx, partner: Partner) -> Configuration:
+async def create_default(tx: Tx, partner: Partner) -> Configuration:
     """What a new partner begins with: a default one with all four checks. Raises NoSuchPartner."""
-    return await create(tx, partner, Wish())
+    return await create(tx, partner, ConfigurationInput())
 
 
-async def create(tx: Tx, partner: Partner, wish: Wish) -> Configuration:
+async def create(tx: Tx, partner: Partner, wish: ConfigurationInput) -> Configuration:
     """A new one. The first of a partner is its default. Raises IncorrectParams, NoSuchPartner."""
-    before = await store.hold(tx, partner)
-    if len(before) >= domain.MOST_CONFIGURATIONS:
+    before = await store.lock_all(tx, partner)
+    if len(before) >= domain.MAX_CONFIGURATIONS:
         raise IncorrectParams(f"there are {len(before)} configurations, the most that a partner may have")
     named = (await partners.get(tx, partner)).name[:255]
     blank = Configuration(
@@ -91,11 +91,11 @@ async def create(tx: Tx, partner: Partner, wish: Wish) -> Configuration:
         created_at=tx.now,
         updated_at=tx.now,
     )
-    made = _said(tx, blank, wish, named)
+    made = _merge_input(tx, blank, wish, named)
     if made.is_default and before:
         await store.clear_default(tx, partner)
     await store.insert(tx, partner, made)
-    if made.is_default and (before or wish != Wish()):  # whoever named none is judged by it from now on
+    if made.is_default and (before or wish != ConfigurationInput()):  # whoever named none is judged by it from now on
         await outbox.emit(tx, partner.id, domain.CHANGED, ConfigurationChanged(made.id, partner.id))
     return made
 
@@ -112,54 +112,56 @@ async def find(tx: Tx, scope: Scope, configuration_id: UUID) -> Configuration | 
     return await store.find(tx, scope, configuration_id)
 
 
-async def several(tx: Tx, partner: Partner, configuration_ids: Sequence[UUID]) -> dict[UUID, Configuration]:
+async def find_many(tx: Tx, partner: Partner, configuration_ids: Sequence[UUID]) -> dict[UUID, Configuration]:
     """Those of these that there are, by id."""
-    found = await store.several(tx, partner, configuration_ids) if configuration_ids else []
+    found = await store.find_many(tx, partner, configuration_ids) if configuration_ids else []
     return {configuration.id: configuration for configuration in found}
 
 
-async def default(tx: Tx, partner: Partner) -> Configuration | None:
+async def find_default(tx: Tx, partner: Partner) -> Configuration | None:
     """The partner's default; None for a partner that has no configuration."""
-    return await store.default(tx, partner)
+    return await store.find_default(tx, partner)
 
 
-async def counting(tx: Tx, partner: Partner, configuration_id: UUID | None) -> Configuration | None:
+async def find_effective(tx: Tx, partner: Partner, configuration_id: UUID | None) -> Configuration | None:
     """The one that judges what was asked with a configuration, or without one: then the partner's default."""
-    return await store.default(tx, partner) if configuration_id is None else await get(tx, partner, configuration_id)
+    return (
+        await store.find_default(tx, partner) if configuration_id is None else await get(tx, partner, configuration_id)
+    )
 
 
-async def of(tx: Tx, partner: Partner) -> list[Configuration]:
+async def list_all(tx: Tx, partner: Partner) -> list[Configuration]:
     """All of the partner, oldest first."""
-    return await store.every(tx, partner)
+    return await store.list_all(tx, partner)
 
 
-async def change(tx: Tx, partner: Partner, configuration_id: UUID, wish: Wish) -> Configuration:
+async def change(tx: Tx, partner: Partner, configuration_id: UUID, wish: ConfigurationInput) -> Configuration:
     """Change what is said; what it decides is looked at again wherever it counts. Raises NotFound, IncorrectParams."""
-    before = await _held(tx, partner, configuration_id)
+    before = await _lock_one(tx, partner, configuration_id)
     named = before.display_name if wish.display_name is not None else (await partners.get(tx, partner)).name[:255]
-    return await _changed(tx, partner, before, _said(tx, before, wish, named))
+    return await _store_change(tx, partner, before, _merge_input(tx, before, wish, named))
 
 
 async def set_logo(tx: Tx, partner: Partner, configuration_id: UUID, image: Image) -> Configuration:
     """Show the logo in place of an earlier one. Raises NotFound, IncorrectParams."""
-    before = await _held(tx, partner, configuration_id)
+    before = await _lock_one(tx, partner, configuration_id)
     if len(image.content) > MOST_LOGO_BYTES:
         raise IncorrectParams(
             f"body.logo has {len(image.content)} bytes when written anew, at most {MOST_LOGO_BYTES}: every page of "
             "the form loads it; take a simpler one"
         )
     key = await media.insert(tx, image.content, image.media_type)
-    return await _changed(tx, partner, before, replace(before, logo=key))
+    return await _store_change(tx, partner, before, replace(before, logo=key))
 
 
-async def _held(tx: Tx, partner: Partner, configuration_id: UUID) -> Configuration:
-    for one in await store.hold(tx, partner):
+async def _lock_one(tx: Tx, partner: Partner, configuration_id: UUID) -> Configuration:
+    for one in await store.lock_all(tx, partner):
         if one.id == configuration_id:
             return one
     raise NotFound
 
 
-async def _changed(tx: Tx, partner: Partner, before: Configuration, wished: Configuration) -> Configuration:
+async def _store_change(tx: Tx, partner: Partner, before: Configuration, wished: Configuration) -> Configuration:
     if wished == before:
         return before
     changed = replace(wished, updated_at=tx.now)
@@ -172,16 +174,16 @@ async def _changed(tx: Tx, partner: Partner, before: Configuration, wished: Conf
     return changed
 
 
-def _said(tx: Tx, before: Configuration, wish: Wish, named: str) -> Configuration:
+def _merge_input(tx: Tx, before: Configuration, wish: ConfigurationInput, named: str) -> Configuration:
     """With what is said. Raises IncorrectParams naming all that is wrong."""
-    given = wish.given()
+    given = wish.given_fields()
     wrong: list[str] = []
     if given.get("display_name", "") is None:
         given["display_name"] = named
     if given.get("primary_color") is not None:
-        given["primary_color"] = colours.written(colours.parse(given["primary_color"]))
+        given["primary_color"] = colours.css_colour(colours.parse_colour(given["primary_color"]))
     if given.get("allowed_activity_sub_tags") is not None:
-        codes = {text: _code(tx, text) for text in given["allowed_activity_sub_tags"]}
+        codes = {text: _sub_tag_code(tx, text) for text in given["allowed_activity_sub_tags"]}
         wrong += [
             f"body.allowedActivitySubTags '{text[:100]}' is the id of no activity sub-tag"
             for text, code in codes.items()
@@ -191,11 +193,11 @@ def _said(tx: Tx, before: Configuration, wish: Wish, named: str) -> Configuratio
     if given.get("is_default") is False and before.is_default:
         wrong.append("body.isDefault cannot become false: make another configuration the default")
     made = replace(before, **given)
-    if wrong := [*wrong, *domain.problems(made)]:
+    if wrong := [*wrong, *domain.configuration_problems(made)]:
         raise IncorrectParams(*wrong)
     return made
 
 
-def _code(tx: Tx, text: str) -> str | None:
+def _sub_tag_code(tx: Tx, text: str) -> str | None:
     named = tx.ids.parse("activitysubtag", text)
     return _CODES.get(named) if named else None

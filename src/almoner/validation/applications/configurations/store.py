@@ -7,10 +7,10 @@ from uuid import UUID
 import msgspec
 from asyncpg import Record
 
-from almoner.platform.database.transactions import Everyone, Partner, Tx
+from almoner.platform.database.transactions import AllPartners, Partner, Tx
 from almoner.validation.applications.configurations.domain import Configuration, PartnerField
 
-Scope = Partner | Everyone
+Scope = Partner | AllPartners
 
 _COLUMNS: Final = (
     "id, partner_id, name, display_name, logo, primary_color, is_default, checks, allowed_organisation_types, "
@@ -103,7 +103,7 @@ async def find(tx: Tx, scope: Scope, configuration_id: UUID) -> Configuration | 
     return _configuration(row) if row else None
 
 
-async def several(tx: Tx, partner: Partner, configuration_ids: Sequence[UUID]) -> list[Configuration]:
+async def find_many(tx: Tx, partner: Partner, configuration_ids: Sequence[UUID]) -> list[Configuration]:
     """Those of these that there are."""
     rows = await tx.fetch(
         f"select {_COLUMNS} from hosted_configuration where partner_id = $1 and id = any($2::uuid[])",
@@ -113,7 +113,7 @@ async def several(tx: Tx, partner: Partner, configuration_ids: Sequence[UUID]) -
     return [_configuration(row) for row in rows]
 
 
-async def default(tx: Tx, partner: Partner) -> Configuration | None:
+async def find_default(tx: Tx, partner: Partner) -> Configuration | None:
     """The partner's default."""
     row = await tx.fetchrow(
         f"select {_COLUMNS} from hosted_configuration where partner_id = $1 and is_default", partner.id
@@ -121,19 +121,19 @@ async def default(tx: Tx, partner: Partner) -> Configuration | None:
     return _configuration(row) if row else None
 
 
-async def every(tx: Tx, partner: Partner) -> list[Configuration]:
+async def list_all(tx: Tx, partner: Partner) -> list[Configuration]:
     """All of the partner, oldest first."""
     rows = await tx.fetch(f"select {_COLUMNS} from hosted_configuration where partner_id = $1 order by id", partner.id)
     return [_configuration(row) for row in rows]
 
 
-async def hold(tx: Tx, partner: Partner) -> list[Configuration]:
+async def lock_all(tx: Tx, partner: Partner) -> list[Configuration]:
     """All of the partner, oldest first; nobody else adds one or changes one until the transaction ends.
 
     The partner's row is what is held: where there is no default yet, there is no other row to hold.
     """
     await tx.execute("select from partner where id = $1 for no key update", partner.id)
-    return await every(tx, partner)
+    return await list_all(tx, partner)
 
 
 async def clear_default(tx: Tx, partner: Partner) -> None:

@@ -17,11 +17,11 @@ SCANNED: Final = "internal.document_scanned"
 """Told when a scan ends, with a ``DocumentScanned`` in it."""
 
 LINK_LIFETIME: Final = timedelta(minutes=5)  # U6, of real time
-MOST_FILES: Final = 20  # U7, of one record
-MOST_BYTES: Final = 100 * 1024 * 1024  # U7, of one record
-MOST_BYTES_A_DAY: Final = 1024 * 1024 * 1024  # U7, of one partner
+MAX_FILES: Final = 20  # U7, of one record
+MAX_TOTAL_BYTES: Final = 100 * 1024 * 1024  # U7, of one record
+MAX_BYTES_PER_DAY: Final = 1024 * 1024 * 1024  # U7, of one partner
 DAY: Final = timedelta(days=1)
-LOOKED_AT_AFTER: Final = timedelta(days=30)
+RETENTION_CHECK_INTERVAL: Final = timedelta(days=30)
 """When it is looked, and looked again, for how long a document is kept: no term is shorter."""
 RETRY_SECONDS: Final = 3600  # a day's bytes become free as they grow old
 
@@ -34,11 +34,11 @@ class DocumentScanned:
     clean: bool
 
 
-class NoMoreDocuments(TooManyFiles):
+class DocumentCountExceeded(TooManyFiles):
     message = "The record has as many documents as one may have"
 
 
-class NoMoreRoom(MaxFileSize):
+class DocumentSizeExceeded(MaxFileSize):
     message = "The documents of the record would be larger together than they may be"
 
 
@@ -46,7 +46,7 @@ class NotScannedYet(Conflict):
     message = "The document is being scanned; it can be downloaded once it is found clean"
 
 
-class LinkNotValid(Forbidden):
+class InvalidDownloadLink(Forbidden):
     message = "The link to this document is not valid, or no more"
 
 
@@ -72,13 +72,13 @@ Outcome = Literal["open", "refused", "accepted"]
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
+class RetentionPeriods:
     """How long after a decision what it rests on is kept: documents, and who applied (V6)."""
 
     refused: timedelta = timedelta(days=365)
     accepted: timedelta = timedelta(days=2557)
 
-    def until(self, created: datetime, ends: Sequence[tuple[Outcome, datetime]]) -> datetime | None:
+    def keep_until(self, created: datetime, ends: Sequence[tuple[Outcome, datetime]]) -> datetime | None:
         """Until when a document is kept, by what it is evidence for; None while any of that is open."""
         if any(outcome == "open" for outcome, _ in ends):
             return None
@@ -86,10 +86,10 @@ class Kept:
         return max([created + self.refused, *(at + after[outcome] for outcome, at in ends)])
 
 
-def ensure_room(held: Sequence[Document], new: Document) -> None:
+def ensure_within_quota(held: Sequence[Document], new: Document) -> None:
     """Whether a record that has these documents may have a new one. Raises NoMoreDocuments, NoMoreRoom (U7)."""
     kept = [document for document in held if document.deleted_at is None and document.id != new.id]
-    if len(kept) >= MOST_FILES:
-        raise NoMoreDocuments(f"body.file is one more than {MOST_FILES}")
-    if sum(document.size for document in kept) + new.size > MOST_BYTES:
-        raise NoMoreRoom(f"body.file would make the documents larger than {MOST_BYTES} bytes together")
+    if len(kept) >= MAX_FILES:
+        raise DocumentCountExceeded(f"body.file is one more than {MAX_FILES}")
+    if sum(document.size for document in kept) + new.size > MAX_TOTAL_BYTES:
+        raise DocumentSizeExceeded(f"body.file would make the documents larger than {MAX_TOTAL_BYTES} bytes together")

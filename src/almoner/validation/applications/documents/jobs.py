@@ -12,16 +12,16 @@ from uuid import UUID
 
 import structlog
 
-from almoner.platform.crypto import SealBroken
+from almoner.platform.crypto import DecryptionFailed
 from almoner.platform.database.transactions import Tx
-from almoner.platform.files.storage import BlobMissing, Blobs, Listed, StorageAway
+from almoner.platform.files.storage import BlobMissing, Blobs, ListedBlob, StorageUnavailable
 from almoner.platform.jobs import queue
-from almoner.platform.jobs.background_tasks import Handler, Schedule, Work
-from almoner.platform.jobs.queue import Done, Drop, Job, Result, Retry
+from almoner.platform.jobs.background_tasks import Handler, Schedule, JobContext
+from almoner.platform.jobs.queue import JobDone, JobDropped, Job, Result, JobRetry
 from almoner.platform.jobs.schedules import last_run_at
 from almoner.validation.applications.documents import service
 from almoner.validation.applications.documents.domain import DAY, Document
-from almoner.validation.applications.documents.ports import Scanner, ScannerDown
+from almoner.validation.applications.documents.ports import Scanner, ScannerUnavailable
 
 SWEEP: Final = "documents.sweep"
 VERIFY: Final = "documents.verify"
@@ -48,77 +48,77 @@ def handlers(blobs: Blobs, scanner: Scanner | None) -> Mapping[str, Handler]:
     }
 
 
-async def _scan(blobs: Blobs, scanner: Scanner | None, work: Work, job: Job) -> Result:
+async def _scan(blobs: Blobs, scanner: Scanner | None, work: JobContext, job: Job) -> Result:
     document_id = UUID(job.payload["document"])
     async with work.db.read() as tx:
-        document = await service.to_scan(tx, document_id)
+        document = await service.find_unscanned(tx, document_id)
     if document is None:
-        return Done()
+        return JobDone()
     if scanner is None:
-        return Retry(_LONGEST_WAIT, "no scanner is set: ALMONER_SCANNER_URL")
+        return JobRetry(_LONGEST_WAIT, "no scanner is set: ALMONER_SCANNER_URL")
     try:
         threat = await scanner.scan(blobs.read(document.storage_key))
-    except (ScannerDown, StorageAway) as down:
-        return Retry(min(_FIRST_WAIT * 2 ** min(job.attempt - 1, 10), _LONGEST_WAIT), str(down))
+    except (ScannerUnavailable, StorageUnavailable) as down:
+        return JobRetry(min(_FIRST_WAIT * 2 ** min(job.attempt - 1, 10), _LONGEST_WAIT), str(down))
     except BlobMissing:
-        return Drop("the bytes of the document are not in the storage")
+        return JobDropped("the bytes of the document are not in the storage")
     async with work.db.write() as tx:
-        await service.end_scan(tx, document_id, threat)
-    return Done()
+        await service.record_scan_result(tx, document_id, threat)
+    return JobDone()
 
 
-async def _remove(blobs: Blobs, work: Work, job: Job) -> Result:
+async def _remove(blobs: Blobs, work: JobContext, job: Job) -> Result:
     document_id = UUID(job.payload["document"])
     async with work.db.read() as tx:
-        key = await service.to_remove(tx, document_id)
+        key = await service.find_removable_key(tx, document_id)
     if key is None:
-        return Done()
+        return JobDone()
     try:
         await blobs.remove(key)
-    except StorageAway as away:
-        return Retry(_LONGEST_WAIT, str(away))
+    except StorageUnavailable as away:
+        return JobRetry(_LONGEST_WAIT, str(away))
     async with work.db.write() as tx:
-        await service.removed(tx, document_id)
-    return Done()
+        await service.mark_removed(tx, document_id)
+    return JobDone()
 
 
-async def _sweep(blobs: Blobs, work: Work, _job: Job) -> Result:
+async def _sweep(blobs: Blobs, work: JobContext, _job: Job) -> Result:
     """Put blobs that no row came for within a day into the trash, and remove what has lain there for 30 days.
 
     Real time. What is newer than all that rows know may belong to a later state of the database than this one.
     """
-    wall = work.db.deployment.clock.wall()
+    wall = work.db.deployment.clock.real_now()
     try:
-        unknown, newest = await _unknown(blobs, work)
+        unknown, newest = await _find_orphans(blobs, work)
         for listed in unknown:
             if listed.since <= newest and listed.since < wall - DAY:
                 await _to_trash(blobs, work, listed.key, wall.date())
-        async for found in blobs.trashed():
-            if found.day <= wall.date() - timedelta(TRASH_DAYS):
-                await blobs.empty(found)
+        async for found in blobs.list_trashed():
+            if found.data_date <= wall.date() - timedelta(TRASH_DAYS):
+                await blobs.purge_trashed(found)
                 async with work.db.write() as tx:
-                    await service.left_trash(tx, found.key)
-    except StorageAway as away:
-        return Retry(_LONGEST_WAIT, str(away))
-    return Done()
+                    await service.record_untrashed(tx, found.key)
+    except StorageUnavailable as away:
+        return JobRetry(_LONGEST_WAIT, str(away))
+    return JobDone()
 
 
-async def _unknown(blobs: Blobs, work: Work) -> tuple[list[Listed], datetime]:
+async def _find_orphans(blobs: Blobs, work: JobContext) -> tuple[list[ListedBlob], datetime]:
     """Blobs of this deployment that no document has, and since when the newest lies there that one has."""
-    unknown: list[Listed] = []
+    unknown: list[ListedBlob] = []
     newest = _EVER
-    batch: list[Listed] = []
+    batch: list[ListedBlob] = []
 
     async def look() -> None:
         nonlocal newest
         async with work.db.read() as tx:
-            known = await service.known(tx, [listed.key for listed in batch])
+            known = await service.existing_keys(tx, [listed.key for listed in batch])
         unknown.extend(listed for listed in batch if listed.key not in known)
         newest = max([newest, *(listed.since for listed in batch if listed.key in known)])
         batch.clear()
 
-    async for listed in blobs.all():
-        if blobs.own(listed.key):
+    async for listed in blobs.list_blobs():
+        if blobs.is_own(listed.key):
             batch.append(listed)
         if len(batch) == _BATCH:
             await look()
@@ -126,37 +126,37 @@ async def _unknown(blobs: Blobs, work: Work) -> tuple[list[Listed], datetime]:
     return unknown, newest
 
 
-async def _to_trash(blobs: Blobs, work: Work, key: str, day: date) -> None:
+async def _to_trash(blobs: Blobs, work: JobContext, key: str, day: date) -> None:
     async with work.db.write() as tx:
-        await service.note_trash(tx, key, day)
-    await blobs.trash(key, day)
+        await service.record_trashed(tx, key, day)
+    await blobs.move_to_trash(key, day)
     _log.error("document_trashed", key=key, days=TRASH_DAYS, advice="docs/runbooks/documents.md, What no row knows")
 
 
-async def _verify(blobs: Blobs, work: Work, _job: Job) -> Result:
+async def _verify(blobs: Blobs, work: JobContext, _job: Job) -> Result:
     """Read a sample whole; the self-check tells of what is lost."""
     async with work.db.read() as tx:
-        sample = await service.to_verify(tx, SAMPLE)
+        sample = await service.list_to_verify(tx, SAMPLE)
     try:
-        found = {document.id: await _is_there(blobs, document) for document in sample}
-    except StorageAway as away:
-        return Retry(_LONGEST_WAIT, str(away))
+        found = {document.id: await _is_intact(blobs, document) for document in sample}
+    except StorageUnavailable as away:
+        return JobRetry(_LONGEST_WAIT, str(away))
     async with work.db.write() as tx:
-        await service.verified(tx, found)
-    return Done()
+        await service.mark_verified(tx, found)
+    return JobDone()
 
 
-async def _is_there(blobs: Blobs, document: Document) -> bool:
+async def _is_intact(blobs: Blobs, document: Document) -> bool:
     read = sha256()
     try:
         async for part in blobs.read(document.storage_key):
             read.update(part)
-    except (BlobMissing, SealBroken):
+    except (BlobMissing, DecryptionFailed):
         return False
     return read.digest() == document.sha256
 
 
-async def _next_night(name: str, tx: Tx) -> datetime | None:
+async def _next_run_at(name: str, tx: Tx) -> datetime | None:
     last = await last_run_at(tx, name)
     return _EVER if last is None else last + DAY
 
@@ -168,6 +168,6 @@ async def _enqueue(name: str, tx: Tx) -> int:
 
 
 schedules: Final = tuple(
-    Schedule(name, partial(_next_night, name), partial(_enqueue, name), every=timedelta(days=1))
+    Schedule(name, partial(_next_run_at, name), partial(_enqueue, name), every=timedelta(days=1))
     for name in (SWEEP, VERIFY)
 )

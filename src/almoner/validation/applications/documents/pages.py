@@ -22,7 +22,7 @@ _HEADERS: Final = {
 _SUFFIXES: Final = {"image/jpeg": "jpg", "image/png": "png", "application/pdf": "pdf"}
 
 
-class DocumentPages:
+class DownloadPages:
     """The address that documents are downloaded from."""
 
     def __init__(self, db: Database, blobs: Blobs) -> None:
@@ -41,7 +41,9 @@ class DocumentPages:
             raise NotFound
         async with self._db.read() as tx:
             given = request.query_params
-            document = await service.download(tx, document_id, given.get("expires", ""), given.get("signature", ""))
+            document = await service.resolve_download(
+                tx, document_id, given.get("expires", ""), given.get("signature", "")
+            )
         parts = self._blobs.read(document.storage_key)
         try:
             first = await anext(parts)  # a failure is still an answer now

@@ -4,7 +4,7 @@ from collections.abc import AsyncIterator
 from typing import Protocol
 
 
-class ScannerDown(Exception):
+class ScannerUnavailable(Exception):
     """The scanner gave no verdict; the document waits and is scanned again later."""
 
 

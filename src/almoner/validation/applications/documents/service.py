@@ -16,20 +16,20 @@ from typing import Final
 from uuid import UUID
 
 from almoner.kit.errors import NotFound, RateExceeded
-from almoner.platform.database.transactions import EVERYONE, Everyone, Partner, Tx
+from almoner.platform.database.transactions import ALL_PARTNERS, AllPartners, Partner, Tx
 from almoner.platform.events import outbox
-from almoner.platform.files.uploads.files import Stored
-from almoner.platform.http.uploads import Upload
+from almoner.platform.files.uploads.files import StoredFile
+from almoner.platform.http.uploads import UploadDeclaration
 from almoner.platform.jobs import queue
 from almoner.validation.applications.documents import domain
 from almoner.validation.applications.documents import store as rows
-from almoner.validation.applications.documents.domain import Document, LinkNotValid, NotScannedYet
+from almoner.validation.applications.documents.domain import Document, InvalidDownloadLink, NotScannedYet
 
 TYPE: Final = "validationrequestdocument"
 SCAN: Final = "documents.scan"
 REMOVE: Final = "documents.remove"
 
-DOCUMENT: Final = Upload(
+DOCUMENT: Final = UploadDeclaration(
     "file", max_bytes=5_242_880, media_types=("image/jpeg", "image/png", "application/pdf"), stored=True
 )
 """A document: JPEG, PNG or PDF, at most 5,242,880 bytes (settled 8)."""
@@ -37,7 +37,7 @@ DOCUMENT: Final = Upload(
 _PURPOSE: Final = "document-link"
 
 
-async def store(tx: Tx, partner: Partner, upload: Stored, held: Sequence[Document] = ()) -> Document:
+async def store_document(tx: Tx, partner: Partner, upload: StoredFile, held: Sequence[Document] = ()) -> Document:
     """A new document of what was stored; ``held``: those that its record has already.
 
     Raises NoMoreDocuments, NoMoreRoom; RateExceeded when the partner has handed in a day's bytes (U7).
@@ -56,9 +56,9 @@ async def store(tx: Tx, partner: Partner, upload: Stored, held: Sequence[Documen
         None,
         None,
     )
-    domain.ensure_room(held, document)
+    domain.ensure_within_quota(held, document)
     await rows.lock_account(tx, partner)
-    if await rows.bytes_since(tx, partner, tx.now - domain.DAY) + upload.size > domain.MOST_BYTES_A_DAY:
+    if await rows.bytes_since(tx, partner, tx.now - domain.DAY) + upload.size > domain.MAX_BYTES_PER_DAY:
         raise RateExceeded(domain.RETRY_SECONDS)
     await rows.insert(tx, partner, document)
     if status == "pending_scan":
@@ -66,7 +66,7 @@ async def store(tx: Tx, partner: Partner, upload: Stored, held: Sequence[Documen
     return document
 
 
-async def get(tx: Tx, scope: Partner | Everyone, document_id: UUID) -> Document:
+async def get(tx: Tx, scope: Partner | AllPartners, document_id: UUID) -> Document:
     """One document. Raises NotFound, for deleted ones too."""
     document = await rows.find(tx, scope, document_id)
     if document is None or document.deleted_at is not None:
@@ -74,12 +74,12 @@ async def get(tx: Tx, scope: Partner | Everyone, document_id: UUID) -> Document:
     return document
 
 
-async def of(tx: Tx, scope: Partner | Everyone, ids: Sequence[UUID]) -> list[Document]:
+async def find_many(tx: Tx, scope: Partner | AllPartners, ids: Sequence[UUID]) -> list[Document]:
     """These documents in the order of creation, deleted ones too; unknown ids and those of others are left out."""
-    return await rows.of(tx, scope, ids) if ids else []
+    return await rows.find_many(tx, scope, ids) if ids else []
 
 
-async def delete(tx: Tx, scope: Partner | Everyone, document_id: UUID) -> Document:
+async def delete(tx: Tx, scope: Partner | AllPartners, document_id: UUID) -> Document:
     """Delete one: the row stays, a job removes the bytes. Raises NotFound."""
     if (document := await rows.delete(tx, scope, document_id)) is None:
         raise NotFound
@@ -89,34 +89,37 @@ async def delete(tx: Tx, scope: Partner | Everyone, document_id: UUID) -> Docume
 
 async def next_check(tx: Tx) -> datetime | None:
     """When it is to be looked first for how long a document is kept."""
-    return await rows.next_check(tx, EVERYONE)
+    return await rows.next_check(tx, ALL_PARTNERS)
 
 
-async def to_look_at(tx: Tx, limit: int) -> list[Document]:
+async def lock_due(tx: Tx, limit: int) -> list[Document]:
     """Documents of which it is to be looked now, held until the transaction ends."""
-    return await rows.lock_due(tx, EVERYONE, limit)
+    return await rows.lock_due(tx, ALL_PARTNERS, limit)
 
 
-async def keep(tx: Tx, moments: Mapping[UUID, datetime]) -> None:
+async def schedule_checks(tx: Tx, moments: Mapping[UUID, datetime]) -> None:
     """Keep documents, and look again then."""
-    await rows.set_next_check(tx, EVERYONE, moments)
+    await rows.set_next_check(tx, ALL_PARTNERS, moments)
 
 
-def url(tx: Tx, document: Document) -> str:
+def download_url(tx: Tx, document: Document) -> str:
     """Where it can be downloaded for five minutes of real time, by whoever has the address (U6)."""
-    expires = int((tx.wall + domain.LINK_LIFETIME).timestamp())
-    signature = tx.vault.sign(_PURPOSE, _signed(document.id, expires))
+    expires = int((tx.real_now + domain.LINK_LIFETIME).timestamp())
+    signature = tx.vault.sign(_PURPOSE, _signed_bytes(document.id, expires))
     name = tx.ids.text(TYPE, document.id)
-    return f"{tx.links.pages}/documents/{name}?expires={expires}&signature={_text(signature)}"
+    return f"{tx.links.pages}/documents/{name}?expires={expires}&signature={_encode_signature(signature)}"
 
 
-async def download(tx: Tx, document_id: UUID, expires: str, signature: str) -> Document:
+async def resolve_download(tx: Tx, document_id: UUID, expires: str, signature: str) -> Document:
     """The document that a link opens. Raises LinkNotValid, NotFound, NotScannedYet."""
     moment = int(expires) if expires.isascii() and expires.isdigit() and len(expires) < 12 else 0
-    expected = _text(tx.vault.sign(_PURPOSE, _signed(document_id, moment)))
-    if not hmac.compare_digest(signature.encode(), expected.encode()) or datetime.fromtimestamp(moment, UTC) <= tx.wall:
-        raise LinkNotValid("read the record again for a new link: each works for five minutes")
-    document = await get(tx, EVERYONE, document_id)
+    expected = _encode_signature(tx.vault.sign(_PURPOSE, _signed_bytes(document_id, moment)))
+    if (
+        not hmac.compare_digest(signature.encode(), expected.encode())
+        or datetime.fromtimestamp(moment, UTC) <= tx.real_now
+    ):
+        raise InvalidDownloadLink("read the record again for a new link: each works for five minutes")
+    document = await get(tx, ALL_PARTNERS, document_id)
     if document.scan_status == "pending_scan":
         raise NotScannedYet
     if document.scan_status == "rejected":
@@ -124,16 +127,16 @@ async def download(tx: Tx, document_id: UUID, expires: str, signature: str) -> D
     return document
 
 
-async def to_scan(tx: Tx, document_id: UUID) -> Document | None:
+async def find_unscanned(tx: Tx, document_id: UUID) -> Document | None:
     """The document, if it waits for its scan."""
-    document = await rows.find(tx, EVERYONE, document_id)
+    document = await rows.find(tx, ALL_PARTNERS, document_id)
     return document if document is not None and document.scan_status == "pending_scan" else None
 
 
-async def end_scan(tx: Tx, document_id: UUID, threat: str | None) -> None:
+async def record_scan_result(tx: Tx, document_id: UUID, threat: str | None) -> None:
     """Record what the scanner found, once; the bytes of a rejected document are removed."""
     status: domain.ScanStatus = "rejected" if threat else "clean"
-    document = await rows.end_scan(tx, EVERYONE, document_id, status, threat[:255] if threat else None)
+    document = await rows.record_scan_result(tx, ALL_PARTNERS, document_id, status, threat[:255] if threat else None)
     if document is None:
         return
     await outbox.emit(tx, document.partner_id, domain.SCANNED, domain.DocumentScanned(document.id, threat is None))
@@ -141,48 +144,48 @@ async def end_scan(tx: Tx, document_id: UUID, threat: str | None) -> None:
         await queue.enqueue(tx, REMOVE, {"document": str(document.id)}, unique=str(document.id))
 
 
-async def to_remove(tx: Tx, document_id: UUID) -> str | None:
+async def find_removable_key(tx: Tx, document_id: UUID) -> str | None:
     """The key of a document whose bytes nobody is to have any more; None when they are gone."""
-    document = await rows.find(tx, EVERYONE, document_id)
+    document = await rows.find(tx, ALL_PARTNERS, document_id)
     if document is None or document.removed_at is not None:
         return None
     unwanted = document.deleted_at is not None or document.scan_status == "rejected"
     return document.storage_key if unwanted else None
 
 
-async def removed(tx: Tx, document_id: UUID) -> None:
+async def mark_removed(tx: Tx, document_id: UUID) -> None:
     """Record that the bytes are gone."""
-    await rows.mark_removed(tx, EVERYONE, document_id)
+    await rows.mark_removed(tx, ALL_PARTNERS, document_id)
 
 
-async def known(tx: Tx, keys: Sequence[str]) -> set[str]:
+async def existing_keys(tx: Tx, keys: Sequence[str]) -> set[str]:
     """Those of the storage's keys that belong to a document."""
-    return await rows.known(tx, EVERYONE, keys)
+    return await rows.existing_keys(tx, ALL_PARTNERS, keys)
 
 
-async def note_trash(tx: Tx, key: str, day: date) -> None:
+async def record_trashed(tx: Tx, key: str, day: date) -> None:
     """Record that a blob which no document has goes into the trash."""
-    await rows.note_trash(tx, EVERYONE, key, day)
+    await rows.record_trashed(tx, ALL_PARTNERS, key, day)
 
 
-async def left_trash(tx: Tx, key: str) -> None:
+async def record_untrashed(tx: Tx, key: str) -> None:
     """Record that a blob lies in the trash no more."""
-    await rows.left_trash(tx, EVERYONE, key)
+    await rows.record_untrashed(tx, ALL_PARTNERS, key)
 
 
-async def to_verify(tx: Tx, limit: int) -> list[Document]:
+async def list_to_verify(tx: Tx, limit: int) -> list[Document]:
     """Documents whose bytes were read longest ago."""
-    return await rows.to_verify(tx, EVERYONE, limit)
+    return await rows.list_to_verify(tx, ALL_PARTNERS, limit)
 
 
-async def verified(tx: Tx, found: Mapping[UUID, bool]) -> None:
+async def mark_verified(tx: Tx, found: Mapping[UUID, bool]) -> None:
     """Record which documents have the bytes that they were stored with."""
-    await rows.mark_verified(tx, EVERYONE, found)
+    await rows.mark_verified(tx, ALL_PARTNERS, found)
 
 
-def _signed(document_id: UUID, expires: int) -> bytes:
+def _signed_bytes(document_id: UUID, expires: int) -> bytes:
     return document_id.bytes + expires.to_bytes(8)
 
 
-def _text(signature: bytes) -> str:
+def _encode_signature(signature: bytes) -> str:
     return urlsafe_b64encode(signature).decode().rstrip("=")

@@ -7,8 +7,8 @@ from uuid import UUID
 
 from asyncpg import Record
 
-from almoner.platform.database.transactions import Everyone, Partner, Tx
-from almoner.validation.applications.documents.domain import LOOKED_AT_AFTER, SCAN, Document, ScanStatus
+from almoner.platform.database.transactions import AllPartners, Partner, Tx
+from almoner.validation.applications.documents.domain import RETENTION_CHECK_INTERVAL, SCAN, Document, ScanStatus
 
 _COLUMNS: Final = (
     "id, partner_id, media_type, size_bytes as size, sha256, storage_key, status as scan_status, flags, created_at, "
@@ -37,7 +37,7 @@ async def insert(tx: Tx, partner: Partner, new: Document) -> None:
         list(new.flags),
         new.scan_status,
         new.created_at,
-        new.created_at + LOOKED_AT_AFTER,
+        new.created_at + RETENTION_CHECK_INTERVAL,
     )
 
 
@@ -56,7 +56,7 @@ async def bytes_since(tx: Tx, partner: Partner, moment: datetime) -> int:
     return int(total)
 
 
-async def find(tx: Tx, scope: Partner | Everyone, document_id: UUID) -> Document | None:
+async def find(tx: Tx, scope: Partner | AllPartners, document_id: UUID) -> Document | None:
     """One document, deleted or not."""
     partner_id = scope.id if isinstance(scope, Partner) else None
     row = await tx.fetchrow(
@@ -67,7 +67,7 @@ async def find(tx: Tx, scope: Partner | Everyone, document_id: UUID) -> Document
     return _document(row) if row else None
 
 
-async def of(tx: Tx, scope: Partner | Everyone, ids: Sequence[UUID]) -> list[Document]:
+async def find_many(tx: Tx, scope: Partner | AllPartners, ids: Sequence[UUID]) -> list[Document]:
     """These documents in the order of creation, deleted or not."""
     partner_id = scope.id if isinstance(scope, Partner) else None
     rows = await tx.fetch(
@@ -79,7 +79,7 @@ async def of(tx: Tx, scope: Partner | Everyone, ids: Sequence[UUID]) -> list[Doc
     return [_document(row) for row in rows]
 
 
-async def delete(tx: Tx, scope: Partner | Everyone, document_id: UUID) -> Document | None:
+async def delete(tx: Tx, scope: Partner | AllPartners, document_id: UUID) -> Document | None:
     """Mark one as deleted; None when there was none."""
     partner_id = scope.id if isinstance(scope, Partner) else None
     row = await tx.fetchrow(
@@ -101,18 +101,18 @@ order by next_check_at limit $2 for no key update skip locked
 """
 
 
-async def next_check(tx: Tx, _scope: Everyone) -> datetime | None:
+async def next_check(tx: Tx, _scope: AllPartners) -> datetime | None:
     """When it is to be looked first for how long one is kept."""
     found: datetime | None = await tx.fetchval(NEXT_CHECK)
     return found
 
 
-async def lock_due(tx: Tx, _scope: Everyone, limit: int) -> list[Document]:
+async def lock_due(tx: Tx, _scope: AllPartners, limit: int) -> list[Document]:
     """Those for which that moment has come, held."""
     return [_document(row) for row in await tx.fetch(DUE, tx.now, limit)]
 
 
-async def set_next_check(tx: Tx, _scope: Everyone, moments: Mapping[UUID, datetime]) -> None:
+async def set_next_check(tx: Tx, _scope: AllPartners, moments: Mapping[UUID, datetime]) -> None:
     """Keep when it is to be looked at each next."""
     await tx.execute(
         """
@@ -124,8 +124,8 @@ async def set_next_check(tx: Tx, _scope: Everyone, moments: Mapping[UUID, dateti
     )
 
 
-async def end_scan(
-    tx: Tx, _scope: Everyone, document_id: UUID, status: ScanStatus, threat: str | None
+async def record_scan_result(
+    tx: Tx, _scope: AllPartners, document_id: UUID, status: ScanStatus, threat: str | None
 ) -> Document | None:
     """Store what a scan found; None when another has ended it."""
     row = await tx.fetchrow(
@@ -142,12 +142,12 @@ async def end_scan(
     return _document(row) if row else None
 
 
-async def mark_removed(tx: Tx, _scope: Everyone, document_id: UUID) -> None:
+async def mark_removed(tx: Tx, _scope: AllPartners, document_id: UUID) -> None:
     """Store that the bytes are gone."""
     await tx.execute("update document set removed_at = $2 where id = $1 and removed_at is null", document_id, tx.now)
 
 
-async def known(tx: Tx, _scope: Everyone, keys: Sequence[str]) -> set[str]:
+async def existing_keys(tx: Tx, _scope: AllPartners, keys: Sequence[str]) -> set[str]:
     """Those of the keys under which a document keeps its bytes."""
     rows = await tx.fetch(
         "select storage_key from document where storage_key = any($1::text[]) and removed_at is null", list(keys)
@@ -155,14 +155,14 @@ async def known(tx: Tx, _scope: Everyone, keys: Sequence[str]) -> set[str]:
     return {row["storage_key"] for row in rows}
 
 
-async def note_trash(tx: Tx, _scope: Everyone, key: str, day: date) -> None:
+async def record_trashed(tx: Tx, _scope: AllPartners, key: str, day: date) -> None:
     """Record a blob of the trash."""
     await tx.execute(
         "insert into document_trash (storage_key, trashed_on) values ($1, $2) on conflict do nothing", key, day
     )
 
 
-async def left_trash(tx: Tx, _scope: Everyone, key: str) -> None:
+async def record_untrashed(tx: Tx, _scope: AllPartners, key: str) -> None:
     """Forget a blob of the trash."""
     await tx.execute("delete from document_trash where storage_key = $1", key)
 
@@ -173,12 +173,12 @@ order by verified_at nulls first limit $1
 """
 
 
-async def to_verify(tx: Tx, _scope: Everyone, limit: int) -> list[Document]:
+async def list_to_verify(tx: Tx, _scope: AllPartners, limit: int) -> list[Document]:
     """Those whose bytes were read longest ago, or never."""
     return [_document(row) for row in await tx.fetch(TO_VERIFY, limit)]
 
 
-async def mark_verified(tx: Tx, _scope: Everyone, found: Mapping[UUID, bool]) -> None:
+async def mark_verified(tx: Tx, _scope: AllPartners, found: Mapping[UUID, bool]) -> None:
     """Store which documents have their bytes and which have not."""
     await tx.execute(
         """

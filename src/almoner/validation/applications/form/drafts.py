@@ -12,7 +12,7 @@ from typing import Final, Literal
 from uuid import UUID
 
 from almoner.kit import email, web
-from almoner.validation.applications.configurations.domain import LONGEST_ANSWERS, Configuration, PartnerField
+from almoner.validation.applications.configurations.domain import MAX_ANSWER_LENGTHS, Configuration, PartnerField
 
 Step = Literal["nonprofit", "person", "questions", "documents", "review"]
 Problems = dict[str, str]
@@ -20,10 +20,10 @@ Problems = dict[str, str]
 MAX_LENGTH: Final = 255  # spec 4.1 and 4.7
 MAX_NAME: Final = 500
 
-MOST_HANDED_OVER: Final = 5
+MAX_HANDOVERS: Final = 5
 """Mails of one invite: enough for colleagues, too few to annoy anybody with."""
-BETWEEN: Final = timedelta(minutes=1)
-MOST_TO_ONE: Final = 3
+MIN_SEND_INTERVAL: Final = timedelta(minutes=1)
+MAX_SENDS_PER_DAY: Final = 3
 DAY: Final = timedelta(days=1)
 """Mails to one address in a day, whatever invites they are of."""
 
@@ -33,7 +33,7 @@ _THOUSANDS: Final = re.compile(r"[+-]?[1-9]\d{0,2}[.,]\d{3}")
 
 
 @dataclass(frozen=True, slots=True)
-class Unlisted:
+class UnlistedNonprofit:
     """A nonprofit that the search does not know. ``registry``: its code."""
 
     name: str = ""
@@ -44,7 +44,7 @@ class Unlisted:
 
 
 @dataclass(frozen=True, slots=True)
-class Person:
+class ApplicantDetails:
     """Who applies."""
 
     first_name: str = ""
@@ -61,15 +61,15 @@ class Draft:
     """
 
     organisation: UUID | None = None
-    unlisted: Unlisted | None = None
-    person: Person | None = None
+    unlisted: UnlistedNonprofit | None = None
+    person: ApplicantDetails | None = None
     answers: Mapping[str, str] | None = None
     documents: bool = False
     language: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class HandedOver:
+class Handover:
     """One mail that hands the form over. ``at``: real time."""
 
     id: UUID
@@ -83,19 +83,19 @@ def steps_of(configuration: Configuration) -> tuple[Step, ...]:
     steps: list[Step] = ["nonprofit", "person"]  # somebody is to be told, whatever is checked
     if configuration.partner_fields:
         steps.append("questions")
-    if configuration.asks_for("validation_request") or configuration.asks_for("agent_verification"):
+    if configuration.runs_check("validation_request") or configuration.runs_check("agent_verification"):
         steps.append("documents")
     return (*steps, "review")
 
 
-def is_done(step: Step, draft: Draft, configuration: Configuration) -> bool:
+def is_step_done(step: Step, draft: Draft, configuration: Configuration) -> bool:
     """Whether a step needs nothing more. The review is done by sending."""
     match step:
         case "nonprofit":
-            unlisted = draft.unlisted is not None and takes_unlisted(configuration)  # it may be looked at no more
+            unlisted = draft.unlisted is not None and accepts_unlisted(configuration)  # it may be looked at no more
             return draft.organisation is not None or unlisted
         case "person":
-            return draft.person is not None and not person_problems(draft.person, named=asks_names(configuration))
+            return draft.person is not None and not person_problems(draft.person, named=requires_names(configuration))
         case "questions":
             return draft.answers is not None and not answer_problems(configuration.partner_fields, draft.answers)
         case "documents":
@@ -104,23 +104,23 @@ def is_done(step: Step, draft: Draft, configuration: Configuration) -> bool:
             return False
 
 
-def open_step(draft: Draft, configuration: Configuration) -> Step:
+def first_open_step(draft: Draft, configuration: Configuration) -> Step:
     """The first step that needs something."""
-    return next(step for step in steps_of(configuration) if not is_done(step, draft, configuration))
+    return next(step for step in steps_of(configuration) if not is_step_done(step, draft, configuration))
 
 
-def after(step: Step, configuration: Configuration) -> Step:
+def step_after(step: Step, configuration: Configuration) -> Step:
     """The step that follows."""
     steps = steps_of(configuration)
     return steps[min(steps.index(step) + 1, len(steps) - 1)]
 
 
-def asks_names(configuration: Configuration) -> bool:
+def requires_names(configuration: Configuration) -> bool:
     """Whether names of who applies are needed (spec 4.7)."""
-    return configuration.asks_for("agent_verification")
+    return configuration.runs_check("agent_verification")
 
 
-def unlisted_problems(given: Unlisted) -> Problems:
+def unlisted_problems(given: UnlistedNonprofit) -> Problems:
     """What is wrong with the form's own texts; whether the number can be that of the register is asked elsewhere."""
     problems: Problems = {}
     if not given.name:
@@ -137,12 +137,12 @@ def unlisted_problems(given: Unlisted) -> Problems:
         problems["website"] = "apply.problem.website.missing"
     elif len(given.website) > MAX_LENGTH:
         problems["website"] = "apply.problem.too_long"
-    elif not web.well_formed(given.website):
+    elif not web.is_web_address(given.website):
         problems["website"] = "apply.problem.website.wrong"
     return problems
 
 
-def person_problems(given: Person, *, named: bool = True) -> Problems:
+def person_problems(given: ApplicantDetails, *, named: bool = True) -> Problems:
     """What is wrong with what was typed. ``named``: whether names are needed, as where an agent is verified (spec 4.7).
 
     An address always is: nobody else can be told what is missing, and what was decided.
@@ -165,7 +165,7 @@ def email_problems(text: str) -> Problems:
         return {"email": "give.problem.email.missing"}
     if len(text) > MAX_LENGTH:
         return {"email": "give.problem.email.too_long"}
-    return {} if email.well_formed(text) else {"email": "give.problem.email.wrong"}
+    return {} if email.is_email_address(text) else {"email": "give.problem.email.wrong"}
 
 
 def answer_problems(fields: Sequence[PartnerField], answers: Mapping[str, str]) -> Problems:
@@ -182,22 +182,22 @@ def _answer_problem(field: PartnerField, answer: str) -> str | None:
     match field.kind:
         case "choice" if answer not in {choice.value for choice in field.choices}:
             return "apply.problem.choice.missing"
-        case "number" if number_of(answer) is None:
+        case "number" if parse_number(answer) is None:
             return "apply.problem.figure.wrong"
-        case "url" if len(answer) > LONGEST_ANSWERS["url"] or not web.well_formed(answer):
+        case "url" if len(answer) > MAX_ANSWER_LENGTHS["url"] or not web.is_web_address(answer):
             return "apply.problem.website.wrong"
-        case "short_text" | "long_text" if len(answer) > LONGEST_ANSWERS[field.kind]:
+        case "short_text" | "long_text" if len(answer) > MAX_ANSWER_LENGTHS[field.kind]:
             return "apply.problem.too_long"
         case _:
             return None
 
 
-def takes_unlisted(configuration: Configuration) -> bool:
+def accepts_unlisted(configuration: Configuration) -> bool:
     """Whether somebody looks at a nonprofit that the search does not know."""
     return "validation_request" in configuration.checks
 
 
-def number_of(text: str) -> int | float | None:
+def parse_number(text: str) -> int | float | None:
     """The number that was typed, in any script's digits, with a point or a comma; None for anything else."""
     plain = "".join(str(unicodedata.digit(c)) if c.isdigit() else c for c in unicodedata.normalize("NFKC", text))
     plain = plain.replace("\u066b", ".").replace("\u2212", "-").strip()
@@ -207,22 +207,22 @@ def number_of(text: str) -> int | float | None:
     return int(value) if value.is_integer() else value
 
 
-def may_mail_link(mailed: Sequence[datetime], now: datetime) -> bool:
+def may_send_link(mailed: Sequence[datetime], now: datetime) -> bool:
     """Whether the link to an application may be mailed once more, by when it lately was."""
-    return len(_of_today(mailed, now)) < MOST_TO_ONE and all(now - at >= BETWEEN for at in mailed)
+    return len(_within_a_day(mailed, now)) < MAX_SENDS_PER_DAY and all(now - at >= MIN_SEND_INTERVAL for at in mailed)
 
 
-def link_mailed(mailed: Sequence[datetime], now: datetime) -> list[datetime]:
+def recent_link_sends(mailed: Sequence[datetime], now: datetime) -> list[datetime]:
     """When it was, with this time and without what no limit goes by any more."""
-    return [*_of_today(mailed, now), now]
+    return [*_within_a_day(mailed, now), now]
 
 
-def _of_today(mailed: Sequence[datetime], now: datetime) -> list[datetime]:
+def _within_a_day(mailed: Sequence[datetime], now: datetime) -> list[datetime]:
     return [at for at in mailed if now - at < DAY]
 
 
 def may_hand_over(of_invite: Sequence[datetime], to_address: Sequence[datetime], now: datetime) -> bool:
     """Whether one more mail may go out, by when earlier ones did: of this invite, and to this address."""
-    if len(of_invite) >= MOST_HANDED_OVER or any(now - at < BETWEEN for at in of_invite):
+    if len(of_invite) >= MAX_HANDOVERS or any(now - at < MIN_SEND_INTERVAL for at in of_invite):
         return False
-    return len(_of_today(to_address, now)) < MOST_TO_ONE
+    return len(_within_a_day(to_address, now)) < MAX_SENDS_PER_DAY

@@ -5,14 +5,14 @@ from uuid import UUID
 
 from almoner.platform.database.transactions import Tx
 from almoner.platform.outbound.mail import Mail
-from almoner.platform.pages.rendering import Pages
+from almoner.platform.pages.rendering import PageRenderer
 from almoner.validation.applications.form import service
 from almoner.validation.applications.invites import service as invites
 
 
-async def handover(tx: Tx, pages: Pages, handover_id: UUID, at: datetime) -> Mail | None:
+async def handover_email(tx: Tx, pages: PageRenderer, handover_id: UUID, at: datetime) -> Mail | None:
     """The mail with the link; None when there is nothing to go on with any more."""
-    found = await service.to_mail(tx, handover_id)
+    found = await service.find_open_handover(tx, handover_id)
     if found is None:
         return None
     handed, application = found

@@ -10,8 +10,8 @@ from starlette.routing import Route
 from starlette.types import Message, Receive
 
 from almoner.kit.errors import ContentTooLarge, Problem, RateExceeded
-from almoner.platform.database.transactions import EVERYONE, Database
-from almoner.platform.files.uploads.files import Stored
+from almoner.platform.database.transactions import ALL_PARTNERS, Database
+from almoner.platform.files.uploads.files import StoredFile
 from almoner.platform.files.uploads.problems import (
     ContentTypeError,
     FileIsMissing,
@@ -21,15 +21,22 @@ from almoner.platform.files.uploads.problems import (
     TooManyFiles,
 )
 from almoner.platform.http import uploads
-from almoner.platform.http.receiving import Intake
-from almoner.platform.http.uploads import Received
+from almoner.platform.http.receiving import UploadIntake
+from almoner.platform.http.uploads import ReceivedUpload
 from almoner.platform.pages.link_sessions import CSRF_FIELD
-from almoner.platform.pages.rendering import Pages
+from almoner.platform.pages.rendering import PageRenderer
 from almoner.validation.applications.documents import service as documents
-from almoner.validation.applications.documents.domain import NoMoreDocuments, NoMoreRoom
+from almoner.validation.applications.documents.domain import DocumentCountExceeded, DocumentSizeExceeded
 from almoner.validation.applications.form import view_models
 from almoner.validation.applications.form.drafts import Problems
-from almoner.validation.applications.form.form_session import Again, FormBase, NotAsked, Opened, kindly, to
+from almoner.validation.applications.form.form_session import (
+    InvalidFormPost,
+    FormBase,
+    StepNotRequired,
+    FormRequest,
+    render_errors,
+    redirect_to,
+)
 from almoner.validation.applications.form.form_views import Notice
 from almoner.validation.applications.invites import service as invites
 from almoner.validation.applications.submission_documents import service as handed_in
@@ -39,8 +46,8 @@ _MOST_DRAINED: Final = 64 * 1024 * 1024
 """Of a file that is too large: a browser that is cut off while it sends shows an error of its own, and not our page."""
 
 _PROBLEMS: Final[tuple[tuple[type[Problem], str], ...]] = (
-    (NoMoreDocuments, "apply.problem.file.many"),
-    (NoMoreRoom, "apply.problem.file.many"),
+    (DocumentCountExceeded, "apply.problem.file.many"),
+    (DocumentSizeExceeded, "apply.problem.file.many"),
     (TooManyFiles, "apply.problem.file.one"),
     (MaxFileSize, "apply.problem.file.large"),
     (ContentTooLarge, "apply.problem.file.large"),
@@ -50,10 +57,10 @@ _PROBLEMS: Final[tuple[tuple[type[Problem], str], ...]] = (
 )
 
 
-class DocumentPages(FormBase):
+class FormDocumentPages(FormBase):
     """The step of the documents."""
 
-    def __init__(self, db: Database, pages: Pages, intake: Intake) -> None:
+    def __init__(self, db: Database, pages: PageRenderer, intake: UploadIntake) -> None:
         super().__init__(db, pages)
         self._intake = intake
 
@@ -65,7 +72,7 @@ class DocumentPages(FormBase):
             Route("/apply/{id}/documents/done", self.done, methods=["POST"]),
         ]
 
-    @kindly
+    @render_errors
     async def documents(self, request: Request) -> Response:
         """What was handed in, and a form for one more."""
         opened = await self._here(request)
@@ -73,71 +80,71 @@ class DocumentPages(FormBase):
             notices = {"added": "apply.documents.added", "removed": "apply.documents.removed"}
             key = notices.get(request.query_params.get("did", ""))
             return await self._page(opened, notice=Notice(key) if key else None)
-        received = await received_by(request)
+        received = await receive_upload(request)
         try:
             return await self._take_in(opened, received)
         finally:
             received.close()
 
-    async def _take_in(self, opened: Opened, received: Received) -> Response:
+    async def _take_in(self, opened: FormRequest, received: ReceivedUpload) -> Response:
         chosen = None
         try:
             uploaded = received.open()
-            self.ensure_ours(opened, uploaded.fields.get(CSRF_FIELD))
+            self.ensure_csrf(opened, uploaded.fields.get(CSRF_FIELD))
             kinds = view_models.document_kinds(opened.application.configuration)
-            chosen = kind = kind_of(uploaded.fields.get("type", ""), kinds)
-            async with self._intake.taken(None, uploaded, documents.DOCUMENT) as stored, self.db.write() as tx:
-                invite = await invites.lock(tx, EVERYONE, opened.id)
+            chosen = kind = document_kind_of(uploaded.fields.get("type", ""), kinds)
+            async with self._intake.receive_file(None, uploaded, documents.DOCUMENT) as stored, self.db.write() as tx:
+                invite = await invites.lock(tx, ALL_PARTNERS, opened.id)
                 invite.ensure_open(tx.now)
-                assert isinstance(stored, Stored), "documents are stored"
+                assert isinstance(stored, StoredFile), "documents are stored"
                 await handed_in.add_to_invite(tx, invite, kind, stored)
-                await self.record(tx, opened, "application.document_added", {"type": kind})
+                await self.record_audit(tx, opened, "application.document_added", {"type": kind})
         except Problem as problem:
             if (key := problem_key(problem)) is None:
                 raise
             # The address says which form it was: a body that is refused tells nothing of its fields.
             field = "photo" if opened.request.query_params.get("source") == "photo" else "file"
             return await self._page(opened, problems={field: key}, chosen=chosen)
-        return to(f"{opened.face.home}/documents?did=added")
+        return redirect_to(f"{opened.face.home}/documents?did=added")
 
-    @kindly
+    @render_errors
     async def remove(self, request: Request) -> Response:
         """Take one back."""
         opened = await self._here(request)
-        form = await self.posted(opened)
+        form = await self.read_form(opened)
         named = self._ids.parse(handed_in.TYPE, str(form.get("remove", "")))
         async with self.db.write() as tx:
-            invite = await invites.lock(tx, EVERYONE, opened.id)
+            invite = await invites.lock(tx, ALL_PARTNERS, opened.id)
             invite.ensure_open(tx.now)
             if named is not None and await handed_in.remove(tx, invite, named):
-                await self.record(tx, opened, "application.document_removed")
-        return to(f"{opened.face.home}/documents?did=removed")
+                await self.record_audit(tx, opened, "application.document_removed")
+        return redirect_to(f"{opened.face.home}/documents?did=removed")
 
-    @kindly
+    @render_errors
     async def done(self, request: Request) -> Response:
         """On to the next step."""
         opened = await self._here(request)
-        await self.posted(opened)
-        kept = await self.keep(opened, "documents", lambda draft: replace(draft, documents=True))
-        return self.onwards(kept, "documents")
+        await self.read_form(opened)
+        kept = await self.save_step(opened, "documents", lambda draft: replace(draft, documents=True))
+        return self.redirect_to_next_step(kept, "documents")
 
-    async def _here(self, request: Request) -> Opened:
+    async def _here(self, request: Request) -> FormRequest:
         """The form, where documents are asked for. Raises NotAsked."""
-        opened = await self.open(request)
+        opened = await self.open_form(request)
         if not view_models.document_kinds(opened.application.configuration):
-            raise NotAsked(opened.open_step)
+            raise StepNotRequired(opened.open_step)
         return opened
 
     async def _page(
         self,
-        opened: Opened,
+        opened: FormRequest,
         *,
         problems: Problems | None = None,
         notice: Notice | None = None,
         chosen: str | None = None,
     ) -> Response:
         async with self.db.read() as tx:
-            found = await handed_in.of_invite(tx, opened.application.invite)
+            found = await handed_in.list_of_invite(tx, opened.application.invite)
             listed = [(one.document, tx.ids.text(handed_in.TYPE, one.id), one.type) for one in found]
         return self.views.documents(
             opened.face,
@@ -149,7 +156,7 @@ class DocumentPages(FormBase):
         )
 
 
-def kind_of(text: str, kinds: Sequence[str]) -> Kind:
+def document_kind_of(text: str, kinds: Sequence[str]) -> Kind:
     """What a form says that a document shows, else the first of what it may."""
     named = text if text in kinds else kinds[0]
     return next(kind for kind in get_args(Kind) if kind == named)
@@ -161,22 +168,22 @@ def problem_key(problem: Problem) -> str | None:
     Raises Again for what no form of ours sends.
     """
     if isinstance(problem, ContentTypeError | MultipartBoundaryNotFound):
-        raise Again from problem
+        raise InvalidFormPost from problem
     return next((key for known, key in _PROBLEMS if isinstance(problem, known)), None)
 
 
-async def received_by(request: Request) -> Received:
+async def receive_upload(request: Request) -> ReceivedUpload:
     """What a form uploads, or what is wrong with it; its body is read to the end."""
-    body = _Body(request.receive)
+    body = _RequestBody(request.receive)
     try:
-        received = await uploads.receive(body.receive, request.headers, documents.DOCUMENT)
+        received = await uploads.receive_upload(body.receive, request.headers, documents.DOCUMENT)
     except ContentTooLarge as problem:
-        received = Received(None, problem)
+        received = ReceivedUpload(None, problem)
     await body.drain()
     return received
 
 
-class _Body:
+class _RequestBody:
     """The body of a request as it comes, and whether its end was seen."""
 
     def __init__(self, source: Receive) -> None:

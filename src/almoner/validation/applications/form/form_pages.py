@@ -10,16 +10,22 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from almoner.kit.errors import NotFound
-from almoner.kit.text import typed
+from almoner.kit.text import clean_text
 from almoner.platform.database.transactions import Database
 from almoner.platform.pages import link_sessions
-from almoner.platform.pages.rendering import Pages
+from almoner.platform.pages.rendering import PageRenderer
 from almoner.platform.ratelimit import RateLimiter
 from almoner.validation.applications.form import drafts, service, submit, view_models
-from almoner.validation.applications.form.drafts import Person, Step, Unlisted
-from almoner.validation.applications.form.form_session import FormBase, NotAsked, Opened, kindly, to
-from almoner.validation.applications.form.form_views import BESIDE_THE_STEPS, Notice
-from almoner.validation.applications.form.searching import Search
+from almoner.validation.applications.form.drafts import ApplicantDetails, Step, UnlistedNonprofit
+from almoner.validation.applications.form.form_session import (
+    FormBase,
+    StepNotRequired,
+    FormRequest,
+    render_errors,
+    redirect_to,
+)
+from almoner.validation.applications.form.form_views import EXTRA_PAGES, Notice
+from almoner.validation.applications.form.searching import NonprofitSearch
 from almoner.validation.applications.invites.domain import PAGE
 from almoner.validation.applications.submissions.domain import OrganisationNotActive
 
@@ -31,9 +37,9 @@ _COOKIE_SECONDS: Final = 8 * 24 * 3600  # a day longer than the link, to be told
 class FormPages(FormBase):
     """The pages of the form, but for its documents."""
 
-    def __init__(self, db: Database, pages: Pages, limiter: RateLimiter) -> None:
+    def __init__(self, db: Database, pages: PageRenderer, limiter: RateLimiter) -> None:
         super().__init__(db, pages)
-        self._search = Search(limiter)
+        self._search = NonprofitSearch(limiter)
 
     def routes(self) -> list[Route]:
         """Starlette routes."""
@@ -51,79 +57,79 @@ class FormPages(FormBase):
             Route("/apply/{id}/language", self.choose_language, methods=["POST"]),
         ]
 
-    @kindly
+    @render_errors
     async def open_link(self, request: Request) -> Response:
         """The link with its token: a cookie takes the token's place, and the address is clean (H1)."""
         invite_id = self._vault.read_page_token(PAGE, request.query_params.get("token", ""))
         if invite_id is None:
             raise NotFound
         name = self._ids.text("validationinvite", invite_id)
-        response = to(f"/{PAGE}/{name}")
+        response = redirect_to(f"/{PAGE}/{name}")
         # A second tab keeps the first one's visit: a new one would void the form that is open there.
-        visit = link_sessions.find(request, self._vault, PAGE, invite_id, name)
-        visit = visit or link_sessions.begin(self._vault, PAGE, invite_id, name)
-        visit.keep(response, seconds=_COOKIE_SECONDS)
+        visit = link_sessions.find_session(request, self._vault, PAGE, invite_id, name)
+        visit = visit or link_sessions.begin_session(self._vault, PAGE, invite_id, name)
+        visit.set_cookie(response, seconds=_COOKIE_SECONDS)
         return response
 
-    @kindly
+    @render_errors
     async def start(self, request: Request) -> Response:
         """What the form asks for, or how far it is."""
-        return self.views.start((await self.open(request)).face)
+        return self.views.start((await self.open_form(request)).face)
 
-    @kindly
+    @render_errors
     async def nonprofit(self, request: Request) -> Response:
         """The search, or the choice of one of its results."""
-        opened = await self.open(request)
+        opened = await self.open_form(request)
         if request.method == "GET":
             return await self._search_page(opened, request.query_params.get("q", ""))
-        form = await self.posted(opened)
+        form = await self.read_form(opened)
         chosen = self._ids.parse("organisation", str(form.get("organisation", "")))
         if chosen is None:
             return await self._search_page(opened, str(form.get("q", "")), "apply.problem.organisation.missing")
         try:
             async with self.db.write() as tx:
-                draft = await service.choose(tx, opened.id, opened.application.partner, chosen)
-                await self.record(tx, opened, "application.saved", {"step": "nonprofit"})
+                draft = await service.choose_organisation(tx, opened.id, opened.application.partner, chosen)
+                await self.record_audit(tx, opened, "application.saved", {"step": "nonprofit"})
         except NotFound:
             return await self._search_page(opened, str(form.get("q", "")), "apply.problem.organisation.missing")
         except OrganisationNotActive:
             return await self._search_page(opened, str(form.get("q", "")), "apply.problem.organisation.gone")
         changed = replace(opened.face, application=replace(opened.application, draft=draft))
-        return self.onwards(replace(opened, face=changed), "nonprofit")
+        return self.redirect_to_next_step(replace(opened, face=changed), "nonprofit")
 
-    async def _search_page(self, opened: Opened, query: str, problem: str | None = None) -> Response:
+    async def _search_page(self, opened: FormRequest, query: str, problem: str | None = None) -> Response:
         locale = opened.face.language.locale
         async with self.db.read() as tx:
-            results = await self._search.found(tx, opened.face, query)
-            named = await service.organisation(tx, opened.application)
-            chosen = view_models.body_of(tx, named, locale, chosen=True) if named else None
+            results = await self._search.search(tx, opened.face, query)
+            named = await service.find_organisation(tx, opened.application)
+            chosen = view_models.organisation_card(tx, named, locale, chosen=True) if named else None
         problems = {"q": problem} if problem else None
         return self.views.nonprofit(
             opened.face, chosen, query.strip()[:200], results, status=422 if problem else 200, problems=problems
         )
 
-    @kindly
+    @render_errors
     async def results(self, request: Request) -> Response:
         """The results alone, as one types."""
-        opened, query = await self.open(request), request.query_params.get("q", "")
+        opened, query = await self.open_form(request), request.query_params.get("q", "")
         async with self.db.read() as tx:
-            results = await self._search.found(tx, opened.face, query)
+            results = await self._search.search(tx, opened.face, query)
         return self.views.results(opened.face, query.strip()[:200], results)
 
-    @kindly
+    @render_errors
     async def unlisted(self, request: Request) -> Response:
         """A nonprofit that the search does not know: its country first, since that says which registers there are."""
-        opened = await self.open(request)
-        if not drafts.takes_unlisted(opened.application.configuration):
-            return to(opened.face.href("nonprofit"))
+        opened = await self.open_form(request)
+        if not drafts.accepts_unlisted(opened.application.configuration):
+            return redirect_to(opened.face.step_url("nonprofit"))
         if request.method == "POST":
             return await self._submit_unlisted(opened)
-        known = opened.application.draft.unlisted or Unlisted()
+        known = opened.application.draft.unlisted or UnlistedNonprofit()
         asked = request.query_params.get("country")
-        country = known.country if asked is None else typed(asked).upper()[:3]
+        country = known.country if asked is None else clean_text(asked).upper()[:3]
         async with self.db.read() as tx:
             registries = await service.registries_of(tx, country)
-            codes = await service.countries(tx)
+            codes = await service.registry_countries(tx)
         if not registries:
             wrong = (
                 {"country": "apply.problem.country.missing"}
@@ -131,12 +137,12 @@ class FormPages(FormBase):
                 else None
             )
             return self.views.countries(opened.face, codes, known.country, wrong)
-        given = known if known.country == country else Unlisted(country=country)
+        given = known if known.country == country else UnlistedNonprofit(country=country)
         return self.views.unlisted(opened.face, given, registries)
 
-    async def _submit_unlisted(self, opened: Opened) -> Response:
-        form = await self.posted(opened)
-        given = Unlisted(
+    async def _submit_unlisted(self, opened: FormRequest) -> Response:
+        form = await self.read_form(opened)
+        given = UnlistedNonprofit(
             _text(form, "name"),
             _text(form, "country").upper()[:3],
             _text(form, "registry"),
@@ -146,105 +152,109 @@ class FormPages(FormBase):
         async with self.db.read() as tx:
             registries = await service.registries_of(tx, given.country)
             problems = await service.unlisted_problems(tx, given)
-            codes = await service.countries(tx)
+            codes = await service.registry_countries(tx)
         if not registries:
             return self.views.countries(opened.face, codes, "", {"country": "apply.problem.country.missing"})
         if problems:
             return self.views.unlisted(opened.face, given, registries, problems)
-        kept = await self.keep(opened, "nonprofit", lambda draft: replace(draft, organisation=None, unlisted=given))
-        return self.onwards(kept, "nonprofit")
+        kept = await self.save_step(
+            opened, "nonprofit", lambda draft: replace(draft, organisation=None, unlisted=given)
+        )
+        return self.redirect_to_next_step(kept, "nonprofit")
 
-    @kindly
+    @render_errors
     async def person(self, request: Request) -> Response:
         """Who applies."""
         opened = await self._at(request, "person")
         if request.method == "GET":
-            return self.views.person(opened.face, opened.application.draft.person or Person())
-        form = await self.posted(opened)
-        given = Person(*(_text(form, field) for field in ("first_name", "last_name", "email", "title")))
-        named = drafts.asks_names(opened.application.configuration)
+            return self.views.person(opened.face, opened.application.draft.person or ApplicantDetails())
+        form = await self.read_form(opened)
+        given = ApplicantDetails(*(_text(form, field) for field in ("first_name", "last_name", "email", "title")))
+        named = drafts.requires_names(opened.application.configuration)
         if problems := drafts.person_problems(given, named=named):
             return self.views.person(opened.face, given, problems)
-        return self.onwards(await self.keep(opened, "person", lambda draft: replace(draft, person=given)), "person")
+        return self.redirect_to_next_step(
+            await self.save_step(opened, "person", lambda draft: replace(draft, person=given)), "person"
+        )
 
-    @kindly
+    @render_errors
     async def questions(self, request: Request) -> Response:
         """The partner's own questions."""
         opened = await self._at(request, "questions")
         if request.method == "GET":
             return self.views.questions(opened.face, opened.application.draft.answers or {})
-        form, fields = await self.posted(opened), opened.application.configuration.partner_fields
+        form, fields = await self.read_form(opened), opened.application.configuration.partner_fields
         given = {field.id: _text(form, f"q-{field.id}", lines=field.kind == "long_text") for field in fields}
         if problems := drafts.answer_problems(fields, given):
             return self.views.questions(opened.face, given, problems)
-        return self.onwards(
-            await self.keep(opened, "questions", lambda draft: replace(draft, answers=given)), "questions"
+        return self.redirect_to_next_step(
+            await self.save_step(opened, "questions", lambda draft: replace(draft, answers=given)), "questions"
         )
 
-    @kindly
+    @render_errors
     async def review(self, request: Request) -> Response:
         """All answers; sending makes the submission, once."""
-        opened = await self.open(request)
+        opened = await self.open_form(request)
         application = opened.application
-        asked_first = drafts.open_step(application.draft, application.configuration) != "review"
+        asked_first = drafts.first_open_step(application.draft, application.configuration) != "review"
         if request.method == "GET":
-            return to(opened.open_step) if asked_first else await self._review(opened)
-        await self.posted(opened)
+            return redirect_to(opened.open_step) if asked_first else await self._review(opened)
+        await self.read_form(opened)
         if asked_first:
-            return to(opened.open_step)
+            return redirect_to(opened.open_step)
         try:
             async with self.db.write() as tx:
-                sent = await submit.send(tx, opened.id, opened.face.language.html_lang)
-                await self.record(tx, opened, "application.sent", {"submission": sent.name})
-        except submit.NotSent as problem:
+                sent = await submit.submit_application(tx, opened.id, opened.face.language.html_lang)
+                await self.record_audit(tx, opened, "application.sent", {"submission": sent.name})
+        except submit.SubmissionRefused as problem:
             return await self._review(opened, problem)
-        return self.sent(to(sent.url), sent.id)
+        return self.remember_sender(redirect_to(sent.url), sent.id)
 
-    async def _review(self, opened: Opened, problem: submit.NotSent | None = None) -> Response:
+    async def _review(self, opened: FormRequest, problem: submit.SubmissionRefused | None = None) -> Response:
         async with self.db.read() as tx:
-            named = await service.organisation(tx, opened.application)
-            body = view_models.body_of(tx, named, opened.face.language.locale) if named else None
+            named = await service.find_organisation(tx, opened.application)
+            body = view_models.organisation_card(tx, named, opened.face.language.locale) if named else None
             documents = await submit.documents_of(tx, opened.application.invite)
         problems = {f"part-{problem.step}": problem.key} if problem and problem.step else None
         notice = Notice(problem.key, alert=True) if problem and not problems else None
         return self.views.review(opened.face, body, len(documents), problems, notice)
 
-    @kindly
+    @render_errors
     async def colleague(self, request: Request) -> Response:
         """Hand the form over by a mail."""
-        opened = await self.open(request)
+        opened = await self.open_form(request)
         if request.method == "GET":
             return self.views.colleague(opened.face)
-        email = _text(await self.posted(opened), "email")
+        email = _text(await self.read_form(opened), "email")
         if problems := drafts.email_problems(email):
             return self.views.colleague(opened.face, email, status=422, problems=problems)
         async with self.db.write() as tx:
             sent = await service.hand_over(tx, opened.id, email)
             if sent:
-                await self.record(tx, opened, "application.handed_over")
+                await self.record_audit(tx, opened, "application.handed_over")
         notice = Notice("apply.colleague.sent") if sent else Notice("apply.colleague.later", alert=True)
         return self.views.colleague(opened.face, email, status=200 if sent else 429, notice=notice)
 
-    @kindly
+    @render_errors
     async def choose_language(self, request: Request) -> Response:
         """The language of the form, its mails and the application's own pages."""
-        opened = await self.open(request)
-        form = await self.posted(opened)
-        chosen = view_models.offered(str(form.get("language", "")), self.views.pages.catalogues.offered)
+        opened = await self.open_form(request)
+        form = await self.read_form(opened)
+        chosen = view_models.offered_language(str(form.get("language", "")), self.views.pages.catalogues.offered)
         if chosen is not None:
-            await self.keep(opened, "language", lambda draft: replace(draft, language=chosen))
+            await self.save_step(opened, "language", lambda draft: replace(draft, language=chosen))
         page = str(form.get("page", ""))
-        known = page in (*drafts.steps_of(opened.application.configuration), *BESIDE_THE_STEPS)
-        return to(f"{opened.face.home}/{page}" if known else opened.face.home)
+        known = page in (*drafts.steps_of(opened.application.configuration), *EXTRA_PAGES)
+        return redirect_to(f"{opened.face.home}/{page}" if known else opened.face.home)
 
-    async def _at(self, request: Request, step: Step) -> Opened:
+    async def _at(self, request: Request, step: Step) -> FormRequest:
         """The form at one of its steps. Raises NotAsked where the configuration does not ask for it, or no more."""
-        opened = await self.open(request)
+        opened = await self.open_form(request)
         if step not in drafts.steps_of(opened.application.configuration):
-            raise NotAsked(opened.open_step)
+            raise StepNotRequired(opened.open_step)
         return opened
 
 
 def _text(form: FormData, field: str, *, lines: bool = False) -> str:
     value = form.get(field)
-    return typed(value, lines=lines) if isinstance(value, str) else ""
+    return clean_text(value, lines=lines) if isinstance(value, str) else ""

@@ -10,16 +10,16 @@ from starlette.responses import HTMLResponse, Response
 from almoner.nonprofits.registries.domain import Registry
 from almoner.platform.pages import formats
 from almoner.platform.pages.headers import origin_of
-from almoner.platform.pages.rendering import Pages, isolated
+from almoner.platform.pages.rendering import PageRenderer, isolated
 from almoner.platform.pages.translations import Language
-from almoner.validation.applications.configurations.domain import LONGEST_ANSWERS, PartnerField, label
+from almoner.validation.applications.configurations.domain import MAX_ANSWER_LENGTHS, PartnerField, label_in
 from almoner.validation.applications.documents.domain import Document
 from almoner.validation.applications.form import drafts, view_models
-from almoner.validation.applications.form.drafts import Person, Problems, Step, Unlisted
+from almoner.validation.applications.form.drafts import ApplicantDetails, Problems, Step, UnlistedNonprofit
 from almoner.validation.applications.form.service import Application
 
 _OTHER: Final = "nonprofit/other"
-BESIDE_THE_STEPS: Final = ("colleague", _OTHER)
+EXTRA_PAGES: Final = ("colleague", _OTHER)
 """The pages that are none."""
 
 
@@ -32,7 +32,7 @@ class Notice:
 
 
 @dataclass(frozen=True, slots=True)
-class Face:
+class FormContext:
     """What all pages of one visit share. ``home``: where they begin; ``csrf``: of this browser."""
 
     application: Application
@@ -40,7 +40,7 @@ class Face:
     csrf: str
     language: Language
 
-    def href(self, step: Step) -> str:
+    def step_url(self, step: Step) -> str:
         """The address of a step."""
         return f"{self.home}/{step}"
 
@@ -48,12 +48,12 @@ class Face:
 class FormViews:
     """Renders every state of the form."""
 
-    def __init__(self, pages: Pages) -> None:
+    def __init__(self, pages: PageRenderer) -> None:
         self.pages = pages
 
     def page(
         self,
-        face: Face,
+        face: FormContext,
         template: str,
         name: str,
         *,
@@ -80,41 +80,41 @@ class FormViews:
             **{"page_name": name, **context},
         )
 
-    def _form(self, face: Face, name: str) -> dict[str, Any]:
+    def _form(self, face: FormContext, name: str) -> dict[str, Any]:
         application, language = face.application, face.language
         configuration = application.configuration
         steps = drafts.steps_of(configuration)
-        open_step = drafts.open_step(application.draft, configuration)
+        open_step = drafts.first_open_step(application.draft, configuration)
         shown = _step_of(name)
         return {
-            **view_models.brand(configuration, application.account),
-            "until": formats.moment(application.invite.expires_at, language.locale),
+            **view_models.branding_of(configuration, application.account),
+            "until": formats.format_moment(application.invite.expires_at, language.locale),
             "home": face.home,
             "csrf": face.csrf,
-            "languages": view_models.choices(self.pages.catalogues.offered),
+            "languages": view_models.language_choices(self.pages.catalogues.offered),
             "language": language.catalogue,
             "place": steps.index(shown) + 1 if shown in steps else None,
             "steps": [
                 {
                     "name": step,
-                    "href": face.href(step),
-                    "done": drafts.is_done(step, application.draft, configuration),
+                    "href": face.step_url(step),
+                    "done": drafts.is_step_done(step, application.draft, configuration),
                     "next": step == open_step,
                 }
                 for step in steps
             ],
         }
 
-    def start(self, face: Face, notice: Notice | None = None) -> Response:
+    def start(self, face: FormContext, notice: Notice | None = None) -> Response:
         """What the form asks for, or how far it is."""
         draft, configuration = face.application.draft, face.application.configuration
-        begun = any(drafts.is_done(step, draft, configuration) for step in drafts.steps_of(configuration))
-        following = face.href(drafts.open_step(draft, configuration))
+        begun = any(drafts.is_step_done(step, draft, configuration) for step in drafts.steps_of(configuration))
+        following = face.step_url(drafts.first_open_step(draft, configuration))
         return self.page(face, "apply_start.html", "start", notice=notice, begun=begun, next=following)
 
     def nonprofit(
         self,
-        face: Face,
+        face: FormContext,
         chosen: dict[str, Any] | None,
         query: str,
         results: dict[str, Any],
@@ -123,7 +123,7 @@ class FormViews:
         problems: Problems | None = None,
     ) -> Response:
         """The search, its results, and what was chosen."""
-        following = face.href(drafts.after("nonprofit", face.application.configuration))
+        following = face.step_url(drafts.step_after("nonprofit", face.application.configuration))
         return self.page(
             face,
             "apply_nonprofit.html",
@@ -136,20 +136,24 @@ class FormViews:
             next=following,
             home=face.home,
             csrf=face.csrf,
-            unlisted=drafts.takes_unlisted(face.application.configuration),
+            unlisted=drafts.accepts_unlisted(face.application.configuration),
             **results,
         )
 
-    def results(self, face: Face, query: str, results: dict[str, Any]) -> Response:
+    def results(self, face: FormContext, query: str, results: dict[str, Any]) -> Response:
         """The results alone, for the script."""
         return self.pages.page(
             "apply_results.html", face.language, home=face.home, csrf=face.csrf, query=query, **results
         )
 
-    def countries(self, face: Face, codes: Iterable[str], country: str, problems: Problems | None = None) -> Response:
+    def countries(
+        self, face: FormContext, codes: Iterable[str], country: str, problems: Problems | None = None
+    ) -> Response:
         """Of which country an unlisted nonprofit is."""
         locale = face.language.locale
-        named = sorted(((code, formats.country(code, locale)) for code in codes), key=lambda pair: pair[1].casefold())
+        named = sorted(
+            ((code, formats.country_name(code, locale)) for code in codes), key=lambda pair: pair[1].casefold()
+        )
         return self.page(
             face,
             "apply_country.html",
@@ -162,7 +166,11 @@ class FormViews:
         )
 
     def unlisted(
-        self, face: Face, given: Unlisted, registries: Sequence[Registry], problems: Problems | None = None
+        self,
+        face: FormContext,
+        given: UnlistedNonprofit,
+        registries: Sequence[Registry],
+        problems: Problems | None = None,
     ) -> Response:
         """What an unlisted nonprofit is."""
         names = {one.code: view_models.registry_name(one) for one in registries}
@@ -176,18 +184,18 @@ class FormViews:
             values={"register": isolated(names.get(given.registry, ""))},
             given=given,
             registries=list(names.items()),
-            country_name=formats.country(given.country, face.language.locale),
+            country_name=formats.country_name(given.country, face.language.locale),
         )
 
-    def person(self, face: Face, given: Person, problems: Problems | None = None) -> Response:
+    def person(self, face: FormContext, given: ApplicantDetails, problems: Problems | None = None) -> Response:
         """Who applies."""
-        named = drafts.asks_names(face.application.configuration)
+        named = drafts.requires_names(face.application.configuration)
         labels = "give" if named else "apply.person"
         names = [
             ("first_name", f"{labels}.first_name", given.first_name, "given-name"),
             ("last_name", f"{labels}.last_name", given.last_name, "family-name"),
         ]
-        if formats.family_first(face.language.locale):
+        if formats.is_family_name_first(face.language.locale):
             names.reverse()
             order = ("last_name", "first_name", "email", "title")
             problems = {field: problems[field] for field in order if field in problems} if problems else problems
@@ -202,10 +210,10 @@ class FormViews:
             named=named,
         )
 
-    def questions(self, face: Face, answers: Mapping[str, str], problems: Problems | None = None) -> Response:
+    def questions(self, face: FormContext, answers: Mapping[str, str], problems: Problems | None = None) -> Response:
         """The partner's own questions."""
         fields, tag = face.application.configuration.partner_fields, face.language.catalogue
-        labels = {f"q-{field.id}": label(field.labels, tag) for field in fields}
+        labels = {f"q-{field.id}": label_in(field.labels, tag) for field in fields}
         told = {name: face.language.html(key, label=labels[name]) for name, key in (problems or {}).items()}
         return self.page(
             face,
@@ -218,7 +226,7 @@ class FormViews:
 
     def documents(
         self,
-        face: Face,
+        face: FormContext,
         listed: Sequence[tuple[Document, str, str]],
         *,
         status: int = 200,
@@ -244,7 +252,7 @@ class FormViews:
                     "state": document.scan_status,
                     "type": kind,
                     "format": view_models.FORMATS[document.media_type],
-                    "size": view_models.size_of(document.size, locale),
+                    "size": view_models.file_size_text(document.size, locale),
                 }
                 for document, name, kind in listed
             ],
@@ -252,7 +260,7 @@ class FormViews:
 
     def review(
         self,
-        face: Face,
+        face: FormContext,
         body: dict[str, Any] | None,
         documents: int,
         problems: Problems | None = None,
@@ -262,7 +270,7 @@ class FormViews:
         redirect = face.application.invite.redirect_url
         own = origin_of(redirect) if redirect else None
         parts = [
-            {"name": step, "href": face.href(step), **self._part(face, step, body, documents)}
+            {"name": step, "href": face.step_url(step), **self._part(face, step, body, documents)}
             for step in drafts.steps_of(face.application.configuration)[:-1]
         ]
         return self.page(
@@ -276,14 +284,14 @@ class FormViews:
             parts=parts,
         )
 
-    def _part(self, face: Face, step: Step, body: dict[str, Any] | None, documents: int) -> dict[str, Any]:
+    def _part(self, face: FormContext, step: Step, body: dict[str, Any] | None, documents: int) -> dict[str, Any]:
         draft, language = face.application.draft, face.language
         match step:
             case "nonprofit" if draft.unlisted is not None:
                 given = draft.unlisted
                 rows = [
                     (language.text("apply.other.name"), given.name),
-                    (language.text("apply.other.country"), formats.country(given.country, language.locale)),
+                    (language.text("apply.other.country"), formats.country_name(given.country, language.locale)),
                     (language.text("apply.other.register"), given.registry),
                     (language.text("apply.other.number"), given.number),
                     (language.text("apply.other.website"), given.website),
@@ -292,7 +300,7 @@ class FormViews:
             case "nonprofit":
                 return {"body": body, "rows": []}
             case "person":
-                person = draft.person or Person()
+                person = draft.person or ApplicantDetails()
                 name = formats.full_name(person.first_name, person.last_name, language.locale)
                 rows = [
                     (language.text("apply.person.name"), name),
@@ -303,7 +311,10 @@ class FormViews:
             case "questions":
                 answers = draft.answers or {}
                 rows = [
-                    (label(field.labels, language.catalogue), _shown(field, answers.get(field.id, ""), language))
+                    (
+                        label_in(field.labels, language.catalogue),
+                        _answer_text(field, answers.get(field.id, ""), language),
+                    )
                     for field in face.application.configuration.partner_fields
                 ]
                 return {"body": None, "rows": rows}
@@ -312,7 +323,7 @@ class FormViews:
 
     def colleague(
         self,
-        face: Face,
+        face: FormContext,
         email: str = "",
         *,
         status: int = 200,
@@ -343,12 +354,12 @@ def _question(field: PartnerField, text: str, value: str, tag: str) -> dict[str,
         "required": field.required,
         "label": text,
         "value": value,
-        "longest": LONGEST_ANSWERS.get(field.kind),
-        "choices": [(choice.value, label(choice.labels, tag)) for choice in field.choices],
+        "longest": MAX_ANSWER_LENGTHS.get(field.kind),
+        "choices": [(choice.value, label_in(choice.labels, tag)) for choice in field.choices],
     }
 
 
-def _shown(field: PartnerField, answer: str, language: Language) -> str:
+def _answer_text(field: PartnerField, answer: str, language: Language) -> str:
     """An answer as people read it."""
     chosen = next((choice for choice in field.choices if choice.value == answer), None)
-    return label(chosen.labels, language.catalogue) if chosen else answer
+    return label_in(chosen.labels, language.catalogue) if chosen else answer

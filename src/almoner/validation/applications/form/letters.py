@@ -5,27 +5,29 @@ from datetime import datetime
 from uuid import UUID
 
 from almoner.kit.errors import NotFound
-from almoner.kit.text import unlinked
+from almoner.kit.text import defuse_links
 from almoner.platform.database.transactions import Tx
 from almoner.platform.outbound.mail import Mail
 from almoner.platform.pages import formats
-from almoner.platform.pages.rendering import Pages
+from almoner.platform.pages.rendering import PageRenderer
 from almoner.validation.applications.form import status, status_views
-from almoner.validation.applications.form.notifications import Kind
-from almoner.validation.applications.form.status_views import Known
+from almoner.validation.applications.form.notifications import NotificationKind
+from almoner.validation.applications.form.status_views import ApplicationStatus
 from almoner.validation.applications.form.submit import status_link
 from almoner.validation.applications.submissions import service as submissions
 from almoner.validation.applications.submissions.service import Requirement
 
 
-async def write(tx: Tx, pages: Pages, submission_id: UUID, kind: Kind, of: str, at: datetime) -> Mail | None:
+async def build_status_email(
+    tx: Tx, pages: PageRenderer, submission_id: UUID, kind: NotificationKind, of: str, at: datetime
+) -> Mail | None:
     """One mail; None where nobody can be written to, and where it would say what is not true any more."""
     try:
-        known = await status_views.know(tx, submission_id)
+        known = await status_views.load_status(tx, submission_id)
     except NotFound:
         return None
     submission, applicant = known.submission, known.submission.applicant
-    if applicant.email is None or not _holds(known, kind):
+    if applicant.email is None or not _still_applies(known, kind):
         return None
     corrected = await submissions.corrected_at(tx, submission_id)
     if corrected is not None:
@@ -33,7 +35,7 @@ async def write(tx: Tx, pages: Pages, submission_id: UUID, kind: Kind, of: str, 
             return None  # another one tells it, since the address was corrected
         at = max(at, corrected)  # what was due before goes to the address of now, and its link has to open there
     language = pages.language(known.language)
-    names = {"partner": known.partner, "organisation": unlinked(submission.organisation_name)}
+    names = {"partner": known.partner, "organisation": defuse_links(submission.organisation_name)}
     subject = language.text(
         "applied.mail.subject", title=language.text(f"applied.{kind}.title", **names), partner=known.partner
     )
@@ -41,9 +43,11 @@ async def write(tx: Tx, pages: Pages, submission_id: UUID, kind: Kind, of: str, 
         **names,
         "kind": kind,
         "subject": subject,
-        "name": unlinked(formats.called(applicant.first_name or "", applicant.last_name or "", language.locale)),
-        "missing": [_unlinked(one) for one in known.missing] if kind == "missing" else [],
-        "reasons": status.reasons(submission) if kind == "failed" else [],
+        "name": defuse_links(
+            formats.greeting_name(applicant.first_name or "", applicant.last_name or "", language.locale)
+        ),
+        "missing": [_without_links(one) for one in known.missing] if kind == "missing" else [],
+        "reasons": status.failure_reason_keys(submission) if kind == "failed" else [],
         "due": known.appeal.due_at if known.appeal is not None and kind == "appealed" else None,
         "link": status_link(tx, submission_id, at),
     }
@@ -59,19 +63,19 @@ async def write(tx: Tx, pages: Pages, submission_id: UUID, kind: Kind, of: str, 
     )
 
 
-def _unlinked(missing: Requirement) -> Requirement:
+def _without_links(missing: Requirement) -> Requirement:
     """Without links in the number that somebody has typed."""
     number = missing.registry_number
-    return missing if number is None else replace(missing, registry_number=unlinked(number))
+    return missing if number is None else replace(missing, registry_number=defuse_links(number))
 
 
-def _holds(known: Known, kind: Kind) -> bool:
+def _still_applies(known: ApplicationStatus, kind: NotificationKind) -> bool:
     """Whether what it says is so now. Who has only an address to confirm has a mail about that already."""
     match kind:
         case "missing":
             return any(one.source == "applicant" and one.code != "confirmation" for one in known.missing)
         case "refused":
-            return bool(status.takes_documents(known.submission))
+            return bool(status.open_document_checks(known.submission))
         case "processed" | "succeeded" | "failed":
             return known.submission.status == kind
         case "reversed":

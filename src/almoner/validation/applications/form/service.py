@@ -15,12 +15,12 @@ from almoner.nonprofits.organisations.domain import Organisation
 from almoner.nonprofits.registries import domain as registries_domain
 from almoner.nonprofits.registries import service as registries
 from almoner.nonprofits.registries.domain import Registry
-from almoner.platform.database.transactions import EVERYONE, Partner, Tx
+from almoner.platform.database.transactions import ALL_PARTNERS, Partner, Tx
 from almoner.platform.jobs import queue
 from almoner.validation.applications.configurations import service as configurations
 from almoner.validation.applications.configurations.domain import Configuration
 from almoner.validation.applications.form import drafts, store
-from almoner.validation.applications.form.drafts import Draft, HandedOver, Problems, Unlisted
+from almoner.validation.applications.form.drafts import Draft, Handover, Problems, UnlistedNonprofit
 from almoner.validation.applications.invites import service as invites
 from almoner.validation.applications.invites.domain import Invite
 from almoner.validation.applications.submission_documents import service as handed_in
@@ -54,15 +54,15 @@ class Application:
         return self.draft.language or self.invite.language
 
 
-async def load(tx: Tx, invite_id: UUID) -> Application:
+async def load_application(tx: Tx, invite_id: UUID) -> Application:
     """The form of an invite, in whatever state that is. Raises NotFound."""
     # First: who sends the form forgets the draft and completes the invite in one commit. Read the other way round, an
     # open invite without answers would be shown to whoever sends it at the same moment.
-    draft = await store.find(tx, EVERYONE, invite_id)
-    invite = await invites.get(tx, EVERYONE, invite_id)
+    draft = await store.find(tx, ALL_PARTNERS, invite_id)
+    invite = await invites.get(tx, ALL_PARTNERS, invite_id)
     partner = Partner(invite.partner_id)
     if invite.configuration_id is None:
-        configuration = await configurations.default(tx, partner)
+        configuration = await configurations.find_default(tx, partner)
     else:
         configuration = await configurations.find(tx, partner, invite.configuration_id)
     if configuration is None:
@@ -71,19 +71,19 @@ async def load(tx: Tx, invite_id: UUID) -> Application:
     return Application(invite, account, configuration, draft)
 
 
-async def change(tx: Tx, invite_id: UUID, step: Callable[[Draft], Draft]) -> Draft:
+async def change_draft(tx: Tx, invite_id: UUID, step: Callable[[Draft], Draft]) -> Draft:
     """Change what was answered in one step; the others stay, also where somebody else has just changed them.
 
     Raises NotFound, InviteExpired, InviteInvalidState.
     """
-    invite = await invites.lock(tx, EVERYONE, invite_id)
+    invite = await invites.lock(tx, ALL_PARTNERS, invite_id)
     invite.ensure_open(tx.now)
-    changed = step(await store.find(tx, EVERYONE, invite_id))
+    changed = step(await store.find(tx, ALL_PARTNERS, invite_id))
     await store.save(tx, Partner(invite.partner_id), invite, changed)
     return changed
 
 
-async def choose(tx: Tx, invite_id: UUID, partner: Partner, organisation_id: UUID) -> Draft:
+async def choose_organisation(tx: Tx, invite_id: UUID, partner: Partner, organisation_id: UUID) -> Draft:
     """Apply for an organisation that was found.
 
     Raises NotFound, OrganisationNotActive, and what ``change`` raises.
@@ -91,17 +91,17 @@ async def choose(tx: Tx, invite_id: UUID, partner: Partner, organisation_id: UUI
     found = await organisations.get(tx, partner, organisation_id)
     if not found.active:  # it would be refused at the end, after every step
         raise OrganisationNotActive
-    return await change(tx, invite_id, lambda draft: replace(draft, organisation=found.id, unlisted=None))
+    return await change_draft(tx, invite_id, lambda draft: replace(draft, organisation=found.id, unlisted=None))
 
 
-async def search(tx: Tx, partner: Partner, query: str) -> organisations.Found | None:
+async def search_organisations(tx: Tx, partner: Partner, query: str) -> organisations.OrganisationResults | None:
     """The best matches for words or a number; None where nothing was typed."""
     if not (text := query[:_LONGEST_QUERY].strip()):
         return None
-    return await organisations.best(tx, partner, text, SHOWN)
+    return await organisations.search_best(tx, partner, text, SHOWN)
 
 
-async def organisation(tx: Tx, application: Application) -> Organisation | None:
+async def find_organisation(tx: Tx, application: Application) -> Organisation | None:
     """The one that was chosen; None where none is, and where it is gone."""
     if application.draft.organisation is None:
         return None
@@ -111,27 +111,31 @@ async def organisation(tx: Tx, application: Application) -> Organisation | None:
         return None
 
 
-async def registry(tx: Tx, code: str, country: str) -> Registry | None:
+async def find_registry(tx: Tx, code: str, country: str) -> Registry | None:
     """The registry of a code in a country; None where there is none."""
-    return next((one for one in await registries.of_country(tx, country) if one.code == code), None)
+    return next((one for one in await registries.list_by_country(tx, country) if one.code == code), None)
 
 
-async def unlisted_problems(tx: Tx, given: Unlisted) -> Problems:
+async def unlisted_problems(tx: Tx, given: UnlistedNonprofit) -> Problems:
     """All that is wrong with a nonprofit that was typed, its number as its register would say it."""
     problems = drafts.unlisted_problems(given)
-    problems |= await number_problems(tx, given.registry, given.number, given.country)
+    problems |= await registration_problems(tx, given.registry, given.number, given.country)
     order = ("name", "registry", "number", "website")
     return {field: problems[field] for field in order if field in problems}
 
 
-async def number_problems(tx: Tx, code: str, number: str, country: str) -> Problems:
+async def registration_problems(tx: Tx, code: str, number: str, country: str) -> Problems:
     """All that is wrong with a register's code and a number, as the register would say it."""
-    given = Unlisted(registry=code, number=number)
+    given = UnlistedNonprofit(registry=code, number=number)
     problems = {field: key for field, key in drafts.unlisted_problems(given).items() if field in ("registry", "number")}
-    named = await registry(tx, code, country) if code else None
+    named = await find_registry(tx, code, country) if code else None
     if code and named is None:
         problems["registry"] = "apply.problem.registry.missing"
-    if named is not None and "number" not in problems and registries_domain.check(named.code, number).key is None:
+    if (
+        named is not None
+        and "number" not in problems
+        and registries_domain.check_identifier(named.code, number).key is None
+    ):
         problems["number"] = "apply.problem.number.wrong"
     return problems
 
@@ -141,44 +145,44 @@ async def hand_over(tx: Tx, invite_id: UUID, email: str) -> bool:
 
     Raises NotFound, InviteExpired, InviteInvalidState.
     """
-    invite = await invites.lock(tx, EVERYONE, invite_id)
+    invite = await invites.lock(tx, ALL_PARTNERS, invite_id)
     invite.ensure_open(tx.now)
-    of_invite = await store.handed_over(tx, EVERYONE, invite_id)
-    to_address = await store.mailed_to(tx, EVERYONE, email, tx.wall - drafts.DAY)
-    if not drafts.may_hand_over(of_invite, to_address, tx.wall):
+    of_invite = await store.list_handover_times(tx, ALL_PARTNERS, invite_id)
+    to_address = await store.lock_address_sends(tx, ALL_PARTNERS, email, tx.real_now - drafts.DAY)
+    if not drafts.may_hand_over(of_invite, to_address, tx.real_now):
         return False
-    new = HandedOver(tx.new_id(), invite_id, email, tx.wall)
+    new = Handover(tx.new_id(), invite_id, email, tx.real_now)
     await store.insert_handover(tx, new, invite.expires_at + timedelta(days=1))
     await queue.enqueue(tx, HAND_OVER, {"handover": str(new.id)})
     return True
 
 
-async def to_mail(tx: Tx, handover_id: UUID) -> tuple[HandedOver, Application] | None:
+async def find_open_handover(tx: Tx, handover_id: UUID) -> tuple[Handover, Application] | None:
     """A mail that is to be sent, and its form; None when there is nothing to go on with any more."""
-    found = await store.find_handover(tx, EVERYONE, handover_id)
+    found = await store.find_handover(tx, ALL_PARTNERS, handover_id)
     if found is None:
         return None
-    application = await load(tx, found.invite_id)
+    application = await load_application(tx, found.invite_id)
     return (found, application) if application.invite.status_at(tx.now) == "open" else None
 
 
-async def forget(tx: Tx, limit: int = BATCH) -> int:
+async def delete_expired(tx: Tx, limit: int = BATCH) -> int:
     """Forget what was answered and handed in by invites that have expired, and whom they were mailed to; how many."""
-    unused = await store.expired(tx, EVERYONE, limit)
-    await handed_in.forget(tx, unused)
-    return len(unused) + await store.forget_expired(tx, EVERYONE, limit)
+    unused = await store.list_expired_invites(tx, ALL_PARTNERS, limit)
+    await handed_in.delete_of_invites(tx, unused)
+    return len(unused) + await store.delete_expired(tx, ALL_PARTNERS, limit)
 
 
-async def next_forgotten(tx: Tx) -> datetime | None:
+async def next_expiry(tx: Tx) -> datetime | None:
     """When something is to be forgotten next."""
-    return await store.next_expired(tx, EVERYONE)
+    return await store.next_expiry(tx, ALL_PARTNERS)
 
 
 async def registries_of(tx: Tx, country: str) -> Sequence[Registry]:
     """The registers of a country that an applicant may name."""
-    return await registries.of_country(tx, country) if country else []
+    return await registries.list_by_country(tx, country) if country else []
 
 
-async def countries(tx: Tx) -> set[str]:
+async def registry_countries(tx: Tx) -> set[str]:
     """The countries that have a register."""
-    return await registries.country_codes(tx)
+    return await registries.list_country_codes(tx)

@@ -6,7 +6,7 @@ from typing import Any, Final, Literal
 
 from almoner.validation.applications.configurations.domain import Check
 from almoner.validation.applications.submissions import domain as submissions
-from almoner.validation.applications.submissions.domain import Standing, Submission
+from almoner.validation.applications.submissions.domain import CheckStatus, Submission
 from almoner.validation.applications.submissions.service import Requirement
 from almoner.validation.decisions.appeals import domain as appeals
 from almoner.validation.decisions.appeals.domain import Appeal
@@ -14,10 +14,10 @@ from almoner.validation.decisions.appeals.domain import Appeal
 State = Literal["received", "missing", "processed", "succeeded", "failed", "appealed", "upheld", "reversed"]
 """What a page and a mail say above all else."""
 
-WITH_REASONS: Final[frozenset[State]] = frozenset({"failed", "upheld"})
-PAPERS: Final[tuple[Check, ...]] = ("validation_request", "agent_verification")
+STATES_WITH_REASONS: Final[frozenset[State]] = frozenset({"failed", "upheld"})
+DOCUMENT_CHECKS: Final[tuple[Check, ...]] = ("validation_request", "agent_verification")
 """The checks that documents are evidence for."""
-_UNLOOKED: Final = "applied.reason.unlooked"
+_NOT_EVALUATED: Final = "applied.reason.unlooked"
 """Why a check failed that only ended with the validation request."""
 
 
@@ -26,13 +26,13 @@ class CheckRow:
     """One check. ``reason``: key of why it failed, None where it did not."""
 
     check: Check
-    standing: Standing
+    standing: CheckStatus
     reason: str | None
 
     @property
-    def looked(self) -> bool:
+    def was_evaluated(self) -> bool:
         """Whether it was looked at, and did not only end with another one."""
-        return self.reason != _UNLOOKED
+        return self.reason != _NOT_EVALUATED
 
 
 def state_of(submission: Submission, appeal: Appeal | None, missing: Sequence[Requirement]) -> State:
@@ -50,26 +50,26 @@ def state_of(submission: Submission, appeal: Appeal | None, missing: Sequence[Re
         return "appealed"
     if appeal.status == "upheld":
         return "upheld"
-    return "reversed" if appeal.unanswered else "failed"
+    return "reversed" if appeal.awaits_outcome else "failed"
 
 
-def standings(submission: Submission, appeal: Appeal | None) -> dict[Check, Standing]:
+def check_statuses(submission: Submission, appeal: Appeal | None) -> dict[Check, CheckStatus]:
     """How each check stands, with what an appeal has overruled.
 
     What was answered is told as it was answered: what monitoring finds later is not the applicant's to read.
     """
     if submission.status == "succeeded":
         return dict.fromkeys(submission.checks, "passed")
-    if appeal is not None and appeal.unanswered:
-        return dict(appeals.standings(submission, appeal.overridden_checks))
-    live = appeals.standings(submission, ())
+    if appeal is not None and appeal.awaits_outcome:
+        return dict(appeals.check_statuses(submission, appeal.overridden_checks))
+    live = appeals.check_statuses(submission, ())
     if submission.status != "failed":
         return dict(live)
     failed = submission.failure_reasons or {}
-    return {check: _as_answered(standing, failed=check in failed) for check, standing in live.items()}
+    return {check: _decided_status(standing, failed=check in failed) for check, standing in live.items()}
 
 
-def _as_answered(now: Standing, *, failed: bool) -> Standing:
+def _decided_status(now: CheckStatus, *, failed: bool) -> CheckStatus:
     if failed:
         return "failed"
     return "undecided" if now == "undecided" else "passed"
@@ -79,52 +79,54 @@ def checks_of(submission: Submission, appeal: Appeal | None) -> list[CheckRow]:
     """Every check, in the order of the interface."""
     return [
         CheckRow(check, standing, _reason(check, submission) if standing == "failed" else None)
-        for check, standing in standings(submission, appeal).items()
+        for check, standing in check_statuses(submission, appeal).items()
     ]
 
 
-def reasons(submission: Submission) -> list[str]:
+def failure_reason_keys(submission: Submission) -> list[str]:
     """Why it failed, by keys: each once, and what only ended with something else not at all."""
     found = [row.reason for row in checks_of(submission, None) if row.reason is not None]
-    own = [key for key in dict.fromkeys(found) if key != _UNLOOKED]
+    own = [key for key in dict.fromkeys(found) if key != _NOT_EVALUATED]
     return own or list(dict.fromkeys(found))
 
 
 def _reason(check: Check, submission: Submission) -> str:
     told: Any = (submission.failure_reasons or {}).get(check) or {}
-    parts = submission.parts
+    parts = submission.check_records
     match check:
         case "validation_request":
-            code = submissions.nonprofit_refusal(parts) or told.get("rejectionReasonCode") or "other"
+            code = submissions.nonprofit_rejection_reason(parts) or told.get("rejectionReasonCode") or "other"
             return f"applied.reason.request.{code}"
         case "agent_verification":
             code = (parts.agent.rejection_code if parts.agent else None) or "other"
-            return _UNLOOKED if code == "validation_request_failed" else f"applied.reason.agent.{code}"
+            return _NOT_EVALUATED if code == "validation_request_failed" else f"applied.reason.agent.{code}"
         case "compliance":
             looked = parts.monitoring is not None and parts.monitoring.results.compliance is not None
         case _:
             looked = parts.eligibility is not None and parts.eligibility.results.status is not None
-    return f"applied.reason.{check}" if looked else _UNLOOKED
+    return f"applied.reason.{check}" if looked else _NOT_EVALUATED
 
 
-def takes_documents(submission: Submission) -> list[Check]:
+def open_document_checks(submission: Submission) -> list[Check]:
     """What documents may show now, none where nobody would look at them."""
-    if not submission.takes_documents:
+    if not submission.accepts_documents:
         return []
-    takes = [check for check in PAPERS if check in submission.checks]
-    if submission.parts.request is None and not submission.appealed:  # who is listed is looked at by nobody else
+    takes = [check for check in DOCUMENT_CHECKS if check in submission.checks]
+    if (
+        submission.check_records.request is None and not submission.appealed
+    ):  # who is listed is looked at by nobody else
         takes = [check for check in takes if check != "validation_request"]
     return takes
 
 
 def may_appeal(submission: Submission, appeal: Appeal | None) -> bool:
     """Whether the page offers it: once, unless what was taken up after an appeal failed by itself."""
-    if submission.status != "failed" or not appeals.is_reversible(submission.parts.agent):
+    if submission.status != "failed" or not appeals.is_reversible(submission.check_records.agent):
         return False
     return appeal is None or appeal.completed_at is not None
 
 
-def problem_of(text: str) -> str | None:
+def appeal_text_problem(text: str) -> str | None:
     """What is wrong with the text of an appeal, by the key of what is said of it."""
     if not text:
         return "applied.appeal.missing"

@@ -8,15 +8,15 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from almoner.kit.errors import NotFound
-from almoner.kit.text import typed
-from almoner.platform.database.transactions import EVERYONE, Tx
+from almoner.kit.text import clean_text
+from almoner.platform.database.transactions import ALL_PARTNERS, Tx
 from almoner.platform.pages.link_sessions import CSRF_FIELD
 from almoner.validation.agents import domain as agents_domain
 from almoner.validation.agents import service as agents
 from almoner.validation.applications.form import drafts, service
-from almoner.validation.applications.form.form_session import kindly, to
-from almoner.validation.applications.form.notifications import tell
-from almoner.validation.applications.form.status_visits import MAX_FORM, Seen, StatusBase
+from almoner.validation.applications.form.form_session import render_errors, redirect_to
+from almoner.validation.applications.form.notifications import notify_applicant
+from almoner.validation.applications.form.status_visits import MAX_FORM, StatusVisit, StatusBase
 from almoner.validation.applications.form.submit import STATUS_PAGE
 from almoner.validation.applications.submissions import domain as submissions_domain
 from almoner.validation.applications.submissions import service as submissions
@@ -38,19 +38,19 @@ class CorrectionPages(StatusBase):
             Route(f"/{STATUS_PAGE}/{{id}}/number", self.number, methods=["POST"]),
         ]
 
-    @kindly
+    @render_errors
     async def email(self, request: Request) -> Response:
         """Write to another address, or to the same one again.
 
         For the browser that sent the form alone: a link that was mailed to a wrong address is in a stranger's hands,
         who would make the application their own (decision 0063).
         """
-        seen = await self.posting(request)
+        seen = await self.load_posting_visit(request)
         form = await request.form(**MAX_FORM)
-        self.ensure_given(seen, form.get(CSRF_FIELD))
+        self.ensure_visit_csrf(seen, form.get(CSRF_FIELD))
         if not seen.sender:
             raise NotFound
-        email = typed(str(form.get("email", "")))
+        email = clean_text(str(form.get("email", "")))
         if problems := drafts.email_problems(email):
             return await self.page(seen, code=422, problems=problems, typed={"email": email})
         try:
@@ -60,16 +60,16 @@ class CorrectionPages(StatusBase):
             return await self.page(seen, late=True)
         if not done:
             return await self.page(seen, code=429, problems={"email": "agent.later"}, typed={"email": email})
-        return to(f"{seen.home}?did=mailed")
+        return redirect_to(f"{seen.home}?did=mailed")
 
-    async def _write_to(self, tx: Tx, seen: Seen, email: str) -> bool:
+    async def _write_to(self, tx: Tx, seen: StatusVisit, email: str) -> bool:
         """Whether limits allow one more mail. Raises InvalidState."""
-        held = await submissions.hold(tx, EVERYONE, seen.id)
-        agent = held.parts.agent
+        held = await submissions.lock(tx, ALL_PARTNERS, seen.id)
+        agent = held.check_records.agent
         if agent is None or not agent.unconfirmed:
             raise submissions_domain.InvalidState("there is no address that nobody has confirmed")
         if same := (agent.email or "").casefold() == email.casefold():
-            done = await agents.send_again(tx, agent.id)
+            done = await agents.resend_confirmation(tx, agent.id)
         else:
             done = await self._correct(tx, seen, email)
         if done:
@@ -77,34 +77,36 @@ class CorrectionPages(StatusBase):
             await self._record(tx, seen, action)
         return done
 
-    async def _correct(self, tx: Tx, seen: Seen, email: str) -> bool:
-        corrected = await submissions.correct_address(tx, EVERYONE, seen.id, email)
+    async def _correct(self, tx: Tx, seen: StatusVisit, email: str) -> bool:
+        corrected = await submissions.correct_address(tx, ALL_PARTNERS, seen.id, email)
         if corrected is None:
             return False
         # The mails of before went elsewhere, and their links have ended: the page's link goes to the right address.
-        await tell(tx, seen.id, "received", of=str(corrected.agent_verification_id))
+        await notify_applicant(tx, seen.id, "received", of=str(corrected.agent_verification_id))
         return True
 
-    @kindly
+    @render_errors
     async def number(self, request: Request) -> Response:
         """Look another number or register up."""
-        seen = await self.posting(request)
+        seen = await self.load_posting_visit(request)
         form = await request.form(**MAX_FORM)
-        self.ensure_given(seen, form.get(CSRF_FIELD))
-        given = {name: typed(str(form.get(name, ""))) for name in ("registry", "number")}
+        self.ensure_visit_csrf(seen, form.get(CSRF_FIELD))
+        given = {name: clean_text(str(form.get(name, ""))) for name in ("registry", "number")}
         async with self.db.read() as tx:
-            country = (await submissions.get(tx, EVERYONE, seen.id)).country_code
-            problems = await service.number_problems(tx, given["registry"], given["number"], country)
+            country = (await submissions.get(tx, ALL_PARTNERS, seen.id)).country_code
+            problems = await service.registration_problems(tx, given["registry"], given["number"], country)
         if problems:
             return await self.page(seen, code=422, problems=problems, typed=given)
         try:
             async with self.db.write() as tx:
-                corrected = await submissions.correct_number(tx, EVERYONE, seen.id, given["registry"], given["number"])
-                times = corrected.parts.request.corrections if corrected.parts.request else 0
-                await tell(tx, seen.id, "missing", after=_LOOKED, of=f"number-{times}")
+                corrected = await submissions.correct_number(
+                    tx, ALL_PARTNERS, seen.id, given["registry"], given["number"]
+                )
+                times = corrected.check_records.request.corrections if corrected.check_records.request else 0
+                await notify_applicant(tx, seen.id, "missing", after=_LOOKED, of=f"number-{times}")
                 await self._record(tx, seen, "application.number_corrected")
-        except requests.NothingCorrected:
+        except requests.UnchangedCorrection:
             return await self.page(seen, code=422, problems={"number": "applied.number.same"}, typed=given)
         except _TOO_LATE:
             return await self.page(seen, late=True)
-        return to(f"{seen.home}?did=corrected")
+        return redirect_to(f"{seen.home}?did=corrected")

@@ -10,25 +10,25 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from almoner.kit.errors import NotFound, Problem
-from almoner.kit.text import typed
-from almoner.platform.database.transactions import EVERYONE, Database, Partner
-from almoner.platform.files.uploads.files import Stored
-from almoner.platform.http.receiving import Intake
-from almoner.platform.http.uploads import Received
+from almoner.kit.text import clean_text
+from almoner.platform.database.transactions import ALL_PARTNERS, Database, Partner
+from almoner.platform.files.uploads.files import StoredFile
+from almoner.platform.http.receiving import UploadIntake
+from almoner.platform.http.uploads import ReceivedUpload
 from almoner.platform.pages import link_sessions
 from almoner.platform.pages.link_sessions import CSRF_FIELD
-from almoner.platform.pages.rendering import Pages
+from almoner.platform.pages.rendering import PageRenderer
 from almoner.validation.agents import service as agents
 from almoner.validation.applications.documents import service as documents
 from almoner.validation.applications.form import status, store, view_models
-from almoner.validation.applications.form.form_documents import kind_of, problem_key, received_by
-from almoner.validation.applications.form.form_session import LinkEnded, kindly, to
+from almoner.validation.applications.form.form_documents import document_kind_of, problem_key, receive_upload
+from almoner.validation.applications.form.form_session import LinkExpired, render_errors, redirect_to
 from almoner.validation.applications.form.link_pages import LinkPages
 from almoner.validation.applications.form.status_corrections import CorrectionPages
-from almoner.validation.applications.form.status_visits import MAX_FORM, Seen, StatusBase
+from almoner.validation.applications.form.status_visits import MAX_FORM, StatusVisit, StatusBase
 from almoner.validation.applications.form.submit import STATUS_PAGE
 from almoner.validation.applications.submission_documents import service as handed_in
-from almoner.validation.applications.submission_documents.domain import Checked, Kind
+from almoner.validation.applications.submission_documents.domain import EvidenceTargets, Kind
 from almoner.validation.applications.submissions import service as submissions
 from almoner.validation.applications.submissions.domain import InvalidState
 from almoner.validation.decisions.appeals import service as appeals
@@ -39,7 +39,7 @@ _COOKIE_SECONDS: Final = 30 * 24 * 3600  # the link opens it again
 class StatusPages(StatusBase):
     """The page of one application."""
 
-    def __init__(self, db: Database, pages: Pages, intake: Intake) -> None:
+    def __init__(self, db: Database, pages: PageRenderer, intake: UploadIntake) -> None:
         super().__init__(db, pages)
         self._intake = intake
         self._links = LinkPages(db, pages)
@@ -57,94 +57,94 @@ class StatusPages(StatusBase):
             *self._links.routes(),
         ]
 
-    @kindly
+    @render_errors
     async def open_link(self, request: Request) -> Response:
         """The link with its token: a cookie takes the token's place, and the address is clean (H1)."""
         token = request.query_params.get("token", "")
-        if (read := self._vault.read_ending_token(STATUS_PAGE, token)) is None:
+        if (read := self._vault.read_expiring_token(STATUS_PAGE, token)) is None:
             if (found := self._vault.read_page_token(STATUS_PAGE, token)) is not None:
-                raise LinkEnded(found)  # mailed when links had no end yet
+                raise LinkExpired(found)  # mailed when links had no end yet
             raise NotFound
         found, until = read
         if until <= self._now() or not await self.is_current(found, until):
-            raise LinkEnded(found)
+            raise LinkExpired(found)
         name = self._ids.text("validationsubmission", found)
-        response = to(f"/{STATUS_PAGE}/{name}")
+        response = redirect_to(f"/{STATUS_PAGE}/{name}")
         # A second tab keeps the first one's visit: a new one would void the form that is open there.
-        visit = link_sessions.find(request, self._vault, STATUS_PAGE, found, name)
+        visit = link_sessions.find_session(request, self._vault, STATUS_PAGE, found, name)
         if (
             visit is None
             or visit.until is None
-            or not (self.lasts(visit) and await self.is_current(found, visit.until))
+            or not (self.is_unexpired(visit) and await self.is_current(found, visit.until))
         ):
-            visit = link_sessions.begin(self._vault, STATUS_PAGE, found, name, until)
-        visit.keep(response, seconds=_COOKIE_SECONDS)
+            visit = link_sessions.begin_session(self._vault, STATUS_PAGE, found, name, until)
+        visit.set_cookie(response, seconds=_COOKIE_SECONDS)
         return response
 
-    @kindly
+    @render_errors
     async def show(self, request: Request) -> Response:
         """Where it stands."""
-        return await self.page(await self.seen(request))
+        return await self.page(await self.load_visit(request))
 
-    @kindly
+    @render_errors
     async def appeal(self, request: Request) -> Response:
         """Ask for a second look."""
-        seen = await self.posting(request)
+        seen = await self.load_posting_visit(request)
         form = await request.form(**MAX_FORM)
-        self.ensure_given(seen, form.get(CSRF_FIELD))
-        text = typed(str(form.get("text", "")), lines=True)
-        if (problem := status.problem_of(text)) is not None:
+        self.ensure_visit_csrf(seen, form.get(CSRF_FIELD))
+        text = clean_text(str(form.get("text", "")), lines=True)
+        if (problem := status.appeal_text_problem(text)) is not None:
             return await self.page(seen, code=422, problems={"text": problem}, typed={"text": text})
         try:
             async with self.db.write() as tx:
-                held = await submissions.hold(tx, EVERYONE, seen.id)
-                if not status.may_appeal(held, await appeals.last(tx, EVERYONE, held.id)):
+                held = await submissions.lock(tx, ALL_PARTNERS, seen.id)
+                if not status.may_appeal(held, await appeals.find_latest(tx, ALL_PARTNERS, held.id)):
                     raise InvalidState("the page offers no appeal any more")  # it was open since before the answer
-                await appeals.create(tx, EVERYONE, seen.id, text, "applicant" if seen.mailed else "visitor")
+                await appeals.create(tx, ALL_PARTNERS, seen.id, text, "applicant" if seen.mailed else "visitor")
                 await self._record(tx, seen, "application.appealed")
         except InvalidState:
             return await self.page(seen, late=True)
-        return to(f"{seen.home}?did=appealed")
+        return redirect_to(f"{seen.home}?did=appealed")
 
-    @kindly
+    @render_errors
     async def choose_language(self, request: Request) -> Response:
         """The language of the page, and of the mails from now on."""
-        seen = await self.posting(request)
+        seen = await self.load_posting_visit(request)
         form = await request.form(**MAX_FORM)
-        self.ensure_given(seen, form.get(CSRF_FIELD))
-        chosen = view_models.offered(str(form.get("language", "")), self.views.pages.catalogues.offered)
+        self.ensure_visit_csrf(seen, form.get(CSRF_FIELD))
+        chosen = view_models.offered_language(str(form.get("language", "")), self.views.pages.catalogues.offered)
         if chosen is not None:
             async with self.db.write() as tx:
-                submission = await submissions.get(tx, EVERYONE, seen.id)
+                submission = await submissions.get(tx, ALL_PARTNERS, seen.id)
                 await store.save_language(tx, Partner(submission.partner_id), seen.id, chosen)
                 if submission.agent_verification_id is not None:
-                    await agents.speak(tx, EVERYONE, submission.agent_verification_id, chosen)
+                    await agents.set_language(tx, ALL_PARTNERS, submission.agent_verification_id, chosen)
                 await self._record(tx, seen, "application.language_chosen")
-        return to(seen.home)
+        return redirect_to(seen.home)
 
-    @kindly
+    @render_errors
     async def upload(self, request: Request) -> Response:
         """Take one more document."""
-        seen = await self.posting(request)
-        received = await received_by(request)
+        seen = await self.load_posting_visit(request)
+        received = await receive_upload(request)
         try:
             return await self._take_in(seen, received)
         finally:
             received.close()
 
-    async def _take_in(self, seen: Seen, received: Received) -> Response:
+    async def _take_in(self, seen: StatusVisit, received: ReceivedUpload) -> Response:
         chosen: Kind | None = None
         try:
             uploaded = received.open()
-            self.ensure_given(seen, uploaded.fields.get(CSRF_FIELD))
-            chosen = kind_of(uploaded.fields.get("type", ""), status.PAPERS)
-            async with self._intake.taken(None, uploaded, documents.DOCUMENT) as stored, self.db.write() as tx:
-                assert isinstance(stored, Stored), "documents are stored"
-                held = await submissions.hold(tx, EVERYONE, seen.id)
-                if chosen not in status.takes_documents(held):
+            self.ensure_visit_csrf(seen, uploaded.fields.get(CSRF_FIELD))
+            chosen = document_kind_of(uploaded.fields.get("type", ""), status.DOCUMENT_CHECKS)
+            async with self._intake.receive_file(None, uploaded, documents.DOCUMENT) as stored, self.db.write() as tx:
+                assert isinstance(stored, StoredFile), "documents are stored"
+                held = await submissions.lock(tx, ALL_PARTNERS, seen.id)
+                if chosen not in status.open_document_checks(held):
                     raise InvalidState("the page takes no documents any more")  # it was open since before the answer
                 partner = Partner(held.partner_id)
-                checked = Checked(held.validation_request_id, held.agent_verification_id)
+                checked = EvidenceTargets(held.validation_request_id, held.agent_verification_id)
                 await handed_in.add_to_submission(tx, partner, held.id, checked, chosen, stored)
                 await self._record(tx, seen, "application.evidence_added")
         except InvalidState:
@@ -153,4 +153,4 @@ class StatusPages(StatusBase):
             if (key := problem_key(problem)) is None:
                 raise
             return await self.page(seen, code=422, problems={"file": key}, typed={"type": chosen} if chosen else None)
-        return to(f"{seen.home}?did=added")
+        return redirect_to(f"{seen.home}?did=added")

@@ -11,10 +11,17 @@ from almoner.access.partners import service as partners
 from almoner.access.partners.domain import PartnerAccount
 from almoner.kit.errors import NotFound
 from almoner.nonprofits.registries.domain import Registry
-from almoner.platform.database.transactions import EVERYONE, Partner, Tx
-from almoner.platform.pages.rendering import Pages, isolated
+from almoner.platform.database.transactions import ALL_PARTNERS, Partner, Tx
+from almoner.platform.pages.rendering import PageRenderer, isolated
 from almoner.validation.applications.form import service, status, store
-from almoner.validation.applications.form.view_models import FORMATS, brand, choices, masked, registry_name, size_of
+from almoner.validation.applications.form.view_models import (
+    FORMATS,
+    branding_of,
+    language_choices,
+    mask_email,
+    registry_name,
+    file_size_text,
+)
 from almoner.validation.applications.submission_documents import service as handed_in
 from almoner.validation.applications.submission_documents.domain import SubmissionDocument
 from almoner.validation.applications.submissions import service as submissions
@@ -38,7 +45,7 @@ _CLASSES: Final = {"passed": "reached", "failed": "refused", "undecided": "curre
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class ApplicationStatus:
     """All that the page and the mails say of one application."""
 
     submission: Submission
@@ -59,50 +66,50 @@ class Known:
         return status.state_of(self.submission, self.appeal, self.missing)
 
     @property
-    def unconfirmed(self) -> str | None:
+    def unconfirmed_email(self) -> str | None:
         """The address that has yet to be confirmed; None where none has."""
-        agent, waits = self.submission.parts.agent, self.submission.open or self.submission.taken_up
+        agent, waits = self.submission.check_records.agent, self.submission.open or self.submission.resumed_by_appeal
         return agent.email if waits and agent is not None and agent.unconfirmed else None
 
     @property
     def partner(self) -> str:
         """Whom it was sent to, as its configuration calls them."""
-        return self.submission.parts.configuration.display_name
+        return self.submission.check_records.configuration.display_name
 
 
 async def language_of(tx: Tx, submission_id: UUID) -> str:
     """The one that was chosen on the page, else the submission's. Raises NotFound."""
-    if (found := await store.spoken(tx, EVERYONE, submission_id)) is None:
+    if (found := await store.find_language(tx, ALL_PARTNERS, submission_id)) is None:
         raise NotFound
     return found
 
 
-async def know(tx: Tx, submission_id: UUID) -> Known:
+async def load_status(tx: Tx, submission_id: UUID) -> ApplicationStatus:
     """One application. Raises NotFound."""
-    found = await submissions.get(tx, EVERYONE, submission_id)
+    found = await submissions.get(tx, ALL_PARTNERS, submission_id)
     partner = Partner(found.partner_id)
-    return Known(
+    return ApplicationStatus(
         found,
-        await appeals.last(tx, partner, found.id),
+        await appeals.find_latest(tx, partner, found.id),
         await partners.get(tx, partner),
-        await handed_in.of_submission(tx, partner, found.id),
+        await handed_in.list_of_submission(tx, partner, found.id),
         await language_of(tx, found.id),
     )
 
 
-async def registries_to_correct(tx: Tx, known: Known) -> Sequence[Registry]:
+async def correctable_registries(tx: Tx, known: ApplicationStatus) -> Sequence[Registry]:
     """The registers that the number may be of; none where it is not corrected."""
     if not submissions.may_correct_number(known.submission):
         return []
     return await service.registries_of(tx, known.submission.country_code)
 
 
-def fields_of(known: Known, *, sender: bool, number: bool) -> set[str]:
+def open_fields(known: ApplicationStatus, *, sender: bool, number: bool) -> set[str]:
     """What the page asks for now, by the names of its fields. ``number``: whether that may be corrected."""
     asked = {
-        "file": bool(status.takes_documents(known.submission)),
+        "file": bool(status.open_document_checks(known.submission)),
         "text": status.may_appeal(known.submission, known.appeal),
-        "email": sender and known.unconfirmed is not None,
+        "email": sender and known.unconfirmed_email is not None,
         "registry": number,
         "number": number,
     }
@@ -112,12 +119,12 @@ def fields_of(known: Known, *, sender: bool, number: bool) -> set[str]:
 class StatusViews:
     """Renders the page."""
 
-    def __init__(self, pages: Pages) -> None:
+    def __init__(self, pages: PageRenderer) -> None:
         self._pages = pages
 
     def page(
         self,
-        known: Known,
+        known: ApplicationStatus,
         home: str,
         csrf: str,
         *,
@@ -137,15 +144,15 @@ class StatusViews:
         names = {one.code: registry_name(one) for one in registries}
         values = self._values(known, names.get(typed.get("registry", ""), ""), sender=sender)
         told = {name: isolated(value) for name, value in values.items()}
-        kinds = status.takes_documents(submission)
+        kinds = status.open_document_checks(submission)
         return self._pages.page(
             "application.html",
             language,
             status=code,
-            face=brand(submission.parts.configuration, known.account),
+            face=branding_of(submission.check_records.configuration, known.account),
             home=home,
             csrf=csrf,
-            offered=choices(self._pages.catalogues.offered),
+            offered=language_choices(self._pages.catalogues.offered),
             chosen_language=language.catalogue,
             state=known.state,
             state_icon=_ICONS[known.state],
@@ -168,22 +175,24 @@ class StatusViews:
             late=late,
         )
 
-    def _values(self, known: Known, register: str, *, sender: bool) -> dict[str, str]:
+    def _values(self, known: ApplicationStatus, register: str, *, sender: bool) -> dict[str, str]:
         """What texts name."""
-        email = known.unconfirmed or ""
+        email = known.unconfirmed_email or ""
         return {
             "partner": known.partner,
             "organisation": known.submission.organisation_name,
-            "email": email if sender or not email else masked(email),
+            "email": email if sender or not email else mask_email(email),
             "register": register,
         }
 
-    def _number(self, known: Known, names: Mapping[str, str], typed: Mapping[str, str]) -> dict[str, Any] | None:
+    def _number(
+        self, known: ApplicationStatus, names: Mapping[str, str], typed: Mapping[str, str]
+    ) -> dict[str, Any] | None:
         """What was looked up, to be corrected; None where it is not."""
-        request = known.submission.parts.request
+        request = known.submission.check_records.request
         if not names or request is None:
             return None
-        asked = request.asked
+        asked = request.details
         return {
             "registries": list(names.items()),
             "registry": typed.get("registry", _code_of(asked.registry_name, names)),
@@ -193,19 +202,19 @@ class StatusViews:
     def _row(self, row: status.CheckRow) -> dict[str, Any]:
         return {
             "name": row.check,
-            "standing": row.standing if row.looked else None,
+            "standing": row.standing if row.was_evaluated else None,
             "reason": row.reason,
-            "icon": _MARKS[row.standing] if row.looked else "info",
-            "class": _CLASSES[row.standing] if row.looked else "ahead",
+            "icon": _MARKS[row.standing] if row.was_evaluated else "info",
+            "class": _CLASSES[row.standing] if row.was_evaluated else "ahead",
         }
 
-    def _documents(self, known: Known, language: Any) -> list[dict[str, Any]]:
+    def _documents(self, known: ApplicationStatus, language: Any) -> list[dict[str, Any]]:
         return [
             {
                 "state": one.document.scan_status,
                 "type": one.type,
                 "format": FORMATS[one.document.media_type],
-                "size": size_of(one.document.size, language.locale),
+                "size": file_size_text(one.document.size, language.locale),
             }
             for one in known.documents
         ]

@@ -12,13 +12,13 @@ from starlette.responses import Response
 from almoner.kit.errors import NotFound
 from almoner.platform.audit import log as audit
 from almoner.platform.audit.log import Actor
-from almoner.platform.database.transactions import EVERYONE, Database, Tx
+from almoner.platform.database.transactions import ALL_PARTNERS, Database, Tx
 from almoner.platform.pages import link_sessions
-from almoner.platform.pages.link_sessions import Visit
-from almoner.platform.pages.rendering import Pages
+from almoner.platform.pages.link_sessions import LinkSession
+from almoner.platform.pages.rendering import PageRenderer
 from almoner.validation.applications.form import status_views
-from almoner.validation.applications.form.form_session import Again, FormBase, LinkEnded
-from almoner.validation.applications.form.status_views import Known, StatusViews
+from almoner.validation.applications.form.form_session import InvalidFormPost, FormBase, LinkExpired
+from almoner.validation.applications.form.status_views import ApplicationStatus, StatusViews
 from almoner.validation.applications.form.submit import BY_FORM, LINK_LIFETIME, STATUS_PAGE
 from almoner.validation.applications.submissions import service as submissions
 
@@ -33,7 +33,7 @@ _NOTICES: Final = {
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
+class StatusVisit:
     """A request that came with the cookie of its submission. ``name``: the submission's id in addresses.
 
     ``mailed``: whether by a link that was mailed, and not by the form. ``sender``: whether this browser has sent the
@@ -41,7 +41,7 @@ class Seen:
     """
 
     request: Request
-    visit: Visit
+    visit: LinkSession
     id: UUID
     name: str
     mailed: bool
@@ -56,7 +56,7 @@ class Seen:
 class StatusBase(FormBase):
     """What the pages of a sent application have in common."""
 
-    def __init__(self, db: Database, pages: Pages) -> None:
+    def __init__(self, db: Database, pages: PageRenderer) -> None:
         super().__init__(db, pages)
         self._status = StatusViews(pages)
 
@@ -67,47 +67,49 @@ class StatusBase(FormBase):
         # Links know seconds alone.
         return corrected is None or until - LINK_LIFETIME >= corrected.replace(microsecond=0)
 
-    async def _is_for_this_address(self, submission_id: UUID, visit: Visit) -> bool:
+    async def _is_for_this_address(self, submission_id: UUID, visit: LinkSession) -> bool:
         return visit.until is not None and await self.is_current(submission_id, visit.until)
 
-    async def seen(self, request: Request) -> Seen:
+    async def load_visit(self, request: Request) -> StatusVisit:
         """Of a browser that opened the link, or has sent the form. Raises NotFound, LinkEnded."""
         name = request.path_params["id"]
         found = self._ids.parse("validationsubmission", name)
         if found is None:
             raise NotFound
-        known = {purpose: link_sessions.find(request, self._vault, purpose, found, name) for purpose in _PURPOSES}
+        known = {
+            purpose: link_sessions.find_session(request, self._vault, purpose, found, name) for purpose in _PURPOSES
+        }
         by_link, by_form = known[STATUS_PAGE], known[BY_FORM]
-        sender = by_form is not None and self.lasts(by_form)
-        if by_link is not None and self.lasts(by_link) and await self._is_for_this_address(found, by_link):
-            return Seen(request, by_link, found, name, mailed=True, sender=sender)
+        sender = by_form is not None and self.is_unexpired(by_form)
+        if by_link is not None and self.is_unexpired(by_link) and await self._is_for_this_address(found, by_link):
+            return StatusVisit(request, by_link, found, name, mailed=True, sender=sender)
         if by_form is not None and sender:
-            return Seen(request, by_form, found, name, mailed=False, sender=True)
+            return StatusVisit(request, by_form, found, name, mailed=False, sender=True)
         if by_link is not None or by_form is not None:
-            raise LinkEnded(found)
+            raise LinkExpired(found)
         raise NotFound
 
-    async def posting(self, request: Request) -> Seen:
+    async def load_posting_visit(self, request: Request) -> StatusVisit:
         """As ``seen``, of somebody who posts: what goes wrong is told in the application's language."""
-        seen = await self.seen(request)
+        seen = await self.load_visit(request)
         async with self.db.read() as tx:
             request.state.language = await status_views.language_of(tx, seen.id)
         return seen
 
-    def ensure_given(self, seen: Seen, csrf: object) -> None:
+    def ensure_visit_csrf(self, seen: StatusVisit, csrf: object) -> None:
         """Whether this browser was given the form that it posts. Raises Again."""
-        if not (link_sessions.from_own_page(seen.request, self._origin) and seen.visit.owns(csrf)):
-            raise Again
+        if not (link_sessions.is_same_origin(seen.request, self._origin) and seen.visit.has_csrf_token(csrf)):
+            raise InvalidFormPost
 
-    async def _record(self, tx: Tx, seen: Seen, action: str) -> None:
+    async def _record(self, tx: Tx, seen: StatusVisit, action: str) -> None:
         """Keep what the applicant did."""
-        submission = await submissions.get(tx, EVERYONE, seen.id)
+        submission = await submissions.get(tx, ALL_PARTNERS, seen.id)
         address = seen.request.client.host if seen.request.client else None
         await audit.record(tx, submission.partner_id, Actor("system", "applicant"), action, seen.name, address=address)
 
     async def page(
         self,
-        seen: Seen,
+        seen: StatusVisit,
         *,
         code: int = 200,
         problems: Mapping[str, str] | None = None,
@@ -119,10 +121,10 @@ class StatusBase(FormBase):
         ``late``: what was posted came from a page that stood open while something was decided.
         """
         async with self.db.read() as tx:
-            known: Known = await status_views.know(tx, seen.id)
-            registries = await status_views.registries_to_correct(tx, known)
+            known: ApplicationStatus = await status_views.load_status(tx, seen.id)
+            registries = await status_views.correctable_registries(tx, known)
         seen.request.state.language = known.language  # what goes wrong later is told in it
-        asked = status_views.fields_of(known, sender=seen.sender, number=bool(registries))
+        asked = status_views.open_fields(known, sender=seen.sender, number=bool(registries))
         if problems and asked.isdisjoint(problems):
             code, problems, late = 200, None, True  # what is wrong with it says nothing where it is asked for no more
         notice = None if problems else _NOTICES.get(seen.request.query_params.get("did", ""))

@@ -7,12 +7,12 @@ from uuid import UUID
 
 import msgspec
 
-from almoner.platform.database.transactions import Everyone, Partner, Tx
-from almoner.validation.applications.form.drafts import Draft, HandedOver
+from almoner.platform.database.transactions import AllPartners, Partner, Tx
+from almoner.validation.applications.form.drafts import Draft, Handover
 from almoner.validation.applications.invites.domain import Invite
 
 
-async def find(tx: Tx, _scope: Everyone, invite_id: UUID) -> Draft:
+async def find(tx: Tx, _scope: AllPartners, invite_id: UUID) -> Draft:
     """What was answered so far; nothing yet where there is no draft."""
     answers = await tx.fetchval("select answers from application_draft where invite_id = $1", invite_id)
     return Draft() if answers is None else msgspec.convert(answers, Draft)
@@ -34,12 +34,12 @@ async def save(tx: Tx, partner: Partner, invite: Invite, draft: Draft) -> None:
     )
 
 
-async def forget(tx: Tx, _scope: Everyone, invite_id: UUID) -> None:
+async def delete_draft(tx: Tx, _scope: AllPartners, invite_id: UUID) -> None:
     """Forget what was answered."""
     await tx.execute("delete from application_draft where invite_id = $1", invite_id)
 
 
-async def forget_expired(tx: Tx, _scope: Everyone, limit: int) -> int:
+async def delete_expired(tx: Tx, _scope: AllPartners, limit: int) -> int:
     """Forget up to ``limit`` drafts of expired invites, and mails; how many of both."""
     drafts = await tx.fetchval(
         """
@@ -67,7 +67,7 @@ async def forget_expired(tx: Tx, _scope: Everyone, limit: int) -> int:
     return int(drafts) + int(mails)
 
 
-_UNUSED: Final = """
+_UNUSED_DOCUMENTS: Final = """
     validation_invite i
     join validation_submission_document s on s.validation_invite_id = i.id
     join document d on d.id = s.document_id
@@ -77,13 +77,13 @@ _UNUSED: Final = """
 """Documents of invites that no submission was made with."""
 
 
-async def next_expired(tx: Tx, _scope: Everyone) -> datetime | None:
+async def next_expiry(tx: Tx, _scope: AllPartners) -> datetime | None:
     """When the next draft, mail or document is to be forgotten."""
     found: datetime | None = await tx.fetchval(
         f"""
         select least(
             (select min(expires_at) from application_draft), (select min(expires_at) from application_handover),
-            (select min(i.expires_at) from {_UNUSED})
+            (select min(i.expires_at) from {_UNUSED_DOCUMENTS})
         )
         """,
         tx.now,
@@ -91,7 +91,7 @@ async def next_expired(tx: Tx, _scope: Everyone) -> datetime | None:
     return found
 
 
-async def insert_handover(tx: Tx, new: HandedOver, expires_at: datetime) -> None:
+async def insert_handover(tx: Tx, new: Handover, expires_at: datetime) -> None:
     """Store a mail that is to be sent."""
     await tx.execute(
         "insert into application_handover (id, invite_id, email, sent_at, expires_at) values ($1, $2, $3, $4, $5)",
@@ -103,29 +103,29 @@ async def insert_handover(tx: Tx, new: HandedOver, expires_at: datetime) -> None
     )
 
 
-async def find_handover(tx: Tx, _scope: Everyone, handover_id: UUID) -> HandedOver | None:
+async def find_handover(tx: Tx, _scope: AllPartners, handover_id: UUID) -> Handover | None:
     """One mail."""
     row = await tx.fetchrow("select id, invite_id, email, sent_at from application_handover where id = $1", handover_id)
-    return HandedOver(*row) if row else None
+    return Handover(*row) if row else None
 
 
-async def handed_over(tx: Tx, _scope: Everyone, invite_id: UUID) -> list[datetime]:
+async def list_handover_times(tx: Tx, _scope: AllPartners, invite_id: UUID) -> list[datetime]:
     """When mails of an invite were sent."""
     rows = await tx.fetch("select sent_at from application_handover where invite_id = $1", invite_id)
     return [row["sent_at"] for row in rows]
 
 
-MAILED_TO: Final = "select sent_at from application_handover where lower(email) = lower($1) and sent_at > $2"
+ADDRESS_SEND_TIMES: Final = "select sent_at from application_handover where lower(email) = lower($1) and sent_at > $2"
 
 
-async def mailed_to(tx: Tx, _scope: Everyone, email: str, since: datetime) -> list[datetime]:
+async def lock_address_sends(tx: Tx, _scope: AllPartners, email: str, since: datetime) -> list[datetime]:
     """When mails of any invite were sent to an address since; until the transaction ends nobody else asks this."""
     await tx.fetchval("select pg_advisory_xact_lock(hashtextextended('application_handover ' || lower($1), 0))", email)
-    rows = await tx.fetch(MAILED_TO, email, since)
+    rows = await tx.fetch(ADDRESS_SEND_TIMES, email, since)
     return [row["sent_at"] for row in rows]
 
 
-async def sent_with(tx: Tx, _scope: Everyone, invite_id: UUID) -> tuple[UUID, datetime] | None:
+async def find_submission(tx: Tx, _scope: AllPartners, invite_id: UUID) -> tuple[UUID, datetime] | None:
     """The submission that was made with an invite, and when; None before."""
     row = await tx.fetchrow(
         "select id, created_at from validation_submission where validation_invite_id = $1", invite_id
@@ -133,15 +133,15 @@ async def sent_with(tx: Tx, _scope: Everyone, invite_id: UUID) -> tuple[UUID, da
     return (row["id"], row["created_at"]) if row else None
 
 
-SPOKEN: Final = """
+LANGUAGE: Final = """
 select coalesce(l.language, s.language) from validation_submission s
 left join application_language l on l.validation_submission_id = s.id where s.id = $1
 """
 
 
-async def spoken(tx: Tx, _scope: Everyone, submission_id: UUID) -> str | None:
+async def find_language(tx: Tx, _scope: AllPartners, submission_id: UUID) -> str | None:
     """The language of an application's page and mails; None where there is no such application."""
-    found: str | None = await tx.fetchval(SPOKEN, submission_id)
+    found: str | None = await tx.fetchval(LANGUAGE, submission_id)
     return found
 
 
@@ -161,7 +161,7 @@ async def save_language(tx: Tx, partner: Partner, submission_id: UUID, language:
     )
 
 
-async def links_mailed(tx: Tx, _scope: Everyone, submission_id: UUID) -> list[datetime]:
+async def list_link_sends(tx: Tx, _scope: AllPartners, submission_id: UUID) -> list[datetime]:
     """When the link to an application was mailed anew, lately."""
     found = await tx.fetchval(
         "select mailed_at from application_link where validation_submission_id = $1", submission_id
@@ -169,7 +169,7 @@ async def links_mailed(tx: Tx, _scope: Everyone, submission_id: UUID) -> list[da
     return list(found or ())
 
 
-async def save_links_mailed(tx: Tx, partner: Partner, submission_id: UUID, mailed: Sequence[datetime]) -> None:
+async def save_link_sends(tx: Tx, partner: Partner, submission_id: UUID, mailed: Sequence[datetime]) -> None:
     """Keep when it was."""
     await tx.execute(
         """
@@ -182,7 +182,9 @@ async def save_links_mailed(tx: Tx, partner: Partner, submission_id: UUID, maile
     )
 
 
-async def expired(tx: Tx, _scope: Everyone, limit: int) -> list[UUID]:
+async def list_expired_invites(tx: Tx, _scope: AllPartners, limit: int) -> list[UUID]:
     """Invites that have expired with documents that nobody needs any more."""
-    rows = await tx.fetch(f"select distinct i.id from {_UNUSED} and i.expires_at <= $1 limit $2", tx.now, limit)
+    rows = await tx.fetch(
+        f"select distinct i.id from {_UNUSED_DOCUMENTS} and i.expires_at <= $1 limit $2", tx.now, limit
+    )
     return [row["id"] for row in rows]

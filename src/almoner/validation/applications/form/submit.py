@@ -10,9 +10,9 @@ from uuid import UUID
 import structlog
 
 from almoner.kit.errors import BadRequest, IncorrectParams, Problem
-from almoner.platform.database.transactions import EVERYONE, Tx
+from almoner.platform.database.transactions import ALL_PARTNERS, Tx
 from almoner.validation.applications.form import drafts, service, store
-from almoner.validation.applications.form.drafts import Person, Step
+from almoner.validation.applications.form.drafts import ApplicantDetails, Step
 from almoner.validation.applications.form.service import Application
 from almoner.validation.applications.invites import service as invites
 from almoner.validation.applications.invites.domain import Invite, InviteExpired, InviteInvalidState
@@ -20,8 +20,8 @@ from almoner.validation.applications.submission_documents import service as hand
 from almoner.validation.applications.submission_documents.domain import SubmissionDocument
 from almoner.validation.applications.submissions import service as submissions
 from almoner.validation.applications.submissions.domain import (
-    Asked,
-    Details,
+    SubmissionInput,
+    NonprofitInput,
     OrganisationNotActive,
     OrganisationNotFound,
 )
@@ -34,17 +34,17 @@ STATUS_PAGE: Final = "application"
 """Purpose of the token that mails lead with to the page where an application stands, and its path."""
 BY_FORM: Final = "application-by-form"
 """Purpose of the cookie of the browser that has sent the form; that proves nobody's address."""
-ASKING: Final = "application-link"
+LINK_PAGE: Final = "application-link"
 """Purpose of the cookie of who may have the link mailed anew, and may see nothing."""
 LINK_LIFETIME: Final = timedelta(days=90)
 """Of a mailed link: the last mail tells the decision. A new one is mailed to the applicant on request."""
 _PARAMETER: Final = "validationSubmissionId"
 """That a partner's address is called with."""
-SENT_AGAIN: Final = timedelta(minutes=10)
+RESUBMIT_WINDOW: Final = timedelta(minutes=10)
 """A form that is sent again within that time, from where it was open, was sent by two presses of the button."""
 
 
-class NotSent(Exception):
+class SubmissionRefused(Exception):
     """The submission was refused; ``key`` of what the applicant is told, ``step``: the one to look at again."""
 
     def __init__(self, key: str, step: Step | None = None) -> None:
@@ -54,7 +54,7 @@ class NotSent(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Sent:
+class SubmittedApplication:
     """A submission that was made. ``name``: its id; ``url``: where the applicant goes."""
 
     id: UUID
@@ -63,7 +63,7 @@ class Sent:
 
 
 @dataclass(frozen=True, slots=True)
-class Before:
+class PreviousSubmission:
     """The submission that an invite was used for, when, and where its applicant went on to."""
 
     id: UUID
@@ -71,46 +71,46 @@ class Before:
     url: str
 
 
-async def send(tx: Tx, invite_id: UUID, language: str) -> Sent:
+async def submit_application(tx: Tx, invite_id: UUID, language: str) -> SubmittedApplication:
     """Make the submission of what was answered. Raises NotFound, InviteExpired, InviteInvalidState, NotSent."""
-    invite = await invites.lock(tx, EVERYONE, invite_id)
+    invite = await invites.lock(tx, ALL_PARTNERS, invite_id)
     invite.ensure_open(tx.now)
-    application = await service.load(tx, invite_id)
-    if (step := drafts.open_step(application.draft, application.configuration)) != "review":
-        raise NotSent("apply.problem.sending", step)
+    application = await service.load_application(tx, invite_id)
+    if (step := drafts.first_open_step(application.draft, application.configuration)) != "review":
+        raise SubmissionRefused("apply.problem.sending", step)
     try:
-        made = await submissions.create(tx, application.partner, _asked(tx, application, language))
+        made = await submissions.create(tx, application.partner, _submission_input(tx, application, language))
     except (InviteExpired, InviteInvalidState):
         raise
     except (OrganisationNotActive, OrganisationNotFound):
-        raise NotSent("apply.problem.organisation.gone", "nonprofit") from None
+        raise SubmissionRefused("apply.problem.organisation.gone", "nonprofit") from None
     except (BadRequest, IncorrectParams) as refused:
         name = tx.ids.text("validationinvite", invite_id)
-        _log.warning("application_refused", invite=name, code=refused.code, fields=_fields(refused))
+        _log.warning("application_refused", invite=name, code=refused.code, fields=_refused_fields(refused))
         of_number = isinstance(refused, RegistryNotFound | InvalidRegistryId)
-        raise NotSent("apply.problem.sending", "nonprofit" if of_number else None) from refused
-    await store.forget(tx, EVERYONE, invite_id)
+        raise SubmissionRefused("apply.problem.sending", "nonprofit" if of_number else None) from refused
+    await store.delete_draft(tx, ALL_PARTNERS, invite_id)
     name = tx.ids.text("validationsubmission", made.id)
-    return Sent(made.id, name, _onwards(invite, name))
+    return SubmittedApplication(made.id, name, _next_url(invite, name))
 
 
-def _fields(refused: Problem) -> list[str]:
+def _refused_fields(refused: Problem) -> list[str]:
     """What was refused, by name: the reasons themselves may quote what was typed."""
     return sorted({field for reason in refused.reasons for field in _FIELD.findall(reason)})
 
 
-def _onwards(invite: Invite, submission: str) -> str:
+def _next_url(invite: Invite, submission: str) -> str:
     """The partner's page, or ours of where the application stands."""
-    return returned(invite.redirect_url, submission) if invite.redirect_url else f"/{STATUS_PAGE}/{submission}"
+    return return_url_of(invite.redirect_url, submission) if invite.redirect_url else f"/{STATUS_PAGE}/{submission}"
 
 
-def _asked(tx: Tx, application: Application, language: str) -> Asked:
+def _submission_input(tx: Tx, application: Application, language: str) -> SubmissionInput:
     draft, unlisted = application.draft, application.draft.unlisted
-    person = draft.person or Person()
-    return Asked(
+    person = draft.person or ApplicantDetails()
+    return SubmissionInput(
         validation_invite_id=tx.ids.text("validationinvite", application.invite.id),
         organisation_id=tx.ids.optional("organisation", draft.organisation),
-        details=Details(unlisted.name, unlisted.registry, unlisted.number, unlisted.website, unlisted.country)
+        details=NonprofitInput(unlisted.name, unlisted.registry, unlisted.number, unlisted.website, unlisted.country)
         if unlisted is not None
         else None,
         language=language,
@@ -128,11 +128,11 @@ def _answers(application: Application) -> dict[str, object] | None:
     answers: dict[str, object] = {}
     for field in application.configuration.partner_fields:
         if answer := given.get(field.id, ""):
-            answers[field.id] = drafts.number_of(answer) if field.kind == "number" else answer
+            answers[field.id] = drafts.parse_number(answer) if field.kind == "number" else answer
     return answers or None
 
 
-def returned(redirect_url: str, submission: str) -> str:
+def return_url_of(redirect_url: str, submission: str) -> str:
     """The partner's address with the submission's id, and nothing personal."""
     parts = urlsplit(redirect_url)
     others = [pair for pair in parts.query.split("&") if pair and unquote_plus(pair.partition("=")[0]) != _PARAMETER]
@@ -141,19 +141,19 @@ def returned(redirect_url: str, submission: str) -> str:
 
 def status_link(tx: Tx, submission_id: UUID, at: datetime) -> str:
     """Where an application stands, for whom it is mailed to then."""
-    token = tx.vault.ending_token(STATUS_PAGE, submission_id, at + LINK_LIFETIME)
+    token = tx.vault.expiring_token(STATUS_PAGE, submission_id, at + LINK_LIFETIME)
     return f"{tx.links.pages}/{STATUS_PAGE}?token={token}"
 
 
-async def sent_with(tx: Tx, invite_id: UUID) -> Before | None:
+async def find_submission(tx: Tx, invite_id: UUID) -> PreviousSubmission | None:
     """The submission that was made with an invite; None before."""
-    found = await store.sent_with(tx, EVERYONE, invite_id)
+    found = await store.find_submission(tx, ALL_PARTNERS, invite_id)
     if found is None:
         return None
-    invite = await invites.get(tx, EVERYONE, invite_id)
-    return Before(*found, _onwards(invite, tx.ids.text("validationsubmission", found[0])))
+    invite = await invites.get(tx, ALL_PARTNERS, invite_id)
+    return PreviousSubmission(*found, _next_url(invite, tx.ids.text("validationsubmission", found[0])))
 
 
 async def documents_of(tx: Tx, invite: Invite) -> list[SubmissionDocument]:
     """What was handed in so far."""
-    return await handed_in.of_invite(tx, invite)
+    return await handed_in.list_of_invite(tx, invite)

@@ -18,10 +18,10 @@ FORMATS: Final = {"image/jpeg": "JPG", "image/png": "PNG", "application/pdf": "P
 
 def document_kinds(configuration: Configuration) -> list[str]:
     """What documents may show, by the checks that look at them."""
-    return [check for check in ("validation_request", "agent_verification") if configuration.asks_for(check)]
+    return [check for check in ("validation_request", "agent_verification") if configuration.runs_check(check)]
 
 
-def body_of(tx: Tx, organisation: Organisation, locale: Locale, *, chosen: bool = False) -> dict[str, Any]:
+def organisation_card(tx: Tx, organisation: Organisation, locale: Locale, *, chosen: bool = False) -> dict[str, Any]:
     """A nonprofit of the register as the form shows it."""
     city = organisation.city
     city = city.title() if city and city.isupper() else city  # registers write in capitals
@@ -29,7 +29,7 @@ def body_of(tx: Tx, organisation: Organisation, locale: Locale, *, chosen: bool 
     return {
         "id": tx.ids.text("organisation", organisation.id),
         "name": organisation.shown_name,
-        "place": [part for part in (town, formats.country(organisation.country_code, locale)) if part],
+        "place": [part for part in (town, formats.country_name(organisation.country_code, locale)) if part],
         "register": organisation.registry_code,
         "number": organisation.registry_number,
         "active": organisation.active,
@@ -50,28 +50,28 @@ def endonym(tag: str) -> str:
     return name[:1].upper() + name[1:]
 
 
-def choices(catalogues: Iterable[str]) -> list[tuple[str, str]]:
+def language_choices(catalogues: Iterable[str]) -> list[tuple[str, str]]:
     """The languages that may be chosen, each with its name."""
     return [(tag, endonym(tag)) for tag in catalogues]
 
 
-def offered(tag: str, catalogues: Iterable[str]) -> str | None:
+def offered_language(tag: str, catalogues: Iterable[str]) -> str | None:
     """The offered language of a tag that a form may have sent."""
-    return languages.nearest(tag, list(catalogues)) if languages.well_formed(tag) else None
+    return languages.nearest_offered(tag, list(catalogues)) if languages.is_language_tag(tag) else None
 
 
-def brand(configuration: Configuration, account: PartnerAccount) -> dict[str, Any]:
+def branding_of(configuration: Configuration, account: PartnerAccount) -> dict[str, Any]:
     """How a partner looks to those who apply: a configuration's own colour and logo, else those of the account."""
     colour, logo = configuration.primary_color or account.brand_colour, configuration.logo or account.brand_logo
     return {
         "partner": configuration.display_name,
         "monogram": monogram(configuration.display_name),
         "logo": f"/media/{logo}" if logo else None,
-        "palette": colours.palette(colours.parse(colour)) if colour else None,
+        "palette": colours.build_palette(colours.parse_colour(colour)) if colour else None,
     }
 
 
-def masked(email: str) -> str:
+def mask_email(email: str) -> str:
     """An address that its owner knows again and nobody else learns: ``a…@c….example``."""
     local, _, host = email.rpartition("@")
     return f"{local[:1]}…@{host[:1]}….{host.rpartition('.')[2]}"
@@ -83,10 +83,10 @@ def monogram(name: str) -> str:
     return "".join(word[0] for word in words[:2]).upper()
 
 
-def size_of(size: int, locale: Locale) -> str:
+def file_size_text(size: int, locale: Locale) -> str:
     """The size of a file for people."""
     if size < 1_000_000:
-        return formats.own_digits(f"{max(1, round(size / 1000))} kB", locale)
-    return formats.own_digits(
+        return formats.localise_digits(f"{max(1, round(size / 1000))} kB", locale)
+    return formats.localise_digits(
         f"{size / 1_000_000:.1f} MB".replace(".", locale.number_symbols["latn"]["decimal"]), locale
     )

@@ -4,10 +4,10 @@ from typing import Annotated
 from uuid import UUID
 
 from almoner.platform.http.caller import SECRET
-from almoner.platform.http.calls import Call
+from almoner.platform.http.calls import ApiCall
 from almoner.platform.http.endpoints import Routes
 from almoner.platform.http.ids import PathId
-from almoner.platform.http.paging import Listing
+from almoner.platform.http.paging import ListResponse
 from almoner.validation.applications.invites import service as invites
 from almoner.validation.applications.invites.domain import InvalidConfiguration
 from almoner.validation.applications.invites.schemas import (
@@ -23,7 +23,7 @@ routes = Routes("Validation invites")
 
 
 @routes.get("/v1/validation-invites", key=SECRET, scope="validation_invites:read")
-async def list_validation_invites(call: Call, query: ValidationInvitesQuery) -> Listing[ValidationInviteOut]:
+async def list_validation_invites(call: ApiCall, query: ValidationInvitesQuery) -> ListResponse[ValidationInviteOut]:
     """List validation invites, newest first."""
     page = call.page(query)
     rows, total = await invites.page(call.tx, call.partner, page)
@@ -31,13 +31,13 @@ async def list_validation_invites(call: Call, query: ValidationInvitesQuery) -> 
 
 
 @routes.post("/v1/validation-invites", key=SECRET, scope="validation_invites:write", errors=(InvalidConfiguration,))
-async def create_validation_invite(call: Call, body: ValidationInviteIn) -> ValidationInviteOut:
+async def create_validation_invite(call: ApiCall, body: ValidationInviteIn) -> ValidationInviteOut:
     """Invite an applicant to the hosted form: one link for one submission, open for seven days."""
-    wish = invites.Wish(body.redirect_url, body.metadata, body.language, body.hosted_config_id)
+    wish = invites.InviteInput(body.redirect_url, body.metadata, body.language, body.hosted_config_id)
     return invite_out(call.tx, await invites.create(call.tx, call.partner, wish))
 
 
 @routes.get("/v1/validation-invites/{id}", key=SECRET, scope="validation_invites:read")
-async def get_validation_invite(call: Call, id: InviteId) -> ValidationInviteOut:
+async def get_validation_invite(call: ApiCall, id: InviteId) -> ValidationInviteOut:
     """Retrieve a validation invite."""
     return invite_out(call.tx, await invites.get(call.tx, call.partner, id))

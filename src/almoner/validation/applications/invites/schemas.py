@@ -9,7 +9,7 @@ from almoner.kit.time import iso
 from almoner.platform.database.transactions import Tx
 from almoner.platform.http.ids import IdText
 from almoner.platform.http.texts import BrowserAddress, LanguageTag
-from almoner.platform.http.wire import In, Metadata, Out, PageQuery
+from almoner.platform.http.wire import RequestBody, Metadata, ResponseRecord, PageQuery
 from almoner.platform.outbound import addresses
 from almoner.validation.applications.invites.domain import LANGUAGE, PAGE, Invite, InviteStatus
 
@@ -18,7 +18,7 @@ class ValidationInvitesQuery(PageQuery):
     """Validation invites have no filters."""
 
 
-class ValidationInviteIn(In):
+class ValidationInviteIn(RequestBody):
     """A new invite."""
 
     redirect_url: (
@@ -48,7 +48,7 @@ class ValidationInviteIn(In):
     ) = None
 
 
-class ValidationInviteOut(Out, object_name="validation_invite"):
+class ValidationInviteOut(ResponseRecord, object_name="validation_invite"):
     """An invite as partners see it. Send the applicant to `url`."""
 
     id: str

@@ -9,7 +9,7 @@ from uuid import UUID
 from almoner.access.partners import service as partners
 from almoner.kit import metadata as metadata_rules
 from almoner.kit.errors import IncorrectParams, NotFound
-from almoner.platform.database.transactions import EVERYONE, Everyone, Partner, Tx
+from almoner.platform.database.transactions import ALL_PARTNERS, AllPartners, Partner, Tx
 from almoner.platform.http.paging import Page
 from almoner.platform.http.texts import ANY_PORT
 from almoner.platform.outbound import addresses
@@ -18,13 +18,13 @@ from almoner.validation.applications.invites import domain, schemas, store
 from almoner.validation.applications.invites.domain import Invite, InviteInvalidState, InviteNotFound
 from almoner.validation.applications.invites.schemas import ValidationInviteOut
 
-Scope = Partner | Everyone
+Scope = Partner | AllPartners
 
 BATCH: Final = 1000
 
 
 @dataclass(frozen=True, slots=True)
-class Wish:
+class InviteInput:
     """What a partner asks for; ids as sent."""
 
     redirect_url: str | None = None
@@ -33,14 +33,14 @@ class Wish:
     configuration_id: str | None = None
 
 
-async def create(tx: Tx, partner: Partner, wish: Wish) -> Invite:
+async def create(tx: Tx, partner: Partner, wish: InviteInput) -> Invite:
     """A new invite, open for seven days. Raises IncorrectParams, InvalidConfiguration."""
-    if found := [*metadata_rules.problems(wish.metadata or {}), *await _redirect_problems(tx, partner, wish)]:
+    if found := [*metadata_rules.metadata_problems(wish.metadata or {}), *await _redirect_problems(tx, partner, wish)]:
         raise IncorrectParams(*found)
     invite = Invite(
         tx.new_id(),
         partner.id,
-        await _configuration(tx, partner, wish.configuration_id),
+        await _configuration_id(tx, partner, wish.configuration_id),
         wish.redirect_url,
         wish.language,
         wish.metadata,
@@ -52,10 +52,10 @@ async def create(tx: Tx, partner: Partner, wish: Wish) -> Invite:
     return invite
 
 
-async def _redirect_problems(tx: Tx, partner: Partner, wish: Wish) -> list[str]:
+async def _redirect_problems(tx: Tx, partner: Partner, wish: InviteInput) -> list[str]:
     if wish.redirect_url is None:
         return []
-    target = addresses.read(wish.redirect_url, ANY_PORT)
+    target = addresses.parse_target(wish.redirect_url, ANY_PORT)
     if target.loopback and not tx.deployment.sandbox:
         return ["body.redirectUrl must have a public address"]
     hosts = (await partners.get(tx, partner)).redirect_hosts
@@ -64,7 +64,7 @@ async def _redirect_problems(tx: Tx, partner: Partner, wish: Wish) -> list[str]:
     return []
 
 
-async def _configuration(tx: Tx, partner: Partner, text: str | None) -> UUID | None:
+async def _configuration_id(tx: Tx, partner: Partner, text: str | None) -> UUID | None:
     if text is None:
         return None
     named = tx.ids.parse("hostedconfiguration", text)
@@ -102,7 +102,7 @@ async def lock(tx: Tx, scope: Scope, invite_id: UUID) -> Invite:
     return found
 
 
-async def use(tx: Tx, partner: Partner, invite_id: UUID) -> Invite:
+async def lock_open(tx: Tx, partner: Partner, invite_id: UUID) -> Invite:
     """The open invite of a submission about to be made, held until the transaction ends; ``complete`` it then.
 
     Raises InviteNotFound, InviteExpired, InviteInvalidState.
@@ -116,15 +116,15 @@ async def use(tx: Tx, partner: Partner, invite_id: UUID) -> Invite:
 
 async def complete(tx: Tx, invite: Invite) -> None:
     """A submission was made with the invite, which the caller holds."""
-    if not await store.complete(tx, EVERYONE, invite.id):
+    if not await store.complete(tx, ALL_PARTNERS, invite.id):
         raise InviteInvalidState
 
 
 async def expire(tx: Tx, limit: int = BATCH) -> int:
     """Record expiries that have passed; how many. Nothing depends on it: reading tells the truth at once."""
-    return await store.expire(tx, EVERYONE, limit)
+    return await store.expire(tx, ALL_PARTNERS, limit)
 
 
-async def next_due(tx: Tx) -> datetime | None:
+async def next_expiry(tx: Tx) -> datetime | None:
     """When the next open invite expires."""
-    return await store.next_expiry(tx, EVERYONE)
+    return await store.next_expiry(tx, ALL_PARTNERS)

@@ -7,11 +7,11 @@ from uuid import UUID
 from asyncpg import Record
 
 from almoner.platform.database import counters, lists
-from almoner.platform.database.transactions import Everyone, Partner, Tx
+from almoner.platform.database.transactions import AllPartners, Partner, Tx
 from almoner.platform.http.paging import Page
 from almoner.validation.applications.invites.domain import INVITE, Invite
 
-Scope = Partner | Everyone
+Scope = Partner | AllPartners
 
 LIST: Final = "validation_invite"
 _COLUMNS: Final = "id, partner_id, configuration_id, redirect_url, language, metadata, status, created_at, expires_at"
@@ -42,7 +42,7 @@ async def insert(tx: Tx, partner: Partner, new: Invite) -> None:
         new.created_at,
         new.expires_at,
     )
-    await counters.add(tx, partner, LIST, 1)
+    await counters.add_to_total(tx, partner, LIST, 1)
 
 
 async def find(tx: Tx, scope: Scope, invite_id: UUID) -> Invite | None:
@@ -74,7 +74,7 @@ async def page(tx: Tx, partner: Partner, page_: Page) -> tuple[list[Invite], int
     return [_invite(row) for row in rows], total
 
 
-async def complete(tx: Tx, _scope: Everyone, invite_id: UUID) -> bool:
+async def complete(tx: Tx, _scope: AllPartners, invite_id: UUID) -> bool:
     """Move an invite to complete; False when its state does not allow it."""
     return bool(
         await tx.fetchval(
@@ -100,12 +100,12 @@ with due as (
 """
 
 
-async def expire(tx: Tx, _scope: Everyone, limit: int) -> int:
+async def expire(tx: Tx, _scope: AllPartners, limit: int) -> int:
     """Record the expiry of up to ``limit`` invites, oldest first, around those that are being worked on."""
     return int(await tx.fetchval(EXPIRE, tx.now, limit))
 
 
-async def next_expiry(tx: Tx, _scope: Everyone) -> datetime | None:
+async def next_expiry(tx: Tx, _scope: AllPartners) -> datetime | None:
     """When the next open invite expires, or should have."""
     found: datetime | None = await tx.fetchval("select min(expires_at) from validation_invite where status = 'open'")
     return found

@@ -13,7 +13,7 @@ Kind = Literal["validation_request", "agent_verification"]
 
 
 @dataclass(frozen=True, slots=True)
-class Checked:
+class EvidenceTargets:
     """The records that a submission's documents are evidence of; None where there is none that waits for evidence."""
 
     request_id: UUID | None

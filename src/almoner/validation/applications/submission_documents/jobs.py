@@ -9,31 +9,35 @@ from functools import partial
 from typing import Final
 from uuid import UUID
 
-from almoner.platform.database.transactions import EVERYONE, Tx
+from almoner.platform.database.transactions import ALL_PARTNERS, Tx
 from almoner.platform.jobs.background_tasks import Schedule
 from almoner.validation.applications.documents import service as documents
-from almoner.validation.applications.documents.domain import LOOKED_AT_AFTER, Kept
+from almoner.validation.applications.documents.domain import RETENTION_CHECK_INTERVAL, RetentionPeriods
 from almoner.validation.applications.submission_documents import store
 
 BATCH: Final = 500
 
 
-async def forget(kept: Kept, tx: Tx, limit: int = BATCH) -> int:
+async def delete_expired(kept: RetentionPeriods, tx: Tx, limit: int = BATCH) -> int:
     """Delete those whose time is over, and say of the others when it is looked again; how many of both."""
-    due = await documents.to_look_at(tx, limit)
-    ends = await store.ends(tx, EVERYONE, [one.id for one in due])
+    due = await documents.lock_due(tx, limit)
+    ends = await store.list_outcomes(tx, ALL_PARTNERS, [one.id for one in due])
     again: dict[UUID, datetime] = {}
     for document in due:
-        until = kept.until(document.created_at, ends.get(document.id, []))
+        until = kept.keep_until(document.created_at, ends.get(document.id, []))
         if until is not None and until <= tx.now:
-            await documents.delete(tx, EVERYONE, document.id)
+            await documents.delete(tx, ALL_PARTNERS, document.id)
         else:
-            soon = tx.now + LOOKED_AT_AFTER  # by then an administrator may have set another term
+            soon = tx.now + RETENTION_CHECK_INTERVAL  # by then an administrator may have set another term
             again[document.id] = soon if until is None else min(until, soon)
-    await documents.keep(tx, again)
+    await documents.schedule_checks(tx, again)
     return len(due)
 
 
-def schedules(kept: Kept) -> Sequence[Schedule]:
+def schedules(kept: RetentionPeriods) -> Sequence[Schedule]:
     """The sweep, once a day."""
-    return (Schedule("documents.forget_decided", documents.next_check, partial(forget, kept), every=timedelta(days=1)),)
+    return (
+        Schedule(
+            "documents.forget_decided", documents.next_check, partial(delete_expired, kept), every=timedelta(days=1)
+        ),
+    )

@@ -6,12 +6,12 @@ import msgspec
 
 from almoner.kit.time import iso
 from almoner.platform.database.transactions import Tx
-from almoner.platform.http.wire import Out
+from almoner.platform.http.wire import ResponseRecord
 from almoner.validation.applications.documents import service as documents
 from almoner.validation.applications.submission_documents.domain import Kind, SubmissionDocument
 
 
-class ValidationSubmissionDocumentOut(Out, object_name="validation_submission_document"):
+class ValidationSubmissionDocumentOut(ResponseRecord, object_name="validation_submission_document"):
     """A document of a submission. `url` opens it for some minutes; reading it again brings a fresh one."""
 
     id: str
@@ -29,6 +29,6 @@ def document_out(tx: Tx, row: SubmissionDocument) -> ValidationSubmissionDocumen
         validation_submission_id=tx.ids.optional("validationsubmission", row.validation_submission_id),
         validation_invite_id=tx.ids.optional("validationinvite", row.validation_invite_id),
         type=row.type,
-        url=documents.url(tx, row.document),
+        url=documents.download_url(tx, row.document),
         created_at=iso(row.created_at),
     )

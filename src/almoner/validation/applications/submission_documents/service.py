@@ -8,81 +8,81 @@ from collections.abc import Sequence
 from typing import Final
 from uuid import UUID
 
-from almoner.platform.database.transactions import EVERYONE, Partner, Tx
-from almoner.platform.files.uploads.files import Stored
+from almoner.platform.database.transactions import ALL_PARTNERS, Partner, Tx
+from almoner.platform.files.uploads.files import StoredFile
 from almoner.validation.agents import service as agents
 from almoner.validation.applications.documents import service as documents
 from almoner.validation.applications.invites.domain import Invite
 from almoner.validation.applications.submission_documents import schemas, store
-from almoner.validation.applications.submission_documents.domain import Checked, Kind, SubmissionDocument
+from almoner.validation.applications.submission_documents.domain import EvidenceTargets, Kind, SubmissionDocument
 from almoner.validation.applications.submission_documents.schemas import (
     ValidationSubmissionDocumentOut as ValidationSubmissionDocumentOut,
 )
-from almoner.validation.applications.submission_documents.store import Row
+from almoner.validation.applications.submission_documents.store import DocumentLink
 from almoner.validation.requests import service as requests
 
 TYPE: Final = "validationsubmissiondocument"
 
 
-async def add_to_invite(tx: Tx, invite: Invite, kind: Kind, upload: Stored) -> SubmissionDocument:
+async def add_to_invite(tx: Tx, invite: Invite, kind: Kind, upload: StoredFile) -> SubmissionDocument:
     """Hand a document in before there is a submission; the caller holds the invite, which is open.
 
     Raises what ``documents.store`` raises where there may be no more of them.
     """
     partner = Partner(invite.partner_id)
-    return await _add(tx, partner, kind, upload, await of_invite(tx, invite), invite_id=invite.id)
+    return await _store_document(tx, partner, kind, upload, await list_of_invite(tx, invite), invite_id=invite.id)
 
 
 async def add_to_submission(
-    tx: Tx, partner: Partner, submission_id: UUID, checked: Checked, kind: Kind, upload: Stored
+    tx: Tx, partner: Partner, submission_id: UUID, checked: EvidenceTargets, kind: Kind, upload: StoredFile
 ) -> SubmissionDocument:
     """Hand a document in with a submission."""
-    held = await of_submission(tx, partner, submission_id)
-    made = await _add(tx, partner, kind, upload, held, submission_id=submission_id)
+    held = await list_of_submission(tx, partner, submission_id)
+    made = await _store_document(tx, partner, kind, upload, held, submission_id=submission_id)
     await _attach(tx, partner, checked, [made])
     return made
 
 
-async def _attach(tx: Tx, partner: Partner, checked: Checked, handed_in: Sequence[SubmissionDocument]) -> None:
+async def _attach(tx: Tx, partner: Partner, checked: EvidenceTargets, handed_in: Sequence[SubmissionDocument]) -> None:
     """Let whoever reviews a check find what shows it."""
     shows: dict[Kind, list[UUID]] = {"validation_request": [], "agent_verification": []}
     for one in handed_in:
         shows[one.type].append(one.document.id)
     if checked.request_id is not None and (evidence := shows["validation_request"]):
-        await requests.attach_stored(tx, partner, checked.request_id, evidence)
+        await requests.attach_stored_documents(tx, partner, checked.request_id, evidence)
     if checked.agent_id is not None and (evidence := shows["agent_verification"]):
-        await agents.attach_stored(tx, partner, checked.agent_id, evidence)
+        await agents.attach_documents(tx, partner, checked.agent_id, evidence)
 
 
-async def _add(
+async def _store_document(
     tx: Tx,
     partner: Partner,
     kind: Kind,
-    upload: Stored,
+    upload: StoredFile,
     held: Sequence[SubmissionDocument],
     *,
     invite_id: UUID | None = None,
     submission_id: UUID | None = None,
 ) -> SubmissionDocument:
-    document = await documents.store(tx, partner, upload, [one.document for one in held])
-    row = Row(tx.new_id(), partner.id, document.id, submission_id, invite_id, kind, tx.now)
+    document = await documents.store_document(tx, partner, upload, [one.document for one in held])
+    row = DocumentLink(tx.new_id(), partner.id, document.id, submission_id, invite_id, kind, tx.now)
     await store.insert(tx, partner, row)
     return SubmissionDocument(row.id, partner.id, document, submission_id, invite_id, kind, row.created_at)
 
 
-async def of_submission(tx: Tx, partner: Partner, submission_id: UUID) -> list[SubmissionDocument]:
+async def list_of_submission(tx: Tx, partner: Partner, submission_id: UUID) -> list[SubmissionDocument]:
     """Those of a submission, in the order they came, without deleted ones."""
-    return await _with_files(tx, partner, await store.of_submission(tx, partner, submission_id))
+    return await _with_files(tx, partner, await store.list_of_submission(tx, partner, submission_id))
 
 
-async def of_invite(tx: Tx, invite: Invite) -> list[SubmissionDocument]:
+async def list_of_invite(tx: Tx, invite: Invite) -> list[SubmissionDocument]:
     """Those of an invite, in the order they came, without deleted ones."""
     partner = Partner(invite.partner_id)
-    return await _with_files(tx, partner, await store.of_invite(tx, partner, invite.id))
+    return await _with_files(tx, partner, await store.list_of_invite(tx, partner, invite.id))
 
 
-async def _with_files(tx: Tx, partner: Partner, rows: Sequence[Row]) -> list[SubmissionDocument]:
-    files = {one.id: one for one in await documents.of(tx, partner, [row.document_id for row in rows])}
+async def _with_files(tx: Tx, partner: Partner, rows: Sequence[DocumentLink]) -> list[SubmissionDocument]:
+    files = {one.id: one for one in await documents.find_many(tx, partner, [row.document_id for row in rows])}
     return [
         SubmissionDocument(
             row.id,
@@ -98,15 +98,15 @@ async def _with_files(tx: Tx, partner: Partner, rows: Sequence[Row]) -> list[Sub
     ]
 
 
-async def hand_over(
-    tx: Tx, invite: Invite, submission_id: UUID, checked: Checked, named: Sequence[str] = ()
+async def assign_to_submission(
+    tx: Tx, invite: Invite, submission_id: UUID, checked: EvidenceTargets, named: Sequence[str] = ()
 ) -> list[str]:
     """A submission was made with an invite, which the caller holds: its documents are the submission's now.
 
     ``named``: ids that were given; the answer is those of them that are no document of this invite.
     """
-    partner, held = Partner(invite.partner_id), await of_invite(tx, invite)
-    await store.hand_over(tx, partner, [one.id for one in held], submission_id)
+    partner, held = Partner(invite.partner_id), await list_of_invite(tx, invite)
+    await store.assign_to_submission(tx, partner, [one.id for one in held], submission_id)
     await _attach(tx, partner, checked, held)
     known = {tx.ids.text(TYPE, one.id) for one in held}
     return [text for text in named if text not in known]
@@ -114,21 +114,21 @@ async def hand_over(
 
 async def submission_of(tx: Tx, document_id: UUID) -> UUID | None:
     """The submission that a file was handed in with; None where there is none, or not yet."""
-    return await store.submission_of(tx, EVERYONE, document_id)
+    return await store.submission_of(tx, ALL_PARTNERS, document_id)
 
 
 async def remove(tx: Tx, invite: Invite, document_id: UUID) -> bool:
     """Take a document back before it is sent; the caller holds the invite. Whether it was still there."""
-    found = next((one for one in await of_invite(tx, invite) if one.id == document_id), None)
+    found = next((one for one in await list_of_invite(tx, invite) if one.id == document_id), None)
     if found is not None:
         await documents.delete(tx, Partner(invite.partner_id), found.document.id)
     return found is not None
 
 
-async def forget(tx: Tx, invite_ids: Sequence[UUID]) -> None:
+async def delete_of_invites(tx: Tx, invite_ids: Sequence[UUID]) -> None:
     """Delete what was handed in with invites that have expired without a submission."""
-    for document_id in await store.of_expired(tx, EVERYONE, invite_ids):
-        await documents.delete(tx, EVERYONE, document_id)
+    for document_id in await store.list_of_unused_invites(tx, ALL_PARTNERS, invite_ids):
+        await documents.delete(tx, ALL_PARTNERS, document_id)
 
 
 def record(tx: Tx, document: SubmissionDocument) -> ValidationSubmissionDocumentOut:

@@ -8,13 +8,13 @@ from uuid import UUID
 
 from asyncpg import Record
 
-from almoner.platform.database.transactions import Everyone, Partner, Tx
+from almoner.platform.database.transactions import AllPartners, Partner, Tx
 from almoner.validation.applications.documents.domain import Outcome
 from almoner.validation.applications.submission_documents.domain import Kind
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class DocumentLink:
     """A document without its file."""
 
     id: UUID
@@ -29,11 +29,11 @@ class Row:
 _COLUMNS: Final = "id, partner_id, document_id, validation_submission_id, validation_invite_id, type, created_at"
 
 
-def _row(record: Record) -> Row:
-    return Row(*record[:7])
+def _row(record: Record) -> DocumentLink:
+    return DocumentLink(*record[:7])
 
 
-async def insert(tx: Tx, partner: Partner, new: Row) -> None:
+async def insert(tx: Tx, partner: Partner, new: DocumentLink) -> None:
     """Store a new one."""
     await tx.execute(
         f"insert into validation_submission_document ({_COLUMNS}) values ($1, $2, $3, $4, $5, $6, $7)",
@@ -57,17 +57,17 @@ where validation_invite_id = $2 and partner_id = $1 order by id
 """
 
 
-async def of_submission(tx: Tx, partner: Partner, submission_id: UUID) -> list[Row]:
+async def list_of_submission(tx: Tx, partner: Partner, submission_id: UUID) -> list[DocumentLink]:
     """Those of a submission, in the order they came."""
     return [_row(record) for record in await tx.fetch(OF_SUBMISSION, partner.id, submission_id)]
 
 
-async def of_invite(tx: Tx, partner: Partner, invite_id: UUID) -> list[Row]:
+async def list_of_invite(tx: Tx, partner: Partner, invite_id: UUID) -> list[DocumentLink]:
     """Those of an invite, in the order they came."""
     return [_row(record) for record in await tx.fetch(OF_INVITE, partner.id, invite_id)]
 
 
-async def submission_of(tx: Tx, _scope: Everyone, document_id: UUID) -> UUID | None:
+async def submission_of(tx: Tx, _scope: AllPartners, document_id: UUID) -> UUID | None:
     """The submission that a file was handed in with; None where there is none, or not yet."""
     found: UUID | None = await tx.fetchval(
         "select validation_submission_id from validation_submission_document where document_id = $1", document_id
@@ -75,7 +75,7 @@ async def submission_of(tx: Tx, _scope: Everyone, document_id: UUID) -> UUID | N
     return found
 
 
-ENDS: Final = """
+OUTCOMES: Final = """
 select d.document_id,
     case r.status when 'pending' then 'open' when 'accepted' then 'accepted' else 'refused' end as outcome,
     coalesce(r.accepted_at, r.rejected_at) as at
@@ -96,15 +96,17 @@ where d.document_id = any($1::uuid[])
 """
 
 
-async def ends(tx: Tx, _scope: Everyone, document_ids: Sequence[UUID]) -> dict[UUID, list[tuple[Outcome, datetime]]]:
+async def list_outcomes(
+    tx: Tx, _scope: AllPartners, document_ids: Sequence[UUID]
+) -> dict[UUID, list[tuple[Outcome, datetime]]]:
     """What became of all that these files are evidence for, and when, by file."""
     found: dict[UUID, list[tuple[Outcome, datetime]]] = {}
-    for row in await tx.fetch(ENDS, list(document_ids)):
+    for row in await tx.fetch(OUTCOMES, list(document_ids)):
         found.setdefault(row[0], []).append((row[1], row[2]))
     return found
 
 
-async def hand_over(tx: Tx, partner: Partner, ids: Sequence[UUID], submission_id: UUID) -> None:
+async def assign_to_submission(tx: Tx, partner: Partner, ids: Sequence[UUID], submission_id: UUID) -> None:
     """Documents of an invite are now those of its submission, too."""
     await tx.execute(
         """
@@ -117,7 +119,7 @@ async def hand_over(tx: Tx, partner: Partner, ids: Sequence[UUID], submission_id
     )
 
 
-async def of_expired(tx: Tx, _scope: Everyone, invite_ids: Sequence[UUID]) -> list[UUID]:
+async def list_of_unused_invites(tx: Tx, _scope: AllPartners, invite_ids: Sequence[UUID]) -> list[UUID]:
     """The files, not deleted yet, of invites that no submission was made with."""
     rows = await tx.fetch(
         """

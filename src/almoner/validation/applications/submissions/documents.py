@@ -1,13 +1,13 @@
 """Documents that are handed in by the interface: with a submission, or with an invite before there is one."""
 
 from almoner.kit.errors import Forbidden, NotFound
-from almoner.platform.database.transactions import EVERYONE, Partner, Tx
-from almoner.platform.files.uploads.files import Stored
+from almoner.platform.database.transactions import ALL_PARTNERS, Partner, Tx
+from almoner.platform.files.uploads.files import StoredFile
 from almoner.platform.http.caller import KeyKind
 from almoner.validation.applications.invites import service as invites
 from almoner.validation.applications.submission_documents import service as submission_documents
 from almoner.validation.applications.submission_documents.domain import (
-    Checked,
+    EvidenceTargets,
     InviteNotFound,
     Kind,
     SubmissionDocument,
@@ -23,28 +23,30 @@ def ensure_may_upload(kind: KeyKind, invite: str | None) -> None:
         raise Forbidden("a publishable key uploads documents of an open validation invite alone")
 
 
-async def to_invite(tx: Tx, partner: Partner, text: str, kind: Kind, upload: Stored) -> SubmissionDocument:
+async def upload_to_invite(tx: Tx, partner: Partner, text: str, kind: Kind, upload: StoredFile) -> SubmissionDocument:
     """Hand one in with an open invite. Raises InviteNotFound, InviteExpired, InviteInvalidState."""
     named = tx.ids.parse("validationinvite", text)
     invite = None if named is None else await invites.find(tx, partner, named)
     if invite is None:
         raise InviteNotFound(f"body.validationInviteId '{text[:100]}' names no validation invite")
-    held = await invites.lock(tx, EVERYONE, invite.id)
+    held = await invites.lock(tx, ALL_PARTNERS, invite.id)
     held.ensure_open(tx.now)
     return await submission_documents.add_to_invite(tx, held, kind, upload)
 
 
-async def to_submission(tx: Tx, partner: Partner, text: str, kind: Kind, upload: Stored) -> SubmissionDocument:
+async def upload_to_submission(
+    tx: Tx, partner: Partner, text: str, kind: Kind, upload: StoredFile
+) -> SubmissionDocument:
     """Hand one in with a submission. Raises SubmissionNotFound, InvalidState where nobody would look at it any more."""
     named = tx.ids.parse("validationsubmission", text)
     try:
-        found = None if named is None else await submissions.hold(tx, partner, named)
+        found = None if named is None else await submissions.lock(tx, partner, named)
     except NotFound:
         found = None
     if found is None:
         raise SubmissionNotFound(f"body.validationSubmissionId '{text[:100]}' names no validation submission")
-    if not found.takes_documents:
+    if not found.accepts_documents:
         raise InvalidState(f"the validation submission is {found.status}: documents are for open ones, and for appeals")
     return await submission_documents.add_to_submission(
-        tx, partner, found.id, Checked(found.validation_request_id, found.agent_verification_id), kind, upload
+        tx, partner, found.id, EvidenceTargets(found.validation_request_id, found.agent_verification_id), kind, upload
     )

@@ -16,7 +16,7 @@ from almoner.kit.states import Lifecycle
 from almoner.nonprofits.organisations.domain import OrganisationType
 from almoner.validation.agents.domain import AgentVerification
 from almoner.validation.applications.configurations.domain import CHECKS, ORGANISATION_TYPES, Check, Configuration
-from almoner.validation.ongoing.eligibility.domain import Subscription as EligibilitySubscription
+from almoner.validation.ongoing.eligibility.domain import EligibilitySubscription as EligibilitySubscription
 from almoner.validation.ongoing.monitoring.domain import MonitoringSubscription
 from almoner.validation.requests.domain import RejectionReason, ValidationRequest
 
@@ -29,7 +29,7 @@ SUBMISSION: Final = Lifecycle(
     },
 )
 SubmissionStatus = Literal["pending", "processed", "succeeded", "failed"]
-Standing = Literal["pending", "passed", "failed", "undecided"]
+CheckStatus = Literal["pending", "passed", "failed", "undecided"]
 """Of a check. ``undecided``: it has ended, and cannot tell."""
 
 CREATED: Final = "validation_submission.created"
@@ -37,13 +37,13 @@ UPDATED: Final = "validation_submission.updated"
 SUCCEEDED: Final = "validation_submission.succeeded"
 FAILED: Final = "validation_submission.failed"
 
-ANSWERED: Final = "internal.validation_submission_answered"
+DECIDED: Final = "internal.validation_submission_answered"
 """Told whenever all checks have ended, with an ``Answered`` in it: once more where an appeal had some taken up."""
 
 AppealStatus = Literal["open", "upheld", "reversed"]
 
-Ended = Literal["answered", "undecided"]
-FORGOTTEN_AFTER: Final[Mapping[Ended, timedelta]] = {"answered": timedelta(days=30), "undecided": timedelta(days=180)}
+EndState = Literal["answered", "undecided"]
+ERASE_AFTER: Final[Mapping[EndState, timedelta]] = {"answered": timedelta(days=30), "undecided": timedelta(days=180)}
 """Who applied is forgotten that long after the end, as agents who never confirmed are (V6): later where the partner has
 yet to decide.
 """
@@ -103,7 +103,7 @@ class InvalidState(BadRequest):
 
 
 @dataclass(frozen=True, slots=True)
-class Answered:
+class SubmissionDecided:
     """Which submission, and what it came to. ``id``: of this answer, whichever others it is given."""
 
     id: UUID
@@ -131,7 +131,7 @@ class Organisation:
 
 
 @dataclass(frozen=True, slots=True)
-class Evaluated:
+class PendingReview:
     """What the last evaluation of a pending validation request came to: why a person is asked, and since when."""
 
     reasons: tuple[str, ...]
@@ -139,17 +139,17 @@ class Evaluated:
 
 
 @dataclass(frozen=True, slots=True)
-class Appealed:
+class LatestAppeal:
     """The newest appeal against its answer. ``settled``: whether that was given anew since the appeal was reversed."""
 
     id: UUID
     status: AppealStatus
     due_at: datetime
-    settled: bool
+    completed: bool
 
 
 @dataclass(frozen=True, slots=True)
-class Parts:
+class CheckRecords:
     """What its checks have come to, as their own slices tell now. None: it runs no such check.
 
     ``asked_nonprofit``: since when the nonprofit is asked about the applicant. ``evaluated``: None until it was, and
@@ -163,10 +163,10 @@ class Parts:
     monitoring: MonitoringSubscription | None = None
     eligibility: EligibilitySubscription | None = None
     agent: AgentVerification | None = None
-    evaluated: Evaluated | None = None
-    alone: bool = False
-    asked_nonprofit: datetime | None = None
-    appeal: Appealed | None = None
+    pending_review: PendingReview | None = None
+    exclusive_request: bool = False
+    nonprofit_asked_at: datetime | None = None
+    appeal: LatestAppeal | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,7 +199,7 @@ class Submission:
     failure_reasons: Mapping[str, object] | None
     created_at: datetime
     processed_at: datetime | None
-    parts: Parts
+    check_records: CheckRecords
     overridden_checks: tuple[Check, ...] = ()
 
     @property
@@ -208,35 +208,37 @@ class Submission:
         return self.status in ("pending", "processed")
 
     @property
-    def taken_up(self) -> bool:
+    def resumed_by_appeal(self) -> bool:
         """Whether an appeal has reversed its answer, and what was not looked at before has yet to end."""
-        appeal = self.parts.appeal
-        return appeal is not None and appeal.status == "reversed" and not appeal.settled
+        appeal = self.check_records.appeal
+        return appeal is not None and appeal.status == "reversed" and not appeal.completed
 
     @property
     def appealed(self) -> bool:
         """Whether an appeal against its answer is open."""
-        return self.parts.appeal is not None and self.parts.appeal.status == "open"
+        return self.check_records.appeal is not None and self.check_records.appeal.status == "open"
 
     @property
-    def takes_documents(self) -> bool:
+    def accepts_documents(self) -> bool:
         """Whether somebody looks at what is handed in: before the answer, and for an appeal."""
         return self.open or self.appealed
 
     @property
     def applicant(self) -> Applicant:
         """Who applies."""
-        agent = self.parts.agent
+        agent = self.check_records.agent
         return self.own_applicant if agent is None else Applicant(agent.first_name, agent.last_name, agent.email)
 
-    def moved(self, status: SubmissionStatus, reasons: Mapping[str, object] | None, now: datetime) -> "Submission":
+    def with_status(
+        self, status: SubmissionStatus, reasons: Mapping[str, object] | None, now: datetime
+    ) -> "Submission":
         """In another state. ``reasons``: of a failure, and of nothing else. Raises InvalidState."""
         if not SUBMISSION.allows(self.status, status):
             raise InvalidState(f"the validation submission is {self.status} and cannot become {status}")
         return replace(self, status=status, failure_reasons=reasons, processed_at=now)
 
 
-def standings(submission: Submission) -> dict[Check, Standing]:
+def check_statuses(submission: Submission) -> dict[Check, CheckStatus]:
     """How each of its checks stands, in the order of the interface."""
     made = {
         "validation_request": _nonprofit,
@@ -244,13 +246,13 @@ def standings(submission: Submission) -> dict[Check, Standing]:
         "eligibility": _eligibility,
         "agent_verification": _agent,
     }
-    own: dict[Check, Standing] = {
-        check: made[check](submission.parts) for check in CHECKS if check in submission.checks
+    own: dict[Check, CheckStatus] = {
+        check: made[check](submission.check_records) for check in CHECKS if check in submission.checks
     }
     return own | {check: "passed" for check in submission.overridden_checks if check in own}
 
 
-def status_of(standings: Mapping[Check, Standing]) -> SubmissionStatus:
+def status_of(standings: Mapping[Check, CheckStatus]) -> SubmissionStatus:
     """The one answer: none while a check runs, failed by any that failed, undecided by any that cannot tell."""
     found = set(standings.values())
     if "pending" in found:
@@ -260,12 +262,12 @@ def status_of(standings: Mapping[Check, Standing]) -> SubmissionStatus:
     return "processed" if "undecided" in found else "succeeded"
 
 
-def failed(standings: Mapping[Check, Standing]) -> list[Check]:
+def failed_checks(standings: Mapping[Check, CheckStatus]) -> list[Check]:
     """The checks that failed."""
     return [check for check, standing in standings.items() if standing == "failed"]
 
 
-def nonprofit_refusal(parts: Parts) -> RejectionReason | None:
+def nonprofit_rejection_reason(parts: CheckRecords) -> RejectionReason | None:
     """Why the nonprofit's check fails: its request was rejected, or it is of a type that is not allowed."""
     if parts.request is not None and parts.request.status == "rejected":
         return parts.request.rejection_reason_code
@@ -275,13 +277,13 @@ def nonprofit_refusal(parts: Parts) -> RejectionReason | None:
     return None
 
 
-def _nonprofit(parts: Parts) -> Standing:
-    if nonprofit_refusal(parts) is not None:
+def _nonprofit(parts: CheckRecords) -> CheckStatus:
+    if nonprofit_rejection_reason(parts) is not None:
         return "failed"
     return "pending" if parts.organisation is None else "passed"
 
 
-def _compliance(parts: Parts) -> Standing:
+def _compliance(parts: CheckRecords) -> CheckStatus:
     monitoring = parts.monitoring
     assert monitoring is not None, "who checks compliance has a subscription"
     if monitoring.status == "validation_request_failed":
@@ -291,7 +293,7 @@ def _compliance(parts: Parts) -> Standing:
     return _cancelled(parts, "compliance") if monitoring.status == "cancelled" else "pending"
 
 
-def _eligibility(parts: Parts) -> Standing:
+def _eligibility(parts: CheckRecords) -> CheckStatus:
     eligibility = parts.eligibility
     assert eligibility is not None, "who checks eligibility has a subscription"
     if eligibility.status == "validation_request_failed":
@@ -304,20 +306,20 @@ def _eligibility(parts: Parts) -> Standing:
     return "passed" if parts.configuration.allowed_activity_sub_tags is None else _cancelled(parts, "eligibility")
 
 
-def _cancelled(parts: Parts, check: Check) -> Standing:
+def _cancelled(parts: CheckRecords, check: Check) -> CheckStatus:
     """Of a check that ended without a result: nothing has to be decided that the partner asks for no more."""
-    return "undecided" if parts.configuration.asks_for(check) else "passed"
+    return "undecided" if parts.configuration.runs_check(check) else "passed"
 
 
-def _agent(parts: Parts) -> Standing:
+def _agent(parts: CheckRecords) -> CheckStatus:
     agent = parts.agent
     assert agent is not None, "who verifies the agent has a verification"
-    ended: Mapping[str, Standing] = MappingProxyType({"approved": "passed", "rejected": "failed"})
+    ended: Mapping[str, CheckStatus] = MappingProxyType({"approved": "passed", "rejected": "failed"})
     return ended.get(agent.status, "pending")
 
 
 @dataclass(frozen=True, slots=True)
-class Details:
+class NonprofitInput:
     """A nonprofit that is named by its registry; None: not said."""
 
     name: str | None = None
@@ -326,7 +328,7 @@ class Details:
     website: str | None = None
     country_code: str | None = None
 
-    def missing(self) -> list[str]:
+    def missing_fields(self) -> list[str]:
         """The members, as bodies name them, that are needed and not said."""
         said = {
             "organisationName": self.name,
@@ -339,7 +341,7 @@ class Details:
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class SubmissionInput:
     """What a partner, or the hosted form, hands in. Identifiers are texts, which may carry a suffix of the sandbox.
 
     One of ``organisation_id``, ``validation_request_id`` and ``details`` says of which nonprofit. ``documents``: of the
@@ -350,7 +352,7 @@ class Asked:
     validation_invite_id: str | None = None
     organisation_id: str | None = None
     validation_request_id: str | None = None
-    details: Details | None = None
+    details: NonprofitInput | None = None
     language: str | None = None
     first_name: str | None = None
     last_name: str | None = None

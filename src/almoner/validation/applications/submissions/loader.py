@@ -6,56 +6,56 @@ from uuid import UUID
 
 from asyncpg import Record
 
-from almoner.platform.database.transactions import EVERYONE, Partner, Tx
+from almoner.platform.database.transactions import ALL_PARTNERS, Partner, Tx
 from almoner.validation.agents import service as agents
 from almoner.validation.applications.configurations import service as configurations
 from almoner.validation.applications.submissions import store
-from almoner.validation.applications.submissions.domain import Parts, Submission
+from almoner.validation.applications.submissions.domain import CheckRecords, Submission
 from almoner.validation.ongoing.eligibility import service as eligibility
 from almoner.validation.ongoing.monitoring import service as monitoring
 from almoner.validation.requests import service as requests
 
 
-async def read(tx: Tx, partner: Partner, rows: Sequence[Record]) -> list[Submission]:
+async def load_submissions(tx: Tx, partner: Partner, rows: Sequence[Record]) -> list[Submission]:
     """The submissions of these rows of one partner, in their order."""
     if not rows:
         return []
-    own = [store.row_of(row) for row in rows]
+    own = [store.fields_of_row(row) for row in rows]
 
     def named(column: str) -> list[UUID]:
         return list(_present(row[column] for row in rows))
 
-    known_configurations = await configurations.several(tx, partner, named("configuration_id"))
-    known_requests = await requests.several(tx, partner, named("validation_request_id"))
-    known_monitoring = await monitoring.several(tx, partner, named("monitoring_subscription_id"))
-    known_eligibility = await eligibility.several(tx, partner, named("eligibility_subscription_id"))
-    known_agents = await agents.several(tx, partner, named("agent_verification_id"))
-    known_organisations = await store.organisations_of(tx, EVERYONE, [row["id"] for row in rows])
+    known_configurations = await configurations.find_many(tx, partner, named("configuration_id"))
+    known_requests = await requests.find_many(tx, partner, named("validation_request_id"))
+    known_monitoring = await monitoring.find_many(tx, partner, named("monitoring_subscription_id"))
+    known_eligibility = await eligibility.find_many(tx, partner, named("eligibility_subscription_id"))
+    known_agents = await agents.find_many(tx, partner, named("agent_verification_id"))
+    known_organisations = await store.list_organisations(tx, ALL_PARTNERS, [row["id"] for row in rows])
     pending = [request.id for request in known_requests.values() if request.status == "pending"]
-    evaluated = await store.evaluated(tx, EVERYONE, pending) if pending else {}
+    evaluated = await store.list_pending_reviews(tx, ALL_PARTNERS, pending) if pending else {}
     waiting = [row["id"] for row in rows if row["validation_request_id"] in evaluated]
-    alone = await store.alone(tx, EVERYONE, waiting) if waiting else set()
+    alone = await store.with_exclusive_request(tx, ALL_PARTNERS, waiting) if waiting else set()
     asking = [agent.id for agent in known_agents.values() if agent.status == "pending_review"]
-    asked = await store.asked_nonprofits(tx, EVERYONE, asking) if asking else {}
+    asked = await store.list_question_times(tx, ALL_PARTNERS, asking) if asking else {}
     answered = [row["id"] for row in rows if row["processed_at"] is not None]
-    appeals = await store.appeals_of(tx, EVERYONE, answered) if answered else {}
+    appeals = await store.list_latest_appeals(tx, ALL_PARTNERS, answered) if answered else {}
 
     def made(members: dict[str, Any]) -> Submission:
-        parts = Parts(
+        parts = CheckRecords(
             configuration=known_configurations[members["configuration_id"]],
             organisation=known_organisations.get(members["id"]),
             request=known_requests.get(members["validation_request_id"]),
             monitoring=known_monitoring.get(members["monitoring_subscription_id"]),
             eligibility=known_eligibility.get(members["eligibility_subscription_id"]),
             agent=known_agents.get(members["agent_verification_id"]),
-            evaluated=evaluated.get(members["validation_request_id"]),
-            alone=members["id"] in alone,
-            asked_nonprofit=asked.get(members["agent_verification_id"]),
+            pending_review=evaluated.get(members["validation_request_id"]),
+            exclusive_request=members["id"] in alone,
+            nonprofit_asked_at=asked.get(members["agent_verification_id"]),
             appeal=appeals.get(members["id"]),
         )
         if parts.organisation is not None:
             members = {**members, "organisation_id": parts.organisation.id}
-        return Submission(**members, parts=parts)
+        return Submission(**members, check_records=parts)
 
     return [made(members) for members in own]
 

@@ -13,7 +13,7 @@ _MOST: Final = 100
 
 
 @dataclass(frozen=True, slots=True)
-class Earlier:
+class PreviousApplication:
     """A nonprofit that was applied for, with the submission."""
 
     name: str
@@ -23,22 +23,22 @@ class Earlier:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class PreviousApplications:
     """The newest of what was found. ``more``: whether there were older ones, too."""
 
-    results: list[Earlier]
+    results: list[PreviousApplication]
     more: bool
 
 
 async def find(
     tx: Tx, partner: Partner, query: str | None, organisation_ids: Sequence[str], request_ids: Sequence[str]
-) -> Found:
+) -> PreviousApplications:
     """What the partner's applicants applied for, newest first. Raises IncorrectParams for malformed ids."""
     wrong: list[str] = []
-    organisations = search_text.named(tx.ids, "organisationIds[]", organisation_ids, "organisation", wrong)
-    requests = search_text.named(tx.ids, "validationRequestIds[]", request_ids, "validationrequest", wrong)
+    organisations = search_text.parse_ids(tx.ids, "organisationIds[]", organisation_ids, "organisation", wrong)
+    requests = search_text.parse_ids(tx.ids, "validationRequestIds[]", request_ids, "validationrequest", wrong)
     if wrong:
         raise IncorrectParams(*wrong)
-    words = search_text.sought_in(query)
-    rows = await store_earlier.earlier(tx, partner, organisations, requests, words, _MOST + 1)
-    return Found([Earlier(*row) for row in rows[:_MOST]], len(rows) > _MOST)
+    words = search_text.search_words_of(query)
+    rows = await store_earlier.list_previous(tx, partner, organisations, requests, words, _MOST + 1)
+    return PreviousApplications([PreviousApplication(*row) for row in rows[:_MOST]], len(rows) > _MOST)

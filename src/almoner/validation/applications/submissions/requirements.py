@@ -10,8 +10,8 @@ from typing import Final, Literal
 
 from almoner.validation.agents.domain import LIFETIME
 from almoner.validation.applications.configurations.domain import Check
-from almoner.validation.applications.submissions.domain import Submission, standings
-from almoner.validation.requests.domain import MOST_CORRECTIONS, REVIEW_REASONS, may_be_of_another
+from almoner.validation.applications.submissions.domain import Submission, check_statuses
+from almoner.validation.requests.domain import MAX_CORRECTIONS, REVIEW_REASONS, suggests_wrong_number
 
 Source = Literal["applicant", "nonprofit", "reviewer"]
 RequirementCode = Literal["registration_evidence", "confirmation", "association", "review"]
@@ -79,7 +79,7 @@ class Requirement:
 
 def requirements_of(submission: Submission) -> list[Requirement]:
     """All that is missing, in the order of the checks; empty when nobody outside must act."""
-    if not (submission.open or submission.taken_up):
+    if not (submission.open or submission.resumed_by_appeal):
         return []
     looks = {
         "validation_request": _of_nonprofit,
@@ -88,7 +88,7 @@ def requirements_of(submission: Submission) -> list[Requirement]:
     }
     found = [
         missing
-        for check, standing in standings(submission).items()
+        for check, standing in check_statuses(submission).items()
         if standing == "pending" and check in looks
         for missing in looks[check](submission)
     ]
@@ -97,7 +97,7 @@ def requirements_of(submission: Submission) -> list[Requirement]:
 
 def _of_nonprofit(submission: Submission) -> list[Requirement]:
     """A request that registers alone do not answer waits for evidence, and with some of it for a reviewer."""
-    evaluated, request = submission.parts.evaluated, submission.parts.request
+    evaluated, request = submission.check_records.pending_review, submission.check_records.request
     if evaluated is None or request is None or not evaluated.reasons:
         return []
     # What the scanner has refused nobody can look at.
@@ -113,8 +113,8 @@ def _of_nonprofit(submission: Submission) -> list[Requirement]:
             # No due: nothing ends a request but a decision (spec 3.4), and evidence is looked at whenever it comes.
             accepted=accepted,
             reasons=reasons,
-            registry_name=request.asked.registry_name,
-            registry_number=request.asked.registry_number,
+            registry_name=request.details.registry_name,
+            registry_number=request.details.registry_number,
         )
         for accepted, reasons in _answers(evaluated.reasons, correctable=correctable)
     ]
@@ -122,12 +122,12 @@ def _of_nonprofit(submission: Submission) -> list[Requirement]:
 
 def may_correct_number(submission: Submission) -> bool:
     """Whether its number may be the reason why nobody has decided, and is the applicant's alone to correct."""
-    request, evaluated = submission.parts.request, submission.parts.evaluated
+    request, evaluated = submission.check_records.request, submission.check_records.pending_review
     if not submission.open or request is None or evaluated is None or request.status != "pending":
         return False
-    if request.corrections >= MOST_CORRECTIONS or not submission.parts.alone:
+    if request.corrections >= MAX_CORRECTIONS or not submission.check_records.exclusive_request:
         return False
-    return bool(evaluated.reasons) and all(may_be_of_another(reason) for reason in evaluated.reasons)
+    return bool(evaluated.reasons) and all(suggests_wrong_number(reason) for reason in evaluated.reasons)
 
 
 def _answers(reasons: Sequence[str], *, correctable: bool) -> list[tuple[tuple[str, ...], tuple[str, ...]]]:
@@ -146,7 +146,7 @@ def _answer(reason: str, *, correctable: bool) -> tuple[str, ...]:
 
 def _of_compliance(submission: Submission) -> list[Requirement]:
     """Matches with watch lists are compared by a person."""
-    monitoring = submission.parts.monitoring
+    monitoring = submission.check_records.monitoring
     if monitoring is None or monitoring.status != "live" or monitoring.screened_at is None:
         return []
     return [Requirement("compliance", "review", "reviewer", monitoring.screened_at)]
@@ -154,15 +154,15 @@ def _of_compliance(submission: Submission) -> list[Requirement]:
 
 def _of_agent(submission: Submission) -> list[Requirement]:
     """The applicant's and the nonprofit's terms are those of the links that they were mailed."""
-    agent = submission.parts.agent
+    agent = submission.check_records.agent
     if agent is None:
         return []
     if agent.unconfirmed:
         # A link that was mailed anew, as after an appeal, asks from then on.
         since = agent.expires_at - LIFETIME if agent.expires_at else agent.created_at
         return [_mailed("confirmation", "applicant", since, agent.expires_at)]
-    if agent.awaits_outsider:
-        since = submission.parts.asked_nonprofit or agent.confirmed_at or agent.created_at
+    if agent.external_action_required:
+        since = submission.check_records.nonprofit_asked_at or agent.confirmed_at or agent.created_at
         return [_mailed("association", "nonprofit", since, agent.expires_at)]
     return [Requirement("agent_verification", "review", "reviewer", agent.confirmed_at or agent.created_at)]
 

@@ -4,13 +4,13 @@ from typing import Annotated
 from uuid import UUID
 
 from almoner.kit.errors import Forbidden
-from almoner.platform.files.uploads.files import Stored
+from almoner.platform.files.uploads.files import StoredFile
 from almoner.platform.files.uploads.problems import UPLOAD_ERRORS
 from almoner.platform.http.caller import PUBLISHABLE, SECRET
-from almoner.platform.http.calls import Call
+from almoner.platform.http.calls import ApiCall
 from almoner.platform.http.endpoints import Routes
 from almoner.platform.http.ids import PathId
-from almoner.platform.http.paging import Listing
+from almoner.platform.http.paging import ListResponse
 from almoner.validation.applications.documents import service as files
 from almoner.validation.applications.invites.domain import InviteExpired, InviteInvalidState, InviteNotFound
 from almoner.validation.applications.submission_documents import service as submission_documents
@@ -31,7 +31,11 @@ from almoner.validation.applications.submissions.domain import (
     ValidationRequestAlreadyRejected,
     ValidationRequestNotFound,
 )
-from almoner.validation.applications.submissions.schemas import ValidationSubmissionOut, submission_out, without_people
+from almoner.validation.applications.submissions.schemas import (
+    ValidationSubmissionOut,
+    submission_out,
+    without_personal_data,
+)
 from almoner.validation.applications.submissions.schemas_documents import (
     SubmissionsOrganisationsOut,
     SubmissionsOrganisationsQuery,
@@ -53,8 +57,8 @@ routes = Routes("Validation submissions")
 
 @routes.get("/v1/validation-submissions", key=SECRET, scope="validation_submissions:read")
 async def list_validation_submissions(
-    call: Call, query: ValidationSubmissionsQuery
-) -> Listing[ValidationSubmissionOut]:
+    call: ApiCall, query: ValidationSubmissionsQuery
+) -> ListResponse[ValidationSubmissionOut]:
     """List validation submissions."""
     page = call.page(query)
     rows, total = await submissions.page(call.tx, call.partner, page, filters_of(call.tx, query))
@@ -82,7 +86,7 @@ async def list_validation_submissions(
         InvalidRegistryId,
     ),
 )
-async def create_validation_submission(call: Call, body: ValidationSubmissionIn) -> ValidationSubmissionOut:
+async def create_validation_submission(call: ApiCall, body: ValidationSubmissionIn) -> ValidationSubmissionOut:
     """Apply: every check of the configuration starts, and the application ends in one answer.
 
     With a publishable key an open invite is required, `metadata` and `validationRequestId` are refused, and the answer
@@ -90,8 +94,8 @@ async def create_validation_submission(call: Call, body: ValidationSubmissionIn)
     """
     if call.caller.kind is not SECRET:
         _ensure_may_apply(body)
-    made = submission_out(call.tx, await submissions.create(call.tx, call.partner, body.asked()))
-    return made if call.caller.kind is SECRET else without_people(made)
+    made = submission_out(call.tx, await submissions.create(call.tx, call.partner, body.to_input()))
+    return made if call.caller.kind is SECRET else without_personal_data(made)
 
 
 def _ensure_may_apply(body: ValidationSubmissionIn) -> None:
@@ -107,19 +111,19 @@ def _ensure_may_apply(body: ValidationSubmissionIn) -> None:
 
 
 @routes.get("/v1/validation-submissions/{id}", key=SECRET, scope="validation_submissions:read")
-async def get_validation_submission(call: Call, id: SubmissionId) -> ValidationSubmissionOut:
+async def get_validation_submission(call: ApiCall, id: SubmissionId) -> ValidationSubmissionOut:
     """Retrieve a validation submission: where each check stands, and what is missing."""
     return submission_out(call.tx, await submissions.get(call.tx, call.partner, id))
 
 
 @routes.get("/v1/validation-submissions/{id}/documents", key=SECRET, scope="validation_submissions:read")
 async def list_validation_submission_documents(
-    call: Call, id: SubmissionId, query: ValidationSubmissionDocumentsQuery
-) -> Listing[ValidationSubmissionDocumentOut]:
+    call: ApiCall, id: SubmissionId, query: ValidationSubmissionDocumentsQuery
+) -> ListResponse[ValidationSubmissionDocumentOut]:
     """List the documents of a validation submission, in one page."""
     found = await submissions.get(call.tx, call.partner, id)
-    rows = await submission_documents.of_submission(call.tx, call.partner, found.id)
-    return call.all_of(rows, lambda row: submission_documents.record(call.tx, row), query)
+    rows = await submission_documents.list_of_submission(call.tx, call.partner, found.id)
+    return call.whole_list(rows, lambda row: submission_documents.record(call.tx, row), query)
 
 
 @routes.post(
@@ -137,7 +141,7 @@ async def list_validation_submission_documents(
     ),
 )
 async def create_validation_submission_document(
-    call: Call, body: ValidationSubmissionDocumentIn, upload: Stored
+    call: ApiCall, body: ValidationSubmissionDocumentIn, upload: StoredFile
 ) -> ValidationSubmissionDocumentOut:
     """Upload a document: JPEG, PNG or PDF, at most 5,242,880 bytes, of a submission, or of an open invite before it.
 
@@ -146,16 +150,16 @@ async def create_validation_submission_document(
     """
     documents.ensure_may_upload(call.caller.kind, body.validation_invite_id)
     if body.validation_invite_id is not None:
-        made = await documents.to_invite(call.tx, call.partner, body.validation_invite_id, body.type, upload)
+        made = await documents.upload_to_invite(call.tx, call.partner, body.validation_invite_id, body.type, upload)
     else:
         named = body.validation_submission_id or ""
-        made = await documents.to_submission(call.tx, call.partner, named, body.type, upload)
+        made = await documents.upload_to_submission(call.tx, call.partner, named, body.type, upload)
     return submission_documents.record(call.tx, made)
 
 
 @routes.get("/v1/validation-submissions-organisations", key=SECRET, scope="validation_submissions:read")
 async def find_validation_submissions_organisations(
-    call: Call, query: SubmissionsOrganisationsQuery
+    call: ApiCall, query: SubmissionsOrganisationsQuery
 ) -> SubmissionsOrganisationsOut:
     """Find earlier applications of the same nonprofit: by words, by organisation or by validation request."""
     found = await previous.find(

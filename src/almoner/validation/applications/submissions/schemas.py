@@ -8,7 +8,7 @@ import msgspec
 from almoner.kit.time import iso, iso_or_none
 from almoner.nonprofits.organisations.domain import OrganisationType
 from almoner.platform.database.transactions import Tx
-from almoner.platform.http.wire import Out
+from almoner.platform.http.wire import ResponseRecord
 from almoner.validation.agents.domain import REASONS, AgentRejection, AgentStatus
 from almoner.validation.applications.configurations.domain import Check
 from almoner.validation.applications.submissions.domain import AppealStatus, Submission, SubmissionStatus
@@ -138,7 +138,7 @@ class SubmissionAppealOut(msgspec.Struct, frozen=True, rename="camel"):
     due_at: Annotated[str, msgspec.Meta(description="When it is decided at the latest.")]
 
 
-class ValidationSubmissionOut(Out, object_name="validation_submission"):
+class ValidationSubmissionOut(ResponseRecord, object_name="validation_submission"):
     """A validation submission as partners see it."""
 
     id: str
@@ -173,7 +173,7 @@ class ValidationSubmissionOut(Out, object_name="validation_submission"):
 
 def submission_out(tx: Tx, one: Submission) -> ValidationSubmissionOut:
     """The answer for one submission, and the record in its events."""
-    known, ids = one.parts.organisation, tx.ids
+    known, ids = one.check_records.organisation, tx.ids
     return ValidationSubmissionOut(
         id=ids.text("validationsubmission", one.id),
         status=one.status,
@@ -190,7 +190,7 @@ def submission_out(tx: Tx, one: Submission) -> ValidationSubmissionOut:
         agent_verification_id=ids.optional("agentverification", one.agent_verification_id),
         agent_verification=_agent_out(tx, one),
         configuration=SubmissionConfigurationOut(
-            ids.text("hostedconfiguration", one.configuration_id), one.parts.configuration.name
+            ids.text("hostedconfiguration", one.configuration_id), one.check_records.configuration.name
         ),
         metadata=None if one.metadata is None else dict(one.metadata),
         partner_fields=_answers(one.partner_fields),
@@ -204,7 +204,7 @@ def submission_out(tx: Tx, one: Submission) -> ValidationSubmissionOut:
     )
 
 
-def without_people(record: ValidationSubmissionOut) -> ValidationSubmissionOut:
+def without_personal_data(record: ValidationSubmissionOut) -> ValidationSubmissionOut:
     """What a publishable key is answered: nothing personal, and nothing that may be (settled 2)."""
     return msgspec.structs.replace(record, agent_verification=None, metadata=None, partner_fields=None)
 
@@ -214,11 +214,11 @@ def _answers(given: Mapping[str, Any] | None) -> dict[str, str | int | float] | 
 
 
 def _request_out(tx: Tx, one: Submission) -> SubmissionValidationRequestOut | None:
-    if (request := one.parts.request) is None:
+    if (request := one.check_records.request) is None:
         return None
     return SubmissionValidationRequestOut(
         tx.ids.text("validationrequest", request.id),
-        request.asked.name,
+        request.details.name,
         iso_or_none(request.accepted_at),
         iso_or_none(request.rejected_at),
         list(request.organisation_types),
@@ -226,19 +226,19 @@ def _request_out(tx: Tx, one: Submission) -> SubmissionValidationRequestOut | No
 
 
 def _monitoring_out(tx: Tx, one: Submission) -> SubmissionMonitoringOut | None:
-    if (found := one.parts.monitoring) is None:
+    if (found := one.check_records.monitoring) is None:
         return None
     return SubmissionMonitoringOut(found.status, monitoring.record(tx, found).results)
 
 
 def _eligibility_out(tx: Tx, one: Submission) -> SubmissionEligibilityOut | None:
-    if (found := one.parts.eligibility) is None:
+    if (found := one.check_records.eligibility) is None:
         return None
     return SubmissionEligibilityOut(found.status, eligibility.record(tx, found).results)
 
 
 def _agent_out(tx: Tx, one: Submission) -> SubmissionAgentVerificationOut | None:
-    if (agent := one.parts.agent) is None:
+    if (agent := one.check_records.agent) is None:
         return None
     return SubmissionAgentVerificationOut(
         tx.ids.text("agentverification", agent.id),
@@ -253,7 +253,7 @@ def _agent_out(tx: Tx, one: Submission) -> SubmissionAgentVerificationOut | None
 
 
 def _appeal_out(tx: Tx, one: Submission) -> SubmissionAppealOut | None:
-    if (appeal := one.parts.appeal) is None:
+    if (appeal := one.check_records.appeal) is None:
         return None
     return SubmissionAppealOut(tx.ids.text("appeal", appeal.id), appeal.status, iso(appeal.due_at))
 

@@ -7,17 +7,17 @@ from pydantic import ConfigDict, Field, model_validator
 
 from almoner.platform.database.transactions import Tx
 from almoner.platform.http.ids import IdText
-from almoner.platform.http.wire import In, Out, Query, WholeQuery
+from almoner.platform.http.wire import RequestBody, ResponseRecord, Query, UnpagedQuery
 from almoner.validation.applications.submission_documents.domain import Kind
-from almoner.validation.applications.submissions.previous import Found
-from almoner.validation.applications.submissions.schemas_in import AtMost, Several
+from almoner.validation.applications.submissions.previous import PreviousApplications
+from almoner.validation.applications.submissions.schemas_in import MaxValues, CommaSeparated
 
 
-class ValidationSubmissionDocumentsQuery(WholeQuery):
+class ValidationSubmissionDocumentsQuery(UnpagedQuery):
     """Documents of a submission have no filters."""
 
 
-class ValidationSubmissionDocumentIn(In):
+class ValidationSubmissionDocumentIn(RequestBody):
     """What stands beside the file: whose document it is, and what it shows."""
 
     model_config = ConfigDict(
@@ -39,8 +39,8 @@ class SubmissionsOrganisationsQuery(Query):
     """What was applied for; all given filters must hold, and of each one of its values."""
 
     query: str | None = Field(None, max_length=500, description="Words, or parts of them, of the name or identifier.")
-    organisation_ids: Annotated[list[str], Several, AtMost] = Field([], alias="organisationIds[]")
-    validation_request_ids: Annotated[list[str], Several, AtMost] = Field([], alias="validationRequestIds[]")
+    organisation_ids: Annotated[list[str], CommaSeparated, MaxValues] = Field([], alias="organisationIds[]")
+    validation_request_ids: Annotated[list[str], CommaSeparated, MaxValues] = Field([], alias="validationRequestIds[]")
 
 
 class EarlierApplicationOut(msgspec.Struct, frozen=True, rename="camel"):
@@ -52,14 +52,14 @@ class EarlierApplicationOut(msgspec.Struct, frozen=True, rename="camel"):
     validation_request_id: str | None
 
 
-class SubmissionsOrganisationsOut(Out, object_name="validation_submission"):
+class SubmissionsOrganisationsOut(ResponseRecord, object_name="validation_submission"):
     """What was applied for, newest first; at most 100."""
 
     results: list[EarlierApplicationOut]
     has_more: Annotated[bool, msgspec.Meta(description="Whether there are older ones, too: narrow what you ask for.")]
 
 
-def organisations_out(tx: Tx, found: Found) -> SubmissionsOrganisationsOut:
+def organisations_out(tx: Tx, found: PreviousApplications) -> SubmissionsOrganisationsOut:
     """The answer."""
     return SubmissionsOrganisationsOut(
         results=[

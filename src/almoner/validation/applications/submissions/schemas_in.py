@@ -8,37 +8,42 @@ from pydantic.config import JsonDict
 from almoner.kit import email as emails
 from almoner.kit import web
 from almoner.kit.errors import IncorrectParams
-from almoner.kit.text import typed
+from almoner.kit.text import clean_text
 from almoner.platform.database.transactions import Tx
 from almoner.platform.http.ids import IdText
 from almoner.platform.http.texts import LanguageTag
-from almoner.platform.http.wire import CountryCode, In, Metadata, PageQuery, Text255
-from almoner.validation.applications.configurations.domain import MOST_FIELDS
+from almoner.platform.http.wire import CountryCode, RequestBody, Metadata, PageQuery, Text255
+from almoner.validation.applications.configurations.domain import MAX_FIELDS
 from almoner.validation.applications.submissions import search_text
-from almoner.validation.applications.submissions.domain import Asked, Details, Filters, SubmissionStatus
+from almoner.validation.applications.submissions.domain import (
+    SubmissionInput,
+    NonprofitInput,
+    Filters,
+    SubmissionStatus,
+)
 
 _MOST_VALUES: Final = 100
 
 
-def _flat(values: object) -> object:
+def _split_values(values: object) -> object:
     """Repeated values, each of which may be several with commas."""
     if not isinstance(values, list):
         return values
     return [part.strip() for value in values for part in str(value).split(",") if part.strip()]
 
 
-Several = BeforeValidator(_flat)
-AtMost = Field(max_length=_MOST_VALUES)
+CommaSeparated = BeforeValidator(_split_values)
+MaxValues = Field(max_length=_MOST_VALUES)
 
 
 class ValidationSubmissionsQuery(PageQuery):
     """Filters of the list; all given ones must hold, and of each one of its values."""
 
-    statuses: Annotated[list[SubmissionStatus], Several, AtMost] = Field([], alias="statuses[]")
-    configuration_ids: Annotated[list[str], Several, AtMost] = Field([], alias="configurationIds[]")
-    organisation_ids: Annotated[list[str], Several, AtMost] = Field([], alias="organisationIds[]")
-    validation_request_ids: Annotated[list[str], Several, AtMost] = Field([], alias="validationRequestIds[]")
-    country_codes: Annotated[list[CountryCode], Several, AtMost] = Field([], alias="countryCodes[]")
+    statuses: Annotated[list[SubmissionStatus], CommaSeparated, MaxValues] = Field([], alias="statuses[]")
+    configuration_ids: Annotated[list[str], CommaSeparated, MaxValues] = Field([], alias="configurationIds[]")
+    organisation_ids: Annotated[list[str], CommaSeparated, MaxValues] = Field([], alias="organisationIds[]")
+    validation_request_ids: Annotated[list[str], CommaSeparated, MaxValues] = Field([], alias="validationRequestIds[]")
+    country_codes: Annotated[list[CountryCode], CommaSeparated, MaxValues] = Field([], alias="countryCodes[]")
     email: str | None = Field(None, max_length=255, description="The whole address of the applicant.")
     query: str | None = Field(None, max_length=500, description="Words, or parts of them, of the name or identifier.")
 
@@ -48,12 +53,14 @@ def filters_of(tx: Tx, query: ValidationSubmissionsQuery) -> Filters:
     wrong: list[str] = []
     made = Filters(
         tuple(query.statuses),
-        search_text.named(tx.ids, "configurationIds[]", query.configuration_ids, "hostedconfiguration", wrong),
-        search_text.named(tx.ids, "organisationIds[]", query.organisation_ids, "organisation", wrong),
-        search_text.named(tx.ids, "validationRequestIds[]", query.validation_request_ids, "validationrequest", wrong),
+        search_text.parse_ids(tx.ids, "configurationIds[]", query.configuration_ids, "hostedconfiguration", wrong),
+        search_text.parse_ids(tx.ids, "organisationIds[]", query.organisation_ids, "organisation", wrong),
+        search_text.parse_ids(
+            tx.ids, "validationRequestIds[]", query.validation_request_ids, "validationrequest", wrong
+        ),
         tuple(query.country_codes),
         query.email,
-        search_text.sought_in(query.query),
+        search_text.search_words_of(query.query),
     )
     if wrong:
         raise IncorrectParams(*wrong)
@@ -61,18 +68,18 @@ def filters_of(tx: Tx, query: ValidationSubmissionsQuery) -> Filters:
 
 
 def _email(text: str) -> str:
-    if not emails.well_formed(text):
+    if not emails.is_email_address(text):
         raise ValueError("must be an email address such as ada@example.org")
     return text
 
 
 def _website(text: str) -> str:
-    if not web.well_formed(text):
+    if not web.is_web_address(text):
         raise ValueError("must be a web address such as https://example.org")
     return text
 
 
-_Typed = BeforeValidator(lambda value: typed(value) if isinstance(value, str) else value)
+_Typed = BeforeValidator(lambda value: clean_text(value) if isinstance(value, str) else value)
 _Text = Annotated[Text255, _Typed]
 
 _LARGEST: Final = 2**53 - 1  # what every JSON reader keeps exactly
@@ -96,7 +103,7 @@ _RED_CROSS: Final[JsonDict] = {
 }
 
 
-class ValidationSubmissionIn(In):
+class ValidationSubmissionIn(RequestBody):
     """A new application: of an organisation by its id, of a validation request, or of a nonprofit by its registry.
 
     `firstName`, `lastName` and `email` are required where the configuration verifies the agent.
@@ -132,7 +139,7 @@ class ValidationSubmissionIn(In):
     metadata: Metadata | None = Field(
         None, description="That of the invite if absent; with a publishable key always that of the invite."
     )
-    partner_fields: Annotated[dict[str, Answer], Field(max_length=MOST_FIELDS)] | None = Field(
+    partner_fields: Annotated[dict[str, Answer], Field(max_length=MAX_FIELDS)] | None = Field(
         None,
         description="Answers to the questions of the configuration, by their ids; with an invite all that are "
         "required have to be answered.",
@@ -141,15 +148,15 @@ class ValidationSubmissionIn(In):
         default_factory=list, max_length=20, description="Documents that were uploaded for the invite."
     )
 
-    def asked(self) -> Asked:
+    def to_input(self) -> SubmissionInput:
         """What is handed in."""
         said = (self.organisation_name, self.registry_name, self.registry_id, self.website, self.country_code)
-        return Asked(
+        return SubmissionInput(
             configuration_id=self.configuration_id,
             validation_invite_id=self.validation_invite_id,
             organisation_id=self.organisation_id,
             validation_request_id=self.validation_request_id,
-            details=Details(*said) if any(said) else None,
+            details=NonprofitInput(*said) if any(said) else None,
             language=self.language,
             first_name=self.first_name,
             last_name=self.last_name,

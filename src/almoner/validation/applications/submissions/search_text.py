@@ -5,7 +5,7 @@ from typing import Final
 from uuid import UUID
 
 from almoner.kit.ids import Ids
-from almoner.nonprofits.organisations.domain import searchable, sought
+from almoner.nonprofits.organisations.domain import search_text, search_terms
 
 _NEVER: Final = "?"
 """In no searched text: what a query without any word finds."""
@@ -13,21 +13,21 @@ _NEVER: Final = "?"
 
 def text_of(names: Iterable[str], number: str | None) -> str:
     """The words of a submission, each name once: whatever the nonprofit is called, and its number."""
-    return " ".join(filter(None, (*dict.fromkeys(map(searchable, names)), number_text(number))))
+    return " ".join(filter(None, (*dict.fromkeys(map(search_text, names)), number_text(number))))
 
 
 def number_text(number: str | None) -> str:
     """A number as it was given and in one piece: ``85-0196605`` is found as ``850196605``, too."""
-    said = searchable(number)
+    said = search_text(number)
     return " ".join(dict.fromkeys((said, said.replace(" ", ""))))
 
 
-def sought_in(query: str | None) -> tuple[str, ...]:
+def search_words_of(query: str | None) -> tuple[str, ...]:
     """The words that must all be there; none where nothing is asked."""
-    return (sought(query) or (_NEVER,)) if query else ()
+    return (search_terms(query) or (_NEVER,)) if query else ()
 
 
-def named(ids: Ids, name: str, texts: Sequence[str], type_: str, wrong: list[str]) -> tuple[UUID, ...] | None:
+def parse_ids(ids: Ids, name: str, texts: Sequence[str], type_: str, wrong: list[str]) -> tuple[UUID, ...] | None:
     """The ids of one member of a query, None where there is none; what is malformed is told in ``wrong``."""
     found = [ids.parse(type_, text) for text in texts]
     if None in found:

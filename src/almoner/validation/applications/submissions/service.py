@@ -13,7 +13,7 @@ from almoner.kit import metadata as metadata_rules
 from almoner.kit.errors import IncorrectParams, NotFound
 from almoner.nonprofits.organisations import service as organisations
 from almoner.nonprofits.organisations.domain import Organisation
-from almoner.platform.database.transactions import EVERYONE, Everyone, Partner, Tx
+from almoner.platform.database.transactions import ALL_PARTNERS, AllPartners, Partner, Tx
 from almoner.platform.events import outbox
 from almoner.platform.http.paging import Page
 from almoner.platform.jobs import queue
@@ -24,7 +24,7 @@ from almoner.validation.applications.configurations.domain import Check, Configu
 from almoner.validation.applications.invites import service as invites
 from almoner.validation.applications.invites.domain import Invite, InviteNotFound
 from almoner.validation.applications.submission_documents import service as submission_documents
-from almoner.validation.applications.submission_documents.domain import Checked
+from almoner.validation.applications.submission_documents.domain import EvidenceTargets
 from almoner.validation.applications.submissions import (
     correcting,
     domain,
@@ -38,10 +38,10 @@ from almoner.validation.applications.submissions import (
 )
 from almoner.validation.applications.submissions.domain import (
     Applicant,
-    Asked,
-    Details,
+    SubmissionInput,
+    NonprofitInput,
     Filters,
-    Parts,
+    CheckRecords,
     Submission,
     SubmissionStatus,
 )
@@ -50,13 +50,13 @@ from almoner.validation.applications.submissions.requirements import Requirement
 from almoner.validation.applications.submissions.requirements import may_correct_number as may_correct_number
 from almoner.validation.applications.submissions.requirements import requirements_of as requirements_of
 from almoner.validation.applications.submissions.schemas import ValidationSubmissionOut
-from almoner.validation.applications.submissions.start_checks import Whom
+from almoner.validation.applications.submissions.start_checks import CheckSubject
 from almoner.validation.ongoing.monitoring import service as monitoring
 from almoner.validation.requests import domain as requests_domain
 from almoner.validation.requests import service as requests
 from almoner.validation.requests.domain import ValidationRequest
 
-Scope = Partner | Everyone
+Scope = Partner | AllPartners
 
 EVALUATE: Final = "validation_submissions.evaluate"
 BATCH: Final = 1000  # S4
@@ -65,7 +65,7 @@ _LONGEST_NAME: Final = 500
 
 
 @dataclass(frozen=True, slots=True)
-class _About:
+class _NonprofitSubject:
     """Which nonprofit: an organisation, or a request that is pending. ``given``: its id as it was given, if it was."""
 
     organisation: Organisation | None
@@ -81,44 +81,46 @@ class _About:
     def names(self) -> list[str]:
         """All that it is called, what people are shown first."""
         known = [self.organisation.shown_name, self.organisation.name] if self.organisation else []
-        return [*known, *([self.request.asked.name] if self.request else [])]
+        return [*known, *([self.request.details.name] if self.request else [])]
 
     @property
     def number(self) -> str | None:
         """Its number, as its register has it or as it was said."""
         if self.organisation is not None:
             return self.organisation.registry_number
-        return self.request.asked.registry_number if self.request else None
+        return self.request.details.registry_number if self.request else None
 
 
-async def create(tx: Tx, partner: Partner, asked: Asked) -> Submission:
+async def create(tx: Tx, partner: Partner, asked: SubmissionInput) -> Submission:
     """A new submission with all its checks, which start with it, in the same transaction.
 
     An invite that is named is complete then, and its documents are those of the submission. Raises the errors of
     ``domain``, of invites, and of validation requests; IncorrectParams naming all that is missing.
     """
-    invite, configuration = await _rules(tx, partner, asked)
+    invite, configuration = await _load_invite_and_configuration(tx, partner, asked)
     if wrong := _problems(asked, configuration):
         raise IncorrectParams(*wrong)
-    about = await _about(tx, partner, asked, configuration)
-    new = await _started(tx, partner, asked, configuration, about, invite)
+    about = await _find_nonprofit(tx, partner, asked, configuration)
+    new = await _start_submission(tx, partner, asked, configuration, about, invite)
     given = asked.details.registry_number if asked.details else None
     await store.insert(tx, partner, new, search_text.text_of(about.names, given or about.number))
     if invite is not None:
         await invites.complete(tx, invite)
         open_request = about.request.id if about.request is not None and about.organisation is None else None
-        checked = Checked(open_request, new.agent_verification_id)
-        if unknown := await submission_documents.hand_over(tx, invite, new.id, checked, asked.documents):
+        checked = EvidenceTargets(open_request, new.agent_verification_id)
+        if unknown := await submission_documents.assign_to_submission(tx, invite, new.id, checked, asked.documents):
             raise domain.DocumentNotFound(
                 *(f"body.documentIds '{text[:100]}' names no document of the invite" for text in unknown)
             )
     made = await get(tx, partner, new.id)
     await outbox.emit(tx, partner.id, domain.CREATED, record(tx, made))
-    await follow(tx, [made.id])
+    await enqueue_evaluations(tx, [made.id])
     return made
 
 
-async def _rules(tx: Tx, partner: Partner, asked: Asked) -> tuple[Invite | None, Configuration]:
+async def _load_invite_and_configuration(
+    tx: Tx, partner: Partner, asked: SubmissionInput
+) -> tuple[Invite | None, Configuration]:
     """The invite, held, and the configuration."""
     invite = None
     if asked.validation_invite_id is not None:
@@ -127,7 +129,7 @@ async def _rules(tx: Tx, partner: Partner, asked: Asked) -> tuple[Invite | None,
         named = tx.ids.parse("validationinvite", asked.validation_invite_id)
         if named is None:
             raise InviteNotFound(f"body.validationInviteId '{asked.validation_invite_id[:100]}' names no invite")
-        invite = await invites.use(tx, partner, named)
+        invite = await invites.lock_open(tx, partner, named)
         if invite.configuration_id is not None:
             return invite, await configurations.get(tx, partner, invite.configuration_id)
     if asked.configuration_id is not None:
@@ -138,12 +140,12 @@ async def _rules(tx: Tx, partner: Partner, asked: Asked) -> tuple[Invite | None,
                 f"body.configurationId '{asked.configuration_id[:100]}' names no submission configuration"
             )
         return None, found
-    if (default := await configurations.default(tx, partner)) is None:
+    if (default := await configurations.find_default(tx, partner)) is None:
         raise domain.NoConfigurationForPartner
     return invite, default
 
 
-def _problems(asked: Asked, configuration: Configuration) -> list[str]:
+def _problems(asked: SubmissionInput, configuration: Configuration) -> list[str]:
     """One sentence for all that is missing or too much."""
     wrong = []
     named = [asked.organisation_id, asked.validation_request_id]
@@ -151,9 +153,9 @@ def _problems(asked: Asked, configuration: Configuration) -> list[str]:
         wrong.append("body must have one of organisationId and validationRequestId, not both")
     if not any(one is not None for one in named):
         said_in = asked.language or asked.validation_invite_id  # an invite has a language
-        missing = (asked.details or Details()).missing() + ([] if said_in else ["language"])
+        missing = (asked.details or NonprofitInput()).missing_fields() + ([] if said_in else ["language"])
         wrong += [f"body.{name} is required without an organisationId" for name in missing]
-    if configuration.asks_for("agent_verification"):
+    if configuration.runs_check("agent_verification"):
         said = {"firstName": asked.first_name, "lastName": asked.last_name, "email": asked.email}
         wrong += [
             f"body.{name} is required: the configuration verifies the agent"
@@ -161,38 +163,42 @@ def _problems(asked: Asked, configuration: Configuration) -> list[str]:
             if not value
         ]
     if asked.metadata:
-        wrong += metadata_rules.problems(asked.metadata)
+        wrong += metadata_rules.metadata_problems(asked.metadata)
     answers = asked.partner_fields or {}
     wrong += configurations_domain.answer_problems(configuration.partner_fields, answers)
     if asked.validation_invite_id is not None:  # who was invited answers; what a partner itself knows is its own affair
         wrong += [
             f"body.partnerFields.{field.id} is required: the configuration asks it of who is invited"
-            for field in configurations_domain.unanswered(configuration.partner_fields, answers)
+            for field in configurations_domain.unanswered_fields(configuration.partner_fields, answers)
         ]
     if asked.documents and asked.validation_invite_id is None:
         wrong.append("body.documentIds are those of an invite: body.validationInviteId is required with them")
     return wrong
 
 
-async def _about(tx: Tx, partner: Partner, asked: Asked, configuration: Configuration) -> _About:
+async def _find_nonprofit(
+    tx: Tx, partner: Partner, asked: SubmissionInput, configuration: Configuration
+) -> _NonprofitSubject:
     """Which nonprofit, asked of its registry where nobody knows it yet."""
     if asked.organisation_id is not None:
-        return _About(await _organisation(tx, partner, asked.organisation_id), None, asked.organisation_id)
+        return _NonprofitSubject(
+            await _get_organisation(tx, partner, asked.organisation_id), None, asked.organisation_id
+        )
     if asked.validation_request_id is not None:
-        return await _of_request(tx, partner, asked.validation_request_id)
-    details = _whole(asked.details or Details())
-    if not configuration.asks_for("validation_request"):
-        return _About(await _listed(tx, partner, details), None)
-    before = await requests.accepted_before(tx, partner, details)
+        return await _get_request(tx, partner, asked.validation_request_id)
+    details = _complete_details(asked.details or NonprofitInput())
+    if not configuration.runs_check("validation_request"):
+        return _NonprofitSubject(await _get_listed(tx, partner, details), None)
+    before = await requests.find_accepted(tx, partner, details)
     if before is not None and before.organisation_id is not None:
         known = await organisations.get(tx, partner, before.organisation_id)
         if known.active:
-            return _About(known, before)  # it is not asked again
-    return _About(None, await requests.create(tx, partner, details))
+            return _NonprofitSubject(known, before)  # it is not asked again
+    return _NonprofitSubject(None, await requests.create(tx, partner, details))
 
 
-def _whole(said: Details) -> requests_domain.Asked:
-    return requests_domain.Asked(
+def _complete_details(said: NonprofitInput) -> requests_domain.NonprofitDetails:
+    return requests_domain.NonprofitDetails(
         said.name or "",
         said.registry_name or "",
         said.registry_number or "",
@@ -201,25 +207,25 @@ def _whole(said: Details) -> requests_domain.Asked:
     )
 
 
-async def _organisation(tx: Tx, partner: Partner, text: str) -> Organisation:
-    named = tx.ids.parse("organisation", monitoring.bare(tx, text))
+async def _get_organisation(tx: Tx, partner: Partner, text: str) -> Organisation:
+    named = tx.ids.parse("organisation", monitoring.strip_test_suffix(tx, text))
     try:
         found = await organisations.get(tx, partner, named) if named else None
     except NotFound:
         found = None
     if found is None:
         raise domain.OrganisationNotFound(f"body.organisationId '{text[:100]}' names no organisation")
-    return _active(found)
+    return _ensure_active(found)
 
 
-def _active(found: Organisation) -> Organisation:
+def _ensure_active(found: Organisation) -> Organisation:
     if not found.active:
         raise domain.OrganisationNotActive(f"{found.shown_name} is not active: {found.inactive_reason}")
     return found
 
 
-async def _of_request(tx: Tx, partner: Partner, text: str) -> _About:
-    named = tx.ids.parse("validationrequest", monitoring.bare(tx, text))
+async def _get_request(tx: Tx, partner: Partner, text: str) -> _NonprofitSubject:
+    named = tx.ids.parse("validationrequest", monitoring.strip_test_suffix(tx, text))
     try:
         found = await requests.get(tx, partner, named) if named else None
     except NotFound:
@@ -229,49 +235,54 @@ async def _of_request(tx: Tx, partner: Partner, text: str) -> _About:
     if found.status == "rejected":
         raise domain.ValidationRequestAlreadyRejected(f"it was rejected: {found.rejection_reason}")
     if found.organisation_id is None:
-        return _About(None, found, text)
-    return _About(_active(await organisations.get(tx, partner, found.organisation_id)), found, text)
+        return _NonprofitSubject(None, found, text)
+    return _NonprofitSubject(_ensure_active(await organisations.get(tx, partner, found.organisation_id)), found, text)
 
 
-async def _listed(tx: Tx, partner: Partner, details: requests_domain.Asked) -> Organisation:
+async def _get_listed(tx: Tx, partner: Partner, details: requests_domain.NonprofitDetails) -> Organisation:
     """The organisation of a number: a configuration without a validation request has nobody else to ask."""
     try:
-        found = await organisations.by_number(
+        found = await organisations.get_by_number(
             tx, partner, details.country_code, details.registry_name, details.registry_number
         )
     except NotFound as unknown:
         raise domain.OrganisationNotFound(
             "the configuration asks for no validation request: name an organisation that is listed", *unknown.reasons
         ) from None
-    return _active(found)
+    return _ensure_active(found)
 
 
-async def _started(
-    tx: Tx, partner: Partner, asked: Asked, configuration: Configuration, about: _About, invite: Invite | None
+async def _start_submission(
+    tx: Tx,
+    partner: Partner,
+    asked: SubmissionInput,
+    configuration: Configuration,
+    about: _NonprofitSubject,
+    invite: Invite | None,
 ) -> Submission:
     """The submission, its checks under way. Each check is asked of the organisation, else of the request."""
     known, request = about.organisation, about.request
-    whom = Whom(
+    whom = CheckSubject(
         tx.ids.text("organisation", known.id) if known else None,
         tx.ids.text("validationrequest", request.id) if request and not known else None,
-        (about.given or "").removeprefix(monitoring.bare(tx, about.given or "")),
+        (about.given or "").removeprefix(monitoring.strip_test_suffix(tx, about.given or "")),
     )
     language = asked.language or (invite.language if invite else _LANGUAGE)
-    agent = await start_checks.agent(tx, partner, configuration, asked, whom, language)
+    agent = await start_checks.start_agent_verification(tx, partner, configuration, asked, whom, language)
     return Submission(
         id=tx.new_id(),
         partner_id=partner.id,
         configuration_id=configuration.id,
         validation_invite_id=invite.id if invite else None,
         status="pending",
-        checks=tuple(check for check in configurations_domain.CHECKS if configuration.asks_for(check)),
+        checks=tuple(check for check in configurations_domain.CHECKS if configuration.runs_check(check)),
         organisation_id=known.id if known else None,
         validation_request_id=request.id if request else None,
-        monitoring_subscription_id=await start_checks.compliance(tx, partner, configuration, whom),
-        eligibility_subscription_id=await start_checks.eligible(tx, partner, configuration, asked, whom),
+        monitoring_subscription_id=await start_checks.start_monitoring(tx, partner, configuration, whom),
+        eligibility_subscription_id=await start_checks.start_eligibility(tx, partner, configuration, asked, whom),
         agent_verification_id=agent,
         organisation_name=about.name[:_LONGEST_NAME],
-        country_code=known.country_code if known else request.asked.country_code if request else "",
+        country_code=known.country_code if known else request.details.country_code if request else "",
         language=language,
         own_applicant=Applicant() if agent else Applicant(asked.first_name, asked.last_name, asked.email),
         metadata=invite.metadata if invite and asked.metadata is None else asked.metadata,
@@ -279,7 +290,7 @@ async def _started(
         failure_reasons=None,
         created_at=tx.now,
         processed_at=None,
-        parts=Parts(configuration),
+        check_records=CheckRecords(configuration),
     )
 
 
@@ -287,18 +298,18 @@ async def get(tx: Tx, scope: Scope, submission_id: UUID) -> Submission:
     """One submission with what its checks have come to. Raises NotFound."""
     if (row := await store.find(tx, scope, submission_id)) is None:
         raise NotFound
-    return (await loader.read(tx, Partner(row["partner_id"]), [row]))[0]
+    return (await loader.load_submissions(tx, Partner(row["partner_id"]), [row]))[0]
 
 
-async def hold(tx: Tx, scope: Scope, submission_id: UUID) -> Submission:
+async def lock(tx: Tx, scope: Scope, submission_id: UUID) -> Submission:
     """Lock one until the transaction ends. Raises NotFound."""
-    return await evaluating.hold(tx, scope, submission_id)
+    return await evaluating.lock(tx, scope, submission_id)
 
 
 async def page(tx: Tx, partner: Partner, page_: Page, filters: Filters) -> tuple[list[Submission], int]:
     """One page and the exact total."""
     rows, total = await store.page(tx, partner, page_, filters)
-    return await loader.read(tx, partner, rows), total
+    return await loader.load_submissions(tx, partner, rows), total
 
 
 def record(tx: Tx, submission: Submission) -> ValidationSubmissionOut:
@@ -314,20 +325,20 @@ async def overturn(
     ``passed``: the checks that count as passed from now on, beside those of earlier appeals. Told once. Raises
     NotFound, InvalidState.
     """
-    held = await evaluating.hold(tx, scope, submission_id)
+    held = await evaluating.lock(tx, scope, submission_id)
     held = replace(
         held, overridden_checks=tuple(check for check in held.checks if check in {*held.overridden_checks, *passed})
     )
     await store.override_checks(tx, held.id, held.overridden_checks)
-    await evaluating.know_organisation(tx, held)
+    await evaluating.set_organisation(tx, held)
     if status != "failed":
-        return await evaluating.moved(tx, held, held.moved(status, None, tx.now))
-    return await evaluating.refused_anew(tx, held)
+        return await evaluating.apply_transition(tx, held, held.with_status(status, None, tx.now))
+    return await evaluating.update_failure_reasons(tx, held)
 
 
 async def correct_address(tx: Tx, scope: Scope, submission_id: UUID, email: str) -> Submission | None:
     """Verify the applicant at another address; None where limits forbid a mail. Raises NotFound, InvalidState."""
-    return await correcting.address(tx, scope, submission_id, email)
+    return await correcting.correct_address(tx, scope, submission_id, email)
 
 
 async def correct_number(tx: Tx, scope: Scope, submission_id: UUID, registry_name: str, number: str) -> Submission:
@@ -335,53 +346,53 @@ async def correct_number(tx: Tx, scope: Scope, submission_id: UUID, registry_nam
 
     Raises NotFound, InvalidState, and what ``requests.correct`` raises.
     """
-    return await correcting.number(tx, scope, submission_id, registry_name, number)
+    return await correcting.correct_number(tx, scope, submission_id, registry_name, number)
 
 
 async def corrected_at(tx: Tx, submission_id: UUID) -> datetime | None:
     """When its applicant's address was corrected last: what was mailed before went to somebody else."""
-    return await store.corrected_at(tx, EVERYONE, submission_id)
+    return await store.corrected_at(tx, ALL_PARTNERS, submission_id)
 
 
-async def follow(tx: Tx, submission_ids: list[UUID]) -> None:
+async def enqueue_evaluations(tx: Tx, submission_ids: list[UUID]) -> None:
     """Have submissions evaluated after the commit, each once."""
     await queue.enqueue_all(tx, [NewJob(EVALUATE, {"submission": str(one)}, unique=str(one)) for one in submission_ids])
 
 
-async def follow_checks(tx: Tx, check: Check, ids: list[UUID]) -> None:
+async def propagate_check_results(tx: Tx, check: Check, ids: list[UUID]) -> None:
     """Something became of these requests, subscriptions or verifications: evaluate what waits for them."""
-    await follow(tx, await store.of_checks(tx, EVERYONE, check, ids))
+    await enqueue_evaluations(tx, await store.find_by_checks(tx, ALL_PARTNERS, check, ids))
 
 
-async def follow_requests(tx: Tx, request_ids: list[UUID]) -> None:
+async def propagate_request_decisions(tx: Tx, request_ids: list[UUID]) -> None:
     """Requests were decided: those that had ended are found by its organisation from now on, the others evaluated."""
-    for submission_id in await store.failed_before(tx, EVERYONE, request_ids):
-        await evaluating.know_organisation(tx, await evaluating.hold(tx, EVERYONE, submission_id))
-    await follow_checks(tx, "validation_request", request_ids)
+    for submission_id in await store.lock_failed_of_requests(tx, ALL_PARTNERS, request_ids):
+        await evaluating.set_organisation(tx, await evaluating.lock(tx, ALL_PARTNERS, submission_id))
+    await propagate_check_results(tx, "validation_request", request_ids)
 
 
-async def follow_configuration(tx: Tx, partner: Partner, configuration_id: UUID) -> None:
+async def propagate_configuration_change(tx: Tx, partner: Partner, configuration_id: UUID) -> None:
     """A configuration asks for something else: what it could not decide may be decided now."""
-    await follow(tx, await store.undecided(tx, partner, configuration_id))
+    await enqueue_evaluations(tx, await store.find_undecided(tx, partner, configuration_id))
 
 
-async def forget(tx: Tx, limit: int = BATCH) -> int:
+async def erase_personal_data(tx: Tx, limit: int = BATCH) -> int:
     """Forget who applied, and what they answered the partner, in time after the end (V6); how many.
 
     Who was verified as an agent is kept, or forgotten, with that verification.
     """
     return sum(
         [
-            await store_forgetting.forget(tx, EVERYONE, ended, tx.now - after, limit)
-            for ended, after in domain.FORGOTTEN_AFTER.items()
+            await store_forgetting.erase_personal_data(tx, ALL_PARTNERS, ended, tx.now - after, limit)
+            for ended, after in domain.ERASE_AFTER.items()
         ]
     )
 
 
-async def next_forgotten(tx: Tx) -> datetime | None:
+async def next_erasure_at(tx: Tx) -> datetime | None:
     """When the next of them is forgotten."""
     due = []
-    for ended, after in domain.FORGOTTEN_AFTER.items():
-        if (at := await store_forgetting.next_forgotten(tx, EVERYONE, ended, tx.now - after)) is not None:
+    for ended, after in domain.ERASE_AFTER.items():
+        if (at := await store_forgetting.oldest_erasable(tx, ALL_PARTNERS, ended, tx.now - after)) is not None:
             due.append(at + after)
     return min(due, default=None)

@@ -8,14 +8,14 @@ from almoner.validation.agents import service as agents
 from almoner.validation.agents.domain import Agent
 from almoner.validation.applications.configurations.domain import Configuration
 from almoner.validation.applications.submissions import domain
-from almoner.validation.applications.submissions.domain import Asked
+from almoner.validation.applications.submissions.domain import SubmissionInput
 from almoner.validation.ongoing.eligibility import domain as eligibility_domain
 from almoner.validation.ongoing.eligibility import service as eligibility
 from almoner.validation.ongoing.monitoring import service as monitoring
 
 
 @dataclass(frozen=True, slots=True)
-class Whom:
+class CheckSubject:
     """Whom a check is about: an organisation or a request, as text ids.
 
     ``suffix``: the test value of the sandbox that followed the id which was given; it is monitoring's (settled 9).
@@ -26,11 +26,11 @@ class Whom:
     suffix: str
 
 
-async def agent(
-    tx: Tx, partner: Partner, configuration: Configuration, asked: Asked, whom: Whom, language: str
+async def start_agent_verification(
+    tx: Tx, partner: Partner, configuration: Configuration, asked: SubmissionInput, whom: CheckSubject, language: str
 ) -> UUID | None:
     """The agent verification, where the configuration asks for one."""
-    if not configuration.asks_for("agent_verification"):
+    if not configuration.runs_check("agent_verification"):
         return None
     said = Agent(
         asked.first_name or "",
@@ -46,20 +46,22 @@ async def agent(
     return (await agents.create(tx, partner, said, email_check=configuration.email_verification, requester_name=by)).id
 
 
-async def compliance(tx: Tx, partner: Partner, configuration: Configuration, whom: Whom) -> UUID | None:
+async def start_monitoring(tx: Tx, partner: Partner, configuration: Configuration, whom: CheckSubject) -> UUID | None:
     """The monitoring subscription, where the configuration asks for one."""
-    if not configuration.asks_for("compliance"):
+    if not configuration.runs_check("compliance"):
         return None
     organisation = whom.organisation_id and whom.organisation_id + whom.suffix
     request = whom.request_id and whom.request_id + whom.suffix
     return (await monitoring.create(tx, partner, organisation, request, configuration.id)).id
 
 
-async def eligible(tx: Tx, partner: Partner, configuration: Configuration, asked: Asked, whom: Whom) -> UUID | None:
+async def start_eligibility(
+    tx: Tx, partner: Partner, configuration: Configuration, asked: SubmissionInput, whom: CheckSubject
+) -> UUID | None:
     """The eligibility subscription, where the configuration asks for one. Raises InvalidSubTags."""
-    if not configuration.asks_for("eligibility"):
+    if not configuration.runs_check("eligibility"):
         return None
-    wish = eligibility_domain.Asked(
+    wish = eligibility_domain.SubscriptionInput(
         whom.organisation_id, whom.request_id, asked.suggested_activity_sub_tags, None, configuration.id
     )
     try:

@@ -7,23 +7,23 @@ from uuid import UUID
 
 from asyncpg import Record
 
-from almoner.nonprofits.organisations.domain import MOST_PATTERNS
+from almoner.nonprofits.organisations.domain import MAX_INDEX_PATTERNS
 from almoner.platform.database import counters, lists
-from almoner.platform.database.transactions import Everyone, Partner, Tx
+from almoner.platform.database.transactions import AllPartners, Partner, Tx
 from almoner.platform.http.paging import Page
 from almoner.validation.applications.configurations.domain import Check
 from almoner.validation.applications.submissions.domain import (
     SUBMISSION,
-    Appealed,
+    LatestAppeal,
     Applicant,
-    Evaluated,
+    PendingReview,
     Filters,
     Organisation,
     Submission,
     SubmissionStatus,
 )
 
-Scope = Partner | Everyone
+Scope = Partner | AllPartners
 
 
 LIST: Final = "validation_submission"
@@ -39,12 +39,12 @@ UNINDEXED: Final = "(search_name || '')"
 _INDEXED: Final = 3
 
 
-def worded(word: str) -> str:
+def search_column_for(word: str) -> str:
     """Where a word is looked for: in the index of words, if it is long enough for that."""
     return "search_name" if len(word) >= _INDEXED else UNINDEXED
 
 
-def row_of(row: Record) -> dict[str, object]:
+def fields_of_row(row: Record) -> dict[str, object]:
     """The members of a submission that its own row has."""
     values = {name: row[name] for name in _COLUMNS.split(", ")}
     applicant = Applicant(values.pop("first_name"), values.pop("last_name"), values.pop("email"))
@@ -91,7 +91,7 @@ async def insert(tx: Tx, partner: Partner, new: Submission, search_name: str) ->
         new.partner_fields,
         new.created_at,
     )
-    await counters.add(tx, partner, LIST, 1)
+    await counters.add_to_total(tx, partner, LIST, 1)
 
 
 async def find(tx: Tx, scope: Scope, submission_id: UUID) -> Record | None:
@@ -110,7 +110,7 @@ async def lock(tx: Tx, scope: Scope, submission_id: UUID) -> Record | None:
     )
 
 
-async def move(tx: Tx, moved: Submission, before: SubmissionStatus) -> bool:
+async def update_status(tx: Tx, moved: Submission, before: SubmissionStatus) -> bool:
     """Store the new state of a locked one; False when it is not where its holder saw it."""
     return bool(
         await tx.fetchval(
@@ -153,7 +153,7 @@ async def set_organisation(tx: Tx, submission_id: UUID, organisation_id: UUID, w
     )
 
 
-async def failed_before(tx: Tx, _: Everyone, request_ids: Sequence[UUID]) -> list[UUID]:
+async def lock_failed_of_requests(tx: Tx, _: AllPartners, request_ids: Sequence[UUID]) -> list[UUID]:
     """Those that failed before these requests were accepted, held until the transaction ends."""
     rows = await tx.fetch(
         """
@@ -166,7 +166,7 @@ async def failed_before(tx: Tx, _: Everyone, request_ids: Sequence[UUID]) -> lis
     return [row["id"] for row in rows]
 
 
-async def organisations_of(tx: Tx, _: Everyone, submission_ids: Sequence[UUID]) -> dict[UUID, Organisation]:
+async def list_organisations(tx: Tx, _: AllPartners, submission_ids: Sequence[UUID]) -> dict[UUID, Organisation]:
     """By submission its organisation as it is shown now, where there is one, recorded or told by its request alone."""
     rows = await tx.fetch(
         """
@@ -186,7 +186,7 @@ async def organisations_of(tx: Tx, _: Everyone, submission_ids: Sequence[UUID]) 
     }
 
 
-async def evaluated(tx: Tx, _: Everyone, request_ids: Sequence[UUID]) -> dict[UUID, Evaluated]:
+async def list_pending_reviews(tx: Tx, _: AllPartners, request_ids: Sequence[UUID]) -> dict[UUID, PendingReview]:
     """By pending validation request what its last evaluation came to, and since when a person is asked.
 
     Not what was seen before register or number were corrected.
@@ -206,10 +206,10 @@ async def evaluated(tx: Tx, _: Everyone, request_ids: Sequence[UUID]) -> dict[UU
         """,
         request_ids,
     )
-    return {row["id"]: Evaluated(tuple(row["reasons"]), row["evaluated_at"]) for row in rows}
+    return {row["id"]: PendingReview(tuple(row["reasons"]), row["evaluated_at"]) for row in rows}
 
 
-async def set_agent(tx: Tx, submission_id: UUID, verification_id: UUID) -> None:
+async def set_agent_verification(tx: Tx, submission_id: UUID, verification_id: UUID) -> None:
     """Another verification takes the place of a locked one's."""
     await tx.execute(
         "update validation_submission set agent_verification_id = $2 where id = $1", submission_id, verification_id
@@ -223,7 +223,7 @@ async def add_words(tx: Tx, submission_id: UUID, words: str) -> None:
     )
 
 
-async def alone(tx: Tx, _: Everyone, submission_ids: Sequence[UUID]) -> set[UUID]:
+async def with_exclusive_request(tx: Tx, _: AllPartners, submission_ids: Sequence[UUID]) -> set[UUID]:
     """Those whose validation request was made with them, and bears nothing but themselves and their own checks."""
     rows = await tx.fetch(
         """
@@ -252,7 +252,7 @@ async def alone(tx: Tx, _: Everyone, submission_ids: Sequence[UUID]) -> set[UUID
     return {row["id"] for row in rows}
 
 
-async def corrected_at(tx: Tx, _: Everyone, submission_id: UUID) -> datetime | None:
+async def corrected_at(tx: Tx, _: AllPartners, submission_id: UUID) -> datetime | None:
     """When its applicant's address was corrected last; None where it never was."""
     found: datetime | None = await tx.fetchval(
         """
@@ -264,7 +264,7 @@ async def corrected_at(tx: Tx, _: Everyone, submission_id: UUID) -> datetime | N
     return found
 
 
-async def asked_nonprofits(tx: Tx, _: Everyone, verification_ids: Sequence[UUID]) -> dict[UUID, datetime]:
+async def list_question_times(tx: Tx, _: AllPartners, verification_ids: Sequence[UUID]) -> dict[UUID, datetime]:
     """By agent verification since when its nonprofit is asked about the applicant, while it has not answered."""
     rows = await tx.fetch(
         """
@@ -276,7 +276,7 @@ async def asked_nonprofits(tx: Tx, _: Everyone, verification_ids: Sequence[UUID]
     return {row["verification_id"]: row["asked_at"] for row in rows}
 
 
-async def appeals_of(tx: Tx, _: Everyone, submission_ids: Sequence[UUID]) -> dict[UUID, Appealed]:
+async def list_latest_appeals(tx: Tx, _: AllPartners, submission_ids: Sequence[UUID]) -> dict[UUID, LatestAppeal]:
     """By submission the newest appeal against its answer, where there is one."""
     rows = await tx.fetch(
         """
@@ -286,7 +286,7 @@ async def appeals_of(tx: Tx, _: Everyone, submission_ids: Sequence[UUID]) -> dic
         """,
         submission_ids,
     )
-    return {row[0]: Appealed(*row[1:]) for row in rows}
+    return {row[0]: LatestAppeal(*row[1:]) for row in rows}
 
 
 _OF_CHECK: Final = {
@@ -297,7 +297,7 @@ _OF_CHECK: Final = {
 }
 
 
-async def of_checks(tx: Tx, _: Everyone, check: str, ids: Sequence[UUID]) -> list[UUID]:
+async def find_by_checks(tx: Tx, _: AllPartners, check: str, ids: Sequence[UUID]) -> list[UUID]:
     """The submissions that have not ended of these requests, subscriptions or verifications."""
     rows = await tx.fetch(
         f"""
@@ -309,7 +309,7 @@ async def of_checks(tx: Tx, _: Everyone, check: str, ids: Sequence[UUID]) -> lis
     return [row["id"] for row in rows]
 
 
-async def undecided(tx: Tx, partner: Partner, configuration_id: UUID) -> list[UUID]:
+async def find_undecided(tx: Tx, partner: Partner, configuration_id: UUID) -> list[UUID]:
     """The processed submissions of a configuration: what it asks of them may have changed."""
     rows = await tx.fetch(
         """
@@ -374,8 +374,8 @@ def _conditions(filters: Filters) -> tuple[str, list[object]]:
             "where a.partner_id = $1 and lower(a.email) = lower({0}))",
             filters.email,
         )
-    for word in filters.words[:MOST_PATTERNS]:
-        narrow(worded(word) + " like {}", f"%{word}%")
-    if further := filters.words[MOST_PATTERNS:]:
+    for word in filters.words[:MAX_INDEX_PATTERNS]:
+        narrow(search_column_for(word) + " like {}", f"%{word}%")
+    if further := filters.words[MAX_INDEX_PATTERNS:]:
         narrow(f"{UNINDEXED} like all({{}}::text[])", [f"%{word}%" for word in further])
     return " and ".join(conditions), values

@@ -6,9 +6,9 @@ from uuid import UUID
 
 from asyncpg import Record
 
-from almoner.nonprofits.organisations.domain import MOST_PATTERNS
+from almoner.nonprofits.organisations.domain import MAX_INDEX_PATTERNS
 from almoner.platform.database.transactions import Partner, Tx
-from almoner.validation.applications.submissions.store import UNINDEXED, worded
+from almoner.validation.applications.submissions.store import UNINDEXED, search_column_for
 
 _EARLIER: Final = """
 select coalesce(b.display_name, o.display_name, o.name, s.organisation_name) as name, s.organisation_id, s.id,
@@ -22,7 +22,7 @@ order by s.id desc
 """
 
 
-async def earlier(
+async def list_previous(
     tx: Tx,
     partner: Partner,
     organisation_ids: Sequence[UUID] | None,
@@ -39,10 +39,10 @@ async def earlier(
         if ids is not None:
             values.append(list(ids))
             conditions.append(f"{column} = any(${len(values) + 2}::uuid[])")
-    for word in words[:MOST_PATTERNS]:
+    for word in words[:MAX_INDEX_PATTERNS]:
         values.append(f"%{word}%")
-        conditions.append(f"{worded(word)} like ${len(values) + 2}")
-    if further := words[MOST_PATTERNS:]:
+        conditions.append(f"{search_column_for(word)} like ${len(values) + 2}")
+    if further := words[MAX_INDEX_PATTERNS:]:
         values.append([f"%{word}%" for word in further])
         conditions.append(f"{UNINDEXED} like all(${len(values) + 2}::text[])")
     statement = _EARLIER.format(where=" and ".join(conditions))

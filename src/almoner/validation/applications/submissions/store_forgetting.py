@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Final
 
-from almoner.platform.database.transactions import Everyone, Tx
-from almoner.validation.applications.submissions.domain import Ended
+from almoner.platform.database.transactions import AllPartners, Tx
+from almoner.validation.applications.submissions.domain import EndState
 
 _PERSONAL: Final = """
     validation_submission s
@@ -18,7 +18,7 @@ _PERSONAL: Final = """
             )
         )
 """
-_TO_FORGET: Final[Mapping[Ended, str]] = {
+_ERASABLE: Final[Mapping[EndState, str]] = {
     "answered": f"{_PERSONAL} and status in ('succeeded', 'failed')",
     "undecided": f"{_PERSONAL} and status = 'processed'",
 }
@@ -26,22 +26,22 @@ _TO_FORGET: Final[Mapping[Ended, str]] = {
 What an appeal has taken up may take longer, and its end is to be told."""
 
 
-async def next_forgotten(tx: Tx, _: Everyone, ended: Ended, appealed_until: datetime) -> datetime | None:
+async def oldest_erasable(tx: Tx, _: AllPartners, ended: EndState, appealed_until: datetime) -> datetime | None:
     """When the first of those ended of which something personal is still here."""
     found: datetime | None = await tx.fetchval(
-        f"select processed_at from {_TO_FORGET[ended]} order by processed_at limit 1", appealed_until
+        f"select processed_at from {_ERASABLE[ended]} order by processed_at limit 1", appealed_until
     )
     return found
 
 
-async def forget(tx: Tx, _: Everyone, ended: Ended, ended_until: datetime, limit: int) -> int:
+async def erase_personal_data(tx: Tx, _: AllPartners, ended: EndState, ended_until: datetime, limit: int) -> int:
     """Forget what is personal of those that ended until then; how many they were.
 
     They are held first and looked at again: no appeal is seen that was made after the first statement began.
     """
     held = await tx.fetch(
         f"""
-        select id from {_TO_FORGET[ended]} and processed_at <= $1
+        select id from {_ERASABLE[ended]} and processed_at <= $1
         order by processed_at limit $2 for no key update skip locked
         """,
         ended_until,
@@ -49,7 +49,7 @@ async def forget(tx: Tx, _: Everyone, ended: Ended, ended_until: datetime, limit
     )
     rows = await tx.fetch(
         f"""
-        with old as (select id from {_TO_FORGET[ended]} and s.id = any($2::uuid[]))
+        with old as (select id from {_ERASABLE[ended]} and s.id = any($2::uuid[]))
         update validation_submission v set first_name = null, last_name = null, email = null, partner_fields = null
         from old where v.id = old.id returning v.id
         """,

@@ -8,7 +8,7 @@ import msgspec
 from almoner.access.operators import service as operators
 from almoner.kit.errors import NotFound
 from almoner.kit.time import iso
-from almoner.platform.database.transactions import EVERYONE, Everyone, Partner, Tx
+from almoner.platform.database.transactions import ALL_PARTNERS, AllPartners, Partner, Tx
 from almoner.validation.applications.submission_documents import service as submission_documents
 from almoner.validation.applications.submissions import domain as submissions_domain
 from almoner.validation.applications.submissions import service as submissions
@@ -16,11 +16,18 @@ from almoner.validation.applications.submissions.domain import Submission
 from almoner.validation.decisions.appeals import domain, service
 from almoner.validation.decisions.appeals.domain import Appeal
 from almoner.validation.decisions.reviews import service as reviews
-from almoner.validation.decisions.reviews.domain import Decided, Decision, Fact, Shown, ShownStep, Subject
+from almoner.validation.decisions.reviews.domain import (
+    RecordedDecision,
+    Decision,
+    Fact,
+    ReviewEvidence,
+    EvidenceStep,
+    Subject,
+)
 from almoner.validation.decisions.reviews.ports import ReviewHandler
 
 
-class AppealCase:
+class AppealReviewHandler:
     """A ``reviews.ports.Case``. ``requests`` and ``agents``: the cases of what may have been refused."""
 
     def __init__(self, requests: ReviewHandler, agents: ReviewHandler) -> None:
@@ -32,49 +39,49 @@ class AppealCase:
         """Why one is turned down."""
         return domain.REASONS
 
-    async def hold(self, tx: Tx, subject_id: UUID) -> Subject | None:
+    async def lock(self, tx: Tx, subject_id: UUID) -> Subject | None:
         """Lock submission and appeal until the transaction ends; None where there is none."""
         try:
-            held, _ = await service.hold(tx, EVERYONE, subject_id)
+            held, _ = await service.lock_with_submission(tx, ALL_PARTNERS, subject_id)
         except NotFound:
             return None
         return service.subject_of(held)
 
-    async def show(self, tx: Tx, subject_id: UUID) -> Shown:
+    async def load_evidence(self, tx: Tx, subject_id: UUID) -> ReviewEvidence:
         """What the applicant says, what was refused by whom, and the evidence of that. Raises NotFound."""
-        found = await service.get(tx, EVERYONE, subject_id)
-        submission = await submissions.get(tx, EVERYONE, found.submission_id)
-        facts = [*await _facts(tx, found, submission), *await _first(tx, submission)]
+        found = await service.get(tx, ALL_PARTNERS, subject_id)
+        submission = await submissions.get(tx, ALL_PARTNERS, found.submission_id)
+        facts = [*await _facts(tx, found, submission), *await _original_decisions(tx, submission)]
         evidence = await self._evidence(tx, submission)
         for title, shown in evidence:
             facts += [(f"{title}: {name}", value) for name, value in shown.facts]
-        steps = [_of(title, step) for title, shown in evidence for step in shown.steps]
-        handed_in = await submission_documents.of_submission(tx, Partner(submission.partner_id), submission.id)
+        steps = [_prefixed_step(title, step) for title, shown in evidence for step in shown.steps]
+        handed_in = await submission_documents.list_of_submission(tx, Partner(submission.partner_id), submission.id)
         documents = [one for _, shown in evidence for one in shown.documents]
         documents += [one.document.id for one in handed_in]  # for checks that ask nobody for documents, too
         title = f"Was it right to refuse {submission.organisation_name}?"
-        return Shown(title, facts, steps, list(dict.fromkeys(documents)))
+        return ReviewEvidence(title, facts, steps, list(dict.fromkeys(documents)))
 
-    async def _evidence(self, tx: Tx, submission: Submission) -> list[tuple[str, Shown]]:
+    async def _evidence(self, tx: Tx, submission: Submission) -> list[tuple[str, ReviewEvidence]]:
         found = []
         if submission.validation_request_id is not None:
-            found.append(("nonprofit", await self._requests.show(tx, submission.validation_request_id)))
+            found.append(("nonprofit", await self._requests.load_evidence(tx, submission.validation_request_id)))
         if submission.agent_verification_id is not None:
-            found.append(("applicant", await self._agents.show(tx, submission.agent_verification_id)))
+            found.append(("applicant", await self._agents.load_evidence(tx, submission.agent_verification_id)))
         return found
 
-    async def accept(self, tx: Tx, scope: Partner | Everyone, subject_id: UUID, decision: Decision, /) -> object:
+    async def accept(self, tx: Tx, scope: Partner | AllPartners, subject_id: UUID, decision: Decision, /) -> object:
         """The refusal was wrong. Raises NotFound, ReviewRefused."""
         return await service.reverse(tx, scope, subject_id, decision)
 
-    async def reject(self, tx: Tx, scope: Partner | Everyone, subject_id: UUID, decision: Decision, /) -> object:
+    async def reject(self, tx: Tx, scope: Partner | AllPartners, subject_id: UUID, decision: Decision, /) -> object:
         """The refusal stands. Raises NotFound, ReviewRefused."""
         return await service.uphold(tx, scope, subject_id, decision)
 
 
 async def _facts(tx: Tx, appeal: Appeal, submission: Submission) -> list[Fact]:
     who = [one for one in (submission.applicant.first_name, submission.applicant.last_name) if one]
-    barred = await operators.names(tx, list(appeal.first_decided_by))
+    barred = await operators.find_names(tx, list(appeal.first_decided_by))
     return [
         ("submission", tx.ids.text("validationsubmission", submission.id)),
         ("status of the appeal", appeal.status),
@@ -91,11 +98,11 @@ def _refusals(submission: Submission) -> list[Fact]:
     reasons = submission.failure_reasons or {}
     return [
         (f"refused: {check}", msgspec.json.encode(reasons.get(check)).decode())
-        for check in submissions_domain.failed(submissions_domain.standings(submission))
+        for check in submissions_domain.failed_checks(submissions_domain.check_statuses(submission))
     ]
 
 
-async def _first(tx: Tx, submission: Submission) -> list[Fact]:
+async def _original_decisions(tx: Tx, submission: Submission) -> list[Fact]:
     """The decisions that are appealed against, with their notes."""
     subjects = [
         Subject("validation_request", submission.validation_request_id, submission.partner_id)
@@ -108,15 +115,15 @@ async def _first(tx: Tx, submission: Submission) -> list[Fact]:
     facts: list[Fact] = []
     for subject in subjects:
         if subject is not None:
-            history = await reviews.of(tx, subject)
+            history = await reviews.history_of(tx, subject)
             facts += [(f"decision on {subject.kind}", _decision(one)) for one in history.decisions]
     return facts
 
 
-def _decision(one: Decided) -> str:
+def _decision(one: RecordedDecision) -> str:
     made = one.decision
     return f"{made.verdict}, {made.reason_code or 'no code'}, by {made.by}, {iso(one.at)}: {made.note}"
 
 
-def _of(title: str, step: ShownStep) -> ShownStep:
-    return ShownStep(f"{title}: {step.name}", step.verdict, step.code, step.source, step.data_as_of, step.facts)
+def _prefixed_step(title: str, step: EvidenceStep) -> EvidenceStep:
+    return EvidenceStep(f"{title}: {step.name}", step.verdict, step.code, step.source, step.data_as_of, step.facts)

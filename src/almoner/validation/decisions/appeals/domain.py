@@ -10,7 +10,7 @@ from almoner.kit.states import Lifecycle
 from almoner.validation.agents.domain import AgentVerification
 from almoner.validation.applications.configurations.domain import Check
 from almoner.validation.applications.submissions import domain as submissions
-from almoner.validation.applications.submissions.domain import AppealStatus, Standing, Submission
+from almoner.validation.applications.submissions.domain import AppealStatus, CheckStatus, Submission
 from almoner.validation.decisions.reviews.domain import ReviewRefused
 
 APPEAL: Final = Lifecycle("appeal", {"open": frozenset({"upheld", "reversed"})})
@@ -23,11 +23,11 @@ CHANGED: Final = "internal.appeal_changed"
 
 MAX_TEXT: Final = 5000
 BUSINESS_DAYS: Final = 10
-FORGOTTEN_AFTER: Final = timedelta(days=30)
+ERASE_AFTER: Final = timedelta(days=30)
 """What an appeal says is forgotten that long after its decision, as who applied is (V6)."""
 _SATURDAY: Final = 5
 
-FORGOTTEN: Final = "the applicant was forgotten after the application had ended: they have to apply again"
+APPLICANT_ERASED: Final = "the applicant was forgotten after the application had ended: they have to apply again"
 """Why nothing is appealed against, nor reversed, where nobody knows any more who applied."""
 
 REASONS: Final = ("decision_stands", "no_new_evidence")
@@ -66,18 +66,18 @@ class Appeal:
     completed_at: datetime | None = None
 
     @property
-    def unanswered(self) -> bool:
+    def awaits_outcome(self) -> bool:
         """Whether it was reversed, and what follows from that is yet to be answered."""
         return self.status == "reversed" and self.completed_at is None
 
-    def decided(self, status: AppealStatus, by: str, overruled: Sequence[Check], now: datetime) -> "Appeal":
+    def with_decision(self, status: AppealStatus, by: str, overruled: Sequence[Check], now: datetime) -> "Appeal":
         """Upheld or reversed. Raises ReviewRefused for who decided first."""
         if by in self.first_decided_by:
             raise ReviewRefused("You decided what is appealed against: another operator has to decide the appeal.")
         return replace(self, status=status, decided_by=by, decided_at=now, overridden_checks=tuple(overruled))
 
 
-def due(created: datetime) -> datetime:
+def decision_due_at(created: datetime) -> datetime:
     """Ten business days later, at the same time of day: Saturdays and Sundays do not count, holidays do."""
     moment, left = created, BUSINESS_DAYS
     while left:
@@ -92,14 +92,14 @@ def overridden_checks(submission: Submission) -> tuple[Check, ...]:
     What only ended with its validation request was never looked at: it is taken up again, and not overruled. Nor is the
     agent, about whom there is a new decision, nor what failed after the answer: nobody has appealed against that.
     """
-    stands, refused = _of_their_own(submission), submission.failure_reasons or {}
-    failed = submissions.failed(submissions.standings(submission))
+    stands, refused = _independent_checks(submission), submission.failure_reasons or {}
+    failed = submissions.failed_checks(submissions.check_statuses(submission))
     return tuple(one for one in failed if one in refused and one not in stands)
 
 
-def _of_their_own(submission: Submission) -> set[Check]:
+def _independent_checks(submission: Submission) -> set[Check]:
     """The checks that tell by themselves what becomes of them after a reversal."""
-    parts = submission.parts
+    parts = submission.check_records
     found: set[Check] = {"agent_verification"}
     if parts.monitoring is not None and parts.monitoring.results.compliance is None:
         found.add("compliance")
@@ -108,9 +108,9 @@ def _of_their_own(submission: Submission) -> set[Check]:
     return found
 
 
-def standings(submission: Submission, overruled: Sequence[Check]) -> Mapping[Check, Standing]:
+def check_statuses(submission: Submission, overruled: Sequence[Check]) -> Mapping[Check, CheckStatus]:
     """How the checks stand, with those of a reversed appeal."""
-    found = submissions.standings(submission)
+    found = submissions.check_statuses(submission)
     return {check: "passed" if check in overruled else standing for check, standing in found.items()}
 
 
@@ -122,4 +122,4 @@ def is_reversible(agent: AgentVerification | None) -> bool:
 def ensure_reversible(agent: AgentVerification | None) -> None:
     """Raises ReviewRefused for what ``is_reversible`` denies."""
     if not is_reversible(agent):
-        raise ReviewRefused(f"{FORGOTTEN[0].upper()}{FORGOTTEN[1:]}.")
+        raise ReviewRefused(f"{APPLICANT_ERASED[0].upper()}{APPLICANT_ERASED[1:]}.")

@@ -7,39 +7,41 @@ from uuid import UUID
 
 from almoner.platform.database.transactions import Tx
 from almoner.platform.events.outbox import Event, Reaction
-from almoner.platform.jobs.background_tasks import Handler, Schedule, Work
-from almoner.platform.jobs.queue import Done, Job, Result
+from almoner.platform.jobs.background_tasks import Handler, Schedule, JobContext
+from almoner.platform.jobs.queue import JobDone, Job, Result
 from almoner.validation.agents import domain as agents
 from almoner.validation.decisions.appeals import service
 from almoner.validation.ongoing.eligibility import domain as eligibility
 from almoner.validation.ongoing.monitoring import domain as monitoring
 
 
-async def settle(work: Work, job: Job) -> Result:
+async def complete_reversal(work: JobContext, job: Job) -> Result:
     """Settle one submission. A second run finds it answered."""
     async with work.db.write() as tx:
-        await service.settle(tx, UUID(job.payload["submission"]))
-    return Done()
+        await service.complete_reversal(tx, UUID(job.payload["submission"]))
+    return JobDone()
 
 
-def _on(check: str, type_: str) -> Callable[[Tx, Sequence[Event]], Awaitable[None]]:
+def _reaction_of(check: str, type_: str) -> Callable[[Tx, Sequence[Event]], Awaitable[None]]:
     """Something became of checks; their events carry their records."""
 
     async def react(tx: Tx, events: Sequence[Event]) -> None:
         records: list[Any] = [event.record() for event in events]
         named = [tx.ids.parse(type_, record["id"]) for record in records]
-        await service.follow(tx, check, list(dict.fromkeys(one for one in named if one)))
+        await service.propagate_check_results(tx, check, list(dict.fromkeys(one for one in named if one)))
 
     return react
 
 
 reactions: Final = (
-    Reaction(agents.EVENTS["approved"], _on("agent", "agentverification")),
-    Reaction(agents.EVENTS["rejected"], _on("agent", "agentverification")),
-    Reaction(monitoring.UPDATED, _on("monitoring", "monitoringsubscription")),
-    Reaction(monitoring.MOVED, _on("monitoring", "monitoringsubscription")),
-    Reaction(eligibility.UPDATED, _on("eligibility", "eligibilitysubscription")),
-    Reaction(eligibility.ENDED, _on("eligibility", "eligibilitysubscription")),
+    Reaction(agents.EVENTS["approved"], _reaction_of("agent", "agentverification")),
+    Reaction(agents.EVENTS["rejected"], _reaction_of("agent", "agentverification")),
+    Reaction(monitoring.UPDATED, _reaction_of("monitoring", "monitoringsubscription")),
+    Reaction(monitoring.STATUS_CHANGED, _reaction_of("monitoring", "monitoringsubscription")),
+    Reaction(eligibility.UPDATED, _reaction_of("eligibility", "eligibilitysubscription")),
+    Reaction(eligibility.ENDED, _reaction_of("eligibility", "eligibilitysubscription")),
 )
-schedules: Final = (Schedule("appeals.forget_texts", service.next_forgotten, service.forget, every=timedelta(days=1)),)
-handlers: Final[Mapping[str, Handler]] = {service.SETTLE: settle}
+schedules: Final = (
+    Schedule("appeals.forget_texts", service.next_erasure_at, service.erase_texts, every=timedelta(days=1)),
+)
+handlers: Final[Mapping[str, Handler]] = {service.COMPLETE_REVERSAL: complete_reversal}

@@ -4,7 +4,7 @@ from typing import Annotated
 from uuid import UUID
 
 from almoner.platform.http.caller import SECRET
-from almoner.platform.http.calls import Call
+from almoner.platform.http.calls import ApiCall
 from almoner.platform.http.endpoints import Routes
 from almoner.platform.http.ids import PathId
 from almoner.validation.applications.submissions.domain import InvalidState
@@ -23,7 +23,7 @@ routes = Routes("Appeals")
     scope="validation_submissions:write",
     errors=(InvalidState,),
 )
-async def create_appeal(call: Call, id: SubmissionId, body: AppealIn) -> AppealOut:
+async def create_appeal(call: ApiCall, id: SubmissionId, body: AppealIn) -> AppealOut:
     """Appeal against a failed submission: another operator looks at it again, within ten business days.
 
     The applicant can do the same on the application's own page. One appeal is open at a time.
@@ -32,6 +32,6 @@ async def create_appeal(call: Call, id: SubmissionId, body: AppealIn) -> AppealO
 
 
 @routes.get("/v1/appeals/{id}", key=SECRET, scope="validation_submissions:read")
-async def get_appeal(call: Call, id: AppealId) -> AppealOut:
+async def get_appeal(call: ApiCall, id: AppealId) -> AppealOut:
     """Retrieve an appeal."""
     return appeal_out(call.tx, await appeals.get(call.tx, call.partner, id))

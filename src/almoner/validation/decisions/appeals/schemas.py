@@ -7,12 +7,12 @@ from pydantic import Field
 
 from almoner.kit.time import iso, iso_or_none
 from almoner.platform.database.transactions import Tx
-from almoner.platform.http.wire import In, Out
+from almoner.platform.http.wire import RequestBody, ResponseRecord
 from almoner.validation.applications.submissions.domain import AppealStatus
 from almoner.validation.decisions.appeals.domain import MAX_TEXT, Appeal
 
 
-class AppealIn(In):
+class AppealIn(RequestBody):
     """A new appeal."""
 
     text: Annotated[
@@ -26,7 +26,7 @@ class AppealIn(In):
     ]
 
 
-class AppealOut(Out, object_name="appeal"):
+class AppealOut(ResponseRecord, object_name="appeal"):
     """An appeal as partners see it."""
 
     id: str

@@ -7,11 +7,11 @@ from uuid import UUID
 
 from asyncpg import Record
 
-from almoner.platform.database.transactions import Everyone, Partner, Tx
+from almoner.platform.database.transactions import AllPartners, Partner, Tx
 from almoner.validation.applications.submissions.domain import Submission
 from almoner.validation.decisions.appeals.domain import APPEAL, Appeal
 
-Scope = Partner | Everyone
+Scope = Partner | AllPartners
 
 _COLUMNS: Final = (
     "id, partner_id, validation_submission_id, text, appellant, first_decided_by, overridden_checks, status, "
@@ -54,13 +54,13 @@ async def find(tx: Tx, scope: Scope, appeal_id: UUID) -> Appeal | None:
     return _appeal(row) if row else None
 
 
-async def lock(tx: Tx, _scope: Everyone, appeal_id: UUID) -> Appeal | None:
+async def lock(tx: Tx, _scope: AllPartners, appeal_id: UUID) -> Appeal | None:
     """One appeal, held until the transaction ends."""
     row = await tx.fetchrow(f"select {_COLUMNS} from appeal where id = $1 for no key update", appeal_id)
     return _appeal(row) if row else None
 
 
-async def last(tx: Tx, scope: Scope, submission_id: UUID) -> Appeal | None:
+async def find_latest(tx: Tx, scope: Scope, submission_id: UUID) -> Appeal | None:
     """The newest appeal of a submission; None where there is none."""
     partner_id = scope.id if isinstance(scope, Partner) else None
     row = await tx.fetchrow(
@@ -74,7 +74,7 @@ async def last(tx: Tx, scope: Scope, submission_id: UUID) -> Appeal | None:
     return _appeal(row) if row else None
 
 
-async def decide(tx: Tx, decided: Appeal) -> bool:
+async def store_decision(tx: Tx, decided: Appeal) -> bool:
     """Store the decision about a locked appeal; False when it is not open."""
     return bool(
         await tx.fetchval(
@@ -93,12 +93,12 @@ async def decide(tx: Tx, decided: Appeal) -> bool:
     )
 
 
-async def settle(tx: Tx, appeal_id: UUID) -> None:
+async def mark_completed(tx: Tx, appeal_id: UUID) -> None:
     """The answer that follows from a locked one, which was reversed, is given now."""
     await tx.execute("update appeal set completed_at = $2 where id = $1", appeal_id, tx.now)
 
 
-async def next_forgotten(tx: Tx, _scope: Everyone) -> datetime | None:
+async def oldest_erasable(tx: Tx, _scope: AllPartners) -> datetime | None:
     """When the first of those was decided whose words are still here."""
     found: datetime | None = await tx.fetchval(
         "select min(decided_at) from appeal where text is not null and decided_at is not null"
@@ -106,7 +106,7 @@ async def next_forgotten(tx: Tx, _scope: Everyone) -> datetime | None:
     return found
 
 
-async def forget(tx: Tx, _scope: Everyone, decided_until: datetime, limit: int) -> int:
+async def erase_texts(tx: Tx, _scope: AllPartners, decided_until: datetime, limit: int) -> int:
     """Forget what those say that were decided until then; how many."""
     rows = await tx.fetch(
         """
@@ -122,7 +122,7 @@ async def forget(tx: Tx, _scope: Everyone, decided_until: datetime, limit: int) 
     return len(rows)
 
 
-async def deciders(tx: Tx, partner: Partner, submission: Submission, records: Sequence[UUID]) -> tuple[str, ...]:
+async def list_deciders(tx: Tx, partner: Partner, submission: Submission, records: Sequence[UUID]) -> tuple[str, ...]:
     """The operators who decided what a submission failed by, and earlier appeals of it.
 
     The applicant is the same at an address that was corrected: what was decided of the verification before counts, too.
@@ -161,7 +161,7 @@ async def deciders(tx: Tx, partner: Partner, submission: Submission, records: Se
     return tuple(row["by"] for row in rows)
 
 
-async def reversed_of(tx: Tx, _scope: Everyone, column: str, ids: Sequence[UUID]) -> list[UUID]:
+async def find_reversed_by_checks(tx: Tx, _scope: AllPartners, column: str, ids: Sequence[UUID]) -> list[UUID]:
     """The submissions that wait for these checks to end since an appeal reversed what they had failed by."""
     rows = await tx.fetch(
         f"""

@@ -23,7 +23,7 @@ ID_TYPES: Final[Mapping[Kind, str]] = {
     "appeal": "appeal",
 }
 """A review is known by the identifier of its subject, whose type tells the kind."""
-CLAIM: Final = timedelta(minutes=15)
+CLAIM_DURATION: Final = timedelta(minutes=15)
 """How long, in real time, nobody else decides what somebody was claimed_fingerprint."""
 MAX_NOTE_LENGTH: Final = 2000
 _APPEAL: Final = re.compile(r"By appeal (sandbox_)?appeal_[0-9a-z]{26}(?=: )")
@@ -33,23 +33,23 @@ class ReviewRefused(Exception):
     """A decision that cannot be made now; the message says why, in one line for people."""
 
 
-class NotOpen(ReviewRefused):
+class ReviewNotOpen(ReviewRefused):
     """Nobody is asked to decide about it, or somebody has."""
 
 
-class HeldByAnother(ReviewRefused):
+class ClaimedByAnother(ReviewRefused):
     """Somebody else is looking at it."""
 
 
-class NotHeld(ReviewRefused):
+class NotClaimed(ReviewRefused):
     """Nobody holds it."""
 
 
-class NotShown(ReviewRefused):
+class EvidenceNotShown(ReviewRefused):
     """Who decides has not seen what there is to see now."""
 
 
-class NotTakenBack(ReviewRefused):
+class NotReopenable(ReviewRefused):
     """What was decided about this kind led further, and is not taken back."""
 
 
@@ -93,7 +93,7 @@ class Decision:
 
 
 @dataclass(frozen=True, slots=True)
-class Decided:
+class RecordedDecision:
     """One decision of the history. ``review_id``: None where nobody had to be asked."""
 
     decision: Decision
@@ -118,22 +118,22 @@ class Review:
     status: Status
     ended_at: datetime | None
 
-    def holder(self, wall: datetime) -> str | None:
+    def claimant_at(self, wall: datetime) -> str | None:
         """Who alone may decide it at this (real) time."""
         held = self.status == "open" and self.claimed_until is not None and wall < self.claimed_until
         return self.claimed_by if held else None
 
-    def held_from(self, by: str, wall: datetime) -> bool:
+    def claimed_by_other(self, by: str, wall: datetime) -> bool:
         """Whether somebody else than ``by`` holds it."""
-        return self.holder(wall) not in (None, by)
+        return self.claimant_at(wall) not in (None, by)
 
 
 @dataclass(frozen=True, slots=True)
-class History:
+class ReviewHistory:
     """All that reviews know of one subject, oldest first."""
 
     reviews: Sequence[Review]
-    decisions: Sequence[Decided]
+    decisions: Sequence[RecordedDecision]
 
     @property
     def open(self) -> Review | None:
@@ -146,7 +146,7 @@ Fact = tuple[str, str | None]
 
 
 @dataclass(frozen=True, slots=True)
-class ShownStep:
+class EvidenceStep:
     """One step of the evidence: what it found, by which source, of which day, and the facts that it saw."""
 
     name: str
@@ -158,12 +158,12 @@ class ShownStep:
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
+class ReviewEvidence:
     """The evidence beside a decision. Nothing in it changes by the passing of time: what changes is shown anew."""
 
     title: str
     facts: Sequence[Fact]
-    steps: Sequence[ShownStep] = ()
+    steps: Sequence[EvidenceStep] = ()
     documents: Sequence[UUID] = ()
 
 

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from typing import Protocol, runtime_checkable
 from uuid import UUID
 
-from almoner.platform.database.transactions import Everyone, Partner, Tx
-from almoner.validation.decisions.reviews.domain import Decision, Shown, Subject
+from almoner.platform.database.transactions import AllPartners, Partner, Tx
+from almoner.validation.decisions.reviews.domain import Decision, ReviewEvidence, Subject
 
 
 class ReviewHandler(Protocol):
@@ -16,25 +16,25 @@ class ReviewHandler(Protocol):
         """Why one may be rejected."""
         ...
 
-    async def hold(self, tx: Tx, subject_id: UUID) -> Subject | None:
+    async def lock(self, tx: Tx, subject_id: UUID) -> Subject | None:
         """Lock the record until the transaction ends; None where there is none."""
         ...
 
-    async def show(self, tx: Tx, subject_id: UUID) -> Shown:
+    async def load_evidence(self, tx: Tx, subject_id: UUID) -> ReviewEvidence:
         """All that a person should see before deciding. Raises NotFound."""
         ...
 
-    async def accept(self, tx: Tx, scope: Partner | Everyone, subject_id: UUID, decision: Decision, /) -> object:
+    async def accept(self, tx: Tx, scope: Partner | AllPartners, subject_id: UUID, decision: Decision, /) -> object:
         """Decide so by the record's own service, which calls ``reviews.conclude``. Raises NotFound, InvalidState."""
         ...
 
-    async def reject(self, tx: Tx, scope: Partner | Everyone, subject_id: UUID, decision: Decision, /) -> object:
+    async def reject(self, tx: Tx, scope: Partner | AllPartners, subject_id: UUID, decision: Decision, /) -> object:
         """As ``accept``."""
         ...
 
 
 @runtime_checkable
-class Reopening(Protocol):
+class ReopenHandler(Protocol):
     """A case in which a decision may be taken back: nothing that cannot be undone followed from it."""
 
     async def reopen(self, tx: Tx, subject_id: UUID, by: str, note: str, /) -> object:

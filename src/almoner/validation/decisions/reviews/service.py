@@ -14,92 +14,92 @@ import msgspec
 
 from almoner.access.operators import service as operators
 from almoner.kit.errors import NotFound
-from almoner.platform.crypto import digest
-from almoner.platform.database.transactions import EVERYONE, Tx
+from almoner.platform.crypto import sha256_digest
+from almoner.platform.database.transactions import ALL_PARTNERS, Tx
 from almoner.platform.observability.telemetry import Telemetry
 from almoner.validation.applications.documents import service as documents
 from almoner.validation.applications.documents.domain import Document
 from almoner.validation.decisions.reviews import store
 from almoner.validation.decisions.reviews.domain import (
-    CLAIM,
-    Decided,
+    CLAIM_DURATION,
+    RecordedDecision,
     Decision,
     Filters,
-    HeldByAnother,
-    History,
+    ClaimedByAnother,
+    ReviewHistory,
     Kind,
-    NotHeld,
-    NotOpen,
-    NotShown,
-    NotTakenBack,
+    NotClaimed,
+    ReviewNotOpen,
+    EvidenceNotShown,
+    NotReopenable,
     Review,
-    Shown,
+    ReviewEvidence,
     Subject,
     UnknownReason,
 )
-from almoner.validation.decisions.reviews.ports import Reopening, ReviewHandler
+from almoner.validation.decisions.reviews.ports import ReopenHandler, ReviewHandler
 
 KINDS: Final[Sequence[Kind]] = get_args(Kind)
 
 
 @dataclass(frozen=True, slots=True)
-class Looked:
+class ReviewView:
     """What somebody was shown. ``held_by``: who holds its open review now; None where nobody need decide."""
 
     subject: Subject
-    shown: Shown
+    shown: ReviewEvidence
     documents: Sequence[Document]
-    history: History
-    held_by: str | None
-    held_until: datetime | None
+    history: ReviewHistory
+    claimed_by: str | None
+    claimed_until: datetime | None
 
 
-async def ask(tx: Tx, subject: Subject, reasons: Sequence[str]) -> None:
+async def request_review(tx: Tx, subject: Subject, reasons: Sequence[str]) -> None:
     """Have a person decide about it; where they are asked already, for these reasons too. At least one reason."""
-    await store.ask(tx, subject, list(dict.fromkeys(reasons)))
+    await store.open_review(tx, subject, list(dict.fromkeys(reasons)))
 
 
-async def conclude(tx: Tx, subject: Subject, decision: Decision) -> None:
+async def record_decision(tx: Tx, subject: Subject, decision: Decision) -> None:
     """It was decided: end its open review, if any, and keep who decided, when and why."""
-    ended = await store.end(tx, subject, "decided")
-    await store.insert_decision(tx, subject, Decided(decision, tx.now, ended))
+    ended = await store.close_review(tx, subject, "decided")
+    await store.insert_decision(tx, subject, RecordedDecision(decision, tx.now, ended))
 
 
-async def take_back(tx: Tx, subject: Subject, by: str, note: str) -> None:
+async def record_reopening(tx: Tx, subject: Subject, by: str, note: str) -> None:
     """What was decided about it holds no more: keep by whom and why."""
-    await store.insert_decision(tx, subject, Decided(Decision("reopened", None, by, note), tx.now, None))
+    await store.insert_decision(tx, subject, RecordedDecision(Decision("reopened", None, by, note), tx.now, None))
 
 
 async def withdraw(tx: Tx, subject: Subject) -> None:
     """Nobody need decide about it any more. Does nothing where nobody was asked."""
-    await store.end(tx, subject, "withdrawn")
+    await store.close_review(tx, subject, "withdrawn")
 
 
-async def of(tx: Tx, subject: Subject) -> History:
+async def history_of(tx: Tx, subject: Subject) -> ReviewHistory:
     """All that was asked and decided about it."""
-    return History(await store.reviews(tx, subject), await store.decisions(tx, subject))
+    return ReviewHistory(await store.list_reviews(tx, subject), await store.list_decisions(tx, subject))
 
 
-async def queue(tx: Tx, filters: Filters, limit: int) -> list[Review]:
+async def list_open(tx: Tx, filters: Filters, limit: int) -> list[Review]:
     """What waits for somebody, oldest first."""
-    return await store.queue(tx, EVERYONE, filters, limit)
+    return await store.list_open(tx, ALL_PARTNERS, filters, limit)
 
 
-async def claim_for_review(tx: Tx, case: ReviewHandler, subject_id: UUID, by: str) -> Looked:
+async def claim_for_review(tx: Tx, case: ReviewHandler, subject_id: UUID, by: str) -> ReviewView:
     """Show somebody the evidence; they hold its open review from now on, unless somebody else does.
 
     Looking again holds it for longer. Raises NotFound.
     """
-    subject = await _held(tx, case, subject_id)
+    subject = await _lock_subject(tx, case, subject_id)
     review = await store.lock_open(tx, subject)
-    shown, attached = await _evidence(tx, case, subject_id)
+    shown, attached = await _load_evidence(tx, case, subject_id)
     held_by = held_until = None
-    if review is not None and review.held_from(by, tx.wall):
+    if review is not None and review.claimed_by_other(by, tx.real_now):
         held_by, held_until = review.claimed_by, review.claimed_until
     elif review is not None:
-        held_by, held_until = by, tx.wall + CLAIM
+        held_by, held_until = by, tx.real_now + CLAIM_DURATION
         await store.claim(tx, review, by, held_until, fingerprint(review, shown, attached))
-    return Looked(subject, shown, attached, await of(tx, subject), held_by, held_until)
+    return ReviewView(subject, shown, attached, await history_of(tx, subject), held_by, held_until)
 
 
 async def decide(tx: Tx, case: ReviewHandler, subject_id: UUID, decision: Decision) -> Subject:
@@ -109,90 +109,92 @@ async def decide(tx: Tx, case: ReviewHandler, subject_id: UUID, decision: Decisi
     """
     if decision.reason_code is not None and decision.reason_code not in case.reason_codes:
         raise UnknownReason(f"reason: {decision.reason_code!r} is none of {', '.join(case.reason_codes)}")
-    subject = await _held(tx, case, subject_id)
-    review = await _open(tx, subject, decision.by)
+    subject = await _lock_subject(tx, case, subject_id)
+    review = await _lock_open_review(tx, subject, decision.by)
     if review.claimed_by != decision.by:
-        raise NotShown("You have not been shown it: look at it with `almoner reviews show` before you decide.")
-    if review.claimed_fingerprint != fingerprint(review, *await _evidence(tx, case, subject_id)):
-        raise NotShown("It has changed since you were shown it: look at it again before you decide.")
+        raise EvidenceNotShown("You have not been shown it: look at it with `almoner reviews show` before you decide.")
+    if review.claimed_fingerprint != fingerprint(review, *await _load_evidence(tx, case, subject_id)):
+        raise EvidenceNotShown("It has changed since you were shown it: look at it again before you decide.")
     if decision.verdict == "accepted":
-        await case.accept(tx, EVERYONE, subject_id, decision)
+        await case.accept(tx, ALL_PARTNERS, subject_id, decision)
     else:
-        await case.reject(tx, EVERYONE, subject_id, decision)
+        await case.reject(tx, ALL_PARTNERS, subject_id, decision)
     return subject
 
 
 async def reopen(tx: Tx, case: ReviewHandler, subject_id: UUID, by: str, note: str) -> Subject:
     """Let somebody take back what was decided, with the reason. Raises NotFound, NotOpen, NotTakenBack."""
-    subject = await _held(tx, case, subject_id)
-    if not isinstance(case, Reopening):
-        raise NotTakenBack(f"A decision about a {subject.kind.replace('_', ' ')} is not taken back: others rest on it.")
+    subject = await _lock_subject(tx, case, subject_id)
+    if not isinstance(case, ReopenHandler):
+        raise NotReopenable(
+            f"A decision about a {subject.kind.replace('_', ' ')} is not taken back: others rest on it."
+        )
     await case.reopen(tx, subject_id, by, note)
     return subject
 
 
 async def release(tx: Tx, case: ReviewHandler, subject_id: UUID, by: str) -> Subject:
     """Let go of what one holds, so that others decide. Raises NotFound, NotOpen, HeldByAnother, NotHeld."""
-    subject = await _held(tx, case, subject_id)
-    review = await _open(tx, subject, by)
+    subject = await _lock_subject(tx, case, subject_id)
+    review = await _lock_open_review(tx, subject, by)
     if review.claimed_by != by:
-        raise NotHeld("You do not hold it, and nobody else does.")
+        raise NotClaimed("You do not hold it, and nobody else does.")
     await store.release(tx, review)
     return subject
 
 
-def fingerprint(review: Review, shown: Shown, attached: Sequence[Document]) -> bytes:
+def fingerprint(review: Review, shown: ReviewEvidence, attached: Sequence[Document]) -> bytes:
     """What there is to see of it, as 32 bytes: also why it waits, and what a scan found in its documents."""
     scans = [(one.id, one.scan_status, one.flags, one.deleted_at) for one in attached]
-    return digest(msgspec.json.encode((review.id, review.reasons, shown, scans)))
+    return sha256_digest(msgspec.json.encode((review.id, review.reasons, shown, scans)))
 
 
-async def _evidence(tx: Tx, case: ReviewHandler, subject_id: UUID) -> tuple[Shown, list[Document]]:
-    shown = await case.show(tx, subject_id)
-    return shown, await documents.of(tx, EVERYONE, shown.documents)
+async def _load_evidence(tx: Tx, case: ReviewHandler, subject_id: UUID) -> tuple[ReviewEvidence, list[Document]]:
+    shown = await case.load_evidence(tx, subject_id)
+    return shown, await documents.find_many(tx, ALL_PARTNERS, shown.documents)
 
 
-async def _held(tx: Tx, case: ReviewHandler, subject_id: UUID) -> Subject:
-    if (subject := await case.hold(tx, subject_id)) is None:
+async def _lock_subject(tx: Tx, case: ReviewHandler, subject_id: UUID) -> Subject:
+    if (subject := await case.lock(tx, subject_id)) is None:
         raise NotFound
     return subject
 
 
-async def _open(tx: Tx, subject: Subject, by: str) -> Review:
+async def _lock_open_review(tx: Tx, subject: Subject, by: str) -> Review:
     """The subject's open review, locked, which nobody else holds."""
     review = await store.lock_open(tx, subject)
     if review is None:
-        raise NotOpen(await _why_not(tx, subject))
-    if review.held_from(by, tx.wall):
+        raise ReviewNotOpen(await _not_open_message(tx, subject))
+    if review.claimed_by_other(by, tx.real_now):
         until = f"{review.claimed_until:%Y-%m-%d %H:%M} UTC"
-        raise HeldByAnother(f"{await _name(tx, review.claimed_by)} holds it until {until}.")
+        raise ClaimedByAnother(f"{await _reviewer_name(tx, review.claimed_by)} holds it until {until}.")
     return review
 
 
-async def _why_not(tx: Tx, subject: Subject) -> str:
-    if decisions := await store.decisions(tx, subject):
+async def _not_open_message(tx: Tx, subject: Subject) -> str:
+    if decisions := await store.list_decisions(tx, subject):
         last = decisions[-1]
-        return f"It was {last.decision.verdict} by {await _name(tx, last.decision.by)}, {last.at:%Y-%m-%d %H:%M} UTC."
+        return f"It was {last.decision.verdict} by {await _reviewer_name(tx, last.decision.by)}, {last.at:%Y-%m-%d %H:%M} UTC."
     return "Nobody is asked to decide about it."
 
 
-async def _name(tx: Tx, by: str | None) -> str:
-    names = await operators.names(tx, [by])
+async def _reviewer_name(tx: Tx, by: str | None) -> str:
+    names = await operators.find_names(tx, [by])
     return f"{names[by]} ({by})" if by and by in names else str(by)
 
 
-async def measure(tx: Tx, telemetry: Telemetry) -> None:
+async def collect_metrics(tx: Tx, telemetry: Telemetry) -> None:
     """How much waits, and since when."""
-    waiting = {kind: (count, oldest) for kind, count, oldest in await store.waiting(tx, EVERYONE)}
+    waiting = {kind: (count, oldest) for kind, count, oldest in await store.count_open(tx, ALL_PARTNERS)}
     for kind in KINDS:
         count, oldest = waiting.get(kind, (0, tx.now))
         telemetry.reviews.open.labels(kind).set(count)
         telemetry.reviews.oldest.labels(kind).set(max(0.0, (tx.now - oldest).total_seconds()))
 
 
-async def measure_decided(tx: Tx, telemetry: Telemetry) -> None:
+async def collect_decision_metrics(tx: Tx, telemetry: Telemetry) -> None:
     """Who decided how often, and how long it took. It reads all that was ever decided by people."""
-    for by, kind, verdict, count in await store.decided(tx, EVERYONE):
+    for by, kind, verdict, count in await store.count_decisions(tx, ALL_PARTNERS):
         telemetry.reviews.decisions.set((by, kind, verdict), count)
-    for kind, counts, seconds in await store.waited(tx, EVERYONE, telemetry.reviews.waited.bounds):
+    for kind, counts, seconds in await store.list_waiting_times(tx, ALL_PARTNERS, telemetry.reviews.waited.bounds):
         telemetry.reviews.waited.set((kind,), counts, seconds)

@@ -8,8 +8,16 @@ from uuid import UUID
 
 from asyncpg import Record
 
-from almoner.platform.database.transactions import Everyone, Tx
-from almoner.validation.decisions.reviews.domain import Decided, Decision, Filters, Kind, Review, Subject, Verdict
+from almoner.platform.database.transactions import AllPartners, Tx
+from almoner.validation.decisions.reviews.domain import (
+    RecordedDecision,
+    Decision,
+    Filters,
+    Kind,
+    Review,
+    Subject,
+    Verdict,
+)
 
 _COLUMNS: Final = (
     "id, kind, subject_id, partner_id, reasons, asked_at, claimed_by, claimed_until, "
@@ -21,7 +29,7 @@ def _review(row: Record) -> Review:
     return Review(row[0], Subject(row[1], row[2], row[3]), tuple(row[4]), *row[5:11])
 
 
-async def ask(tx: Tx, subject: Subject, reasons: Sequence[str]) -> None:
+async def open_review(tx: Tx, subject: Subject, reasons: Sequence[str]) -> None:
     """Open the subject's review, or add to the open one the reasons that it does not have."""
     await tx.execute(
         """
@@ -41,7 +49,7 @@ async def ask(tx: Tx, subject: Subject, reasons: Sequence[str]) -> None:
     )
 
 
-async def end(tx: Tx, subject: Subject, status: str) -> UUID | None:
+async def close_review(tx: Tx, subject: Subject, status: str) -> UUID | None:
     """End the subject's open review; its id, None when there is none."""
     ended: UUID | None = await tx.fetchval(
         """
@@ -56,7 +64,7 @@ async def end(tx: Tx, subject: Subject, status: str) -> UUID | None:
     return ended
 
 
-async def insert_decision(tx: Tx, subject: Subject, decided: Decided) -> None:
+async def insert_decision(tx: Tx, subject: Subject, decided: RecordedDecision) -> None:
     """Keep who decided what, and why."""
     await tx.execute(
         """
@@ -107,7 +115,7 @@ async def release(tx: Tx, review: Review) -> None:
     )
 
 
-async def reviews(tx: Tx, subject: Subject) -> list[Review]:
+async def list_reviews(tx: Tx, subject: Subject) -> list[Review]:
     """Of a subject, oldest first."""
     rows = await tx.fetch(
         f"select {_COLUMNS} from review where kind = $1 and subject_id = $2 order by id", subject.kind, subject.id
@@ -115,7 +123,7 @@ async def reviews(tx: Tx, subject: Subject) -> list[Review]:
     return [_review(row) for row in rows]
 
 
-async def decisions(tx: Tx, subject: Subject) -> list[Decided]:
+async def list_decisions(tx: Tx, subject: Subject) -> list[RecordedDecision]:
     """About a subject, oldest first."""
     rows = await tx.fetch(
         """
@@ -125,10 +133,10 @@ async def decisions(tx: Tx, subject: Subject) -> list[Decided]:
         subject.kind,
         subject.id,
     )
-    return [Decided(Decision(row[0], row[1], row[2], row[3]), row[4], row[5]) for row in rows]
+    return [RecordedDecision(Decision(row[0], row[1], row[2], row[3]), row[4], row[5]) for row in rows]
 
 
-async def queue(tx: Tx, _scope: Everyone, filters: Filters, limit: int) -> list[Review]:
+async def list_open(tx: Tx, _scope: AllPartners, filters: Filters, limit: int) -> list[Review]:
     """What waits for somebody, oldest first."""
     kind = "kind = $1" if filters.kind else "$1::text is null"
     partner = "partner_id = $2" if filters.partner_id else "$2::uuid is null"
@@ -141,13 +149,13 @@ async def queue(tx: Tx, _scope: Everyone, filters: Filters, limit: int) -> list[
         filters.kind,
         filters.partner_id,
         filters.holder,
-        tx.wall,
+        tx.real_now,
         limit,
     )
     return [_review(row) for row in rows]
 
 
-async def waiting(tx: Tx, _scope: Everyone) -> list[tuple[Kind, int, datetime]]:
+async def count_open(tx: Tx, _scope: AllPartners) -> list[tuple[Kind, int, datetime]]:
     """Of each kind that waits: how many, and since when the first."""
     rows = await tx.fetch(
         "select kind, count(*) as count, min(asked_at) as oldest from review where status = 'open' group by kind"
@@ -155,7 +163,7 @@ async def waiting(tx: Tx, _scope: Everyone) -> list[tuple[Kind, int, datetime]]:
     return [(row[0], row[1], row[2]) for row in rows]
 
 
-async def decided(tx: Tx, _scope: Everyone) -> list[tuple[str, Kind, Verdict, int]]:
+async def count_decisions(tx: Tx, _scope: AllPartners) -> list[tuple[str, Kind, Verdict, int]]:
     """How often each person decided what; also those who stand for people, not what rules decide alone."""
     rows = await tx.fetch(
         """
@@ -166,8 +174,8 @@ async def decided(tx: Tx, _scope: Everyone) -> list[tuple[str, Kind, Verdict, in
     return [(row[0], row[1], row[2], row[3]) for row in rows]
 
 
-async def waited(
-    tx: Tx, _scope: Everyone, bounds: Sequence[Decimal]
+async def list_waiting_times(
+    tx: Tx, _scope: AllPartners, bounds: Sequence[Decimal]
 ) -> list[tuple[Kind, Sequence[tuple[int, int]], float]]:
     """Of each kind: how many decided ones waited up to which bound and no less, by its place; seconds altogether."""
     rows = await tx.fetch(

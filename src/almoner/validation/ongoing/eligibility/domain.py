@@ -8,7 +8,7 @@ from uuid import UUID
 
 from almoner.kit.errors import BadRequest
 from almoner.kit.states import Lifecycle
-from almoner.nonprofits.activities.domain import SUB_TAGS, in_order
+from almoner.nonprofits.activities.domain import SUB_TAGS, ordered_sub_tags
 
 SUBSCRIPTION: Final = Lifecycle(
     "eligibility_subscription",
@@ -35,7 +35,7 @@ Occasion = Literal["created", "organisation_changed", "rules_changed", "configur
 FindingVerdict = Literal["confirmed", "rejected", "left_out"]
 _Evaluated = Literal["live", "cannot_define_eligibility"]
 
-FOLLOWING: Final[tuple[SubscriptionStatus, ...]] = ("pending", "live", "cannot_define_eligibility")
+EVALUATED_STATUSES: Final[tuple[SubscriptionStatus, ...]] = ("pending", "live", "cannot_define_eligibility")
 """Those whose results depend on what is known of the organisation."""
 
 UPDATED: Final = "eligibility_subscription.updated"
@@ -76,7 +76,7 @@ class InvalidState(BadRequest):
 
 
 @dataclass(frozen=True, slots=True)
-class Allowed:
+class AllowedActivities:
     """What a configuration allows: the codes of sub-tags, None for every one."""
 
     codes: frozenset[str] | None = None
@@ -86,13 +86,13 @@ class Allowed:
         return self.codes is None or code in self.codes or SUB_TAGS[code].within in self.codes
 
 
-EVERY: Final = Allowed()
+ALL_ACTIVITIES: Final = AllowedActivities()
 """What partners without a configuration allow."""
-NONE: Final = Allowed(frozenset())
+NO_ACTIVITIES: Final = AllowedActivities(frozenset())
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class KnownActivities:
     """What is known of an organisation: by the code of a sub-tag the rule that gives it.
 
     ``classification``: what its register says. ``name_classification``: what words of its name say (the text rules of
@@ -105,7 +105,7 @@ class Known:
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class ActivityFinding:
     """What was found of one sub-tag. ``rule``: what gave it, None where nothing did, so that it is left out."""
 
     code: str
@@ -115,7 +115,7 @@ class Finding:
 
 
 @dataclass(frozen=True, slots=True)
-class Results:
+class EligibilityResults:
     """``confirmed``: by the code of a sub-tag the rule that gave it; ``rejected``: those of them not allowed.
 
     ``status`` is None until it is known, and where nothing can be confirmed.
@@ -125,7 +125,7 @@ class Results:
     confirmed: Mapping[str, str] = field(default_factory=dict)
     rejected: tuple[str, ...] = ()
 
-    def same_as(self, other: "Results") -> bool:
+    def same_as(self, other: "EligibilityResults") -> bool:
         """Whether a partner sees the same."""
         return (self.status, dict(self.confirmed), set(self.rejected)) == (
             other.status,
@@ -134,28 +134,28 @@ class Results:
         )
 
     @property
-    def leads_to(self) -> _Evaluated:
+    def resulting_status(self) -> _Evaluated:
         """The state of a subscription with these results."""
         return "cannot_define_eligibility" if self.status is None else "live"
 
 
-UNKNOWN: Final = Results()
+NO_RESULTS: Final = EligibilityResults()
 
 
 @dataclass(frozen=True, slots=True)
-class Evaluation:
+class EligibilityEvaluation:
     """One decision with all that it rests on, kept for good. ``told``: whether the partner heard of it."""
 
     id: UUID
     occasion: Occasion
-    known: Known
-    allowed: Allowed
-    results: Results
-    findings: tuple[Finding, ...]
+    known: KnownActivities
+    allowed: AllowedActivities
+    results: EligibilityResults
+    findings: tuple[ActivityFinding, ...]
     told: bool
     evaluated_at: datetime
 
-    def rests_on(self, known: Known, allowed: Allowed) -> bool:
+    def is_based_on(self, known: KnownActivities, allowed: AllowedActivities) -> bool:
         """Whether it rests on just this."""
         return (
             self.known.organisation_id == known.organisation_id
@@ -164,17 +164,17 @@ class Evaluation:
             and self.allowed == allowed
         )
 
-    def same_as(self, other: "Evaluation") -> bool:
+    def same_as(self, other: "EligibilityEvaluation") -> bool:
         """Whether both rest on the same and say the same."""
         return (
-            self.rests_on(other.known, other.allowed)
+            self.is_based_on(other.known, other.allowed)
             and self.results.same_as(other.results)
             and set(self.findings) == set(other.findings)
         )
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class SubscriptionInput:
     """What a partner asks: one of ``organisation_id`` and ``validation_request_id``, as text ids."""
 
     organisation_id: str | None = None
@@ -185,7 +185,7 @@ class Asked:
 
 
 @dataclass(frozen=True, slots=True)
-class Subscription:
+class EligibilitySubscription:
     """One subscription, as a store read it.
 
     ``name``: of the organisation, before it is one of the validation request. ``suggested``: codes of sub-tags;
@@ -202,33 +202,33 @@ class Subscription:
     simulated_status: EligibilityStatus | None
     metadata: Mapping[str, str] | None
     status: SubscriptionStatus
-    results: Results
+    results: EligibilityResults
     created_at: datetime
     updated_at: datetime
     cancelled_at: datetime | None = None
 
-    def adopted(self, organisation_id: UUID, name: str, now: datetime) -> "Subscription":
+    def with_organisation(self, organisation_id: UUID, name: str, now: datetime) -> "EligibilitySubscription":
         """The validation request was accepted as this organisation. Raises InvalidState."""
         self._ensure("pending")
         return replace(self, status="pending", organisation_id=organisation_id, name=name, updated_at=now)
 
-    def failed(self, now: datetime) -> "Subscription":
+    def failed(self, now: datetime) -> "EligibilitySubscription":
         """The validation request was rejected. Raises InvalidState."""
         self._ensure("validation_request_failed")
         return replace(self, status="validation_request_failed", updated_at=now)
 
-    def taken_up(self, now: datetime) -> "Subscription":
+    def resumed(self, now: datetime) -> "EligibilitySubscription":
         """An appeal has reversed what its request failed by: it waits for that again. Raises InvalidState."""
         self._ensure("pending_validation_request")
         return replace(self, status="pending_validation_request", updated_at=now)
 
-    def with_results(self, results: Results, now: datetime) -> "Subscription":
+    def with_results(self, results: EligibilityResults, now: datetime) -> "EligibilitySubscription":
         """Evaluated, for the first time or anew. Raises InvalidState."""
-        if self.status != results.leads_to:
-            self._ensure(results.leads_to)
-        return replace(self, status=results.leads_to, results=results, updated_at=now)
+        if self.status != results.resulting_status:
+            self._ensure(results.resulting_status)
+        return replace(self, status=results.resulting_status, results=results, updated_at=now)
 
-    def cancelled(self, now: datetime) -> "Subscription":
+    def cancelled(self, now: datetime) -> "EligibilitySubscription":
         """Ended by the partner; the last results stay. Raises AlreadyCancelled."""
         if self.status == "cancelled":
             raise AlreadyCancelled
@@ -247,9 +247,12 @@ class Filters:
     status: SubscriptionStatus | None = None
 
 
-def judge(
-    known: Known, suggested: Sequence[str], allowed: Allowed, simulated_status: EligibilityStatus | None = None
-) -> tuple[Results, tuple[Finding, ...]]:
+def evaluate_activities(
+    known: KnownActivities,
+    suggested: Sequence[str],
+    allowed: AllowedActivities,
+    simulated_status: EligibilityStatus | None = None,
+) -> tuple[EligibilityResults, tuple[ActivityFinding, ...]]:
     """The decision, with what was found of each sub-tag in the order of the file.
 
     What the register says is confirmed. Words of the name count for what was suggested, and where the register says
@@ -266,11 +269,11 @@ def judge(
         if rule is not None:
             rules[code] = rule
     if simulated_status is not None:
-        allowed = EVERY if simulated_status == "pass" else NONE
-    confirmed = {sub.code: rules[sub.code] for sub in in_order(rules)}
+        allowed = ALL_ACTIVITIES if simulated_status == "pass" else NO_ACTIVITIES
+    confirmed = {sub.code: rules[sub.code] for sub in ordered_sub_tags(rules)}
     rejected = tuple(code for code in confirmed if not allowed.allows(code))
     status = simulated_status or _status(confirmed, rejected)
-    return Results(status, confirmed, rejected), _findings(confirmed, suggested, rejected)
+    return EligibilityResults(status, confirmed, rejected), _findings(confirmed, suggested, rejected)
 
 
 def _by_narrower(code: str, rules: Mapping[str, str]) -> str | None:
@@ -287,13 +290,15 @@ def _status(confirmed: Collection[str], rejected: Collection[str]) -> Eligibilit
     return "pass" if len(rejected) < len(confirmed) else "fail"
 
 
-def _findings(confirmed: Mapping[str, str], suggested: Sequence[str], rejected: Collection[str]) -> tuple[Finding, ...]:
+def _findings(
+    confirmed: Mapping[str, str], suggested: Sequence[str], rejected: Collection[str]
+) -> tuple[ActivityFinding, ...]:
     return tuple(
-        Finding(
+        ActivityFinding(
             sub.code,
             confirmed.get(sub.code),
             sub.code in suggested,
             "left_out" if sub.code not in confirmed else "rejected" if sub.code in rejected else "confirmed",
         )
-        for sub in in_order({*confirmed, *suggested})
+        for sub in ordered_sub_tags({*confirmed, *suggested})
     )

@@ -6,28 +6,28 @@ from uuid import UUID
 
 import msgspec
 
-from almoner.nonprofits.activities.domain import APPLIED
+from almoner.nonprofits.activities.domain import RETAGGING_COMPLETED
 from almoner.nonprofits.organisations import service as organisations
 from almoner.platform.database.transactions import Partner, Tx
 from almoner.platform.events.outbox import Event, Reaction
 from almoner.platform.jobs import queue
-from almoner.platform.jobs.background_tasks import Handler, Work
-from almoner.platform.jobs.queue import Done, Job, Result
+from almoner.platform.jobs.background_tasks import Handler, JobContext
+from almoner.platform.jobs.queue import JobDone, Job, Result
 from almoner.validation.applications.configurations.domain import CHANGED as CONFIGURATION_CHANGED
 from almoner.validation.applications.configurations.domain import ConfigurationChanged
 from almoner.validation.ongoing.eligibility import evaluating, service
 from almoner.validation.requests.domain import DECIDED, RequestDecided
 
 
-async def evaluate(work: Work, job: Job) -> Result:
+async def evaluate(work: JobContext, job: Job) -> Result:
     """Evaluate one subscription. A second run finds nothing that differs, and adds nothing."""
     async with work.db.write() as tx:
         subscription = UUID(job.payload["subscription"])
         await evaluating.evaluate(tx, subscription, job.payload["occasion"])
-    return Done()
+    return JobDone()
 
 
-async def reevaluate(work: Work, job: Job) -> Result:
+async def reevaluate(work: JobContext, job: Job) -> Result:
     """Have the next subscriptions of a configuration, or of all, evaluated anew, the others by a job of their own."""
     said = job.payload
     partner = Partner(UUID(said["partner"])) if said["partner"] else None
@@ -36,18 +36,20 @@ async def reevaluate(work: Work, job: Job) -> Result:
         after = await service.reevaluate_batch(tx, partner, configuration, last)
         if after is not None:
             await queue.enqueue(tx, service.REEVALUATE, {**said, "after": str(after)})
-    return Done()
+    return JobDone()
 
 
-async def on_configurations(tx: Tx, events: Sequence[Event]) -> None:
+async def on_configuration_changed(tx: Tx, events: Sequence[Event]) -> None:
     """Configurations were changed."""
     for changed in dict.fromkeys(msgspec.convert(event.record(), ConfigurationChanged) for event in events):
-        await service.configuration_changed(tx, Partner(changed.partner), changed.configuration)
+        await service.propagate_configuration_change(tx, Partner(changed.partner), changed.configuration)
 
 
 async def on_request_decided(tx: Tx, events: Sequence[Event]) -> None:
     """Validation requests were decided."""
-    await service.follow_requests(tx, [msgspec.convert(event.record(), RequestDecided).request for event in events])
+    await service.propagate_request_decisions(
+        tx, [msgspec.convert(event.record(), RequestDecided).request for event in events]
+    )
 
 
 async def on_organisation_updated(tx: Tx, events: Sequence[Event]) -> None:
@@ -59,7 +61,7 @@ async def on_organisation_updated(tx: Tx, events: Sequence[Event]) -> None:
         if event.partner_id is not None and organisation is not None:
             changed.setdefault(event.partner_id, []).append(organisation)
     for partner, ids in sorted(changed.items()):
-        await service.follow_organisations(tx, Partner(partner), ids)
+        await service.propagate_organisation_changes(tx, Partner(partner), ids)
 
 
 async def on_rules_applied(tx: Tx, _events: Sequence[Event]) -> None:
@@ -70,7 +72,7 @@ async def on_rules_applied(tx: Tx, _events: Sequence[Event]) -> None:
 reactions: Final = (
     Reaction(DECIDED, on_request_decided),
     Reaction(organisations.UPDATED, on_organisation_updated),
-    Reaction(APPLIED, on_rules_applied),
-    Reaction(CONFIGURATION_CHANGED, on_configurations),
+    Reaction(RETAGGING_COMPLETED, on_rules_applied),
+    Reaction(CONFIGURATION_CHANGED, on_configuration_changed),
 )
 handlers: Final[Mapping[str, Handler]] = {service.EVALUATE: evaluate, service.REEVALUATE: reevaluate}

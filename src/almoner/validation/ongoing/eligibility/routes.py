@@ -5,10 +5,10 @@ from uuid import UUID
 
 from almoner.kit.patch import UNSET
 from almoner.platform.http.caller import SECRET
-from almoner.platform.http.calls import Call
+from almoner.platform.http.calls import ApiCall
 from almoner.platform.http.endpoints import Routes
 from almoner.platform.http.ids import PathId
-from almoner.platform.http.paging import Listing
+from almoner.platform.http.paging import ListResponse
 from almoner.platform.http.wire import PageQuery
 from almoner.validation.ongoing.eligibility import service as eligibility
 from almoner.validation.ongoing.eligibility.domain import (
@@ -36,8 +36,8 @@ routes = Routes("Eligibility subscriptions")
 
 @routes.get("/v1/eligibility-subscriptions", key=SECRET, scope="eligibility_subscriptions:read")
 async def list_eligibility_subscriptions(
-    call: Call, query: EligibilitySubscriptionsQuery
-) -> Listing[EligibilitySubscriptionOut]:
+    call: ApiCall, query: EligibilitySubscriptionsQuery
+) -> ListResponse[EligibilitySubscriptionOut]:
     """List eligibility subscriptions, newest first."""
     page = call.page(query)
     rows, total = await eligibility.page(call.tx, call.partner, page, filters_of(query))
@@ -50,21 +50,21 @@ async def list_eligibility_subscriptions(
     scope="eligibility_subscriptions:write",
     errors=(EntityNotFound, OrganisationNotActive, InvalidSubTags, InvalidMetadata),
 )
-async def create_eligibility_subscription(call: Call, body: EligibilitySubscriptionIn) -> EligibilitySubscriptionOut:
+async def create_eligibility_subscription(call: ApiCall, body: EligibilitySubscriptionIn) -> EligibilitySubscriptionOut:
     """Have it decided whether what a nonprofit does is what you support, now and whenever that changes."""
-    return subscription_out(call.tx, await eligibility.create(call.tx, call.partner, body.asked()))
+    return subscription_out(call.tx, await eligibility.create(call.tx, call.partner, body.to_input()))
 
 
 @routes.get("/v1/eligibility-subscriptions/{id}", key=SECRET, scope="eligibility_subscriptions:read")
-async def get_eligibility_subscription(call: Call, id: SubscriptionId) -> EligibilitySubscriptionOut:
+async def get_eligibility_subscription(call: ApiCall, id: SubscriptionId) -> EligibilitySubscriptionOut:
     """Retrieve an eligibility subscription."""
     return subscription_out(call.tx, await eligibility.get(call.tx, call.partner, id))
 
 
 @routes.get("/v1/eligibility-subscriptions/{id}/history", key=SECRET, scope="eligibility_subscriptions:read")
 async def list_eligibility_history(
-    call: Call, id: SubscriptionId, query: PageQuery
-) -> Listing[EligibilityEvaluationOut]:
+    call: ApiCall, id: SubscriptionId, query: PageQuery
+) -> ListResponse[EligibilityEvaluationOut]:
     """List the decisions with what each rested on: the rule of every activity, and what was left out."""
     page = call.page(query)
     rows, total = await eligibility.history(call.tx, call.partner, id, page)
@@ -78,7 +78,7 @@ async def list_eligibility_history(
     errors=(InvalidMetadata,),
 )
 async def update_eligibility_subscription(
-    call: Call, id: SubscriptionId, body: EligibilitySubscriptionPatch
+    call: ApiCall, id: SubscriptionId, body: EligibilitySubscriptionPatch
 ) -> EligibilitySubscriptionOut:
     """Change an eligibility subscription's metadata, key by key. Nothing else of it can change."""
     if body.metadata is UNSET:
@@ -92,6 +92,6 @@ async def update_eligibility_subscription(
     scope="eligibility_subscriptions:write",
     errors=(AlreadyCancelled,),
 )
-async def cancel_eligibility_subscription(call: Call, id: SubscriptionId) -> EligibilitySubscriptionOut:
+async def cancel_eligibility_subscription(call: ApiCall, id: SubscriptionId) -> EligibilitySubscriptionOut:
     """Cancel an eligibility subscription: it is not evaluated any more, and keeps its last results."""
     return subscription_out(call.tx, await eligibility.cancel(call.tx, call.partner, id))

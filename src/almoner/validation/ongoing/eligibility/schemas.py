@@ -10,19 +10,28 @@ from pydantic.config import JsonDict, JsonValue
 from almoner.kit.ids import Ids
 from almoner.kit.patch import UNSET
 from almoner.kit.time import iso
-from almoner.nonprofits.activities.domain import SUB_TAGS, TAGS, VERSION, in_order
+from almoner.nonprofits.activities.domain import SUB_TAGS, TAGS, VERSION, ordered_sub_tags
 from almoner.platform.database.transactions import Tx
 from almoner.platform.http.ids import IdText
-from almoner.platform.http.wire import In, Maybe, Metadata, MetadataPatch, Out, PageQuery, Patch, either
+from almoner.platform.http.wire import (
+    RequestBody,
+    Maybe,
+    Metadata,
+    MetadataPatch,
+    ResponseRecord,
+    PageQuery,
+    PatchBody,
+    exactly_one_of,
+)
 from almoner.validation.ongoing.eligibility import triggers
 from almoner.validation.ongoing.eligibility.domain import (
-    Asked,
+    SubscriptionInput,
     EligibilityStatus,
-    Evaluation,
+    EligibilityEvaluation,
     Filters,
     FindingVerdict,
     Occasion,
-    Subscription,
+    EligibilitySubscription,
     SubscriptionStatus,
 )
 
@@ -48,7 +57,7 @@ _CHOIR: Final[JsonDict] = {
 _EITHER: Final[list[JsonValue]] = [{"required": ["organisationId"]}, {"required": ["validationRequestId"]}]
 
 
-class EligibilitySubscriptionIn(In):
+class EligibilitySubscriptionIn(RequestBody):
     """A new subscription: with ``organisationId``, or with ``validationRequestId`` for one that is not yet."""
 
     model_config = ConfigDict(json_schema_extra={"examples": [_CHOIR], "oneOf": _EITHER})
@@ -65,9 +74,9 @@ class EligibilitySubscriptionIn(In):
     )
     metadata: Metadata | None = None
 
-    def asked(self) -> Asked:
+    def to_input(self) -> SubscriptionInput:
         """What is asked."""
-        return Asked(
+        return SubscriptionInput(
             self.organisation_id,
             self.validation_request_id,
             tuple(self.suggested_activity_sub_tags),
@@ -75,20 +84,20 @@ class EligibilitySubscriptionIn(In):
         )
 
 
-class EligibilitySubscriptionPatch(Patch):
+class EligibilitySubscriptionPatch(PatchBody):
     """Changes to a subscription: its metadata alone can change."""
 
     metadata: Maybe[MetadataPatch | None] = UNSET
 
 
-class EligibilityTagOut(Out):
+class EligibilityTagOut(ResponseRecord):
     """The tag of a sub-tag."""
 
     id: str
     name: str
 
 
-class EligibilitySubTagOut(Out):
+class EligibilitySubTagOut(ResponseRecord):
     """A confirmed activity. `rule` names what gave it: `ntee:B25`, `ccew:102`, `name:church`."""
 
     id: str
@@ -113,7 +122,7 @@ class EligibilityResultsOut(msgspec.Struct, frozen=True, rename="camel"):
     ]
 
 
-class EligibilitySubscriptionOut(Out, object_name="eligibility_subscription"):
+class EligibilitySubscriptionOut(ResponseRecord, object_name="eligibility_subscription"):
     """An eligibility subscription as partners see it."""
 
     id: str
@@ -131,7 +140,7 @@ class EligibilitySubscriptionOut(Out, object_name="eligibility_subscription"):
     updated_at: str
 
 
-def subscription_out(tx: Tx, row: Subscription) -> EligibilitySubscriptionOut:
+def subscription_out(tx: Tx, row: EligibilitySubscription) -> EligibilitySubscriptionOut:
     """The answer for one subscription, and the record in its events."""
     suggested = [tx.ids.text("activitysubtag", SUB_TAGS[code].id) for code in row.suggested if code in SUB_TAGS]
     results = row.results
@@ -143,7 +152,7 @@ def subscription_out(tx: Tx, row: Subscription) -> EligibilitySubscriptionOut:
         configuration_id=tx.ids.optional("hostedconfiguration", row.configuration_id),
         suggested_activity_sub_tags=suggested
         if row.simulated_status is None
-        else [triggers.value_of(row.simulated_status)],
+        else [triggers.test_value_of(row.simulated_status)],
         status=row.status,
         results=EligibilityResultsOut(
             results.status,
@@ -168,11 +177,11 @@ def _sub_tags(tx: Tx, rules: Mapping[str, str], codes: Iterable[str]) -> list[El
             created_at=at,
             updated_at=at,
         )
-        for sub in in_order(codes)
+        for sub in ordered_sub_tags(codes)
     ]
 
 
-class EligibilityFindingOut(Out):
+class EligibilityFindingOut(ResponseRecord):
     """What was found of one activity. `rule` names what gave it; null for a suggested one that nothing gives."""
 
     id: str
@@ -182,7 +191,7 @@ class EligibilityFindingOut(Out):
     verdict: FindingVerdict
 
 
-class EligibilityEvaluationOut(Out, object_name="eligibility_evaluation"):
+class EligibilityEvaluationOut(ResponseRecord, object_name="eligibility_evaluation"):
     """One decision with all that it rested on."""
 
     at: str
@@ -196,7 +205,7 @@ class EligibilityEvaluationOut(Out, object_name="eligibility_evaluation"):
     told: Annotated[bool, msgspec.Meta(description="Whether the results became others, so that an event was sent.")]
 
 
-def evaluation_out(tx: Tx, made: Evaluation) -> EligibilityEvaluationOut:
+def evaluation_out(tx: Tx, made: EligibilityEvaluation) -> EligibilityEvaluationOut:
     """The answer for one decision."""
     allowed = made.allowed.codes
     found = {one.code: one for one in made.findings}
@@ -207,7 +216,7 @@ def evaluation_out(tx: Tx, made: Evaluation) -> EligibilityEvaluationOut:
         eligibility_status=made.results.status,
         allowed_activity_sub_tags=None
         if allowed is None
-        else [tx.ids.text("activitysubtag", sub.id) for sub in in_order(allowed)],
+        else [tx.ids.text("activitysubtag", sub.id) for sub in ordered_sub_tags(allowed)],
         findings=[
             EligibilityFindingOut(
                 id=tx.ids.text("activitysubtag", sub.id),
@@ -216,7 +225,7 @@ def evaluation_out(tx: Tx, made: Evaluation) -> EligibilityEvaluationOut:
                 suggested=found[sub.code].suggested,
                 verdict=found[sub.code].verdict,
             )
-            for sub in in_order(found)
+            for sub in ordered_sub_tags(found)
         ],
         told=made.told,
     )

@@ -13,7 +13,7 @@ from almoner.kit import metadata as metadata_rules
 from almoner.kit.errors import NotFound
 from almoner.nonprofits.activities.domain import SUB_TAGS
 from almoner.nonprofits.organisations import service as organisations
-from almoner.platform.database.transactions import EVERYONE, Everyone, Partner, Tx
+from almoner.platform.database.transactions import ALL_PARTNERS, AllPartners, Partner, Tx
 from almoner.platform.http.paging import Page
 from almoner.platform.jobs import queue
 from almoner.platform.jobs.queue import NewJob
@@ -21,22 +21,22 @@ from almoner.validation.applications.configurations import service as configurat
 from almoner.validation.ongoing.eligibility import domain, evaluating, schemas, store, store_evidence, triggers
 from almoner.validation.ongoing.eligibility.domain import (
     BY_SANDBOX,
-    FOLLOWING,
-    Asked,
+    EVALUATED_STATUSES,
+    SubscriptionInput,
     EligibilityStatus,
-    Evaluation,
+    EligibilityEvaluation,
     Filters,
-    Finding,
+    ActivityFinding,
     InvalidState,
     Occasion,
-    Results,
-    Subscription,
+    EligibilityResults,
+    EligibilitySubscription,
 )
 from almoner.validation.ongoing.eligibility.schemas import EligibilityResultsOut as EligibilityResultsOut
 from almoner.validation.ongoing.eligibility.schemas import EligibilitySubscriptionOut
 from almoner.validation.requests import service as requests
 
-Scope = Partner | Everyone
+Scope = Partner | AllPartners
 
 EVALUATE: Final = "eligibility_subscriptions.evaluate"
 REEVALUATE: Final = "eligibility_subscriptions.reevaluate"
@@ -45,17 +45,17 @@ _FIRST: Final = UUID(int=0)
 _CODES: Final = {sub.id: code for code, sub in SUB_TAGS.items()}
 
 
-async def create(tx: Tx, partner: Partner, asked: Asked) -> Subscription:
+async def create(tx: Tx, partner: Partner, asked: SubscriptionInput) -> EligibilitySubscription:
     """A new subscription; it is evaluated right after the commit.
 
     Raises EntityNotFound, OrganisationNotActive, InvalidSubTags, InvalidMetadata.
     """
-    if asked.metadata and (found := metadata_rules.problems(asked.metadata)):
+    if asked.metadata and (found := metadata_rules.metadata_problems(asked.metadata)):
         raise domain.InvalidMetadata(*found)
     simulated_status = triggers.simulated_status(asked.suggested) if tx.deployment.sandbox else None
-    suggested = () if simulated_status else codes_of(tx, asked.suggested)
-    organisation_id, request_id, name = await _entity(tx, partner, asked)
-    made = Subscription(
+    suggested = () if simulated_status else sub_tag_codes_of(tx, asked.suggested)
+    organisation_id, request_id, name = await _find_entity(tx, partner, asked)
+    made = EligibilitySubscription(
         id=tx.new_id(),
         partner_id=partner.id,
         organisation_id=organisation_id,
@@ -66,16 +66,16 @@ async def create(tx: Tx, partner: Partner, asked: Asked) -> Subscription:
         simulated_status=simulated_status,
         metadata=asked.metadata,
         status="pending_validation_request" if organisation_id is None else "pending",
-        results=domain.UNKNOWN,
+        results=domain.NO_RESULTS,
         created_at=tx.now,
         updated_at=tx.now,
     )
     await store.insert(tx, partner, made)
-    await _enqueue(tx, [made.id], "created")
+    await _enqueue_evaluations(tx, [made.id], "created")
     return made
 
 
-def codes_of(tx: Tx, texts: Sequence[str], field: str = "suggestedActivitySubTags") -> tuple[str, ...]:
+def sub_tag_codes_of(tx: Tx, texts: Sequence[str], field: str = "suggestedActivitySubTags") -> tuple[str, ...]:
     """The codes of sub-tags by their ids, each once. Raises InvalidSubTags naming all that are unknown."""
     found = {text: _CODES.get(parsed) if (parsed := tx.ids.parse("activitysubtag", text)) else None for text in texts}
     if unknown := [text for text, code in found.items() if code is None]:
@@ -85,7 +85,7 @@ def codes_of(tx: Tx, texts: Sequence[str], field: str = "suggestedActivitySubTag
     return tuple(code for code in found.values() if code is not None)
 
 
-async def _entity(tx: Tx, partner: Partner, asked: Asked) -> tuple[UUID | None, UUID | None, str]:
+async def _find_entity(tx: Tx, partner: Partner, asked: SubscriptionInput) -> tuple[UUID | None, UUID | None, str]:
     """Organisation or validation request, and its name. Raises EntityNotFound, OrganisationNotActive."""
     if asked.organisation_id is not None:
         named = tx.ids.parse("organisation", asked.organisation_id)
@@ -112,71 +112,71 @@ async def _entity(tx: Tx, partner: Partner, asked: Asked) -> tuple[UUID | None, 
         accepted_as = await organisations.get(tx, partner, request.organisation_id)
         if not accepted_as.active:
             raise domain.OrganisationNotActive(f"{accepted_as.shown_name} is not active: {accepted_as.inactive_reason}")
-    return None, request.id, request.asked.name
+    return None, request.id, request.details.name
 
 
-async def get(tx: Tx, scope: Scope, subscription_id: UUID) -> Subscription:
+async def get(tx: Tx, scope: Scope, subscription_id: UUID) -> EligibilitySubscription:
     """One subscription. Raises NotFound."""
     if (found := await store.find(tx, scope, subscription_id)) is None:
         raise NotFound
     return found
 
 
-async def several(tx: Tx, partner: Partner, subscription_ids: Sequence[UUID]) -> dict[UUID, Subscription]:
+async def find_many(tx: Tx, partner: Partner, subscription_ids: Sequence[UUID]) -> dict[UUID, EligibilitySubscription]:
     """Those of these that there are, by id."""
-    found = await store.several(tx, partner, subscription_ids) if subscription_ids else []
+    found = await store.find_many(tx, partner, subscription_ids) if subscription_ids else []
     return {subscription.id: subscription for subscription in found}
 
 
-def record(tx: Tx, subscription: Subscription) -> EligibilitySubscriptionOut:
+def record(tx: Tx, subscription: EligibilitySubscription) -> EligibilitySubscriptionOut:
     """The subscription as partners see it."""
     return schemas.subscription_out(tx, subscription)
 
 
-async def page(tx: Tx, partner: Partner, page_: Page, filters: Filters) -> tuple[list[Subscription], int]:
+async def page(tx: Tx, partner: Partner, page_: Page, filters: Filters) -> tuple[list[EligibilitySubscription], int]:
     """One page and the exact total."""
     return await store.page(tx, partner, page_, filters)
 
 
-async def evaluations(tx: Tx, subscription_id: UUID) -> list[Evaluation]:
+async def list_evaluations(tx: Tx, subscription_id: UUID) -> list[EligibilityEvaluation]:
     """The evidence: what each decision rested on, oldest first."""
-    return await store_evidence.every(tx, EVERYONE, subscription_id)
+    return await store_evidence.list_all(tx, ALL_PARTNERS, subscription_id)
 
 
-async def history(tx: Tx, scope: Scope, subscription_id: UUID, page_: Page) -> tuple[list[Evaluation], int]:
+async def history(tx: Tx, scope: Scope, subscription_id: UUID, page_: Page) -> tuple[list[EligibilityEvaluation], int]:
     """One page of the decisions with what each rested on, and the total. Raises NotFound."""
     await get(tx, scope, subscription_id)
-    return await store_evidence.page(tx, EVERYONE, subscription_id, page_)
+    return await store_evidence.page(tx, ALL_PARTNERS, subscription_id, page_)
 
 
 async def change_metadata(
     tx: Tx, partner: Partner, subscription_id: UUID, patch: Mapping[str, str | None] | None
-) -> Subscription:
+) -> EligibilitySubscription:
     """Merge the metadata key by key; None removes all (settled 1). Raises NotFound, InvalidMetadata."""
-    if patch and (found := metadata_rules.problems(patch, merged=True)):
+    if patch and (found := metadata_rules.metadata_problems(patch, merged=True)):
         raise domain.InvalidMetadata(*found)
-    held = await _hold(tx, partner, subscription_id)
-    merged = None if patch is None else metadata_rules.merge(held.metadata or {}, patch)
-    if merged and (found := metadata_rules.problems(merged)):
+    held = await _lock(tx, partner, subscription_id)
+    merged = None if patch is None else metadata_rules.merge_metadata(held.metadata or {}, patch)
+    if merged and (found := metadata_rules.metadata_problems(merged)):
         raise domain.InvalidMetadata(*found)
     changed = replace(held, metadata=merged, updated_at=tx.now)
     await store.set_metadata(tx, changed)
     return changed
 
 
-async def cancel(tx: Tx, partner: Partner, subscription_id: UUID) -> Subscription:
+async def cancel(tx: Tx, partner: Partner, subscription_id: UUID) -> EligibilitySubscription:
     """End it: nothing is evaluated any more, the last results stay. Raises NotFound, AlreadyCancelled."""
-    cancelled = (await _hold(tx, partner, subscription_id)).cancelled(tx.now)
-    await evaluating.ended(tx, cancelled)
+    cancelled = (await _lock(tx, partner, subscription_id)).cancelled(tx.now)
+    await evaluating.end_subscription(tx, cancelled)
     return cancelled
 
 
-async def take_up(tx: Tx, subscription_id: UUID) -> None:
+async def resume_after_appeal(tx: Tx, subscription_id: UUID) -> None:
     """Have what ended with its validation request follow it again: an appeal has reversed that. Raises NotFound."""
-    held = await _hold(tx, EVERYONE, subscription_id)
+    held = await _lock(tx, ALL_PARTNERS, subscription_id)
     if held.status == "validation_request_failed":
-        await evaluating.stored(tx, held.taken_up(tx.now))
-        await _enqueue(tx, [held.id], "created")
+        await evaluating.store_transition(tx, held.resumed(tx.now))
+        await _enqueue_evaluations(tx, [held.id], "created")
 
 
 async def set_results(
@@ -186,28 +186,28 @@ async def set_results(
     status: EligibilityStatus | None,
     confirmed: Iterable[str],
     rejected: Iterable[str],
-) -> Subscription:
+) -> EligibilitySubscription:
     """What a partner of the sandbox wants to be decided, by codes; a later evaluation decides anew (settled 9).
 
     Raises NotFound, InvalidState.
     """
-    held = await _hold(tx, partner, subscription_id)
-    if held.status not in FOLLOWING:
+    held = await _lock(tx, partner, subscription_id)
+    if held.status not in EVALUATED_STATUSES:
         raise InvalidState(f"the subscription is {held.status}: there is nothing to decide")
     turned_down = tuple(dict.fromkeys(rejected))
-    results = Results(status, dict.fromkeys((*confirmed, *turned_down), BY_SANDBOX), turned_down)
+    results = EligibilityResults(status, dict.fromkeys((*confirmed, *turned_down), BY_SANDBOX), turned_down)
     if status is None and results.confirmed:
         raise InvalidState("where eligibilityStatus is null nothing is confirmed")
     findings = tuple(
-        Finding(code, BY_SANDBOX, code in held.suggested, "rejected" if code in turned_down else "confirmed")
+        ActivityFinding(code, BY_SANDBOX, code in held.suggested, "rejected" if code in turned_down else "confirmed")
         for code in results.confirmed
     )
-    known = await evaluating.known_of(tx, held)
-    allowed = await evaluating.allowed_by(tx, held)
-    return await evaluating.settle(tx, held, known, allowed, results, findings, "simulated")
+    known = await evaluating.known_activities_of(tx, held)
+    allowed = await evaluating.allowed_activities_of(tx, held)
+    return await evaluating.record_evaluation(tx, held, known, allowed, results, findings, "simulated")
 
 
-async def _hold(tx: Tx, scope: Scope, subscription_id: UUID) -> Subscription:
+async def _lock(tx: Tx, scope: Scope, subscription_id: UUID) -> EligibilitySubscription:
     if (held := await store.lock(tx, scope, subscription_id)) is None:
         raise NotFound
     return held
@@ -215,20 +215,22 @@ async def _hold(tx: Tx, scope: Scope, subscription_id: UUID) -> Subscription:
 
 async def followers(tx: Tx, organisation_ids: Sequence[UUID]) -> Mapping[UUID, set[UUID]]:
     """The partners with a subscription that follows each of these organisations: they hear when it changes."""
-    return await store.followers(tx, EVERYONE, organisation_ids)
+    return await store.followers(tx, ALL_PARTNERS, organisation_ids)
 
 
-async def follow_requests(tx: Tx, request_ids: Sequence[UUID]) -> None:
+async def propagate_request_decisions(tx: Tx, request_ids: Sequence[UUID]) -> None:
     """Validation requests were decided: evaluate what waits for them."""
-    await _enqueue(tx, await store.of_requests(tx, EVERYONE, request_ids), "created")
+    await _enqueue_evaluations(tx, await store.find_waiting_for_requests(tx, ALL_PARTNERS, request_ids), "created")
 
 
-async def follow_organisations(tx: Tx, partner: Partner, organisation_ids: Sequence[UUID]) -> None:
+async def propagate_organisation_changes(tx: Tx, partner: Partner, organisation_ids: Sequence[UUID]) -> None:
     """A partner was told of changed organisations: evaluate its subscriptions of them anew."""
-    await _enqueue(tx, await store.of_organisations(tx, partner, organisation_ids), "organisation_changed")
+    await _enqueue_evaluations(
+        tx, await store.find_by_organisations(tx, partner, organisation_ids), "organisation_changed"
+    )
 
 
-async def configuration_changed(tx: Tx, partner: Partner, configuration_id: UUID) -> None:
+async def propagate_configuration_change(tx: Tx, partner: Partner, configuration_id: UUID) -> None:
     """A configuration may allow something else: evaluate its subscriptions anew."""
     payload = {"partner": str(partner.id), "configuration": str(configuration_id), "after": None}
     await queue.enqueue(tx, REEVALUATE, payload, unique=str(configuration_id))
@@ -247,16 +249,18 @@ async def reevaluate_batch(
     Those of a configuration, else all. Those without one of their own are judged by their partner's default.
     """
     if partner is None or configuration_id is None:
-        found = await store.following(tx, EVERYONE, after or _FIRST, _AT_ONCE)
-        await _enqueue(tx, found, "rules_changed")
+        found = await store.list_evaluated(tx, ALL_PARTNERS, after or _FIRST, _AT_ONCE)
+        await _enqueue_evaluations(tx, found, "rules_changed")
     else:
         unnamed = (await configurations.get(tx, partner, configuration_id)).is_default
-        found = await store.configured(tx, partner, configuration_id, after or _FIRST, _AT_ONCE, unnamed=unnamed)
-        await _enqueue(tx, found, "configuration_changed")
+        found = await store.find_by_configuration(
+            tx, partner, configuration_id, after or _FIRST, _AT_ONCE, unnamed=unnamed
+        )
+        await _enqueue_evaluations(tx, found, "configuration_changed")
     return found[-1] if len(found) == _AT_ONCE else None
 
 
-async def _enqueue(tx: Tx, subscription_ids: Sequence[UUID], occasion: Occasion) -> None:
+async def _enqueue_evaluations(tx: Tx, subscription_ids: Sequence[UUID], occasion: Occasion) -> None:
     jobs = [
         NewJob(EVALUATE, {"subscription": str(one), "occasion": occasion}, unique=f"{occasion} {one}")
         for one in subscription_ids

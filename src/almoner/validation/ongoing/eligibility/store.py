@@ -7,17 +7,17 @@ from uuid import UUID
 from asyncpg import Record
 
 from almoner.platform.database import counters
-from almoner.platform.database.transactions import Everyone, Partner, Tx
+from almoner.platform.database.transactions import AllPartners, Partner, Tx
 from almoner.platform.http.paging import Page
 from almoner.validation.ongoing.eligibility.domain import (
     SUBSCRIPTION,
     Filters,
-    Results,
-    Subscription,
+    EligibilityResults,
+    EligibilitySubscription,
     SubscriptionStatus,
 )
 
-Scope = Partner | Everyone
+Scope = Partner | AllPartners
 
 _LIST: Final = "eligibility_subscription"
 _TOTAL: Final = (
@@ -37,21 +37,21 @@ left join organisation o on o.id = coalesce(named.same_as, named.id)
 left join organisation_branding b on b.organisation_id = o.id
 left join validation_request r on r.id = s.validation_request_id
 """
-_FOLLOWING: Final = "status in ('pending', 'live', 'cannot_define_eligibility')"
+_EVALUATED: Final = "status in ('pending', 'live', 'cannot_define_eligibility')"
 
 
-def _subscription(row: Record) -> Subscription:
+def _subscription(row: Record) -> EligibilitySubscription:
     values = list(row[:16])
     values[6] = tuple(values[6])
-    values[10:13] = [Results(row[10], row[11], tuple(row[12]))]
-    return Subscription(*values)
+    values[10:13] = [EligibilityResults(row[10], row[11], tuple(row[12]))]
+    return EligibilitySubscription(*values)
 
 
 def _owner(scope: Scope) -> UUID | None:
     return scope.id if isinstance(scope, Partner) else None
 
 
-async def insert(tx: Tx, partner: Partner, new: Subscription) -> None:
+async def insert(tx: Tx, partner: Partner, new: EligibilitySubscription) -> None:
     """Store a new subscription."""
     await tx.execute(
         """
@@ -72,10 +72,10 @@ async def insert(tx: Tx, partner: Partner, new: Subscription) -> None:
         new.status,
         new.created_at,
     )
-    await counters.add(tx, partner, _LIST, 1)
+    await counters.add_to_total(tx, partner, _LIST, 1)
 
 
-async def find(tx: Tx, scope: Scope, subscription_id: UUID) -> Subscription | None:
+async def find(tx: Tx, scope: Scope, subscription_id: UUID) -> EligibilitySubscription | None:
     """One subscription."""
     row = await tx.fetchrow(
         f"{_FROM} where s.id = $1 and ($2::uuid is null or s.partner_id = $2)", subscription_id, _owner(scope)
@@ -83,13 +83,13 @@ async def find(tx: Tx, scope: Scope, subscription_id: UUID) -> Subscription | No
     return _subscription(row) if row else None
 
 
-async def several(tx: Tx, partner: Partner, subscription_ids: Sequence[UUID]) -> list[Subscription]:
+async def find_many(tx: Tx, partner: Partner, subscription_ids: Sequence[UUID]) -> list[EligibilitySubscription]:
     """Those of these that there are."""
     rows = await tx.fetch(f"{_FROM} where s.partner_id = $1 and s.id = any($2::uuid[])", partner.id, subscription_ids)
     return [_subscription(row) for row in rows]
 
 
-async def lock(tx: Tx, scope: Scope, subscription_id: UUID) -> Subscription | None:
+async def lock(tx: Tx, scope: Scope, subscription_id: UUID) -> EligibilitySubscription | None:
     """One subscription, held until the transaction ends."""
     row = await tx.fetchrow(
         f"{_FROM} where s.id = $1 and ($2::uuid is null or s.partner_id = $2) for no key update of s",
@@ -99,7 +99,7 @@ async def lock(tx: Tx, scope: Scope, subscription_id: UUID) -> Subscription | No
     return _subscription(row) if row else None
 
 
-async def move(tx: Tx, moved: Subscription, *, stays: bool = False) -> bool:
+async def update_status(tx: Tx, moved: EligibilitySubscription, *, stays: bool = False) -> bool:
     """Store the new state of a locked subscription; False when the lifecycle has no arrow to it from the stored one.
 
     ``stays``: it may also be in that state already.
@@ -127,7 +127,7 @@ async def move(tx: Tx, moved: Subscription, *, stays: bool = False) -> bool:
     )
 
 
-async def set_metadata(tx: Tx, subscription: Subscription) -> None:
+async def set_metadata(tx: Tx, subscription: EligibilitySubscription) -> None:
     """Store the metadata of a locked subscription."""
     await tx.execute(
         "update eligibility_subscription set metadata = $2, updated_at = $3 where id = $1",
@@ -137,7 +137,7 @@ async def set_metadata(tx: Tx, subscription: Subscription) -> None:
     )
 
 
-async def page(tx: Tx, partner: Partner, page_: Page, filters: Filters) -> tuple[list[Subscription], int]:
+async def page(tx: Tx, partner: Partner, page_: Page, filters: Filters) -> tuple[list[EligibilitySubscription], int]:
     """One page in reading order and the exact total, in one statement (P7): from counters, or from an index."""
     values: list[SubscriptionStatus] = [filters.status] if filters.status else []
     where = "s.partner_id = $1 and s.status = $4" if values else "s.partner_id = $1"
@@ -158,7 +158,7 @@ async def page(tx: Tx, partner: Partner, page_: Page, filters: Filters) -> tuple
     return [_subscription(row) for row in rows if row[0] is not None], rows[0]["total"]
 
 
-async def of_requests(tx: Tx, _: Everyone, request_ids: Sequence[UUID]) -> list[UUID]:
+async def find_waiting_for_requests(tx: Tx, _: AllPartners, request_ids: Sequence[UUID]) -> list[UUID]:
     """The subscriptions that wait for these validation requests."""
     rows = await tx.fetch(
         """
@@ -170,12 +170,12 @@ async def of_requests(tx: Tx, _: Everyone, request_ids: Sequence[UUID]) -> list[
     return [row["id"] for row in rows]
 
 
-async def followers(tx: Tx, _: Everyone, organisation_ids: Sequence[UUID]) -> dict[UUID, set[UUID]]:
+async def followers(tx: Tx, _: AllPartners, organisation_ids: Sequence[UUID]) -> dict[UUID, set[UUID]]:
     """The partners whose subscriptions follow each of these records."""
     rows = await tx.fetch(
         f"""
         select distinct organisation_id, partner_id from eligibility_subscription
-        where organisation_id = any($1::uuid[]) and {_FOLLOWING}
+        where organisation_id = any($1::uuid[]) and {_EVALUATED}
         """,
         organisation_ids,
     )
@@ -185,12 +185,12 @@ async def followers(tx: Tx, _: Everyone, organisation_ids: Sequence[UUID]) -> di
     return found
 
 
-async def of_organisations(tx: Tx, partner: Partner, organisation_ids: Sequence[UUID]) -> list[UUID]:
+async def find_by_organisations(tx: Tx, partner: Partner, organisation_ids: Sequence[UUID]) -> list[UUID]:
     """The partner's subscriptions that follow any record of these organisations."""
     rows = await tx.fetch(
         f"""
         select s.id from eligibility_subscription s
-        where s.partner_id = $1 and s.{_FOLLOWING} and s.organisation_id in (
+        where s.partner_id = $1 and s.{_EVALUATED} and s.organisation_id in (
             select unnest($2::uuid[])
             union all
             select o.id from organisation o where o.same_as = any($2::uuid[]) and o.same_as is not null
@@ -203,22 +203,22 @@ async def of_organisations(tx: Tx, partner: Partner, organisation_ids: Sequence[
     return [row["id"] for row in rows]
 
 
-async def following(tx: Tx, _: Everyone, after: UUID, limit: int) -> list[UUID]:
+async def list_evaluated(tx: Tx, _: AllPartners, after: UUID, limit: int) -> list[UUID]:
     """Subscriptions with results, after an id, by id."""
     rows = await tx.fetch(
-        f"select id from eligibility_subscription where {_FOLLOWING} and id > $1 order by id limit $2", after, limit
+        f"select id from eligibility_subscription where {_EVALUATED} and id > $1 order by id limit $2", after, limit
     )
     return [row["id"] for row in rows]
 
 
-async def configured(
+async def find_by_configuration(
     tx: Tx, partner: Partner, configuration_id: UUID, after: UUID, limit: int, *, unnamed: bool
 ) -> list[UUID]:
     """The partner's subscriptions of a configuration, after an id, by id; ``unnamed``: also those without one."""
     rows = await tx.fetch(
         f"""
         select id from eligibility_subscription
-        where partner_id = $1 and (configuration_id = $2 or $3 and configuration_id is null) and {_FOLLOWING}
+        where partner_id = $1 and (configuration_id = $2 or $3 and configuration_id is null) and {_EVALUATED}
             and id > $4
         order by id limit $5
         """,

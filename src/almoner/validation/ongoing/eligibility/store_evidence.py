@@ -5,9 +5,15 @@ from uuid import UUID
 
 from asyncpg import Record
 
-from almoner.platform.database.transactions import Everyone, Tx
+from almoner.platform.database.transactions import AllPartners, Tx
 from almoner.platform.http.paging import Page
-from almoner.validation.ongoing.eligibility.domain import Allowed, Evaluation, Finding, Known, Results
+from almoner.validation.ongoing.eligibility.domain import (
+    AllowedActivities,
+    EligibilityEvaluation,
+    ActivityFinding,
+    KnownActivities,
+    EligibilityResults,
+)
 
 _SELECT: Final = """
 select e.id, e.occasion, e.organisation_id, e.classification, e.name_classification, e.allowed, e.eligibility_status,
@@ -20,23 +26,23 @@ from eligibility_evaluation e where e.subscription_id = $1
 """
 
 
-def _evaluation(row: Record) -> Evaluation:
-    findings = tuple(Finding(*found) for found in row["findings"])
+def _evaluation(row: Record) -> EligibilityEvaluation:
+    findings = tuple(ActivityFinding(*found) for found in row["findings"])
     confirmed = {found.code: found.rule for found in findings if found.rule is not None}
     rejected = tuple(found.code for found in findings if found.verdict == "rejected")
-    return Evaluation(
+    return EligibilityEvaluation(
         row["id"],
         row["occasion"],
-        Known(row["organisation_id"], row["classification"], row["name_classification"]),
-        Allowed(None if row["allowed"] is None else frozenset(row["allowed"])),
-        Results(row["eligibility_status"], confirmed, rejected),
+        KnownActivities(row["organisation_id"], row["classification"], row["name_classification"]),
+        AllowedActivities(None if row["allowed"] is None else frozenset(row["allowed"])),
+        EligibilityResults(row["eligibility_status"], confirmed, rejected),
         findings,
         row["told"],
         row["evaluated_at"],
     )
 
 
-async def insert(tx: Tx, subscription_id: UUID, made: Evaluation) -> None:
+async def insert(tx: Tx, subscription_id: UUID, made: EligibilityEvaluation) -> None:
     """Keep a decision with all that it rests on."""
     await tx.execute(
         """
@@ -67,13 +73,13 @@ async def insert(tx: Tx, subscription_id: UUID, made: Evaluation) -> None:
     )
 
 
-async def last(tx: Tx, _: Everyone, subscription_id: UUID) -> Evaluation | None:
+async def find_latest(tx: Tx, _: AllPartners, subscription_id: UUID) -> EligibilityEvaluation | None:
     """The newest decision."""
     row = await tx.fetchrow(f"{_SELECT} order by e.id desc limit 1", subscription_id)
     return _evaluation(row) if row else None
 
 
-async def page(tx: Tx, _: Everyone, subscription_id: UUID, page_: Page) -> tuple[list[Evaluation], int]:
+async def page(tx: Tx, _: AllPartners, subscription_id: UUID, page_: Page) -> tuple[list[EligibilityEvaluation], int]:
     """One page of the decisions in reading order, and their total."""
     comparison, order = ("<", "desc") if page_.reads_down else (">", "asc")
     rows = await tx.fetch(
@@ -92,6 +98,6 @@ async def page(tx: Tx, _: Everyone, subscription_id: UUID, page_: Page) -> tuple
     return [_evaluation(row) for row in rows if row["id"] is not None], rows[0]["total"]
 
 
-async def every(tx: Tx, _: Everyone, subscription_id: UUID) -> list[Evaluation]:
+async def list_all(tx: Tx, _: AllPartners, subscription_id: UUID) -> list[EligibilityEvaluation]:
     """All decisions, oldest first."""
     return [_evaluation(row) for row in await tx.fetch(f"{_SELECT} order by e.id", subscription_id)]

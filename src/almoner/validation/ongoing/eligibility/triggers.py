@@ -5,14 +5,14 @@ from typing import Final
 
 from almoner.validation.ongoing.eligibility.domain import EligibilityStatus
 
-TRIGGERS: Final[Mapping[str, EligibilityStatus]] = {"test_pass": "pass", "test_fail": "fail"}
+TEST_VALUES: Final[Mapping[str, EligibilityStatus]] = {"test_pass": "pass", "test_fail": "fail"}
 
 
 def simulated_status(suggested: Sequence[str]) -> EligibilityStatus | None:
     """What the suggested sub-tags ask for: one test value and nothing else; None when they are sub-tags."""
-    return TRIGGERS.get(suggested[0]) if len(suggested) == 1 else None
+    return TEST_VALUES.get(suggested[0]) if len(suggested) == 1 else None
 
 
-def value_of(outcome: EligibilityStatus) -> str:
+def test_value_of(outcome: EligibilityStatus) -> str:
     """The test value that asks for it."""
-    return next(value for value, asked in TRIGGERS.items() if asked == outcome)
+    return next(value for value, asked in TEST_VALUES.items() if asked == outcome)

@@ -12,12 +12,12 @@ import msgspec
 from almoner.platform.database.transactions import Tx
 from almoner.platform.events.outbox import Event, Reaction
 from almoner.platform.jobs import queue
-from almoner.platform.jobs.background_tasks import Handler, Schedule, Work
-from almoner.platform.jobs.queue import Done, Job, Result
+from almoner.platform.jobs.background_tasks import Handler, Schedule, JobContext
+from almoner.platform.jobs.queue import JobDone, Job, Result
 from almoner.platform.jobs.schedules import last_run_at
 from almoner.screening.screenings import service as screenings
 from almoner.screening.screenings.service import Screener
-from almoner.screening.watchlists.domain import LOADED, Told
+from almoner.screening.watchlists.domain import LOADED, WatchlistLoadEvent
 from almoner.validation.ongoing.matches import service
 
 AT_MOST: Final = 50_000
@@ -28,7 +28,7 @@ _LOOK_AGAIN: Final = timedelta(minutes=10)
 
 
 @dataclass(frozen=True, slots=True)
-class Rescreening:
+class RescreeningProgress:
     """How far comparing again for a load is: what it ended comes first, then what it brought. ``after``: a subject."""
 
     load: str
@@ -36,46 +36,46 @@ class Rescreening:
     after: str | None = None
 
 
-async def rescreen(screener: Screener, work: Work, job: Job, *, at_most: int = AT_MOST) -> Result:
+async def rescreen(screener: Screener, work: JobContext, job: Job, *, at_most: int = AT_MOST) -> Result:
     """Compare those again who match what a load ended, then those who would match what it brought.
 
     However many are watched, a job looks at so many and leaves the others to the next: one that takes too long is
     ended, and would begin anew for ever.
     """
-    said = Rescreening(**job.payload)
-    follow = _ended if said.stage == "ended" else _brought
+    said = RescreeningProgress(**job.payload)
+    follow = _rescreen_ended if said.stage == "ended" else _rescreen_added
     after = await follow(screener, work, UUID(said.load), UUID(said.after) if said.after else _FIRST, at_most)
     async with work.db.write() as tx:
         if after is not None:
             await queue.enqueue(tx, service.RESCREEN, asdict(replace(said, after=str(after))))
         elif said.stage == "ended":
-            await queue.enqueue(tx, service.RESCREEN, asdict(Rescreening(said.load, "brought")))
+            await queue.enqueue(tx, service.RESCREEN, asdict(RescreeningProgress(said.load, "brought")))
         else:
-            await screenings.tell_compared(tx, UUID(said.load))
-    return Done()
+            await screenings.emit_compared(tx, UUID(said.load))
+    return JobDone()
 
 
-async def renew(screener: Screener, work: Work, job: Job, *, at_most: int = AT_MOST) -> Result:
+async def rescreen_outdated(screener: Screener, work: JobContext, job: Job, *, at_most: int = AT_MOST) -> Result:
     """Compare the next ones again whom an older version of the engine compared, and leave the others to a job more."""
     limit = max(1, at_most // 10)
     async with work.db.read() as tx:
-        found = await screenings.outdated(tx, UUID(job.payload["after"]), limit)
-    await _again(screener, work, found)
+        found = await screenings.list_outdated_subjects(tx, UUID(job.payload["after"]), limit)
+    await _rescreen_subjects(screener, work, found)
     if len(found) == limit:
         async with work.db.write() as tx:
             await _enqueue_renewal(tx, found[-1])
-    return Done()
+    return JobDone()
 
 
 async def _enqueue_renewal(tx: Tx, after: UUID) -> None:
-    await queue.enqueue(tx, service.RENEW, {"after": str(after)}, lane=_LANE, unique=str(after))
+    await queue.enqueue(tx, service.RESCREEN_OUTDATED, {"after": str(after)}, lane=_LANE, unique=str(after))
 
 
 async def _renewal_due(tx: Tx) -> datetime | None:
     """At once where the engine is newer than what somebody was compared by; later again, should a job have failed."""
-    if not await screenings.any_outdated(tx):
+    if not await screenings.has_outdated_subjects(tx):
         return None
-    ran = await last_run_at(tx, service.RENEW)
+    ran = await last_run_at(tx, service.RESCREEN_OUTDATED)
     return tx.now if ran is None else ran + _LOOK_AGAIN
 
 
@@ -85,50 +85,53 @@ async def _begin_renewal(tx: Tx) -> int:
     return 0
 
 
-async def _ended(screener: Screener, work: Work, load: UUID, after: UUID, at_most: int) -> UUID | None:
+async def _rescreen_ended(screener: Screener, work: JobContext, load: UUID, after: UUID, at_most: int) -> UUID | None:
     """Those who match what the load ended or changed, after one; the last of them, None when there are no more."""
     limit = max(1, at_most // 10)  # each of them is compared with all lists
     async with work.db.read() as tx:
-        found = await screenings.affected(tx, load, after, limit)
-    await _again(screener, work, found)
+        found = await screenings.list_affected_subjects(tx, load, after, limit)
+    await _rescreen_subjects(screener, work, found)
     return found[-1] if len(found) == limit else None
 
 
-async def _brought(screener: Screener, work: Work, load: UUID, after: UUID, at_most: int) -> UUID | None:
+async def _rescreen_added(screener: Screener, work: JobContext, load: UUID, after: UUID, at_most: int) -> UUID | None:
     """Those among the next who are watched who match what the load brought; the last who is, None at the end."""
     async with work.db.read() as tx:
-        fresh = await screenings.brought(tx, load)
-        covers = await screenings.covers_anew(tx, load)
+        fresh = await screenings.index_of_load(tx, load)
+        covers = await screenings.coverage_changed(tx, load)
     looked = 0
     while looked < at_most:
         async with work.db.read() as tx:
-            found, last = await screenings.touched(tx, fresh, after)
-        await _again(screener, work, found)
+            found, last = await screenings.find_subjects_hit(tx, fresh, after)
+        await _rescreen_subjects(screener, work, found)
         if last is None:
             return None
         if covers:  # what was unknown of everybody is known now
             async with work.db.write() as tx:
-                await screenings.tell(tx, after, last)
-        looked, after = looked + screenings.AT_ONCE, last
+                await screenings.emit_changed(tx, after, last)
+        looked, after = looked + screenings.BATCH_SIZE, last
     return after
 
 
-async def _again(screener: Screener, work: Work, subjects: Sequence[UUID]) -> None:
+async def _rescreen_subjects(screener: Screener, work: JobContext, subjects: Sequence[UUID]) -> None:
     for subject in subjects:
-        await screener.comparing(work.db, partial(service.look_again, screener, subject))
+        await screener.run_with_lists(work.db, partial(service.rescreen, screener, subject))
 
 
-async def on_loaded(tx: Tx, events: Sequence[Event]) -> None:
+async def on_list_loaded(tx: Tx, events: Sequence[Event]) -> None:
     """A job for each version."""
     for event in events:
-        load = str(msgspec.convert(event.record(), Told).load)
+        load = str(msgspec.convert(event.record(), WatchlistLoadEvent).load)
         await queue.enqueue(tx, service.RESCREEN, {"load": load}, unique=load)
 
 
-reactions: Final = (Reaction(LOADED, on_loaded),)
-schedules: Final = (Schedule(service.RENEW, _renewal_due, _begin_renewal),)
+reactions: Final = (Reaction(LOADED, on_list_loaded),)
+schedules: Final = (Schedule(service.RESCREEN_OUTDATED, _renewal_due, _begin_renewal),)
 
 
 def handlers(screener: Screener) -> Mapping[str, Handler]:
     """The jobs, with the lists of the process."""
-    return {service.RESCREEN: partial(rescreen, screener), service.RENEW: partial(renew, screener)}
+    return {
+        service.RESCREEN: partial(rescreen, screener),
+        service.RESCREEN_OUTDATED: partial(rescreen_outdated, screener),
+    }

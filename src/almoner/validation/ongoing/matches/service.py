@@ -11,29 +11,29 @@ from uuid import UUID
 
 from almoner.kit.errors import NotFound
 from almoner.nonprofits.organisations.domain import Organisation
-from almoner.platform.database.transactions import EVERYONE, Everyone, Partner, Tx
+from almoner.platform.database.transactions import ALL_PARTNERS, AllPartners, Partner, Tx
 from almoner.screening.matching.domain import Party
 from almoner.screening.screenings import service as screenings
-from almoner.screening.screenings.domain import Asked, Match, Result, ScreenedSubject
+from almoner.screening.screenings.domain import SubjectDetails, ScreeningMatch, ScreeningResult, ScreenedSubject
 from almoner.screening.screenings.service import Screener
-from almoner.screening.watchlists.domain import CONTAINED
+from almoner.screening.watchlists.domain import SUBSUMED_LISTS
 from almoner.validation.decisions.reviews import service as reviews
-from almoner.validation.decisions.reviews.domain import MAX_NOTE_LENGTH, Decision, NotOpen, Subject
+from almoner.validation.decisions.reviews.domain import MAX_NOTE_LENGTH, Decision, ReviewNotOpen, Subject
 
 RESCREEN: Final = "matches.rescreen"
-RENEW: Final = "matches.renew"
+RESCREEN_OUTDATED: Final = "matches.renew"
 DIFFERENT: Final = "not_the_same"
 REASONS: Final = (DIFFERENT,)
 """Why a match is cleared."""
 _DECISIONS: Final[dict[str, Literal["confirmed", "cleared"]]] = {"accepted": "confirmed", "rejected": "cleared"}
 
 
-def asked_of(organisation: Organisation) -> Asked:
+def screening_input_of(organisation: Organisation) -> SubjectDetails:
     """An organisation as it is compared: under all its names, with its number and where it is."""
     names = (organisation.name, organisation.display_name, *organisation.other_names)
     street = " ".join(line for line in (organisation.address_line_1, organisation.address_line_2) if line)
     located = street or organisation.city or organisation.postcode
-    return Asked(
+    return SubjectDetails(
         kind="organisation",
         names=tuple(dict.fromkeys(name for name in names if name)),
         countries=(organisation.country_code,),
@@ -51,38 +51,38 @@ def asked_of(organisation: Organisation) -> Asked:
     )
 
 
-async def look(
+async def screen(
     tx: Tx,
     screener: Screener,
     who: ScreenedSubject,
-    asked: Asked,
+    asked: SubjectDetails,
     *,
     watch: bool,
     others: Sequence[ScreenedSubject] = (),
-) -> Result:
+) -> ScreeningResult:
     """Compare a record with all lists; a person is asked about what is new or has changed.
 
     ``watch``: compare it again when a list changes. ``others``: further records of the same body; what a person
     decided of one of them holds for this one where the question is the same to the word.
     """
-    result = await _ask(tx, await screenings.screen(tx, screener, who, asked, watch=watch))
-    return await _answered(tx, result, others)
+    result = await _update_reviews(tx, await screenings.screen(tx, screener, who, asked, watch=watch))
+    return await _apply_earlier_decisions(tx, result, others)
 
 
-async def look_again(screener: Screener, subject: UUID, tx: Tx) -> Result | None:
+async def rescreen(screener: Screener, subject: UUID, tx: Tx) -> ScreeningResult | None:
     """Compare a watched subject as it looked last; None where it is watched no more."""
     result = await screenings.rescreen(tx, screener, subject)
-    return await _answered(tx, await _ask(tx, result), ()) if result is not None else None
+    return await _apply_earlier_decisions(tx, await _update_reviews(tx, result), ()) if result is not None else None
 
 
-async def result(tx: Tx, who: ScreenedSubject) -> Result:
+async def get_result(tx: Tx, who: ScreenedSubject) -> ScreeningResult:
     """What is known of a record now, without comparing it."""
-    return await screenings.result(tx, who)
+    return await screenings.get_result(tx, who)
 
 
 async def lock(tx: Tx, who: ScreenedSubject) -> None:
     """Hold what is known of a record until the transaction ends."""
-    await screenings.lock(tx, who)
+    await screenings.lock_subject(tx, who)
 
 
 async def unwatch(tx: Tx, who: ScreenedSubject) -> None:
@@ -91,80 +91,86 @@ async def unwatch(tx: Tx, who: ScreenedSubject) -> None:
         await reviews.withdraw(tx, subject_of(match))
 
 
-async def forget(tx: Tx, who: ScreenedSubject) -> None:
+async def delete_subject(tx: Tx, who: ScreenedSubject) -> None:
     """Forget who was compared; nobody need decide about it any more."""
     for match in await screenings.delete_subject(tx, who):
         await reviews.withdraw(tx, subject_of(match))
 
 
-async def decide(tx: Tx, scope: Partner | Everyone, match_id: UUID, decision: Decision) -> Match:
+async def decide(tx: Tx, scope: Partner | AllPartners, match_id: UUID, decision: Decision) -> ScreeningMatch:
     """A person decided: accepted, the two are the same; rejected, they are not. Raises NotOpen."""
-    match = await screenings.hold(tx, match_id)
-    if match is None or (scope is not EVERYONE and scope != Partner(match.who.partner_id)):
-        raise NotOpen("There is no such match.")
+    match = await screenings.lock_match(tx, match_id)
+    if match is None or (scope is not ALL_PARTNERS and scope != Partner(match.who.partner_id)):
+        raise ReviewNotOpen("There is no such match.")
     if not await screenings.decide(tx, match, _DECISIONS[decision.verdict]):
-        raise NotOpen("It was decided already, or the two do not agree any more.")
-    await reviews.conclude(tx, subject_of(match), decision)
+        raise ReviewNotOpen("It was decided already, or the two do not agree any more.")
+    await reviews.record_decision(tx, subject_of(match), decision)
     return match
 
 
-async def reopen(tx: Tx, match_id: UUID, by: str, note: str) -> Match:
+async def reopen(tx: Tx, match_id: UUID, by: str, note: str) -> ScreeningMatch:
     """Take back what was decided, by whom and why; a person is asked again. Raises NotFound, NotOpen."""
-    match = await screenings.hold(tx, match_id)
+    match = await screenings.lock_match(tx, match_id)
     if match is None:
         raise NotFound
     if not await screenings.reopen(tx, match):
-        raise NotOpen("Nobody has decided about it.")
-    await reviews.take_back(tx, subject_of(match), by, note)
+        raise ReviewNotOpen("Nobody has decided about it.")
+    await reviews.record_reopening(tx, subject_of(match), by, note)
     now = await screenings.find(tx, match_id)
     if now is not None and now.awaiting_review:
-        await reviews.ask(tx, subject_of(match), [f"listed:{match.category}", "taken_back"])
+        await reviews.request_review(tx, subject_of(match), [f"listed:{match.category}", "taken_back"])
     return match
 
 
-def subject_of(match: Match) -> Subject:
+def subject_of(match: ScreeningMatch) -> Subject:
     """A match, in the queue of what people decide."""
     return Subject("match", match.id, match.who.partner_id)
 
 
-async def _answered(tx: Tx, result: Result, others: Sequence[ScreenedSubject]) -> Result:
+async def _apply_earlier_decisions(
+    tx: Tx, result: ScreeningResult, others: Sequence[ScreenedSubject]
+) -> ScreeningResult:
     """With what a person decided of the same question before, unless this one was ever decided.
 
     That is a question about another record, or one of a list that this one has taken the place of.
     """
     waiting = [match for match in result.matches if match.decision == "open"]
-    if not waiting or not (others or any(match.list in CONTAINED.values() for match in waiting)):
+    if not waiting or not (others or any(match.list in SUBSUMED_LISTS.values() for match in waiting)):
         return result
-    known = [match for who in others for match in (await screenings.result(tx, who)).matches]
-    known += await screenings.decided(tx, waiting[0].who)
-    decided = {_question(match): match for match in known if match.decision != "open" and not match.awaiting_review}
-    answered: dict[UUID, Match] = {}
+    known = [match for who in others for match in (await screenings.get_result(tx, who)).matches]
+    known += await screenings.list_decided_matches(tx, waiting[0].who)
+    decided = {
+        _comparison_key(match): match for match in known if match.decision != "open" and not match.awaiting_review
+    }
+    answered: dict[UUID, ScreeningMatch] = {}
     for match in waiting:
-        twin = decided.get(_question(match))
-        if twin is None or (await reviews.of(tx, subject_of(match))).decisions:
+        twin = decided.get(_comparison_key(match))
+        if twin is None or (await reviews.history_of(tx, subject_of(match))).decisions:
             continue
-        said = (await reviews.of(tx, subject_of(twin))).decisions
+        said = (await reviews.history_of(tx, subject_of(twin))).decisions
         if said and twin.decision != "open" and await screenings.decide(tx, match, twin.decision):
             named = f"As of {tx.ids.text('screeningmatch', twin.id)}, which asks the same: {said[-1].decision.note}"
-            await reviews.conclude(tx, subject_of(match), replace(said[-1].decision, note=named[:MAX_NOTE_LENGTH]))
+            await reviews.record_decision(
+                tx, subject_of(match), replace(said[-1].decision, note=named[:MAX_NOTE_LENGTH])
+            )
             answered[match.id] = replace(match, decision=twin.decision, awaiting_review=False)
     return replace(result, matches=[answered.get(match.id, match) for match in result.matches])
 
 
-def _question(match: Match) -> tuple[object, ...]:
+def _comparison_key(match: ScreeningMatch) -> tuple[object, ...]:
     """What a person is asked: the entry, and all that mattered of both sides."""
     return (
-        CONTAINED.get(match.list, match.list),
+        SUBSUMED_LISTS.get(match.list, match.list),
         match.entry_key,
         *sorted(match.subject_side.items()),
         *sorted(match.entry_side.items()),
     )
 
 
-async def _ask(tx: Tx, result: Result) -> Result:
+async def _update_reviews(tx: Tx, result: ScreeningResult) -> ScreeningResult:
     for match in result.opened:
-        again = ["changed_since_decided"] if match.difference else []
-        await reviews.ask(tx, subject_of(match), [f"listed:{match.category}", *again])
+        again = ["changed_since_decided"] if match.changes_since_decision else []
+        await reviews.request_review(tx, subject_of(match), [f"listed:{match.category}", *again])
     for match in result.ended:
         await reviews.withdraw(tx, subject_of(match))
     return result

@@ -23,18 +23,18 @@ SUBSCRIPTION: Final = Lifecycle(
 MonitoringStatus = Literal["pending", "pending_validation_request", "validation_request_failed", "live", "cancelled"]
 CategoryStatus = Literal["clear", "flag"]
 Compliance = Literal["pass", "fail"]
-Active = Literal["yes", "no"]
-Decided = Literal["open", "confirmed", "cleared"]
+RegistrationActive = Literal["yes", "no"]
+MatchDecision = Literal["open", "confirmed", "cleared"]
 Occasion = Literal[
     "created", "request_decided", "register_changed", "screening_changed", "chosen", "configuration_changed"
 ]
 """Why a subscription is looked at."""
 
-FLAGS: Final[frozenset[Category]] = frozenset(("sanction", "warning", "hateSpeech"))
+DEFAULT_FLAGS: Final[frozenset[Category]] = frozenset(("sanction", "warning", "hateSpeech"))
 """The complianceFlags of who has configured nothing else (settled 4)."""
 
 UPDATED: Final = "monitoring_subscription.updated"
-MOVED: Final = "internal.monitoring_subscription_moved"
+STATUS_CHANGED: Final = "internal.monitoring_subscription_moved"
 """Told when one is live, failed or cancelled, which partners hear of only by results: {id}."""
 
 
@@ -59,7 +59,7 @@ class InvalidState(BadRequest):
 
 
 @dataclass(frozen=True, slots=True)
-class Match:
+class MonitoringMatch:
     """An entry of a list that may be the organisation, and what a person decided about it."""
 
     list: str
@@ -67,11 +67,11 @@ class Match:
     category: Category
     entry: str
     score: float
-    decision: Decided
+    decision: MatchDecision
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class ScreenedList:
     """A list that was looked into for a category, in this version."""
 
     list: str
@@ -80,12 +80,12 @@ class Source:
 
 
 @dataclass(frozen=True, slots=True)
-class Results:
+class MonitoringResults:
     """What is known: each member is None until it is. ``categories`` has those that are known alone."""
 
     compliance: Compliance | None = None
     categories: Mapping[Category, CategoryStatus] = field(default_factory=dict)
-    active: Active | None = None
+    active: RegistrationActive | None = None
 
     def as_json(self) -> dict[str, str]:
         """The members that are known, by their names on the wire."""
@@ -94,50 +94,52 @@ class Results:
         return {**said, **{str(category): str(status) for category, status in self.categories.items()}}
 
 
-def results_from(known: Mapping[str, str]) -> Results:
+def parse_results(known: Mapping[str, str]) -> MonitoringResults:
     """What ``as_json`` gave."""
-    return Results(
+    return MonitoringResults(
         cast("Compliance | None", known.get("complianceStatus")),
         {category: cast("CategoryStatus", known[category]) for category in CATEGORIES if category in known},
-        cast("Active | None", known.get("active")),
+        cast("RegistrationActive | None", known.get("active")),
     )
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
+class MonitoringEvidence:
     """All that results rest on. ``active``: None where no register tells. ``looked``: whether anybody looked yet."""
 
-    matches: tuple[Match, ...] = ()
-    sources: tuple[Source, ...] = ()
-    active: Active | None = None
-    looked: bool = True
+    matches: tuple[MonitoringMatch, ...] = ()
+    sources: tuple[ScreenedList, ...] = ()
+    active: RegistrationActive | None = None
+    screened: bool = True
 
 
-UNSEEN: Final = Seen(looked=False)
+NO_EVIDENCE: Final = MonitoringEvidence(screened=False)
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class ResultsChange:
     """Results as they became, why, and what they rest on. ``flags``: what counted; None for what is not known."""
 
     id: UUID
     occasion: Occasion
-    results: Results
-    sources: tuple[Source, ...]
-    matches: tuple[Match, ...]
+    results: MonitoringResults
+    sources: tuple[ScreenedList, ...]
+    matches: tuple[MonitoringMatch, ...]
     flags: tuple[Category, ...] | None
     at: datetime
 
 
-def results_of(seen: Seen, chosen: Results | None = None, flags: Collection[Category] = FLAGS) -> Results:
+def results_of(
+    seen: MonitoringEvidence, chosen: MonitoringResults | None = None, flags: Collection[Category] = DEFAULT_FLAGS
+) -> MonitoringResults:
     """What is known by what was seen; what is chosen in the sandbox stands in its place, member by member.
 
     A category is flagged by a match that a person confirmed. While one waits for a person it is not known. It is clear
     when a list of it was looked into and nothing is left (settled 4). Compliance fails by a flag that counts, and is
     not known while a match that counts waits.
     """
-    chosen = chosen or Results()
-    confirmed, waiting = _of(seen.matches, "confirmed"), _of(seen.matches, "open")
+    chosen = chosen or MonitoringResults()
+    confirmed, waiting = _categories_decided(seen.matches, "confirmed"), _categories_decided(seen.matches, "open")
     checked = {source.category for source in seen.sources}
     categories: dict[Category, CategoryStatus] = {}
     for category in CATEGORIES:
@@ -148,12 +150,12 @@ def results_of(seen: Seen, chosen: Results | None = None, flags: Collection[Cate
         elif category in checked - waiting:
             categories[category] = "clear"
     compliance = chosen.compliance or _compliance(categories, waiting - chosen.categories.keys(), flags)
-    if not seen.looked and chosen.compliance is None and compliance == "pass":
+    if not seen.screened and chosen.compliance is None and compliance == "pass":
         compliance = None  # silence before anybody looked says nothing
-    return Results(compliance, categories, chosen.active or seen.active)
+    return MonitoringResults(compliance, categories, chosen.active or seen.active)
 
 
-def _of(matches: Iterable[Match], decision: Decided) -> set[Category]:
+def _categories_decided(matches: Iterable[MonitoringMatch], decision: MatchDecision) -> set[Category]:
     return {match.category for match in matches if match.decision == decision}
 
 
@@ -182,17 +184,17 @@ class MonitoringSubscription:
     configuration_id: UUID | None
     status: MonitoringStatus
     search_name: str
-    simulated_results: Results | None
-    results: Results
-    sources: tuple[Source, ...]
+    simulated_results: MonitoringResults | None
+    results: MonitoringResults
+    sources: tuple[ScreenedList, ...]
     screened_at: datetime | None
     created_at: datetime
     cancelled_at: datetime | None
     due_at: datetime | None = None
-    matches: tuple[Match, ...] = ()
+    matches: tuple[MonitoringMatch, ...] = ()
     name: str | None = None
 
-    def ensure(self, target: MonitoringStatus) -> None:
+    def ensure_may_become(self, target: MonitoringStatus) -> None:
         """Raises AlreadyCancelled or InvalidState unless it may become ``target``."""
         if SUBSCRIPTION.allows(self.status, target):
             return
@@ -201,31 +203,31 @@ class MonitoringSubscription:
         raise InvalidState(f"the monitoring subscription is {self.status} and cannot become {target}")
 
     @property
-    def watches(self) -> bool:
+    def is_watched(self) -> bool:
         """Whether its organisation is looked at."""
         return self.status in ("pending", "live")
 
-    def of_organisation(self, organisation_id: UUID, search_name: str) -> "MonitoringSubscription":
+    def with_organisation(self, organisation_id: UUID, search_name: str) -> "MonitoringSubscription":
         """Its request was accepted as this organisation. Raises InvalidState."""
-        self.ensure("pending")
+        self.ensure_may_become("pending")
         return replace(self, status="pending", organisation_id=organisation_id, search_name=search_name)
 
     def failed(self) -> "MonitoringSubscription":
         """Its request was rejected. Raises InvalidState."""
-        self.ensure("validation_request_failed")
+        self.ensure_may_become("validation_request_failed")
         return replace(self, status="validation_request_failed")
 
-    def taken_up(self) -> "MonitoringSubscription":
+    def resumed(self) -> "MonitoringSubscription":
         """An appeal has reversed what its request failed by: it waits for that again. Raises InvalidState."""
-        self.ensure("pending_validation_request")
+        self.ensure_may_become("pending_validation_request")
         return replace(self, status="pending_validation_request")
 
-    def looked(
-        self, seen: Seen, search_name: str, now: datetime, flags: Collection[Category] = FLAGS
+    def with_evidence(
+        self, seen: MonitoringEvidence, search_name: str, now: datetime, flags: Collection[Category] = DEFAULT_FLAGS
     ) -> "MonitoringSubscription":
         """As it is after a look at its organisation: live. ``flags`` count for compliance. Raises InvalidState."""
         if self.status != "live":
-            self.ensure("live")
+            self.ensure_may_become("live")
         return replace(
             self,
             status="live",
@@ -237,19 +239,23 @@ class MonitoringSubscription:
             due_at=None,
         )
 
-    def choosing(self, chosen: Results, seen: Seen, flags: Collection[Category] = FLAGS) -> "MonitoringSubscription":
+    def with_simulated_results(
+        self, chosen: MonitoringResults, seen: MonitoringEvidence, flags: Collection[Category] = DEFAULT_FLAGS
+    ) -> "MonitoringSubscription":
         """With what the sandbox is told to say from now on, beside what it was told before and what was seen."""
-        before = self.simulated_results or Results()
-        told = Results(chosen.compliance, {**before.categories, **chosen.categories}, chosen.active or before.active)
+        before = self.simulated_results or MonitoringResults()
+        told = MonitoringResults(
+            chosen.compliance, {**before.categories, **chosen.categories}, chosen.active or before.active
+        )
         return replace(self, simulated_results=told, results=results_of(seen, told, flags))
 
     def cancelled(self, now: datetime) -> "MonitoringSubscription":
         """Cancelled, with what was known. Raises AlreadyCancelled."""
-        self.ensure("cancelled")
+        self.ensure_may_become("cancelled")
         return replace(self, status="cancelled", cancelled_at=now, due_at=None)
 
 
-def subscribed(
+def new_subscription(
     subscription_id: UUID,
     partner_id: UUID,
     now: datetime,
@@ -258,7 +264,7 @@ def subscribed(
     organisation_id: UUID | None = None,
     validation_request_id: UUID | None = None,
     configuration_id: UUID | None = None,
-    simulated_results: Results | None = None,
+    simulated_results: MonitoringResults | None = None,
 ) -> MonitoringSubscription:
     """A new one: of an organisation, or of a request until that is decided. Nothing is known."""
     return MonitoringSubscription(
@@ -270,7 +276,7 @@ def subscribed(
         status="pending" if organisation_id else "pending_validation_request",
         search_name=search_name,
         simulated_results=simulated_results,
-        results=Results(),
+        results=MonitoringResults(),
         sources=(),
         screened_at=None,
         created_at=now,

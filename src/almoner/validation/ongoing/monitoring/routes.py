@@ -4,10 +4,10 @@ from typing import Annotated
 from uuid import UUID
 
 from almoner.platform.http.caller import SECRET
-from almoner.platform.http.calls import Call
+from almoner.platform.http.calls import ApiCall
 from almoner.platform.http.endpoints import Routes
 from almoner.platform.http.ids import PathId
-from almoner.platform.http.paging import Listing
+from almoner.platform.http.paging import ListResponse
 from almoner.platform.http.wire import PageQuery
 from almoner.validation.ongoing.monitoring import service as monitoring
 from almoner.validation.ongoing.monitoring.domain import AlreadyCancelled, EntityNotFound, OrganisationNotActive
@@ -28,8 +28,8 @@ routes = Routes("Monitoring subscriptions")
 
 @routes.get("/v1/monitoring-subscriptions", key=SECRET, scope="monitoring_subscriptions:read")
 async def list_monitoring_subscriptions(
-    call: Call, query: MonitoringSubscriptionsQuery
-) -> Listing[MonitoringSubscriptionOut]:
+    call: ApiCall, query: MonitoringSubscriptionsQuery
+) -> ListResponse[MonitoringSubscriptionOut]:
     """List monitoring subscriptions, newest first unless sorted by name."""
     page = call.page(query)
     rows, total = await monitoring.page(call.tx, call.partner, page, filters_of(query), query.sort)
@@ -48,7 +48,7 @@ async def list_monitoring_subscriptions(
     scope="monitoring_subscriptions:write",
     errors=(EntityNotFound, OrganisationNotActive),
 )
-async def create_monitoring_subscription(call: Call, body: MonitoringSubscriptionIn) -> MonitoringSubscriptionOut:
+async def create_monitoring_subscription(call: ApiCall, body: MonitoringSubscriptionIn) -> MonitoringSubscriptionOut:
     """Have an organisation compared with watch lists and its register, now and whenever one of them changes.
 
     With a validation request it begins once that is accepted. The results are known a moment after the answer.
@@ -58,13 +58,15 @@ async def create_monitoring_subscription(call: Call, body: MonitoringSubscriptio
 
 
 @routes.get("/v1/monitoring-subscriptions/{id}", key=SECRET, scope="monitoring_subscriptions:read")
-async def get_monitoring_subscription(call: Call, id: SubscriptionId) -> MonitoringSubscriptionOut:
+async def get_monitoring_subscription(call: ApiCall, id: SubscriptionId) -> MonitoringSubscriptionOut:
     """Retrieve a monitoring subscription."""
     return subscription_out(call.tx, await monitoring.get(call.tx, call.partner, id))
 
 
 @routes.get("/v1/monitoring-subscriptions/{id}/history", key=SECRET, scope="monitoring_subscriptions:read")
-async def list_monitoring_history(call: Call, id: SubscriptionId, query: PageQuery) -> Listing[MonitoringChangeOut]:
+async def list_monitoring_history(
+    call: ApiCall, id: SubscriptionId, query: PageQuery
+) -> ListResponse[MonitoringChangeOut]:
     """List each change of the results with what it rests on: lists, versions, matches, scores and decisions."""
     page = call.page(query)
     rows, total = await monitoring.history(call.tx, call.partner, id, page)
@@ -77,6 +79,6 @@ async def list_monitoring_history(call: Call, id: SubscriptionId, query: PageQue
     scope="monitoring_subscriptions:write",
     errors=(AlreadyCancelled,),
 )
-async def cancel_monitoring_subscription(call: Call, id: SubscriptionId) -> MonitoringSubscriptionOut:
+async def cancel_monitoring_subscription(call: ApiCall, id: SubscriptionId) -> MonitoringSubscriptionOut:
     """Cancel a monitoring subscription. Its results stay as they are."""
     return subscription_out(call.tx, await monitoring.cancel(call.tx, call.partner, id))

@@ -9,23 +9,23 @@ from pydantic.config import JsonDict, JsonValue
 
 from almoner.kit.ids import Ids
 from almoner.kit.time import iso
-from almoner.nonprofits.organisations.domain import sought
+from almoner.nonprofits.organisations.domain import search_terms
 from almoner.platform.database.transactions import Tx
 from almoner.platform.http.ids import IdText
-from almoner.platform.http.wire import In, Out, PageQuery, either
+from almoner.platform.http.wire import RequestBody, ResponseRecord, PageQuery, exactly_one_of
 from almoner.screening.watchlists.domain import Category
 from almoner.validation.ongoing.monitoring.domain import (
-    Active,
+    RegistrationActive,
     CategoryStatus,
-    Change,
+    ResultsChange,
     Compliance,
-    Decided,
+    MatchDecision,
     Filters,
-    Match,
+    MonitoringMatch,
     MonitoringStatus,
     MonitoringSubscription,
     Occasion,
-    Results,
+    MonitoringResults,
     Sort,
 )
 
@@ -44,7 +44,7 @@ class MonitoringSubscriptionsQuery(PageQuery):
 
 def filters_of(query: MonitoringSubscriptionsQuery) -> Filters:
     """What the query narrows the list by."""
-    words = sought(query.query) or (_NEVER,) if query.query else ()
+    words = search_terms(query.query) or (_NEVER,) if query.query else ()
     return Filters(query.status, words, query.has_organisation)
 
 
@@ -52,7 +52,7 @@ _FUND: Final[JsonDict] = {"organisationId": Ids(sandbox=True).example("organisat
 _EITHER: Final[list[JsonValue]] = [{"required": ["organisationId"]}, {"required": ["validationRequestId"]}]
 
 
-class MonitoringSubscriptionIn(In):
+class MonitoringSubscriptionIn(RequestBody):
     """Whom to monitor: an organisation, or the one that a validation request will be accepted as."""
 
     model_config = ConfigDict(json_schema_extra={"examples": [_FUND], "oneOf": _EITHER})
@@ -81,7 +81,9 @@ class MonitoringCategoryOut(msgspec.Struct, frozen=True, rename="camel"):
 class MonitoringRegistrationOut(msgspec.Struct, frozen=True, rename="camel"):
     """What the register says."""
 
-    active: Annotated[Active | None, msgspec.Meta(description="Null until it is known; where no register tells, too.")]
+    active: Annotated[
+        RegistrationActive | None, msgspec.Meta(description="Null until it is known; where no register tells, too.")
+    ]
 
 
 class MonitoringResultsOut(msgspec.Struct, frozen=True, rename="camel"):
@@ -120,12 +122,12 @@ class MonitoringMatchOut(msgspec.Struct, frozen=True, rename="camel"):
     entry: Annotated[str, msgspec.Meta(description="The entry's number in its list.")]
     score: Annotated[float, msgspec.Meta(description="From 0 to 1: how much the two agree.")]
     decision: Annotated[
-        Decided,
+        MatchDecision,
         msgspec.Meta(description="`open` until a person says that they are the same (`confirmed`) or not (`cleared`)."),
     ]
 
 
-class MonitoringSubscriptionOut(Out, object_name="monitoring_subscription"):
+class MonitoringSubscriptionOut(ResponseRecord, object_name="monitoring_subscription"):
     """A monitoring subscription as partners see it."""
 
     id: str
@@ -163,7 +165,7 @@ def subscription_out(tx: Tx, subscription: MonitoringSubscription) -> Monitoring
     )
 
 
-class MonitoringChangeOut(Out, object_name="monitoring_change"):
+class MonitoringChangeOut(ResponseRecord, object_name="monitoring_change"):
     """Results as they became at a moment, why, and what they rest on."""
 
     at: str
@@ -176,7 +178,7 @@ class MonitoringChangeOut(Out, object_name="monitoring_change"):
     matches: list[MonitoringMatchOut]
 
 
-def change_out(change: Change) -> MonitoringChangeOut:
+def change_out(change: ResultsChange) -> MonitoringChangeOut:
     """The answer for one change of results."""
     return MonitoringChangeOut(
         at=iso(change.at),
@@ -188,14 +190,14 @@ def change_out(change: Change) -> MonitoringChangeOut:
     )
 
 
-def _matches(found: Sequence[Match]) -> list[MonitoringMatchOut]:
+def _matches(found: Sequence[MonitoringMatch]) -> list[MonitoringMatchOut]:
     return [
         MonitoringMatchOut(one.list, one.version, one.category, one.entry, round(one.score, 3), one.decision)
         for one in found
     ]
 
 
-def _results(results: Results) -> MonitoringResultsOut:
+def _results(results: MonitoringResults) -> MonitoringResultsOut:
     known: Mapping[Category, CategoryStatus] = results.categories
     return MonitoringResultsOut(
         compliance_status=results.compliance,

@@ -11,8 +11,8 @@ from uuid import UUID
 
 from almoner.kit.errors import NotFound
 from almoner.nonprofits.organisations import service as organisations
-from almoner.nonprofits.organisations.domain import Organisation, searchable
-from almoner.platform.database.transactions import EVERYONE, Everyone, Partner, Tx
+from almoner.nonprofits.organisations.domain import Organisation, search_text
+from almoner.platform.database.transactions import ALL_PARTNERS, AllPartners, Partner, Tx
 from almoner.platform.events import outbox
 from almoner.platform.http.paging import Page, Position
 from almoner.platform.jobs import queue
@@ -23,16 +23,16 @@ from almoner.validation.applications.configurations import service as configurat
 from almoner.validation.ongoing.matches import service as matches
 from almoner.validation.ongoing.monitoring import domain, looking, schemas, store, store_evidence, triggers
 from almoner.validation.ongoing.monitoring.domain import (
-    UNSEEN,
-    Change,
+    NO_EVIDENCE,
+    ResultsChange,
     EntityNotFound,
     Filters,
     InvalidState,
-    Match,
+    MonitoringMatch,
     MonitoringSubscription,
     Occasion,
     OrganisationNotActive,
-    Results,
+    MonitoringResults,
     Sort,
 )
 from almoner.validation.ongoing.monitoring.schemas import MonitoringResultsOut as MonitoringResultsOut
@@ -40,10 +40,10 @@ from almoner.validation.ongoing.monitoring.schemas import MonitoringSubscription
 from almoner.validation.requests import service as requests
 from almoner.validation.requests.domain import ValidationRequest
 
-Scope = Partner | Everyone
+Scope = Partner | AllPartners
 
 EVALUATE: Final = "monitoring_subscriptions.evaluate"
-RECONFIGURE: Final = "monitoring_subscriptions.reconfigure"
+REEVALUATE: Final = "monitoring_subscriptions.reconfigure"
 _AT_ONCE: Final = 1000
 
 
@@ -59,42 +59,42 @@ async def create(
     ``configuration_id``: by which one it is judged, None for the partner's default as that is at each moment.
     Raises EntityNotFound, OrganisationNotActive.
     """
-    organisation_text, organisation_results = _split(tx, organisation_id)
-    request_text, request_results = _split(tx, validation_request_id)
+    organisation_text, organisation_results = _split_test_suffix(tx, organisation_id)
+    request_text, request_results = _split_test_suffix(tx, validation_request_id)
     organisation = request = None
     if organisation_text is not None:
-        organisation = await _organisation(tx, partner, organisation_text)
+        organisation = await _get_organisation(tx, partner, organisation_text)
     else:
-        request = await _request(tx, partner, request_text or "")
+        request = await _get_request(tx, partner, request_text or "")
     about = organisation or await _accepted_as(tx, partner, request)
     if about is not None and not about.active:
         raise OrganisationNotActive(f"{about.shown_name} is not active: {about.inactive_reason}")
-    name = organisation.shown_name if organisation else request.asked.name if request else ""
-    made = domain.subscribed(
+    name = organisation.shown_name if organisation else request.details.name if request else ""
+    made = domain.new_subscription(
         tx.new_id(),
         partner.id,
         tx.now,
-        searchable(name),
+        search_text(name),
         organisation_id=organisation.id if organisation else None,
         validation_request_id=request.id if request else None,
         configuration_id=configuration_id,
         simulated_results=organisation_results or request_results,
     )
     await store.insert(tx, partner, made)
-    await look_at(tx, [made.id], "created")
+    await enqueue_evaluations(tx, [made.id], "created")
     return replace(made, name=organisation.shown_name if organisation else None)
 
 
-def _split(tx: Tx, text: str | None) -> tuple[str | None, Results | None]:
-    return triggers.split(text) if text is not None and tx.deployment.sandbox else (text, None)
+def _split_test_suffix(tx: Tx, text: str | None) -> tuple[str | None, MonitoringResults | None]:
+    return triggers.split_test_suffix(text) if text is not None and tx.deployment.sandbox else (text, None)
 
 
-def bare(tx: Tx, text: str) -> str:
+def strip_test_suffix(tx: Tx, text: str) -> str:
     """The id of an organisation or a validation request without the test value that may follow it in the sandbox."""
-    return _split(tx, text)[0] or ""
+    return _split_test_suffix(tx, text)[0] or ""
 
 
-async def _organisation(tx: Tx, partner: Partner, text: str) -> Organisation:
+async def _get_organisation(tx: Tx, partner: Partner, text: str) -> Organisation:
     named = tx.ids.parse("organisation", text)
     try:
         found = await organisations.get(tx, partner, named) if named else None
@@ -105,7 +105,7 @@ async def _organisation(tx: Tx, partner: Partner, text: str) -> Organisation:
     return found
 
 
-async def _request(tx: Tx, partner: Partner, text: str) -> ValidationRequest:
+async def _get_request(tx: Tx, partner: Partner, text: str) -> ValidationRequest:
     named = tx.ids.parse("validationrequest", text)
     try:
         found = await requests.get(tx, partner, named) if named else None
@@ -126,13 +126,13 @@ async def get(tx: Tx, scope: Scope, subscription_id: UUID) -> MonitoringSubscrip
     """One subscription. Raises NotFound."""
     if (found := await store.find(tx, scope, subscription_id)) is None:
         raise NotFound
-    return (await _compared(tx, [found]))[0]
+    return (await _with_newer_lists(tx, [found]))[0]
 
 
-async def several(tx: Tx, partner: Partner, subscription_ids: Sequence[UUID]) -> dict[UUID, MonitoringSubscription]:
+async def find_many(tx: Tx, partner: Partner, subscription_ids: Sequence[UUID]) -> dict[UUID, MonitoringSubscription]:
     """Those of these that there are, by id."""
-    found = await store.several(tx, partner, subscription_ids) if subscription_ids else []
-    return {subscription.id: subscription for subscription in await _compared(tx, found)}
+    found = await store.find_many(tx, partner, subscription_ids) if subscription_ids else []
+    return {subscription.id: subscription for subscription in await _with_newer_lists(tx, found)}
 
 
 async def page(
@@ -140,15 +140,15 @@ async def page(
 ) -> tuple[list[MonitoringSubscription], int]:
     """One page and the exact total."""
     rows, total = await store.page(tx, partner, page_, filters, sort)
-    return await _compared(tx, rows), total
+    return await _with_newer_lists(tx, rows), total
 
 
-async def _compared(tx: Tx, found: Sequence[MonitoringSubscription]) -> list[MonitoringSubscription]:
+async def _with_newer_lists(tx: Tx, found: Sequence[MonitoringSubscription]) -> list[MonitoringSubscription]:
     """With the versions of lists up to which live ones are compared: an update that concerns none touches no row."""
     if not any(one.status == "live" and one.sources for one in found):
         return list(found)
-    since = await store.compared(tx, EVERYONE)
-    return [looking.compared(one, since) for one in found]
+    since = await store.list_compared_versions(tx, ALL_PARTNERS)
+    return [looking.with_newer_lists(one, since) for one in found]
 
 
 def position_of(subscription: MonitoringSubscription, sort: Sort) -> Position:
@@ -161,29 +161,29 @@ def record(tx: Tx, subscription: MonitoringSubscription) -> MonitoringSubscripti
     return schemas.subscription_out(tx, subscription)
 
 
-async def history(tx: Tx, scope: Scope, subscription_id: UUID, page_: Page) -> tuple[list[Change], int]:
+async def history(tx: Tx, scope: Scope, subscription_id: UUID, page_: Page) -> tuple[list[ResultsChange], int]:
     """One page of the changes of results with what each rests on, and the total. Raises NotFound."""
     if await store.find(tx, scope, subscription_id) is None:
         raise NotFound
-    return await store_evidence.page(tx, EVERYONE, subscription_id, page_)
+    return await store_evidence.page(tx, ALL_PARTNERS, subscription_id, page_)
 
 
 async def cancel(tx: Tx, partner: Partner, subscription_id: UUID) -> MonitoringSubscription:
     """Cancel; what was known stays. Raises NotFound, AlreadyCancelled."""
-    held = await hold(tx, partner, subscription_id)
-    cancelled = (await _compared(tx, [held]))[0].cancelled(tx.now)
-    await keep(tx, held, cancelled)
-    if held.organisation_id is not None and held.watches:
+    held = await lock(tx, partner, subscription_id)
+    cancelled = (await _with_newer_lists(tx, [held]))[0].cancelled(tx.now)
+    await store_transition(tx, held, cancelled)
+    if held.organisation_id is not None and held.is_watched:
         await _unwatch(tx, held, held.organisation_id)
     return cancelled
 
 
-async def take_up(tx: Tx, subscription_id: UUID) -> None:
+async def resume_after_appeal(tx: Tx, subscription_id: UUID) -> None:
     """Have what ended with its validation request follow it again: an appeal has reversed that. Raises NotFound."""
-    held = await hold(tx, EVERYONE, subscription_id)
+    held = await lock(tx, ALL_PARTNERS, subscription_id)
     if held.status == "validation_request_failed":
-        await keep(tx, held, held.taken_up())
-        await look_at(tx, [held.id], "request_decided")
+        await store_transition(tx, held, held.resumed())
+        await enqueue_evaluations(tx, [held.id], "request_decided")
 
 
 async def _unwatch(tx: Tx, held: MonitoringSubscription, organisation_id: UUID) -> None:
@@ -192,32 +192,36 @@ async def _unwatch(tx: Tx, held: MonitoringSubscription, organisation_id: UUID) 
     Its records are held before it is asked who else does: whoever begins to watch it meanwhile is seen, or comes after.
     """
     organisation = await organisations.get(tx, Partner(held.partner_id), organisation_id)
-    records = await looking.whos(tx, organisation, held)
+    records = await looking.screened_subjects_of(tx, organisation, held)
     for who in records:
         await matches.lock(tx, who)
-    if not await store.watching(tx, EVERYONE, [organisation.id]):
+    if not await store.find_by_organisations(tx, ALL_PARTNERS, [organisation.id]):
         for who in records:
             await matches.unwatch(tx, who)
 
 
-async def choose(tx: Tx, scope: Scope, subscription_id: UUID, chosen: Results) -> MonitoringSubscription:
+async def simulate_results(
+    tx: Tx, scope: Scope, subscription_id: UUID, chosen: MonitoringResults
+) -> MonitoringSubscription:
     """Have a subscription say these results from now on, as the sandbox may. Raises NotFound, InvalidState."""
-    held = await hold(tx, scope, subscription_id)
-    if not held.watches or held.organisation_id is None:
+    held = await lock(tx, scope, subscription_id)
+    if not held.is_watched or held.organisation_id is None:
         raise InvalidState(f"the monitoring subscription is {held.status}: it has no results")
     organisation = await organisations.get(tx, Partner(held.partner_id), held.organisation_id)
-    flags = await looking.flags(tx, held)
-    now = (await _compared(tx, [held]))[0]
-    known = await looking.known(tx, organisation, now) if now.status == "live" else UNSEEN
-    return await tell(tx, held, now.choosing(chosen, known, flags), "chosen", known.matches, flags)
+    flags = await looking.compliance_flags_of(tx, held)
+    now = (await _with_newer_lists(tx, [held]))[0]
+    known = await looking.current_evidence(tx, organisation, now) if now.status == "live" else NO_EVIDENCE
+    return await store_and_emit(
+        tx, held, now.with_simulated_results(chosen, known, flags), "chosen", known.matches, flags
+    )
 
 
 async def followers(tx: Tx, organisation_ids: Sequence[UUID]) -> Mapping[UUID, set[UUID]]:
     """The partners that monitor each of these organisations: they hear when it changes (settled 6)."""
-    return await store.followers(tx, EVERYONE, organisation_ids)
+    return await store.followers(tx, ALL_PARTNERS, organisation_ids)
 
 
-async def look_at(tx: Tx, subscription_ids: Sequence[UUID], occasion: Occasion) -> None:
+async def enqueue_evaluations(tx: Tx, subscription_ids: Sequence[UUID], occasion: Occasion) -> None:
     """Have subscriptions looked at after the commit, each once."""
     await queue.enqueue_all(
         tx,
@@ -228,28 +232,30 @@ async def look_at(tx: Tx, subscription_ids: Sequence[UUID], occasion: Occasion) 
     )
 
 
-async def follow_requests(tx: Tx, request_ids: Sequence[UUID]) -> None:
+async def propagate_request_decisions(tx: Tx, request_ids: Sequence[UUID]) -> None:
     """Validation requests were decided: look at what waits for them."""
-    await look_at(tx, await store.of_requests(tx, EVERYONE, request_ids), "request_decided")
+    await enqueue_evaluations(
+        tx, await store.find_waiting_for_requests(tx, ALL_PARTNERS, request_ids), "request_decided"
+    )
 
 
-async def follow_organisations(tx: Tx, organisation_ids: Sequence[UUID], occasion: Occasion) -> None:
+async def propagate_organisation_changes(tx: Tx, organisation_ids: Sequence[UUID], occasion: Occasion) -> None:
     """Something else is known of organisations: look at the subscriptions to them.
 
     Until that is done their records name no newer version of a list: they were not compared with it.
     """
-    watching = await store.watching(tx, EVERYONE, organisation_ids)
-    await store.set_due(tx, EVERYONE, watching)
-    await look_at(tx, watching, occasion)
+    watching = await store.find_by_organisations(tx, ALL_PARTNERS, organisation_ids)
+    await store.set_due(tx, ALL_PARTNERS, watching)
+    await enqueue_evaluations(tx, watching, occasion)
 
 
-async def configuration_changed(tx: Tx, partner: Partner, configuration_id: UUID) -> None:
+async def propagate_configuration_change(tx: Tx, partner: Partner, configuration_id: UUID) -> None:
     """A configuration may judge otherwise: have its subscriptions looked at, a batch after the other."""
     payload = {"partner": str(partner.id), "configuration": str(configuration_id), "after": None}
-    await queue.enqueue(tx, RECONFIGURE, payload, unique=str(configuration_id))
+    await queue.enqueue(tx, REEVALUATE, payload, unique=str(configuration_id))
 
 
-async def reconfigure_batch(
+async def reevaluate_batch(
     tx: Tx, partner: Partner, configuration_id: UUID, after: UUID | None, at_once: int = _AT_ONCE
 ) -> UUID | None:
     """Have the next ones after an id judged anew; the last of them, None after the last of all.
@@ -257,44 +263,46 @@ async def reconfigure_batch(
     Those without a configuration of their own are judged by the default one.
     """
     is_default = (await configurations.get(tx, partner, configuration_id)).is_default
-    found = await store.configured(tx, partner, configuration_id, after, at_once, unnamed=is_default)
-    await look_at(tx, found, "configuration_changed")
+    found = await store.find_by_configuration(tx, partner, configuration_id, after, at_once, unnamed=is_default)
+    await enqueue_evaluations(tx, found, "configuration_changed")
     return found[-1] if len(found) == at_once else None
 
 
-async def set_compared(tx: Tx, code: str, load_id: UUID) -> None:
+async def set_compared_version(tx: Tx, code: str, load_id: UUID) -> None:
     """All that are live were compared with this load of a list: their records name it, if it is the newest."""
-    for version in await watchlists.loaded(tx):
+    for version in await watchlists.list_versions(tx):
         if (version.code, version.load.id) == (code, load_id):
-            await store.set_compared(tx, EVERYONE, code, version.version, version.covers("organisation"))
+            await store.set_compared_version(
+                tx, ALL_PARTNERS, code, version.version, version.covered_categories("organisation")
+            )
 
 
-async def hold(tx: Tx, scope: Scope, subscription_id: UUID) -> MonitoringSubscription:
+async def lock(tx: Tx, scope: Scope, subscription_id: UUID) -> MonitoringSubscription:
     """Lock one until the transaction ends. Raises NotFound."""
     if (held := await store.lock(tx, scope, subscription_id)) is None:
         raise NotFound
     return held
 
 
-async def keep(tx: Tx, held: MonitoringSubscription, new: MonitoringSubscription) -> None:
+async def store_transition(tx: Tx, held: MonitoringSubscription, new: MonitoringSubscription) -> None:
     """Store what became of one that is held."""
-    if not await store.save(tx, new, held.status):
+    if not await store.update(tx, new, held.status):
         raise LookupError(f"monitoring subscription {new.id} is not where its holder saw it")
     if new.status != held.status:
         told = {"id": tx.ids.text("monitoringsubscription", new.id)}
-        await outbox.emit(tx, new.partner_id, domain.MOVED, told)
+        await outbox.emit(tx, new.partner_id, domain.STATUS_CHANGED, told)
 
 
-async def tell(
+async def store_and_emit(
     tx: Tx,
     held: MonitoringSubscription,
     new: MonitoringSubscription,
     occasion: Occasion,
-    seen: Sequence[Match],
+    seen: Sequence[MonitoringMatch],
     flags: Collection[Category],
 ) -> MonitoringSubscription:
     """Store what became of one that is held; where its results changed, keep why, and tell the partner."""
-    await keep(tx, held, new)
+    await store_transition(tx, held, new)
     if new.results != held.results:
         await store_evidence.insert(tx, new, occasion, seen, flags)
         await outbox.emit(tx, new.partner_id, domain.UPDATED, record(tx, new))

@@ -8,24 +8,24 @@ from uuid import UUID
 import msgspec
 from asyncpg import Record
 
-from almoner.nonprofits.organisations.domain import MOST_PATTERNS
+from almoner.nonprofits.organisations.domain import MAX_INDEX_PATTERNS
 from almoner.platform.database import counters, lists
-from almoner.platform.database.transactions import Everyone, Partner, Tx
+from almoner.platform.database.transactions import AllPartners, Partner, Tx
 from almoner.platform.http.paging import Page
 from almoner.screening.watchlists.domain import Category
 from almoner.validation.ongoing.monitoring.domain import (
     SUBSCRIPTION,
     Filters,
-    Match,
+    MonitoringMatch,
     MonitoringStatus,
     MonitoringSubscription,
-    Results,
+    MonitoringResults,
     Sort,
-    Source,
-    results_from,
+    ScreenedList,
+    parse_results,
 )
 
-Scope = Partner | Everyone
+Scope = Partner | AllPartners
 
 _CATEGORIES: Final[Mapping[Category, str]] = {
     "warning": "warning",
@@ -53,7 +53,7 @@ _WATCHED: Final = "status in ('pending', 'live')"
 
 
 def _subscription(row: Record, name: str | None) -> MonitoringSubscription:
-    results = Results(
+    results = MonitoringResults(
         row["compliance_status"],
         {category: row[column] for category, column in _CATEGORIES.items() if row[column] is not None},
         row["registration_active"],
@@ -67,14 +67,14 @@ def _subscription(row: Record, name: str | None) -> MonitoringSubscription:
         configuration_id=row["configuration_id"],
         status=row["status"],
         search_name=row["search_name"],
-        simulated_results=None if chosen is None else results_from(chosen),
+        simulated_results=None if chosen is None else parse_results(chosen),
         results=results,
-        sources=msgspec.convert(row["sources"], tuple[Source, ...]),
+        sources=msgspec.convert(row["sources"], tuple[ScreenedList, ...]),
         screened_at=row["screened_at"],
         created_at=row["created_at"],
         cancelled_at=row["cancelled_at"],
         due_at=row["due_at"],
-        matches=msgspec.convert(row["matches"], tuple[Match, ...]),
+        matches=msgspec.convert(row["matches"], tuple[MonitoringMatch, ...]),
         name=name,
     )
 
@@ -83,7 +83,7 @@ def _owner(scope: Scope) -> UUID | None:
     return scope.id if isinstance(scope, Partner) else None
 
 
-def _known(results: Results | None) -> dict[str, str] | None:
+def _results_json(results: MonitoringResults | None) -> dict[str, str] | None:
     return None if results is None else results.as_json()
 
 
@@ -104,10 +104,10 @@ async def insert(tx: Tx, partner: Partner, new: MonitoringSubscription) -> None:
         new.configuration_id,
         new.status,
         new.search_name,
-        _known(new.simulated_results),
+        _results_json(new.simulated_results),
         new.created_at,
     )
-    await counters.add(tx, partner, _LIST, 1)
+    await counters.add_to_total(tx, partner, _LIST, 1)
 
 
 async def find(tx: Tx, scope: Scope, subscription_id: UUID) -> MonitoringSubscription | None:
@@ -118,7 +118,7 @@ async def find(tx: Tx, scope: Scope, subscription_id: UUID) -> MonitoringSubscri
     return _subscription(row, row["name"]) if row else None
 
 
-async def several(tx: Tx, partner: Partner, subscription_ids: Sequence[UUID]) -> list[MonitoringSubscription]:
+async def find_many(tx: Tx, partner: Partner, subscription_ids: Sequence[UUID]) -> list[MonitoringSubscription]:
     """Those of these that there are."""
     rows = await tx.fetch(f"{_FROM} where s.partner_id = $1 and s.id = any($2::uuid[])", partner.id, subscription_ids)
     return [_subscription(row, row["name"]) for row in rows]
@@ -134,7 +134,7 @@ async def lock(tx: Tx, scope: Scope, subscription_id: UUID) -> MonitoringSubscri
     return _subscription(row, row["name"]) if row else None
 
 
-async def save(tx: Tx, new: MonitoringSubscription, held: MonitoringStatus) -> bool:
+async def update(tx: Tx, new: MonitoringSubscription, held: MonitoringStatus) -> bool:
     """Store what a locked subscription became; False when the lifecycle has no arrow to it from the stored state."""
     return bool(
         await tx.fetchval(
@@ -151,7 +151,7 @@ async def save(tx: Tx, new: MonitoringSubscription, held: MonitoringStatus) -> b
             new.status,
             new.organisation_id,
             new.search_name,
-            _known(new.simulated_results),
+            _results_json(new.simulated_results),
             new.results.compliance,
             new.results.active,
             *(new.results.categories.get(category) for category in _CATEGORIES),
@@ -232,9 +232,9 @@ def _conditions(filters: Filters) -> tuple[str, list[object]]:
         narrow("status = {}", filters.status)
     if filters.has_organisation is not None:
         conditions.append("organisation_id is not null" if filters.has_organisation else "organisation_id is null")
-    for word in filters.words[:MOST_PATTERNS]:
+    for word in filters.words[:MAX_INDEX_PATTERNS]:
         narrow("search_name like {}", f"%{word}%")
-    if further := filters.words[MOST_PATTERNS:]:
+    if further := filters.words[MAX_INDEX_PATTERNS:]:
         narrow("(search_name || '') like all({}::text[])", [f"%{word}%" for word in further])
     return " and ".join(conditions), values
 
@@ -245,7 +245,7 @@ def position_of(subscription: MonitoringSubscription, sort: Sort) -> tuple[objec
     return (subscription.search_name, *by_id) if sort == "name" else by_id
 
 
-async def followers(tx: Tx, _: Everyone, organisation_ids: Sequence[UUID]) -> dict[UUID, set[UUID]]:
+async def followers(tx: Tx, _: AllPartners, organisation_ids: Sequence[UUID]) -> dict[UUID, set[UUID]]:
     """The partners with a live subscription to each of these organisations."""
     rows = await tx.fetch(
         f"""
@@ -260,7 +260,7 @@ async def followers(tx: Tx, _: Everyone, organisation_ids: Sequence[UUID]) -> di
     return found
 
 
-async def watching(tx: Tx, _: Everyone, organisation_ids: Sequence[UUID]) -> list[UUID]:
+async def find_by_organisations(tx: Tx, _: AllPartners, organisation_ids: Sequence[UUID]) -> list[UUID]:
     """The subscriptions to any record of these organisations: one of its records answers for each of the others."""
     rows = await tx.fetch(
         f"""
@@ -279,7 +279,7 @@ async def watching(tx: Tx, _: Everyone, organisation_ids: Sequence[UUID]) -> lis
     return [row["id"] for row in rows]
 
 
-async def set_due(tx: Tx, _: Everyone, subscription_ids: Sequence[UUID]) -> None:
+async def set_due(tx: Tx, _: AllPartners, subscription_ids: Sequence[UUID]) -> None:
     """These have to be looked at again."""
     await tx.execute(
         f"""
@@ -293,7 +293,7 @@ async def set_due(tx: Tx, _: Everyone, subscription_ids: Sequence[UUID]) -> None
     )
 
 
-async def of_requests(tx: Tx, _: Everyone, request_ids: Sequence[UUID]) -> list[UUID]:
+async def find_waiting_for_requests(tx: Tx, _: AllPartners, request_ids: Sequence[UUID]) -> list[UUID]:
     """The subscriptions that wait for one of these validation requests."""
     rows = await tx.fetch(
         """
@@ -305,7 +305,7 @@ async def of_requests(tx: Tx, _: Everyone, request_ids: Sequence[UUID]) -> list[
     return [row["id"] for row in rows]
 
 
-async def configured(
+async def find_by_configuration(
     tx: Tx, partner: Partner, configuration_id: UUID, after: UUID | None, limit: int, *, unnamed: bool
 ) -> list[UUID]:
     """The partner's watched subscriptions of a configuration, after an id, by id; ``unnamed``: also those without."""
@@ -325,15 +325,15 @@ async def configured(
     return [row["id"] for row in rows]
 
 
-async def compared(tx: Tx, _: Everyone) -> list[tuple[Source, datetime]]:
+async def list_compared_versions(tx: Tx, _: AllPartners) -> list[tuple[ScreenedList, datetime]]:
     """Up to which version of each list all live subscriptions are compared, and since when."""
     rows = await tx.fetch(
         "select list, version, unnest(categories) as category, compared_at from monitoring_list order by list, category"
     )
-    return [(Source(*row[:3]), row[3]) for row in rows]
+    return [(ScreenedList(*row[:3]), row[3]) for row in rows]
 
 
-async def set_compared(tx: Tx, _: Everyone, code: str, version: str, categories: Sequence[Category]) -> None:
+async def set_compared_version(tx: Tx, _: AllPartners, code: str, version: str, categories: Sequence[Category]) -> None:
     """All live subscriptions are compared with this version of a list."""
     await tx.execute(
         """

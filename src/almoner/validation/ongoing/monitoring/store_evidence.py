@@ -7,28 +7,28 @@ from uuid import UUID
 import msgspec
 from asyncpg import Record
 
-from almoner.platform.database.transactions import Everyone, Tx
+from almoner.platform.database.transactions import AllPartners, Tx
 from almoner.platform.http.paging import Page
 from almoner.screening.watchlists.domain import Category
 from almoner.validation.ongoing.monitoring.domain import (
-    Change,
-    Match,
+    ResultsChange,
+    MonitoringMatch,
     MonitoringSubscription,
     Occasion,
-    Source,
-    results_from,
+    ScreenedList,
+    parse_results,
 )
 
 _COLUMNS: Final = "id, occasion, results, sources, matches, flags, changed_at"
 
 
-def _change(row: Record) -> Change:
-    return Change(
+def _change(row: Record) -> ResultsChange:
+    return ResultsChange(
         row["id"],
         row["occasion"],
-        results_from(row["results"]),
-        msgspec.convert(row["sources"], tuple[Source, ...]),
-        msgspec.convert(row["matches"], tuple[Match, ...]),
+        parse_results(row["results"]),
+        msgspec.convert(row["sources"], tuple[ScreenedList, ...]),
+        msgspec.convert(row["matches"], tuple[MonitoringMatch, ...]),
         None if row["flags"] is None else tuple(row["flags"]),
         row["changed_at"],
     )
@@ -38,7 +38,7 @@ async def insert(
     tx: Tx,
     subscription: MonitoringSubscription,
     occasion: Occasion,
-    matches: Sequence[Match],
+    matches: Sequence[MonitoringMatch],
     flags: Collection[Category],
 ) -> None:
     """Keep what the results are now, why, and what they rest on."""
@@ -58,7 +58,7 @@ async def insert(
     )
 
 
-async def page(tx: Tx, _: Everyone, subscription_id: UUID, page_: Page) -> tuple[list[Change], int]:
+async def page(tx: Tx, _: AllPartners, subscription_id: UUID, page_: Page) -> tuple[list[ResultsChange], int]:
     """One page of the changes of results in reading order, and their total."""
     comparison, order = ("<", "desc") if page_.reads_down else (">", "asc")
     rows = await tx.fetch(

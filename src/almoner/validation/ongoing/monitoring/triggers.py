@@ -4,14 +4,14 @@ import re
 from typing import Final, cast
 
 from almoner.screening.watchlists.domain import CATEGORIES, Category
-from almoner.validation.ongoing.monitoring.domain import CategoryStatus, Compliance, Results
+from almoner.validation.ongoing.monitoring.domain import CategoryStatus, Compliance, MonitoringResults
 
 _OVERALL: Final = re.compile(r"complianceStatus:(pass|fail)")
 _PARAMETER: Final = re.compile(rf"({'|'.join((*CATEGORIES, 'compliance'))}):(flag|clear)")
 _ALL: Final[dict[Compliance, CategoryStatus]] = {"pass": "clear", "fail": "flag"}
 
 
-def split(text: str) -> tuple[str, Results | None]:
+def split_test_suffix(text: str) -> tuple[str, MonitoringResults | None]:
     """The id alone, and the results that its suffix asks for: it is cut off before the id is looked up and stored.
 
     The parts of a suffix come in any order, the last one of a parameter counts; one of them is the overall status,
@@ -30,4 +30,4 @@ def split(text: str) -> tuple[str, Results | None]:
             return text, None
     if overall is None:
         return text, None
-    return id_, Results(overall, {**dict.fromkeys(CATEGORIES, _ALL[overall]), **single})
+    return id_, MonitoringResults(overall, {**dict.fromkeys(CATEGORIES, _ALL[overall]), **single})
