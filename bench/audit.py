@@ -10,7 +10,7 @@ from almoner import wiring
 from almoner.kit.ids import new_id
 from almoner.kit.time import SystemClock
 from almoner.platform.audit import log as audit
-from almoner.platform.audit import proof as audit_proof
+from almoner.platform.audit import verification as audit_proof
 from almoner.platform.audit.chain import Chainer
 from almoner.platform.audit.log import Actor, Trace
 from almoner.platform.database.transactions import Database

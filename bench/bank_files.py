@@ -13,11 +13,12 @@ from datetime import UTC, date, datetime
 from pathlib import Path
 from uuid import UUID
 
-from almoner.giving.banking.payment_files import domain, messages
-from almoner.giving.banking.payment_files.domain import CreditTransferInitiation, OwnAccount, CreditTransfer
+from almoner.giving.banking.payment_files import domain
+from almoner.giving.banking.payment_files import iso20022 as messages
+from almoner.giving.banking.payment_files.domain import CreditTransfer, CreditTransferInitiation, OwnAccount
 from almoner.giving.checkout.donations.domain import DisbursementBatch
 from almoner.giving.disbursing.disbursements.domain import new_batch
-from almoner.giving.disbursing.payee_bank_accounts.domain import Address, AccountNumbers, Payee
+from almoner.giving.disbursing.payee_bank_accounts.domain import AccountNumbers, Address, Payee
 from almoner.kit.money import Money
 from bench import machine
 

@@ -10,11 +10,11 @@ from uuid import UUID
 from almoner.screening.screenings.indexing import ScreeningIndex, index_entry
 from almoner.screening.watchlists.domain import (
     KINDS_BY_SUBJECT,
-    RejectedEntry,
     Category,
-    WatchlistEntry,
     Load,
+    RejectedEntry,
     SubjectKind,
+    WatchlistEntry,
     WatchlistVersion,
 )
 from almoner.screening.watchlists.ports import WatchlistSource

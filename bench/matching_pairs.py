@@ -15,9 +15,9 @@ from almoner.screening.matching.domain import Party
 from almoner.screening.matching.service import (
     CERTAIN_SCORE,
     FLAG_SCORE,
-    compare_parties,
-    compare_names,
     best_name_likeness,
+    compare_names,
+    compare_parties,
     prepare_name,
 )
 from bench.matching_lists import SHARED

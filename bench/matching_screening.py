@@ -16,14 +16,14 @@ from typing import Final
 import psutil
 
 from almoner.adapters.watchlist_values import country_of
-from almoner.screening.matching.domain import MatchEntry as Compared
 from almoner.screening.matching.domain import EntryName, Party
-from almoner.screening.matching.screening import match_entry, prepare_subject
+from almoner.screening.matching.domain import MatchEntry as Compared
+from almoner.screening.matching.watchlist_matcher import match_entry, prepare_subject
 from almoner.screening.matching.words import prepare_name
 from almoner.screening.screenings import programmes
-from almoner.screening.screenings.domain import SubjectDetails, Hit
+from almoner.screening.screenings.domain import Hit, SubjectDetails
 from almoner.screening.screenings.indexing import ScreeningIndex
-from almoner.screening.watchlists.domain import WatchlistEntry, SubjectKind
+from almoner.screening.watchlists.domain import SubjectKind, WatchlistEntry
 from bench.matching_lists import SHARED, compared, of
 from bench.matching_slips import KINDS
 

@@ -10,13 +10,13 @@ from pathlib import Path
 from uuid import UUID
 
 from almoner.giving.receipts import service
+from almoner.giving.receipts.documents import ReceiptDocuments
 from almoner.giving.receipts.domain import Receipt
-from almoner.giving.receipts.papers import ReceiptDocuments
 from almoner.kit.ids import Ids
 from almoner.kit.money import Money
 from almoner.kit.time import SystemClock
 from almoner.platform.crypto import Vault
-from almoner.platform.deployment import Deployment, BaseUrls
+from almoner.platform.deployment import BaseUrls, Deployment
 from almoner.platform.pages.pdf import PdfRenderer
 from almoner.platform.pages.rendering import PageRenderer
 from bench.scale import FULL, Scale

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from almoner.nonprofits.organisations import service as organisations
 from almoner.nonprofits.organisations.filters import Filters
-from almoner.nonprofits.organisations.words import search_text
+from almoner.nonprofits.organisations.normalisation import search_text
 from almoner.platform.database.transactions import ALL_PARTNERS, Database
 
 SEED = 20261121

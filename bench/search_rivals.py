@@ -9,7 +9,7 @@ from typing import Any, Final
 import asyncpg
 import tantivy
 
-from almoner.nonprofits.organisations.words import search_text
+from almoner.nonprofits.organisations.normalisation import search_text
 from bench.search_questions import SHOWN, Ask, Question
 
 _WRITER_BYTES: Final = 200_000_000

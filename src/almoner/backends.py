@@ -18,7 +18,7 @@ def build_mail_transport(settings: Settings, db: Database) -> MailTransport:
     """The mail server, or the sandbox's mailbox."""
     sender = settings.mail_from or _SANDBOX_SENDER
     if settings.mail_url is None:
-        from almoner.adapters.mail_mailbox import SandboxMailbox  # commands need neither
+        from almoner.adapters.mail_sandbox import SandboxMailbox  # commands need neither
 
         return SandboxMailbox(db, sender)
     from almoner.adapters.mail_smtp import SmtpTransport

@@ -58,7 +58,7 @@ from almoner.platform.audit import heads as audit_heads
 from almoner.platform.database.transactions import Database, Tx
 from almoner.platform.events import event_blocks, outbox
 from almoner.platform.files.storage import Blobs
-from almoner.platform.http import receiving
+from almoner.platform.http import upload_intake as receiving
 from almoner.platform.jobs.background_tasks import BackgroundTasks, Handler, Schedule
 from almoner.platform.observability import selfcheck
 from almoner.platform.observability.telemetry import Telemetry
@@ -66,7 +66,7 @@ from almoner.platform.outbound.client import OutboundClient
 from almoner.platform.outbound.mail import MailTransport
 from almoner.platform.pages.rendering import PageRenderer
 from almoner.platform.pages.translations import TranslationCatalogues
-from almoner.screening.screenings.domain import ScreeningResult, ScreenedSubject
+from almoner.screening.screenings.domain import ScreenedSubject, ScreeningResult
 from almoner.screening.screenings.service import Screener
 from almoner.screening.watchlists import jobs as watchlist_jobs
 from almoner.screening.watchlists.jobs import WatchlistRefreshContext

@@ -7,7 +7,7 @@ from typing import Protocol
 from starlette.routing import BaseRoute
 
 from almoner.adapters.lazy import stripe_provider
-from almoner.adapters.payment_simulator_closed import DisabledPaymentSimulator
+from almoner.adapters.payment_simulator_disabled import DisabledPaymentSimulator
 from almoner.adapters.payment_simulator_test import TestPaymentSimulator
 from almoner.adapters.payments_test import TestProvider
 from almoner.giving.accounting.disputes import flows as disputes
@@ -20,7 +20,7 @@ from almoner.giving.banking.payment_files import service as bank_files
 from almoner.giving.banking.payment_files.domain import PaymentFileRefused
 from almoner.giving.checkout.bank_transfers.domain import BankDetails
 from almoner.giving.checkout.donations.flows import PaymentContext
-from almoner.giving.checkout.donations.pages import webhook_routes
+from almoner.giving.checkout.donations.provider_webhooks import webhook_routes
 from almoner.giving.checkout.payments.domain import Tariff
 from almoner.giving.checkout.payments.ports import PaymentProvider
 from almoner.giving.disbursing.disbursements.domain import DisbursementRules

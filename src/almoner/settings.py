@@ -18,7 +18,7 @@ from almoner import settings_values as values
 from almoner.kit.ids import Ids
 from almoner.kit.time import Clock
 from almoner.platform.crypto import Vault
-from almoner.platform.deployment import Deployment, Environment, BaseUrls
+from almoner.platform.deployment import BaseUrls, Deployment, Environment
 from almoner.platform.outbound.addresses import AddressPolicy
 from almoner.settings_values import NO_SCANNER, StripeAccount
 from almoner.settings_values import Rate as Rate

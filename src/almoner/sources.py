@@ -9,8 +9,8 @@ from typing import Final, TypeVar
 from almoner.nonprofits.registers.domain import ImportRefused
 from almoner.nonprofits.registers.jobs import Refresh, RegisterRefreshContext
 from almoner.nonprofits.registers.ports import RegisterSource
-from almoner.platform.jobs import refreshing as refreshes
-from almoner.platform.jobs.refreshing import SourceFormat, Format
+from almoner.platform.jobs import refresh_schedule as refreshes
+from almoner.platform.jobs.refresh_schedule import Format, SourceFormat
 from almoner.platform.observability.telemetry import Telemetry
 from almoner.platform.outbound.addresses import AddressPolicy
 from almoner.platform.outbound.client import OutboundClient

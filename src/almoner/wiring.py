@@ -10,7 +10,7 @@ from starlette.routing import BaseRoute
 from almoner import migrations
 from almoner.access.accounts import pages as account_pages
 from almoner.access.accounts.domain import MEMBERS_HOME, OPERATORS_HOME, NavigationLink
-from almoner.access.accounts.gate import PageGuard
+from almoner.access.accounts.page_guard import PageGuard
 from almoner.access.guard import KeyGuard, RateLimits
 from almoner.access.members import pages as member_pages
 from almoner.access.operators import pages as operator_pages
@@ -30,7 +30,7 @@ from almoner.giving.checkout.donations import flows
 from almoner.giving.checkout.donations.flows import PaymentContext
 from almoner.giving.checkout.donations.routes import routes as donations
 from almoner.giving.checkout.hosted_page import embed
-from almoner.giving.checkout.hosted_page.code_pages import EmailCodePages
+from almoner.giving.checkout.hosted_page.email_code_pages import EmailCodePages
 from almoner.giving.checkout.hosted_page.pages import TEMPLATES, DonationPages
 from almoner.giving.checkout.hosted_page.ports import Checkout
 from almoner.giving.checkout.hosted_page.transfer_pages import TransferPages
@@ -62,7 +62,7 @@ from almoner.platform.files.storage import Blobs
 from almoner.platform.files.uploads.checking import Checker
 from almoner.platform.http.endpoints import Routes
 from almoner.platform.http.probes import Check
-from almoner.platform.http.receiving import UploadIntake
+from almoner.platform.http.upload_intake import UploadIntake
 from almoner.platform.jobs.background import BackgroundWorker
 from almoner.platform.jobs.background_tasks import BackgroundTasks
 from almoner.platform.observability import readiness
@@ -76,10 +76,10 @@ from almoner.platform.ratelimit import RateLimit, RateLimiter
 from almoner.provider_test.app import ProviderTest
 from almoner.providers import (
     ConnectedProvider,
-    own_bank_accounts,
-    provider_webhook_routes,
     build_payment_simulator,
     build_provider,
+    own_bank_accounts,
+    provider_webhook_routes,
 )
 from almoner.sandbox import (
     simulate_agents,

@@ -3,9 +3,9 @@
 from uuid import UUID
 
 from almoner.platform.database.transactions import ALL_PARTNERS, Partner
-from almoner.validation.agents import confirming
+from almoner.validation.agents import email_confirmation as confirming
 from almoner.validation.agents import service as agents
-from almoner.validation.agents.codes import EMAILS_PER_ADDRESS, SANDBOX_LIMIT_FACTOR
+from almoner.validation.agents.confirmation_codes import EMAILS_PER_ADDRESS, SANDBOX_LIMIT_FACTOR
 from almoner.validation.agents.domain import Agent, AgentVerification
 from tests.support import factories
 from tests.support.agents import PATH, create, mail_to

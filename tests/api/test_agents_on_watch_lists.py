@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from almoner.platform.database.transactions import ALL_PARTNERS
-from almoner.validation.agents import reviewing
+from almoner.validation.agents import agent_review as reviewing
 from almoner.validation.applications.submissions import service as applications
 from almoner.validation.decisions.reviews import service as reviews
 from almoner.validation.decisions.reviews.domain import Decision, Filters, Review, ReviewRefused

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from almoner.validation.applications.configurations.domain import MAX_ANSWER_LENGTHS, MAX_LABEL_LENGTH, MAX_FIELDS
+from almoner.validation.applications.configurations.domain import MAX_ANSWER_LENGTHS, MAX_FIELDS, MAX_LABEL_LENGTH
 from tests.support import factories, webhooks
 from tests.support.applications import PERSON, Form, configured, invited
 from tests.support.client import Client, data

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from almoner.giving.banking.bank_statements import service as lines
-from almoner.giving.banking.bank_statements.batches import match_batch_total
+from almoner.giving.banking.bank_statements.batch_bookings import match_batch_total
 from almoner.giving.banking.payment_files.domain import PaymentFile, ReleasedTransfer
 from almoner.kit.money import Money
 from tests.support import bank, camt, factories

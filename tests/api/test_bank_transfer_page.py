@@ -10,9 +10,9 @@ import pytest
 
 from almoner.giving.accounting.suspense import service as suspense
 from almoner.giving.checkout.bank_transfers import service as transfers
-from almoner.giving.checkout.bank_transfers.domain import BankDetails, AwaitedTransfer, epc_qr_payload
+from almoner.giving.checkout.bank_transfers.domain import AwaitedTransfer, BankDetails, epc_qr_payload
 from almoner.giving.disbursing.payee_bank_accounts.domain import AccountNumbers
-from almoner.kit import rf
+from almoner.kit import iso11649 as rf
 from almoner.kit.money import Money
 from tests.support import bank, camt, factories
 from tests.support.browsing import Browser

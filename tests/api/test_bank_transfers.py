@@ -7,12 +7,12 @@ from typing import Any
 import pytest
 
 from almoner.giving.accounting.suspense import service as suspense
-from almoner.giving.accounting.suspense.domain import UnallocatedPayment, DecisionRefused
+from almoner.giving.accounting.suspense.domain import DecisionRefused, UnallocatedPayment
 from almoner.giving.banking.bank_statements import service as bank_lines
 from almoner.giving.banking.bank_statements.domain import BankLine, StatementRefused
 from almoner.giving.checkout.bank_transfers import service as transfers
 from almoner.giving.checkout.donations.domain import CheckoutState
-from almoner.kit import rf
+from almoner.kit import iso11649 as rf
 from tests.support import factories
 from tests.support import giving as support
 from tests.support.client import Client, data

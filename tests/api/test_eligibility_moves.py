@@ -8,7 +8,7 @@ import pytest
 
 from almoner.nonprofits.activities import flows as activities
 from almoner.nonprofits.organisations import service as organisations
-from almoner.validation.ongoing.eligibility import evaluating
+from almoner.validation.ongoing.eligibility import eligibility_evaluation as evaluating
 from tests.support.client import Client, data
 from tests.support.database import TestDatabase
 from tests.support.eligibility import (

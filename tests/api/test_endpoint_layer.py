@@ -26,11 +26,11 @@ from almoner.platform.http.paging import ListResponse
 from almoner.platform.http.service import ApiApplication
 from almoner.platform.http.wire import (
     DayOrMoment,
-    RequestBody,
     Maybe,
-    ResponseRecord,
     PageQuery,
     PatchBody,
+    RequestBody,
+    ResponseRecord,
     Text255,
     UnpagedQuery,
 )

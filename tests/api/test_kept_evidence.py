@@ -7,7 +7,7 @@ import pytest
 
 from almoner.validation.agents import service as agents
 from almoner.validation.applications.documents import service as documents
-from almoner.validation.applications.documents.domain import RetentionPeriods, Outcome
+from almoner.validation.applications.documents.domain import Outcome, RetentionPeriods
 from almoner.validation.applications.submission_documents import jobs as keeping
 from tests.support import appeals
 from tests.support.client import Client, data

@@ -9,9 +9,9 @@ import pytest
 from almoner.access.credentials.domain import AuditContext
 from almoner.access.members import service as members
 from almoner.access.members.domain import MAX_DAILY_ADDRESSES
-from almoner.access.members.service import details
+from almoner.access.members.service import member_details as details
 from almoner.access.people import service as people
-from almoner.access.people.domain import Person, member_realm, build_profile
+from almoner.access.people.domain import Person, build_profile, member_realm
 from almoner.access.sign_ins.domain import LinkClosed
 from almoner.access.sign_ins.service import links
 from almoner.platform.audit import log as audit

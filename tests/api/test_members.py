@@ -7,13 +7,13 @@ from uuid import uuid4
 import pytest
 from starlette.routing import Route
 
-from almoner.access.accounts.gate import PageGuard
+from almoner.access.accounts.page_guard import PageGuard
 from almoner.access.credentials.domain import AuditContext
 from almoner.access.keys import service as keys
 from almoner.access.members import pages
 from almoner.access.members import service as members
 from almoner.access.people import service as people
-from almoner.access.people.domain import MEMBER_ROLES, OPERATORS, MemberRole, member_realm, build_profile
+from almoner.access.people.domain import MEMBER_ROLES, OPERATORS, MemberRole, build_profile, member_realm
 from almoner.access.sign_ins import service as sign_ins
 from almoner.access.sign_ins.domain import Browser as Device
 from almoner.access.sign_ins.domain import LinkClosed

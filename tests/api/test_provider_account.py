@@ -8,7 +8,7 @@ import pytest
 from almoner.access.people.domain import Role, member_realm
 from almoner.access.sign_ins import service as sign_ins
 from almoner.access.sign_ins.domain import Browser as Where
-from almoner.access.sign_on.domain import Reason
+from almoner.access.sso.domain import Reason
 from tests.support import signing_in as si
 from tests.support.browsing import Browser
 from tests.support.hostile_openid import HostileProvider, hostile_provider

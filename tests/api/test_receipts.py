@@ -10,7 +10,7 @@ import asyncpg
 import pytest
 from pypdf import PdfReader
 
-from almoner.adapters.mail_mailbox import SandboxMailbox
+from almoner.adapters.mail_sandbox import SandboxMailbox
 from almoner.giving.disbursing.disbursements import service as payouts
 from almoner.giving.disbursing.disbursements.domain import DisbursementRules
 from almoner.giving.receipts import jobs, store
@@ -21,7 +21,7 @@ from almoner.kit.money import Money
 from almoner.kit.time import iso
 from almoner.platform.database.transactions import Partner
 from almoner.platform.jobs.background_tasks import JobContext
-from almoner.platform.jobs.queue import JobDone, JobDropped, Job, Result, JobRetry
+from almoner.platform.jobs.queue import Job, JobDone, JobDropped, JobRetry, Result
 from almoner.platform.outbound.mail import Mail, MailDelayed, MailRefused
 from almoner.platform.pages.rendering import PageRenderer
 from almoner.platform.pages.translations import TranslationCatalogues

@@ -7,7 +7,7 @@ from uuid import UUID
 
 import pytest
 
-from almoner.adapters.mail_mailbox import SandboxMailbox
+from almoner.adapters.mail_sandbox import SandboxMailbox
 from almoner.kit.time import parse_moment
 from almoner.platform.database.postgres import PostgresServer
 from almoner.platform.outbound.mail import Mail

@@ -9,9 +9,9 @@ import pytest
 
 from almoner.access.people.domain import member_realm
 from almoner.access.sign_ins.service import links
-from almoner.access.sign_on import service as providers
-from almoner.access.sign_on.domain import NoProvider, Reason, SsoRefused, InvalidProviderSettings
-from almoner.access.sign_on.service.oidc_flow import SignInResult
+from almoner.access.sso import service as providers
+from almoner.access.sso.domain import InvalidProviderSettings, NoProvider, Reason, SsoRefused
+from almoner.access.sso.service.oidc_flow import SignInResult
 from tests.support import hostile_openid as forged
 from tests.support.hostile_openid import HostileProvider, hostile_provider
 from tests.support.service import Service

@@ -9,7 +9,7 @@ import pytest
 from starlette.requests import Request
 from starlette.responses import JSONResponse, RedirectResponse, Response, StreamingResponse
 
-from almoner.access.sign_on.domain import NoProvider, Reason, SsoRefused
+from almoner.access.sso.domain import NoProvider, Reason, SsoRefused
 from tests.support import hostile_openid as forged
 from tests.support.hostile_openid import KEY, OTHER_KEY, HostileProvider, hostile_provider
 from tests.support.service import Service

@@ -10,8 +10,8 @@ import pytest
 from almoner.access.people import service as all_people
 from almoner.access.people.domain import Realm, member_realm
 from almoner.access.sign_ins.service import links
-from almoner.access.sign_on import service as providers
-from almoner.access.sign_on.domain import ProviderSettings
+from almoner.access.sso import service as providers
+from almoner.access.sso.domain import ProviderSettings
 from tests.support import people
 from tests.support.browsing import Browser
 from tests.support.hostile_openid import CLIENT, hostile_provider

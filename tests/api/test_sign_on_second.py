@@ -9,7 +9,7 @@ from almoner.access.credentials.service import passkeys
 from almoner.access.sign_ins import service as sign_ins
 from almoner.access.sign_ins.domain import NewSignIn, SecondFactorRequired, TicketExpired
 from almoner.access.sign_ins.service import account, sign_in_methods
-from almoner.access.sign_on.service import identities
+from almoner.access.sso.service import identities
 from tests.support.browsing import Browser
 from tests.support.hostile_openid import HostileProvider, hostile_provider
 from tests.support.security_key import SecurityKey

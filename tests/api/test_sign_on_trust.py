@@ -11,11 +11,11 @@ from starlette.responses import Response
 from almoner.access.people import service as people
 from almoner.access.people.domain import Person, Role
 from almoner.access.sign_ins import service as sign_ins
-from almoner.access.sign_ins.domain import NewSignIn, Method
+from almoner.access.sign_ins.domain import Method, NewSignIn
 from almoner.access.sign_ins.service import links
-from almoner.access.sign_on import service as providers
-from almoner.access.sign_on.domain import LastSignInMethod, Reason, InvalidProviderSettings
-from almoner.access.sign_on.service import identities
+from almoner.access.sso import service as providers
+from almoner.access.sso.domain import InvalidProviderSettings, LastSignInMethod, Reason
+from almoner.access.sso.service import identities
 from tests.support.hostile_openid import HostileProvider, hostile_provider
 from tests.support.service import Service
 from tests.support.sign_on import BROWSER, BY, Setup, entered, refused, set_up

@@ -10,7 +10,7 @@ from almoner.giving.accounting.refunds import flows as refunding
 from almoner.giving.accounting.settlements.jobs import FETCH, fetch_reports
 from almoner.giving.disbursing.disbursements import service as payouts
 from almoner.platform.jobs.background_tasks import JobContext
-from almoner.platform.jobs.queue import JobDone, Job
+from almoner.platform.jobs.queue import Job, JobDone
 from tests.support import bank
 from tests.support import refunds as back
 from tests.support.client import Client, data

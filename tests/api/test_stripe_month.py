@@ -11,7 +11,7 @@ from almoner.giving.accounting.settlements import service
 from almoner.giving.accounting.settlements.domain import Mismatch
 from almoner.giving.accounting.settlements.jobs import FETCH, fetch_reports
 from almoner.platform.jobs.background_tasks import JobContext
-from almoner.platform.jobs.queue import JobDone, Job
+from almoner.platform.jobs.queue import Job, JobDone
 from tests.support.client import Client
 from tests.support.figures import Figures
 from tests.support.giving import gift

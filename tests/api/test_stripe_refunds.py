@@ -13,7 +13,7 @@ from almoner.giving.accounting.refunds.domain import Refund, RefundNotPossible
 from almoner.giving.accounting.refunds.jobs import refresh_status
 from almoner.giving.disbursing.disbursements import service as payouts
 from almoner.platform.jobs.background_tasks import JobContext
-from almoner.platform.jobs.queue import JobDone, Job, JobRetry
+from almoner.platform.jobs.queue import Job, JobDone, JobRetry
 from tests.support import books
 from tests.support import refunds as back
 from tests.support.client import Client

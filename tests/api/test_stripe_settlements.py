@@ -10,7 +10,7 @@ from almoner.giving.accounting.settlements.domain import Mismatch, UnbookedLine
 from almoner.giving.accounting.settlements.jobs import FETCH, fetch_reports
 from almoner.kit.money import Money
 from almoner.platform.jobs.background_tasks import JobContext
-from almoner.platform.jobs.queue import JobDone, Job, JobRetry
+from almoner.platform.jobs.queue import Job, JobDone, JobRetry
 from tests.support.client import Client
 from tests.support.giving import gift
 from tests.support.service import Service

@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator
 import pytest
 from structlog.testing import capture_logs
 
-from almoner.adapters.stripe_notices import DISPUTE_EVENTS, EVENTS, PAYMENT_EVENTS
+from almoner.adapters.stripe_webhooks import DISPUTE_EVENTS, EVENTS, PAYMENT_EVENTS
 from tests.support.client import Client
 from tests.support.service import Service
 from tests.support.stripe_account import Thing, new_id

@@ -10,11 +10,11 @@ import asyncpg
 import pytest
 
 from almoner.giving.accounting.settlements import service as settlements
-from almoner.giving.accounting.settlements.domain import ReportLine, LineKind, SettlementReport
+from almoner.giving.accounting.settlements.domain import LineKind, ReportLine, SettlementReport
 from almoner.giving.accounting.suspense import flows
 from almoner.giving.accounting.suspense import service as suspense
 from almoner.giving.accounting.suspense.checks import checks
-from almoner.giving.accounting.suspense.domain import RuleAction, NoSuchUnallocatedPayment, DecisionRefused
+from almoner.giving.accounting.suspense.domain import DecisionRefused, NoSuchUnallocatedPayment, RuleAction
 from almoner.kit.money import Money
 from almoner.platform.observability import selfcheck
 from tests.support import database

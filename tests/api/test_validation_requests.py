@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from almoner.kit.time import iso
-from almoner.validation.requests.domain import REJECTION_REASONS, REJECTION_MESSAGES
+from almoner.validation.requests.domain import REJECTION_MESSAGES, REJECTION_REASONS
 from tests.support.client import Client, data
 from tests.support.service import Service
 from tests.support.validation import (

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from almoner.giving.disbursing.verifications import service as verifications
-from almoner.giving.disbursing.verifications.domain import Evidence, EligibilityStatus
+from almoner.giving.disbursing.verifications.domain import EligibilityStatus, Evidence
 from almoner.kit.time import iso
 from almoner.platform.database.transactions import Partner
 from tests.support import factories

@@ -4,7 +4,7 @@ import ast
 import re
 from collections.abc import Iterator
 
-from almoner.access.members.audit_words import ACTION_LABELS
+from almoner.access.members.audit_texts import ACTION_LABELS
 from tests.architecture.sources import Source, dotted, sources
 
 RECORDERS = frozenset({"record", "_record", "look", "look_by_two"})

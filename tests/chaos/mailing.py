@@ -13,7 +13,7 @@ from almoner.giving.receipts import jobs, service
 from almoner.kit.ids import Ids
 from almoner.platform.crypto import Vault
 from almoner.platform.database import transactions as database
-from almoner.platform.deployment import Deployment, BaseUrls
+from almoner.platform.deployment import BaseUrls, Deployment
 from almoner.platform.jobs.background_tasks import JobContext
 from almoner.platform.jobs.queue import Job
 from almoner.platform.outbound.mail import Mail

@@ -31,7 +31,7 @@ from almoner.kit.money import Money
 from almoner.platform.crypto import Vault
 from almoner.platform.database import transactions as databases
 from almoner.platform.database.transactions import ALL_PARTNERS, Database
-from almoner.platform.deployment import Deployment, BaseUrls
+from almoner.platform.deployment import BaseUrls, Deployment
 from almoner.provider_test import service as simulator
 from almoner.provider_test.domain import Card
 from tests.chaos.paying import Stopped

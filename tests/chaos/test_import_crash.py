@@ -13,7 +13,7 @@ from almoner.adapters.registers_ccew import CcewReader
 from almoner.adapters.registers_irs_bmf import IrsBmfReader
 from almoner.nonprofits.registers import flows
 from almoner.nonprofits.registers.domain import Load
-from almoner.nonprofits.registers.ports import SourceRow, SourceFile
+from almoner.nonprofits.registers.ports import SourceFile, SourceRow
 from almoner.platform.database.transactions import Tx
 from tests.support.bmf import bodies, write
 from tests.support.database import TestDatabase

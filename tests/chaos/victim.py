@@ -21,13 +21,13 @@ from almoner.kit.time import SystemClock
 from almoner.platform.crypto import Vault
 from almoner.platform.database import transactions as databases
 from almoner.platform.database.transactions import Database, Tx
-from almoner.platform.deployment import Deployment, BaseUrls
+from almoner.platform.deployment import BaseUrls, Deployment
 from almoner.platform.events import outbox
 from almoner.platform.events.outbox import Event, Reaction
 from almoner.platform.jobs import queue
 from almoner.platform.jobs.background import BackgroundWorker
 from almoner.platform.jobs.background_tasks import BackgroundTasks, JobContext
-from almoner.platform.jobs.queue import JobDone, Job, NewJob, Result
+from almoner.platform.jobs.queue import Job, JobDone, NewJob, Result
 from almoner.platform.observability.telemetry import Telemetry
 
 PARTNER = UUID(int=7)

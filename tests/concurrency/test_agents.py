@@ -13,9 +13,10 @@ import pytest
 from almoner.kit.errors import NotFound
 from almoner.platform.database.transactions import ALL_PARTNERS, Partner, Tx
 from almoner.screening.screenings.service import Screener
-from almoner.validation.agents import confirming, reviewing
+from almoner.validation.agents import agent_review as reviewing
+from almoner.validation.agents import email_confirmation as confirming
 from almoner.validation.agents import service as agents
-from almoner.validation.agents.domain import REJECTIONS, VERIFICATION, Agent, OfficialContact, InvalidState
+from almoner.validation.agents.domain import REJECTIONS, VERIFICATION, Agent, InvalidState, OfficialContact
 from almoner.validation.applications.documents.domain import RetentionPeriods
 from almoner.validation.decisions.reviews.domain import Decision
 from tests.support import factories

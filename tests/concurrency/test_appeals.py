@@ -7,7 +7,7 @@ from asyncpg import Record
 
 from almoner.platform.database.transactions import ALL_PARTNERS, Tx
 from almoner.validation.agents import store
-from almoner.validation.applications.submissions import store_forgetting as submissions
+from almoner.validation.applications.submissions import store_erasure as submissions
 from tests.support import appeals
 from tests.support.client import Client
 from tests.support.eventually import eventually

@@ -10,7 +10,7 @@ from almoner.platform.audit import heads as audit_heads
 from almoner.platform.audit import log as audit
 from almoner.platform.audit.chain import COLUMNS, GENESIS, Chainer, chained_hash
 from almoner.platform.audit.log import Actor
-from almoner.platform.audit.proof import verify_chain
+from almoner.platform.audit.verification import verify_chain
 from almoner.platform.database.postgres import PostgresServer
 from almoner.platform.database.transactions import Database
 from almoner.platform.observability.telemetry import Telemetry

@@ -13,7 +13,7 @@ from almoner.validation.agents.domain import Agent
 from almoner.validation.applications.submissions import service as submissions
 from almoner.validation.applications.submissions.domain import InvalidState
 from almoner.validation.decisions.reviews import service as reviews
-from almoner.validation.decisions.reviews.domain import Decision, ReviewNotOpen, EvidenceNotShown
+from almoner.validation.decisions.reviews.domain import Decision, EvidenceNotShown, ReviewNotOpen
 from almoner.validation.requests import evaluate
 from almoner.validation.requests import service as requests
 from tests.support import appeals

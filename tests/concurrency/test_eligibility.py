@@ -16,16 +16,16 @@ from almoner.platform.database.transactions import Tx
 from almoner.validation.applications.configurations import service as configurations
 from almoner.validation.applications.configurations.service import ConfigurationInput
 from almoner.validation.decisions.reviews.domain import Decision
-from almoner.validation.ongoing.eligibility import evaluating
+from almoner.validation.ongoing.eligibility import eligibility_evaluation as evaluating
 from almoner.validation.ongoing.eligibility import service as eligibility
 from almoner.validation.ongoing.eligibility.domain import (
-    SUBSCRIPTION,
     NO_RESULTS,
+    SUBSCRIPTION,
     AlreadyCancelled,
-    SubscriptionInput,
     EligibilityStatus,
-    InvalidState,
     EligibilitySubscription,
+    InvalidState,
+    SubscriptionInput,
 )
 from almoner.validation.requests import service as requests
 from almoner.validation.requests.domain import InvalidState as RequestDecidedAlready

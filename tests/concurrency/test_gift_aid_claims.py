@@ -4,7 +4,7 @@ import asyncio
 from uuid import UUID
 
 from almoner.giving.gift_aid.claims import service as claiming
-from almoner.giving.gift_aid.claims.domain import GiftAidClaim, ClaimRefused
+from almoner.giving.gift_aid.claims.domain import ClaimRefused, GiftAidClaim
 from almoner.platform.database.transactions import Tx
 from tests.support import factories
 from tests.support.claims import BY, Cause, cause

@@ -10,7 +10,7 @@ from almoner.access.credentials.domain import AuditContext
 from almoner.access.members import service as members
 from almoner.access.members.domain import LastOwner
 from almoner.access.people import service as people
-from almoner.access.people.domain import member_realm, build_profile
+from almoner.access.people.domain import build_profile, member_realm
 from almoner.platform.audit.log import Actor
 from almoner.platform.database.transactions import Partner, Tx
 from tests.support.people import person as somebody

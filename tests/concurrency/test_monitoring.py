@@ -20,7 +20,8 @@ from almoner.validation.applications.configurations.service import Configuration
 from almoner.validation.decisions.reviews.domain import Decision, ReviewNotOpen
 from almoner.validation.ongoing.matches import checks as match_checks
 from almoner.validation.ongoing.matches import service as matches
-from almoner.validation.ongoing.monitoring import checks, evaluating
+from almoner.validation.ongoing.monitoring import checks
+from almoner.validation.ongoing.monitoring import monitoring_evaluation as evaluating
 from almoner.validation.ongoing.monitoring import service as monitoring
 from almoner.validation.ongoing.monitoring.domain import SUBSCRIPTION, MonitoringResults
 from almoner.validation.requests import service as requests

@@ -9,7 +9,8 @@ import pytest
 
 from almoner.platform.observability import selfcheck
 from almoner.screening.screenings.service import Screener
-from almoner.validation.ongoing.monitoring import checks, evaluating
+from almoner.validation.ongoing.monitoring import checks
+from almoner.validation.ongoing.monitoring import monitoring_evaluation as evaluating
 from almoner.validation.ongoing.monitoring import service as monitoring
 from tests.support import factories, validation
 from tests.support.client import Client

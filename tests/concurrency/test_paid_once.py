@@ -14,8 +14,8 @@ from almoner.giving.banking.payment_files.domain import PaymentFileRefused
 from almoner.giving.disbursing.disbursements import flows as payout_flows
 from almoner.giving.disbursing.disbursements import service as holding
 from almoner.giving.disbursing.disbursements.domain import (
-    PaidConfirmation,
     DisbursementRefused,
+    PaidConfirmation,
     SecondConfirmationRequired,
 )
 from tests.support import bank, books, factories

@@ -11,10 +11,10 @@ from almoner.platform.database.transactions import ALL_PARTNERS
 from almoner.review_cases import REVIEW_HANDLERS
 from almoner.validation.decisions.reviews import service as reviews
 from almoner.validation.decisions.reviews.domain import (
-    Decision,
     ClaimedByAnother,
-    ReviewNotOpen,
+    Decision,
     EvidenceNotShown,
+    ReviewNotOpen,
     ReviewRefused,
 )
 from tests.support.client import Client, data

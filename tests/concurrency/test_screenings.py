@@ -9,7 +9,7 @@ from uuid import UUID
 import pytest
 
 from almoner.platform.database.transactions import ALL_PARTNERS
-from almoner.screening.screenings.domain import SubjectDetails, ScreenedSubject
+from almoner.screening.screenings.domain import ScreenedSubject, SubjectDetails
 from almoner.screening.screenings.service import Screener
 from almoner.validation.decisions.reviews.domain import Decision, ReviewNotOpen
 from almoner.validation.ongoing.matches import service as matches

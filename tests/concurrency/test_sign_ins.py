@@ -7,7 +7,7 @@ from time import perf_counter
 import pytest
 
 from almoner.access.credentials import hashing
-from almoner.access.credentials.domain import AuthenticatorNotPending, SignInOverloaded, AttemptThrottled
+from almoner.access.credentials.domain import AttemptThrottled, AuthenticatorNotPending, SignInOverloaded
 from almoner.access.credentials.service import authenticators, login_attempts, passkeys, recovery
 from almoner.access.people import service as people
 from almoner.access.sign_ins import service as sign_ins

@@ -15,11 +15,12 @@ from almoner.platform.observability import selfcheck
 from almoner.screening.screenings.service import Screener
 from almoner.validation.agents import service as agents
 from almoner.validation.applications.configurations.domain import CHECKS, Check
-from almoner.validation.applications.submissions import checks, evaluating
+from almoner.validation.applications.submissions import checks
+from almoner.validation.applications.submissions import submission_evaluation as evaluating
 from almoner.validation.applications.submissions.domain import CheckStatus, SubmissionStatus
 from almoner.validation.decisions.reviews.domain import Decision
-from almoner.validation.ongoing.eligibility import evaluating as eligibility
-from almoner.validation.ongoing.monitoring import evaluating as monitoring
+from almoner.validation.ongoing.eligibility import eligibility_evaluation as eligibility
+from almoner.validation.ongoing.monitoring import monitoring_evaluation as monitoring
 from almoner.validation.requests import service as requests
 from tests.support import factories
 from tests.support.client import Client

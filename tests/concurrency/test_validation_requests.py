@@ -15,7 +15,7 @@ from almoner.validation.decisions.reviews import service as reviews
 from almoner.validation.decisions.reviews.domain import Decision
 from almoner.validation.requests import evaluate
 from almoner.validation.requests import service as requests
-from almoner.validation.requests.domain import REJECTION_REASONS, REQUEST, NonprofitDetails, InvalidState
+from almoner.validation.requests.domain import REJECTION_REASONS, REQUEST, InvalidState, NonprofitDetails
 from almoner.validation.requests.triggers import ACTIONS
 from tests.support.figures import Figures
 from tests.support.service import Service, Tenant

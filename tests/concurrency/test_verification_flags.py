@@ -5,7 +5,7 @@ from itertools import count
 from uuid import UUID
 
 from almoner.giving.disbursing.organisation_confirmations import service as confirmations
-from almoner.giving.disbursing.organisation_confirmations.domain import PageChanged, Contact
+from almoner.giving.disbursing.organisation_confirmations.domain import Contact, PageChanged
 from almoner.giving.disbursing.payee_bank_accounts import service as payees
 from almoner.giving.disbursing.verifications import service as verifications
 from almoner.giving.disbursing.verifications.domain import InvalidState

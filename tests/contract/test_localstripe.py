@@ -8,14 +8,14 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from almoner.adapters.payments_stripe import StripeProvider
-from almoner.adapters.stripe_line import StripeConnection
+from almoner.adapters.stripe_client import StripeConnection
 from almoner.giving.checkout.payments.domain import (
     NoSuchPayment,
-    WebhookRefused,
     ProviderFailure,
     ProviderStatus,
     RefundRefused,
     Tariff,
+    WebhookRefused,
 )
 from almoner.kit.money import Money
 from tests.support.localstripe import KEY, LocalStripe, intent_of, serving_localstripe

@@ -13,7 +13,7 @@ import pytest
 from aiosmtpd.controller import Controller
 from aiosmtpd.smtp import SMTP, Envelope, Session
 
-from almoner.adapters.mail_mailbox import extract_links, mail_id
+from almoner.adapters.mail_sandbox import extract_links, mail_id
 from almoner.adapters.mail_smtp import SmtpTransport
 from almoner.platform.outbound.mail import Attachment, Mail, MailDelayed, MailRefused
 from tests.support.clock import TestClock

@@ -15,17 +15,17 @@ import pytest
 
 from almoner.adapters.payments_stripe import StripeProvider
 from almoner.adapters.payments_test import TestProvider
-from almoner.adapters.stripe_line import StripeConnection
+from almoner.adapters.stripe_client import StripeConnection
 from almoner.giving.checkout.payments.domain import (
     DisputeStatus,
     NoSuchPayment,
-    WebhookRefused,
     ProviderEvent,
     ProviderFailure,
     ProviderPayment,
     ProviderStatus,
     RefundRefused,
     Tariff,
+    WebhookRefused,
 )
 from almoner.giving.checkout.payments.ports import PaymentOrder, PaymentProvider
 from almoner.kit.money import MAX_MINOR, Money

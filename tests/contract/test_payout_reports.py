@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from almoner.adapters.payments_stripe import StripeProvider
-from almoner.adapters.stripe_line import StripeConnection
+from almoner.adapters.stripe_client import StripeConnection
 from almoner.giving.accounting.settlements.domain import LineKind
 from almoner.giving.accounting.settlements.ports import PayoutReportSource
 from almoner.giving.checkout.payments.domain import ProviderFailure, Tariff

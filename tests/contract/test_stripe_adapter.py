@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from almoner.adapters.payments_stripe import StripeProvider
-from almoner.adapters.stripe_line import StripeConnection
+from almoner.adapters.stripe_client import StripeConnection
 from almoner.giving.checkout.payments.domain import NoSuchPayment, ProviderFailure, Tariff
 from almoner.kit.money import Money
 from tests.support.client import Client

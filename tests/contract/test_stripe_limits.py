@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator
 import pytest
 
 from almoner.adapters.payments_stripe import StripeProvider
-from almoner.adapters.stripe_line import StripeConnection
+from almoner.adapters.stripe_client import StripeConnection
 from almoner.giving.checkout.payments.domain import ProviderFailure, Tariff
 from almoner.kit.time import SystemClock
 from tests.support import stripe_account

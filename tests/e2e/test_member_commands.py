@@ -10,7 +10,7 @@ from almoner.access.credentials import service as credentials
 from almoner.access.credentials.service import authenticators, recovery
 from almoner.access.members import service as members
 from almoner.access.people import service as people
-from almoner.access.people.domain import Person, member_realm, build_profile
+from almoner.access.people.domain import Person, build_profile, member_realm
 from almoner.access.sign_ins import service as sign_ins
 from almoner.access.sign_ins.domain import Browser
 from almoner.access.sign_ins.service import links

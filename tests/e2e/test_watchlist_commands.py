@@ -7,7 +7,7 @@ from uuid import UUID
 import pytest
 
 from almoner.platform.database.transactions import Partner
-from almoner.screening.screenings.domain import SubjectDetails, ScreeningResult, ScreenedSubject
+from almoner.screening.screenings.domain import ScreenedSubject, ScreeningResult, SubjectDetails
 from almoner.screening.screenings.service import Screener
 from almoner.validation.ongoing.matches import service as matches
 from tests.support.database import TestDatabase

@@ -10,7 +10,7 @@ import httpx
 from starlette.applications import Starlette
 
 from almoner.giving.checkout.card_testing.domain import Visitor
-from almoner.giving.checkout.donations.domain import DonationDetails, SessionDonation, CheckoutState
+from almoner.giving.checkout.donations.domain import CheckoutState, DonationDetails, SessionDonation
 from almoner.giving.checkout.hosted_page.pages import TEMPLATES, DonationPages
 from almoner.giving.checkout.hosted_page.ports import Checkout
 from almoner.giving.checkout.payments.domain import Tariff

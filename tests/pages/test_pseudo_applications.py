@@ -14,7 +14,7 @@ import pytest
 from almoner.platform.database.transactions import ALL_PARTNERS, Partner
 from almoner.platform.pages.rendering import PageRenderer
 from almoner.platform.pages.translations import LOCALE_FOLDER, TranslationCatalogues
-from almoner.validation.applications.documents.domain import MAX_TOTAL_BYTES, MAX_BYTES_PER_DAY
+from almoner.validation.applications.documents.domain import MAX_BYTES_PER_DAY, MAX_TOTAL_BYTES
 from almoner.validation.applications.form import service as applications
 from almoner.validation.applications.form import store as drafts
 from almoner.validation.applications.form import submit

@@ -7,8 +7,8 @@ import pytest
 from playwright.async_api import Page, expect
 
 from almoner.access.people import service as people
-from almoner.access.sign_on import service as providers
-from almoner.access.sign_on.domain import ProviderSettings
+from almoner.access.sso import service as providers
+from almoner.access.sso.domain import ProviderSettings
 from tests.pages.accounts import AMINA, Acme, acme, is_fine, sign_in
 from tests.pages.site import Site
 from tests.support.openid import OpenIdProvider, openid_provider

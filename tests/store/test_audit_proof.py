@@ -12,7 +12,7 @@ import pytest
 from almoner.kit.ids import new_id
 from almoner.platform.audit import heads as audit_heads
 from almoner.platform.audit import log as audit
-from almoner.platform.audit import proof as audit_proof
+from almoner.platform.audit import verification as audit_proof
 from almoner.platform.audit.chain import COLUMNS, GENESIS, chained_hash
 from almoner.platform.audit.heads import ChainEnd
 from almoner.platform.database.postgres import PostgresServer

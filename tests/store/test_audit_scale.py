@@ -11,7 +11,7 @@ import pytest
 from almoner.platform.audit import log as audit
 from almoner.platform.audit.chain import IN_ORDER, LINK, TAKE, WAITING, Chainer
 from almoner.platform.audit.log import Actor, Trace
-from almoner.platform.audit.proof import PLACED, verify_chain
+from almoner.platform.audit.verification import PLACED, verify_chain
 from almoner.platform.database.transactions import Database
 from almoner.platform.observability.telemetry import Telemetry
 from tests.support.database import TestDatabase

@@ -8,10 +8,10 @@ from almoner.access.accounts import jobs
 from almoner.access.accounts import service as accounts
 from almoner.access.credentials.service import authenticators, passkeys, passwords
 from almoner.access.people import service as people
-from almoner.access.sign_ins.domain import Browser, LinkClosed, SecondFactorRequired, TicketExpired, SignInFailed
+from almoner.access.sign_ins.domain import Browser, LinkClosed, SecondFactorRequired, SignInFailed, TicketExpired
 from almoner.access.sign_ins.service import account, links, sign_in_methods
 from almoner.platform.jobs.background_tasks import JobContext
-from almoner.platform.jobs.queue import JobDropped, Job, Result, JobRetry
+from almoner.platform.jobs.queue import Job, JobDropped, JobRetry, Result
 from almoner.platform.outbound.mail import MailDelayed
 from almoner.platform.pages.rendering import PageRenderer
 from tests.support.security_key import SecurityKey

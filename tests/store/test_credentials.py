@@ -11,8 +11,8 @@ from pyotp import TOTP
 from almoner.access.credentials import store
 from almoner.access.credentials.domain import (
     AuthenticatorExists,
-    LastSecondFactor,
     AuthenticatorNotPending,
+    LastSecondFactor,
     NoSuchPasskey,
     Passkey,
     PasskeyRefused,

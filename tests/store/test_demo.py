@@ -6,7 +6,7 @@ from typing import Any
 import pyotp
 import pytest
 
-from almoner.access.credentials.service import passwords, own_audit_context
+from almoner.access.credentials.service import own_audit_context, passwords
 from almoner.access.keys import service as keys
 from almoner.access.people import service as people
 from almoner.access.people.domain import OPERATORS, Realm, member_realm

@@ -9,7 +9,7 @@ import asyncpg
 import pytest
 
 from almoner.giving.checkout.donation_requests import store
-from almoner.giving.checkout.donation_requests.domain import REQUEST_PAYMENT, DONATION_REQUEST
+from almoner.giving.checkout.donation_requests.domain import DONATION_REQUEST, REQUEST_PAYMENT
 from almoner.giving.checkout.donations import store_requests
 from almoner.kit.states import Lifecycle
 from almoner.platform.database.transactions import ALL_PARTNERS, Partner, Tx

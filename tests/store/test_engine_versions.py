@@ -8,7 +8,7 @@ import pytest
 
 from almoner.platform.database.transactions import ALL_PARTNERS
 from almoner.platform.jobs.background_tasks import JobContext
-from almoner.platform.jobs.queue import JobDone, Job
+from almoner.platform.jobs.queue import Job, JobDone
 from almoner.screening.matching.service import ENGINE_VERSION
 from almoner.screening.screenings import service as screenings
 from almoner.screening.screenings.domain import ScreeningMatch

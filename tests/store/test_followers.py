@@ -15,7 +15,7 @@ from almoner.nonprofits.organisations import service as organisations
 from almoner.nonprofits.registers.domain import RegisterLink
 from almoner.platform.database.transactions import ALL_PARTNERS
 from almoner.platform.jobs.background_tasks import JobContext
-from almoner.platform.jobs.queue import JobDone, Job
+from almoner.platform.jobs.queue import Job, JobDone
 from tests.support import factories
 from tests.support.client import Client, data
 from tests.support.database import TestDatabase

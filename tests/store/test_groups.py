@@ -12,7 +12,7 @@ from almoner.access.credentials.domain import AuditContext
 from almoner.access.members import service as members
 from almoner.access.members.domain import Group, NoSuchGroup
 from almoner.access.people import service as people
-from almoner.access.people.domain import OPERATORS, Person, member_realm, build_profile
+from almoner.access.people.domain import OPERATORS, Person, build_profile, member_realm
 from almoner.kit.errors import IncorrectParams
 from almoner.platform.audit.log import Actor
 from almoner.platform.database.transactions import Partner, Tx, connect

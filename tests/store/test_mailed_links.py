@@ -6,8 +6,8 @@ import pytest
 
 from almoner.access.credentials.domain import WeakPassword
 from almoner.access.sign_ins.domain import (
-    LinkClosedReason,
     LinkClosed,
+    LinkClosedReason,
     SecondFactorRequired,
 )
 from almoner.access.sign_ins.service import links, sign_in_methods

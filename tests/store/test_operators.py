@@ -7,7 +7,7 @@ from almoner.access.operators import service as operators
 from almoner.access.operators import store
 from almoner.access.operators.domain import Approval, ApprovalReview, SameOperator, TokenRefused
 from almoner.access.people import service as people
-from almoner.access.people.domain import OPERATORS, OperatorRole, Person, member_realm, build_profile
+from almoner.access.people.domain import OPERATORS, OperatorRole, Person, build_profile, member_realm
 from almoner.platform.database.transactions import Tx
 from tests.support import factories
 from tests.support.client import Client

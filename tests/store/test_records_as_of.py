@@ -15,7 +15,7 @@ from uuid import UUID
 import pytest
 
 from almoner.kit.errors import NotFound
-from almoner.nonprofits.merges.domain import SuccessionKind, Succession, resolve_successors
+from almoner.nonprofits.merges.domain import Succession, SuccessionKind, resolve_successors
 from almoner.nonprofits.organisations import service as organisations
 from almoner.nonprofits.registers import rollback
 from almoner.nonprofits.registers.domain import RegisterEntry, RegisterLink

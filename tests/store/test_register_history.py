@@ -10,7 +10,7 @@ import pytest
 from almoner.adapters.registers_irs_bmf import IrsBmfReader
 from almoner.adapters.registers_irs_revocations import IrsRevocationsReader
 from almoner.nonprofits.registers import flows, service
-from almoner.nonprofits.registers.domain import LoadDifference, DifferentNumber, RegisterEntry, ImportRefused, Load
+from almoner.nonprofits.registers.domain import DifferentNumber, ImportRefused, Load, LoadDifference, RegisterEntry
 from almoner.platform.database.transactions import Database, Tx
 from tests.support.bmf import bodies, body, write
 from tests.support.database import TestDatabase

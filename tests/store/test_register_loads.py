@@ -14,7 +14,7 @@ from asyncpg import Record
 from almoner.adapters.registers_irs_bmf import IrsBmfReader
 from almoner.nonprofits.organisations import service as organisations
 from almoner.nonprofits.registers import flows
-from almoner.nonprofits.registers.domain import ImportRefused, Load, LoadQuarantined, ImportProgress
+from almoner.nonprofits.registers.domain import ImportProgress, ImportRefused, Load, LoadQuarantined
 from almoner.nonprofits.registers.load_checks import find_replaced_numbers, find_shrunken_parts, has_too_many_rejected
 from almoner.platform.database.transactions import ALL_PARTNERS, Database
 from tests.support.bmf import bodies, body, write

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from almoner.adapters.registers_anbi import AnbiReader
 from almoner.nonprofits.registers import flows
-from almoner.nonprofits.registers.domain import RejectedRow, RegisterEntry, RegisterLink, Load
+from almoner.nonprofits.registers.domain import Load, RegisterEntry, RegisterLink, RejectedRow
 from almoner.nonprofits.registers.ports import SourceFile
 from almoner.platform.database.transactions import Tx
 from tests.support.database import TestDatabase

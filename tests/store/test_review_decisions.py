@@ -8,13 +8,13 @@ from almoner.kit.errors import NotFound
 from almoner.validation.decisions.reviews import service as reviews
 from almoner.validation.decisions.reviews.domain import (
     CLAIM_DURATION,
-    Decision,
-    Filters,
     ClaimedByAnother,
-    NotClaimed,
-    ReviewNotOpen,
+    Decision,
     EvidenceNotShown,
+    Filters,
+    NotClaimed,
     Review,
+    ReviewNotOpen,
     ReviewRefused,
     UnknownReason,
 )

@@ -12,7 +12,7 @@ import pytest
 from almoner.platform.database.transactions import ALL_PARTNERS, Partner, Tx
 from almoner.screening.matching.domain import Party
 from almoner.screening.screenings import service as screenings
-from almoner.screening.screenings.domain import SubjectDetails, ScreenedSubject
+from almoner.screening.screenings.domain import ScreenedSubject, SubjectDetails
 from almoner.screening.screenings.service import Screener
 from almoner.screening.watchlists.domain import Load
 from almoner.validation.decisions.reviews.domain import Decision

@@ -7,13 +7,13 @@ from uuid import UUID
 import pytest
 
 from almoner.platform.database.transactions import ALL_PARTNERS, Partner, Tx
-from almoner.screening.screenings.domain import SubjectDetails, ScreeningMatch, ScreeningResult, ScreenedSubject
+from almoner.screening.screenings.domain import ScreenedSubject, ScreeningMatch, ScreeningResult, SubjectDetails
 from almoner.screening.screenings.service import Screener
 from almoner.screening.watchlists import flows
 from almoner.screening.watchlists.domain import WatchlistRefused
 from almoner.validation.decisions.reviews import service as reviews
 from almoner.validation.decisions.reviews.domain import Decision, ReviewNotOpen, ReviewRefused
-from almoner.validation.ongoing.matches import cases
+from almoner.validation.ongoing.matches import review_handler as cases
 from almoner.validation.ongoing.matches import service as matches
 from tests.support.database import TestDatabase
 from tests.support.service import Service, serving

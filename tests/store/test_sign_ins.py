@@ -16,8 +16,8 @@ from almoner.access.sign_ins import service as sign_ins
 from almoner.access.sign_ins import store
 from almoner.access.sign_ins.domain import (
     NewSignIn,
-    TicketExpired,
     SignInFailed,
+    TicketExpired,
 )
 from almoner.access.sign_ins.service import account, links, sign_in_methods
 from tests.support.database import TestDatabase

@@ -11,8 +11,8 @@ import pytest
 from almoner import app as application
 from almoner.platform.database import transactions as databases
 from almoner.platform.database.transactions import Database, StatementTimeout, Tx, statement_limit
-from almoner.platform.jobs.background_tasks import Schedule, JobContext
-from almoner.platform.jobs.queue import JobDone, Job, NewJob, Result, enqueue_all
+from almoner.platform.jobs.background_tasks import JobContext, Schedule
+from almoner.platform.jobs.queue import Job, JobDone, NewJob, Result, enqueue_all
 from almoner.platform.jobs.runner import JobRunner
 from almoner.platform.jobs.schedules import ScheduleRunner
 from almoner.platform.observability.failures import CONNECTION_ERRORS

@@ -20,7 +20,9 @@ from almoner.validation.applications.form import status_views
 from almoner.validation.applications.form import store as applications
 from almoner.validation.applications.submission_documents import store as documents
 from almoner.validation.applications.submissions import domain as submissions
-from almoner.validation.applications.submissions import loader, store, store_earlier, store_forgetting
+from almoner.validation.applications.submissions import loader, store
+from almoner.validation.applications.submissions import store_erasure as store_forgetting
+from almoner.validation.applications.submissions import store_previous as store_earlier
 from almoner.validation.applications.submissions.domain import Filters
 from almoner.validation.decisions.appeals import store as appeals
 from tests.support import database, factories

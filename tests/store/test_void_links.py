@@ -6,7 +6,7 @@ import pytest
 
 from almoner.access.people import service as people
 from almoner.access.sign_ins import service as sign_ins
-from almoner.access.sign_ins.domain import Browser, NewSignIn, LinkClosed, Purpose, TicketExpired
+from almoner.access.sign_ins.domain import Browser, LinkClosed, NewSignIn, Purpose, TicketExpired
 from almoner.access.sign_ins.service import account, links, sign_in_methods
 from tests.support.service import Service, Tenant
 from tests.support.signing_in import AWAY, BY, FIREFOX, NEW, PASSWORD, Account, found, member, second

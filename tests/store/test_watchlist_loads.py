@@ -11,7 +11,7 @@ import pytest
 
 from almoner.adapters.watchlist_ofac import OfacReader
 from almoner.platform.database.transactions import Database, Tx
-from almoner.screening.screenings.domain import SubjectDetails, Hit
+from almoner.screening.screenings.domain import Hit, SubjectDetails
 from almoner.screening.screenings.screener import ListsChanged
 from almoner.screening.screenings.service import Screener
 from almoner.screening.watchlists import flows, service

@@ -13,7 +13,7 @@ from almoner.cli import watchlists as terminal
 from almoner.platform.database.transactions import ALL_PARTNERS, Partner, Tx
 from almoner.platform.observability import selfcheck
 from almoner.screening.matching.domain import Party
-from almoner.screening.screenings.domain import SubjectDetails, ScreeningResult, ScreenedSubject
+from almoner.screening.screenings.domain import ScreenedSubject, ScreeningResult, SubjectDetails
 from almoner.screening.screenings.service import Screener
 from almoner.screening.watchlists import flows, service
 from almoner.validation.decisions.reviews.domain import Decision

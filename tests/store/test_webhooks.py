@@ -8,7 +8,7 @@ import asyncpg
 import pytest
 
 from almoner.kit.states import Lifecycle
-from almoner.webhooks.deliveries.domain import MAX_ATTEMPTS, DELIVERY
+from almoner.webhooks.deliveries.domain import DELIVERY, MAX_ATTEMPTS
 from almoner.webhooks.subscriptions.domain import MAX_PREVIOUS_SECRETS, SUBSCRIPTION
 from tests.support.client import Client, data
 from tests.support.service import Service, Tenant

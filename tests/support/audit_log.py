@@ -11,10 +11,10 @@ import asyncpg
 from almoner.kit.ids import new_id
 from almoner.platform.audit import heads as audit_heads
 from almoner.platform.audit import log as audit
-from almoner.platform.audit import proof as audit_proof
+from almoner.platform.audit import verification as audit_proof
 from almoner.platform.audit.chain import Chainer
 from almoner.platform.audit.log import Actor
-from almoner.platform.audit.proof import ChainVerification
+from almoner.platform.audit.verification import ChainVerification
 from almoner.platform.database.transactions import Database
 from almoner.platform.observability.telemetry import Telemetry
 from tests.support.service import Service

@@ -10,14 +10,14 @@ from almoner.giving.banking.bank_statements import flows as lines
 from almoner.giving.banking.bank_statements.domain import Statement
 from almoner.giving.banking.bank_statements.flows import ImportProgress
 from almoner.giving.banking.payment_files import flows, service
-from almoner.giving.banking.payment_files.domain import PaymentFile, OwnAccount, BankOutcome
+from almoner.giving.banking.payment_files.domain import BankOutcome, OwnAccount, PaymentFile
 from almoner.giving.banking.payment_files.flows import StatusReportResult
 from almoner.giving.banking.payment_files.service import CreatedFile
 from almoner.giving.disbursing.disbursements import flows as payouts
 from almoner.giving.disbursing.disbursements import service as payout_service
 from almoner.giving.disbursing.disbursements.domain import DisbursementRules
 from almoner.giving.disbursing.payee_bank_accounts import service as payees
-from almoner.giving.disbursing.payee_bank_accounts.domain import Address, PayeeAccount, AccountProposal
+from almoner.giving.disbursing.payee_bank_accounts.domain import AccountProposal, Address, PayeeAccount
 from almoner.nonprofits.organisations import service as organisations
 from almoner.platform.database.transactions import ALL_PARTNERS, Tx
 from tests.support.payouts import uuid_of

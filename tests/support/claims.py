@@ -5,9 +5,10 @@ from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID
 
-from almoner.giving.gift_aid.claims import domain, schedule
+from almoner.giving.gift_aid.claims import domain
+from almoner.giving.gift_aid.claims import hmrc_schedule as schedule
 from almoner.giving.gift_aid.claims import service as claiming
-from almoner.giving.gift_aid.claims.domain import GiftAidClaim, DraftResult
+from almoner.giving.gift_aid.claims.domain import DraftResult, GiftAidClaim
 from almoner.kit.time import iso
 from tests.support import factories
 from tests.support.client import Client, data

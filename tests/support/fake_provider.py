@@ -11,7 +11,6 @@ from typing import Any, Literal, TypeVar
 from almoner.giving.checkout.payments.domain import (
     DisputeStatus,
     NoSuchPayment,
-    WebhookRefused,
     ProviderDispute,
     ProviderEvent,
     ProviderFailure,
@@ -20,6 +19,7 @@ from almoner.giving.checkout.payments.domain import (
     ProviderStatus,
     RefundRefused,
     Tariff,
+    WebhookRefused,
 )
 from almoner.giving.checkout.payments.ports import PaymentOrder
 from almoner.kit.money import EXPONENTS, Money

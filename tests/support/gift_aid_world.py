@@ -11,7 +11,7 @@ from almoner.giving.accounting.refunds import service as refunds
 from almoner.giving.checkout.payments.domain import DisputeStatus
 from almoner.giving.disbursing.disbursements.domain import DisbursementRules
 from almoner.giving.gift_aid.claims import service as claiming
-from almoner.giving.gift_aid.claims.domain import GiftAidClaim, ClaimRefused
+from almoner.giving.gift_aid.claims.domain import ClaimRefused, GiftAidClaim
 from almoner.giving.gift_aid.declarations.domain import Declarer
 from almoner.kit.time import iso
 from almoner.platform.database.transactions import ALL_PARTNERS

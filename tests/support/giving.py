@@ -17,7 +17,7 @@ from almoner.giving.checkout.donations import flows
 from almoner.giving.checkout.donations import service as donations
 from almoner.giving.checkout.donations.domain import DonationDetails, SessionDonation
 from almoner.giving.checkout.donations.flows import PaymentContext
-from almoner.giving.checkout.donations.pages import webhook_routes
+from almoner.giving.checkout.donations.provider_webhooks import webhook_routes
 from almoner.giving.disbursing.disbursements.domain import DisbursementRules
 from almoner.kit.money import Money
 from almoner.platform.http.edge import Edge

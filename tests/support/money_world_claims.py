@@ -8,7 +8,7 @@ from uuid import UUID
 from almoner.giving.accounting.reassignments import jobs as following
 from almoner.giving.accounting.reassignments import service as reassignments
 from almoner.giving.gift_aid.claims import service as claiming
-from almoner.giving.gift_aid.claims.domain import TAX_YEAR, GiftAidClaim, ClaimRefused
+from almoner.giving.gift_aid.claims.domain import TAX_YEAR, ClaimRefused, GiftAidClaim
 from almoner.giving.gift_aid.declarations.domain import GiftAidRefused
 from almoner.platform.database.transactions import Database
 from tests.support.client import Client

@@ -3,7 +3,7 @@
 import pyotp
 
 from almoner.access.credentials import hashing
-from almoner.access.credentials.service import authenticators, passwords, own_audit_context
+from almoner.access.credentials.service import authenticators, own_audit_context, passwords
 from almoner.access.people import service as people
 from almoner.access.people.domain import Person, Realm, Role, build_profile
 from tests.support.service import Service

@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import BinaryIO
 
 from almoner.nonprofits.registers.domain import (
-    RejectedRow,
+    ReaderNote,
     RegisterEntry,
     RegisterLink,
-    ReaderNote,
+    RejectedRow,
     UnnumberedRow,
     UnreadableValue,
 )

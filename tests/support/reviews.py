@@ -11,7 +11,7 @@ from almoner.giving.disbursing.verifications.domain import REASON_OF_FAILED, Evi
 from almoner.nonprofits.organisations import service as organisations
 from almoner.platform.database.transactions import ALL_PARTNERS, AllPartners, Partner, Tx
 from almoner.validation.decisions.reviews import service as reviews
-from almoner.validation.decisions.reviews.domain import Decision, ReviewHistory, ReviewEvidence, EvidenceStep, Subject
+from almoner.validation.decisions.reviews.domain import Decision, EvidenceStep, ReviewEvidence, ReviewHistory, Subject
 from almoner.validation.decisions.reviews.ports import ReviewHandler
 from tests.support import factories
 from tests.support.client import Client

@@ -13,7 +13,7 @@ from almoner.kit.ids import Ids
 from almoner.platform.audit.log import Actor
 from almoner.platform.crypto import Vault
 from almoner.platform.database.transactions import Database, Partner, Tx, connect
-from almoner.platform.deployment import Deployment, BaseUrls
+from almoner.platform.deployment import BaseUrls, Deployment
 from almoner.scim.storage import PostgresStorage
 from tests.support.clock import TestClock
 from tests.support.database import TestDatabase

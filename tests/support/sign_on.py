@@ -12,12 +12,12 @@ import pytest
 
 from almoner.access.credentials.domain import AuditContext
 from almoner.access.people import service as people
-from almoner.access.people.domain import Person, member_realm, build_profile
+from almoner.access.people.domain import Person, build_profile, member_realm
 from almoner.access.sign_ins.domain import Browser, NewSignIn, SignIn
-from almoner.access.sign_on import service as providers
-from almoner.access.sign_on.domain import Provider, SsoRefused, ProviderSettings
-from almoner.access.sign_on.service.oidc_flow import SignInResult, AuthorizationRedirect, CallbackRequest, OidcFlow
-from almoner.access.sign_on.state import Purpose
+from almoner.access.sso import service as providers
+from almoner.access.sso.domain import Provider, ProviderSettings, SsoRefused
+from almoner.access.sso.service.oidc_flow import AuthorizationRedirect, CallbackRequest, OidcFlow, SignInResult
+from almoner.access.sso.state import Purpose
 from almoner.platform.audit.log import Actor
 from almoner.platform.database.transactions import Partner
 from almoner.platform.outbound.addresses import AddressPolicy

@@ -8,11 +8,11 @@ import pyotp
 import pytest
 
 from almoner.access.credentials import service as credentials
-from almoner.access.credentials.domain import AuditContext, Factors, AttemptThrottled
+from almoner.access.credentials.domain import AttemptThrottled, AuditContext, Factors
 from almoner.access.credentials.service import authenticators, login_attempts, passwords
 from almoner.access.credentials.service.login_attempts import AttemptSource
 from almoner.access.people import service as people
-from almoner.access.people.domain import OPERATORS, Person, Realm, Role, member_realm, build_profile
+from almoner.access.people.domain import OPERATORS, Person, Realm, Role, build_profile, member_realm
 from almoner.access.sign_ins import service as sign_ins
 from almoner.access.sign_ins.domain import Browser, NewSignIn, SecondFactorRequired, SignInFailed
 from almoner.access.sign_ins.service import account, sign_in_methods

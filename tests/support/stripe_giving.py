@@ -8,7 +8,7 @@ from typing import Any
 import httpx
 
 from almoner.adapters.payments_stripe import StripeProvider
-from almoner.adapters.stripe_line import StripeConnection
+from almoner.adapters.stripe_client import StripeConnection
 from almoner.giving.checkout.payments.domain import Tariff
 from tests.support import giving as support
 from tests.support import stripe_account

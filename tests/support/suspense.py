@@ -3,7 +3,7 @@
 from dataclasses import replace
 from datetime import timedelta
 
-from almoner.adapters.mail_mailbox import SandboxMailbox
+from almoner.adapters.mail_sandbox import SandboxMailbox
 from almoner.giving.accounting.suspense import jobs
 from almoner.giving.accounting.suspense import service as suspense
 from almoner.giving.accounting.suspense.domain import UnallocatedPayment

@@ -8,7 +8,7 @@ from uuid import UUID, uuid4
 
 from almoner.adapters.watchlist_ofac import OfacReader
 from almoner.platform.database.transactions import Database, Partner
-from almoner.screening.screenings.domain import SubjectDetails, ScreenedSubject
+from almoner.screening.screenings.domain import ScreenedSubject, SubjectDetails
 from almoner.screening.screenings.service import Screener
 from almoner.screening.watchlists import flows
 from almoner.screening.watchlists.domain import Category, Load

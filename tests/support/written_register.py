@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from almoner.nonprofits.registers import flows
-from almoner.nonprofits.registers.domain import RejectedRow, RegisterEntry, RegisterLink, Load
+from almoner.nonprofits.registers.domain import Load, RegisterEntry, RegisterLink, RejectedRow
 from almoner.nonprofits.registers.ports import SourceFile
 from almoner.platform.database.transactions import Database
 

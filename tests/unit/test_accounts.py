@@ -4,7 +4,7 @@ from uuid import UUID
 
 import pytest
 
-from almoner.access.accounts.domain import OPERATOR_PORTAL, NavigationLink, member_portal, alternative_roles_text
+from almoner.access.accounts.domain import OPERATOR_PORTAL, NavigationLink, alternative_roles_text, member_portal
 from almoner.access.people.domain import OPERATORS, Realm
 
 ACME = member_portal(Realm(UUID(int=7)), "partner_7", "Acme")

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from almoner.adapters.registers_acnc import BENEFICIARIES, NEEDED, PURPOSES, STATES, AcncReader, organisation_names
-from almoner.nonprofits.registers.domain import RegisterEntry, ImportRefused, RegisterLink
+from almoner.nonprofits.registers.domain import ImportRefused, RegisterEntry, RegisterLink
 from tests.support.register_files import File, Reading, read, table
 
 EXCERPT = Path(__file__).parents[1] / "data" / "au_acnc" / "datadotgov_main_excerpt.csv"

@@ -9,7 +9,7 @@ from typer.testing import CliRunner
 from almoner.cli.activities import commands
 from almoner.nonprofits.activities import suggestions
 from almoner.nonprofits.activities.domain import SUB_TAGS
-from almoner.nonprofits.activities.suggestions import parse_weights, load_weights
+from almoner.nonprofits.activities.suggestions import load_weights, parse_weights
 from tools import suggestions as tool
 
 SAMPLE = Path(__file__).parents[1] / "data" / "ukcat" / "sample.csv"

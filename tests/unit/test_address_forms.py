@@ -3,7 +3,7 @@
 import pytest
 
 from almoner.platform.outbound import addresses
-from almoner.platform.outbound.addresses import MAX_LENGTH, AddressRefused, AddressPolicy
+from almoner.platform.outbound.addresses import MAX_LENGTH, AddressPolicy, AddressRefused
 
 PUBLIC = AddressPolicy()
 HOST_253 = ".".join(["a" * 61] * 4) + ".example"[: 253 - 4 * 61 - 3]

@@ -7,7 +7,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from almoner.platform.outbound import addresses
-from almoner.platform.outbound.addresses import AddressRefused, AddressPolicy, wider_client_network, client_network
+from almoner.platform.outbound.addresses import AddressPolicy, AddressRefused, client_network, wider_client_network
 
 PUBLIC = AddressPolicy()
 SANDBOX = AddressPolicy(loopback=True)

@@ -8,7 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from publicsuffixlist import PublicSuffixList
 
-from almoner.validation.agents import domains, evaluate
+from almoner.validation.agents import evaluate
+from almoner.validation.agents import internet_domains as domains
 from almoner.validation.agents.evaluate import NonprofitEvidence
 
 DATA = Path(domains.__file__).parent / "data"

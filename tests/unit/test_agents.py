@@ -7,13 +7,14 @@ from uuid import uuid4
 
 import pytest
 
-from almoner.validation.agents import codes, domain, official_contacts, triggers
-from almoner.validation.agents.codes import (
+from almoner.validation.agents import confirmation_codes as codes
+from almoner.validation.agents import domain, official_contacts, triggers
+from almoner.validation.agents.confirmation_codes import (
     MAX_CODE_ATTEMPTS,
     MAX_EMAILS_PER_DAY,
     MAX_EMAILS_TOTAL,
-    EmailConfirmation,
     CodeCheckResult,
+    EmailConfirmation,
 )
 from almoner.validation.agents.domain import (
     EVENTS,

@@ -7,7 +7,7 @@ import pytest
 
 from almoner.adapters.registers_anbi import AnbiReader
 from almoner.adapters.registers_rulings import latest_rulings
-from almoner.nonprofits.registers.domain import RegisterEntry, ImportRefused
+from almoner.nonprofits.registers.domain import ImportRefused, RegisterEntry
 from tests.support.register_files import File, read
 
 HAND = Path(__file__).parents[1] / "data" / "registers_by_hand"

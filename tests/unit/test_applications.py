@@ -6,9 +6,9 @@ from uuid import UUID
 
 import pytest
 
-from almoner.validation.applications.configurations.domain import FieldChoice, Configuration, PartnerField
+from almoner.validation.applications.configurations.domain import Configuration, FieldChoice, PartnerField
 from almoner.validation.applications.form import drafts
-from almoner.validation.applications.form.drafts import Draft, ApplicantDetails, UnlistedNonprofit
+from almoner.validation.applications.form.drafts import ApplicantDetails, Draft, UnlistedNonprofit
 from almoner.validation.applications.form.submit import return_url_of
 
 NOW = datetime(2026, 3, 2, 9, 30, tzinfo=UTC)

@@ -5,7 +5,7 @@ from uuid import UUID
 
 import pytest
 
-from almoner.access.members import audit_words
+from almoner.access.members import audit_texts as audit_words
 from almoner.platform.audit.log import Actor, Details, Entry
 
 ADA = "member_1"

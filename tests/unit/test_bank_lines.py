@@ -17,11 +17,11 @@ from almoner.giving.banking.bank_statements.domain import (
     ProviderPayout,
     Statement,
     StatementRefused,
-    new_movements,
     end_to_end_ids,
     match_movement,
-    statement_problems,
+    new_movements,
     request_references,
+    statement_problems,
 )
 from almoner.giving.banking.payment_files.domain import OwnAccount
 from almoner.giving.checkout.donations.domain import DisbursementBatch

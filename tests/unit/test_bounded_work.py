@@ -10,9 +10,10 @@ import pytest
 
 from almoner.kit import email, language, text, web
 from almoner.nonprofits.activities import suggestions
-from almoner.nonprofits.organisations import spelling, words
-from almoner.nonprofits.organisations.ranking import SearchCandidate, ResultRanker, is_similar
-from almoner.nonprofits.organisations.words import SearchQuery
+from almoner.nonprofits.organisations import normalisation as words
+from almoner.nonprofits.organisations import spelling
+from almoner.nonprofits.organisations.normalisation import SearchQuery
+from almoner.nonprofits.organisations.ranking import ResultRanker, SearchCandidate, is_similar
 from almoner.nonprofits.registries.domain import number_keys
 from almoner.screening.matching import service as matching
 

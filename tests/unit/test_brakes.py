@@ -9,16 +9,16 @@ import pytest
 
 from almoner.giving.checkout.card_testing import domain
 from almoner.giving.checkout.card_testing.domain import (
-    LOOSE_LIMITS,
     BLOCK_DURATION,
+    LOOSE_LIMITS,
     STRICT_LIMITS,
+    CodeRequired,
     CodeResult,
     EmailCode,
-    CodeRequired,
+    RateLimited,
     RecentDeclines,
     SourceHistory,
     VelocityState,
-    RateLimited,
     Visitor,
     WaitReason,
     allowed_tries_for,

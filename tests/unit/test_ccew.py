@@ -10,7 +10,7 @@ import pytest
 
 from almoner.adapters.registers_ccew import CcewReader
 from almoner.adapters.registers_ccew_tables import TABLES
-from almoner.nonprofits.registers.domain import RegisterEntry, ImportRefused
+from almoner.nonprofits.registers.domain import ImportRefused, RegisterEntry
 from tests.support.register_files import File, read
 from tests.support.uk_registers import (
     DATA,

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from almoner.adapters.registers_ccni import NEEDED, CcniReader
-from almoner.nonprofits.registers.domain import RegisterEntry, ImportRefused
+from almoner.nonprofits.registers.domain import ImportRefused, RegisterEntry
 from tests.support.register_files import File, read
 from tests.support.uk_registers import DATA, MAIL, PERSON, PHONE, ccni, northern_irish
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from almoner.adapters.registers_cra import CraReader, CraIdentificationReader, split_languages, parse_number
+from almoner.adapters.registers_cra import CraIdentificationReader, CraReader, parse_number, split_languages
 from almoner.nonprofits.registers.domain import ImportRefused
 from tests.support.register_files import read
 

@@ -10,8 +10,8 @@ import pytest
 
 from almoner.access.credentials import domain, hashing
 from almoner.access.credentials.domain import (
-    LONGEST_PASSWORD,
     CODE_THROTTLE_ANYWHERE,
+    LONGEST_PASSWORD,
     NAME_THROTTLE,
     PASSWORD_THROTTLE,
     SHORTEST_PASSWORD,

@@ -12,10 +12,10 @@ from almoner.nonprofits.activities.domain import SUB_TAGS
 from almoner.validation.ongoing.eligibility.domain import (
     ALL_ACTIVITIES,
     NO_ACTIVITIES,
-    AllowedActivities,
     ActivityFinding,
-    KnownActivities,
+    AllowedActivities,
     EligibilityResults,
+    KnownActivities,
     evaluate_activities,
 )
 from almoner.validation.ongoing.eligibility.triggers import simulated_status, test_value_of

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from almoner.adapters.registers_gb_links import DualRegistrationsReader, CharityMergersReader, ReregistrationsReader
+from almoner.adapters.registers_gb_links import CharityMergersReader, DualRegistrationsReader, ReregistrationsReader
 from almoner.nonprofits.registers.domain import ImportRefused, RegisterLink
 from almoner.nonprofits.registers.ports import RegisterSource
 from tests.support.register_files import read

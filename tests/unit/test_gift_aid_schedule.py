@@ -10,8 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from almoner.giving.gift_aid.claims import domain, schedule
-from almoner.giving.gift_aid.claims.domain import TAX_YEAR, ClaimableDonation, AccountingYearEnd
+from almoner.giving.gift_aid.claims import domain
+from almoner.giving.gift_aid.claims import hmrc_schedule as schedule
+from almoner.giving.gift_aid.claims.domain import TAX_YEAR, AccountingYearEnd, ClaimableDonation
 from almoner.giving.gift_aid.declarations.domain import Declarer
 
 NOW = datetime(2026, 3, 2, 9, 30, tzinfo=UTC)

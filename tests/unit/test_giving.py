@@ -12,26 +12,26 @@ from almoner.giving.checkout.donations import domain
 from almoner.giving.checkout.donations.domain import (
     DONATION,
     CannotAcceptDonations,
+    CheckoutState,
     Donation,
     DonationDetails,
-    CheckoutState,
     WrongTargetCurrency,
     details_of,
-    unallocated_reason_of,
     new_hosted_donation,
     session_donation_of,
+    unallocated_reason_of,
 )
 from almoner.giving.checkout.payments import service as payments
 from almoner.giving.checkout.payments.domain import (
     LIVE_STATUSES,
     PAYMENT,
     SETTLED_STATUSES,
-    UnallocatedReason,
     Payment,
     ProviderPayment,
     ProviderStatus,
-    mismatch_reason,
+    UnallocatedReason,
     foreign_reason,
+    mismatch_reason,
 )
 from almoner.giving.checkout.sessions.domain import SESSION, DonationSession, SessionCompleted, SessionExpired
 from almoner.giving.checkout.sessions.triggers import strip_trigger

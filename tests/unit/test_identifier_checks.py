@@ -7,7 +7,7 @@ from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
 from almoner.nonprofits.registries import check_digits, domain
-from almoner.nonprofits.registries.numbers import NUMBER_FORMATS
+from almoner.nonprofits.registries.number_formats import NUMBER_FORMATS
 
 DASHES = "-\u2010\u2011\u2012\u2013\u2014\u2212\uff0d"
 BLANKS = " \u00a0\u202f\u2009\t\u200b\ufeff"

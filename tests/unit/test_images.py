@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from PIL import Image
 
 from almoner.platform.files import images
-from almoner.platform.files.uploads import pictures
+from almoner.platform.files.uploads import image_checks as pictures
 from almoner.platform.files.uploads.problems import FiletypeNotSupported
 
 ORIENTATION = 0x0112

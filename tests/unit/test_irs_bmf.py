@@ -9,7 +9,7 @@ import pytest
 
 from almoner.adapters.registers_irs_bmf import NEEDED, IrsBmfReader, organisation_types
 from almoner.adapters.title_case import to_title_case
-from almoner.nonprofits.registers.domain import RejectedRow, RegisterEntry, ImportRefused
+from almoner.nonprofits.registers.domain import ImportRefused, RegisterEntry, RejectedRow
 from tests.support.bmf import COLUMNS, body
 from tests.support.register_files import File
 

@@ -11,7 +11,7 @@ from almoner.adapters.registers_irs_990n import Irs990NReader
 from almoner.adapters.registers_irs_bmf import IrsBmfReader
 from almoner.adapters.registers_irs_pub78 import IrsPub78Reader
 from almoner.adapters.registers_irs_revocations import IrsRevocationsReader
-from almoner.nonprofits.registers.domain import RejectedRow, RegisterEntry, ImportRefused, UnreadableValue
+from almoner.nonprofits.registers.domain import ImportRefused, RegisterEntry, RejectedRow, UnreadableValue
 from almoner.nonprofits.registers.ports import RegisterSource
 from tests.support import irs_month
 from tests.support.bmf import COLUMNS, body

@@ -15,7 +15,7 @@ from almoner.adapters.registers_irs_990n import Irs990NReader
 from almoner.adapters.registers_irs_bmf import IrsBmfReader
 from almoner.adapters.registers_irs_pub78 import IrsPub78Reader
 from almoner.adapters.registers_irs_revocations import IrsRevocationsReader
-from almoner.nonprofits.registers.domain import RejectedRow, RegisterEntry
+from almoner.nonprofits.registers.domain import RegisterEntry, RejectedRow
 from almoner.nonprofits.registers.ports import RegisterSource
 from tests.support import given_files, irs_month
 from tests.support.figures import Figures

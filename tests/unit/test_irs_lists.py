@@ -10,7 +10,7 @@ from almoner.adapters.registers_irs_990n import Irs990NReader
 from almoner.adapters.registers_irs_pub78 import IrsPub78Reader
 from almoner.adapters.registers_irs_revocations import IrsRevocationsReader
 from almoner.nonprofits.registers import files
-from almoner.nonprofits.registers.domain import RejectedRow, RegisterEntry, ImportRefused
+from almoner.nonprofits.registers.domain import ImportRefused, RegisterEntry, RejectedRow
 from tests.support.register_files import File
 
 DATA = Path(__file__).parents[1] / "data" / "us_irs_lists"

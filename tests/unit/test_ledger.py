@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from almoner.giving.accounting.ledger import domain as books
-from almoner.giving.accounting.ledger.domain import LedgerAccount, AccountKind, LedgerTransfer, TransferKind
+from almoner.giving.accounting.ledger.domain import AccountKind, LedgerAccount, LedgerTransfer, TransferKind
 from almoner.kit.money import MAX_MINOR, Money
 
 OWNER, CAUSE, OTHER = UUID(int=1), UUID(int=2), UUID(int=3)

@@ -4,7 +4,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from almoner.platform.jobs.queue import JobDone, JobDropped, Job, Result, JobRetry
+from almoner.platform.jobs.queue import Job, JobDone, JobDropped, JobRetry, Result
 from almoner.platform.outbound import mailing
 from almoner.platform.outbound.mail import Mail, MailDelayed, MailRefused
 

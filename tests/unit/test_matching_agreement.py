@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis.strategies import builds, lists, none, sampled_from
 
 from almoner.screening.matching.domain import Finding, Party
-from almoner.screening.matching.service import CERTAIN_SCORE, compare_parties, best_name_likeness
+from almoner.screening.matching.service import CERTAIN_SCORE, best_name_likeness, compare_parties
 
 PAIRS = Path(__file__).parents[1] / "data" / "matching" / "pairs.csv"
 

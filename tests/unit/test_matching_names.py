@@ -10,7 +10,7 @@ from hypothesis.strategies import lists, sampled_from, text
 from almoner.screening.matching.alignment import word_similarity
 from almoner.screening.matching.domain import Finding, PreparedName
 from almoner.screening.matching.service import FLAG_SCORE, LIKELY_SCORE, compare_names, prepare_name
-from almoner.screening.matching.spelling import consonant_key, normalise_numerals, convert_number_words, normalise_text
+from almoner.screening.matching.spelling import consonant_key, convert_number_words, normalise_numerals, normalise_text
 from almoner.screening.matching.words import tokenise_name
 
 COMPANIES = Path(__file__).parents[1] / "data" / "matching" / "companies.csv"

@@ -21,7 +21,7 @@ from almoner.adapters.watchlist_ofac import SAMPLE, SDN
 from almoner.screening.matching.service import ENGINE_VERSION
 from almoner.screening.screenings.domain import SubjectDetails
 from almoner.screening.screenings.indexing import ScreeningIndex, index_entry
-from almoner.screening.watchlists.domain import WatchlistEntry, ListedEntity, ListedName
+from almoner.screening.watchlists.domain import ListedEntity, ListedName, WatchlistEntry
 from bench.matching_lists import read, version
 from bench.matching_screening import ASKED_FROM, asked_of, found, places
 from bench.matching_slips import KINDS

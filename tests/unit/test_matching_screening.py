@@ -6,16 +6,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis.strategies import lists, sampled_from
 
-from almoner.screening.matching.domain import MatchEntry, EntryName, Party, MatchSubject
+from almoner.screening.matching.domain import EntryName, MatchEntry, MatchSubject, Party
 from almoner.screening.matching.index import MIN_LIKENESS, NameIndex
-from almoner.screening.matching.screening import (
+from almoner.screening.matching.service import compare_names, prepare_name
+from almoner.screening.matching.watchlist_matcher import (
     FLAG_SCORE,
     WatchlistMatcher,
+    is_distinctive,
     match_entry,
     prepare_subject,
-    is_distinctive,
 )
-from almoner.screening.matching.service import compare_names, prepare_name
 
 HOLY_LAND = "HOLY LAND FOUNDATION FOR RELIEF AND DEVELOPMENT"
 WORDS = (

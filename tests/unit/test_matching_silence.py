@@ -8,14 +8,19 @@ from uuid import UUID
 import pytest
 
 from almoner.adapters.watchlist_ofac import SAMPLE
-from almoner.screening.matching.domain import MatchEntry as Compared
 from almoner.screening.matching.domain import EntryName
-from almoner.screening.matching.screening import WatchlistMatcher, match_entry, identifies_alone, prepare_subject
+from almoner.screening.matching.domain import MatchEntry as Compared
 from almoner.screening.matching.service import prepare_name
+from almoner.screening.matching.watchlist_matcher import (
+    WatchlistMatcher,
+    identifies_alone,
+    match_entry,
+    prepare_subject,
+)
 from almoner.screening.screenings import programmes
 from almoner.screening.screenings.domain import HOME_COUNTRIES
 from almoner.screening.screenings.indexing import index_entry
-from almoner.screening.watchlists.domain import WatchlistEntry, Kind, ListedEntity
+from almoner.screening.watchlists.domain import Kind, ListedEntity, WatchlistEntry
 from almoner.screening.watchlists.domain import ListedName as Name
 
 TESTS = Path(__file__).parents[1]

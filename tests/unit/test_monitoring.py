@@ -11,23 +11,24 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from almoner.screening.watchlists.domain import CATEGORIES, Category
-from almoner.validation.ongoing.monitoring import domain, looking, triggers
+from almoner.validation.ongoing.monitoring import domain, triggers
+from almoner.validation.ongoing.monitoring import monitoring_evidence as looking
 from almoner.validation.ongoing.monitoring.domain import (
     DEFAULT_FLAGS,
     SUBSCRIPTION,
     AlreadyCancelled,
     CategoryStatus,
     Compliance,
-    MatchDecision,
     InvalidState,
+    MatchDecision,
+    MonitoringEvidence,
     MonitoringMatch,
+    MonitoringResults,
     MonitoringStatus,
     MonitoringSubscription,
-    MonitoringResults,
-    MonitoringEvidence,
     ScreenedList,
-    results_of,
     new_subscription,
+    results_of,
 )
 
 NOW = datetime(2026, 5, 1, tzinfo=UTC)

@@ -8,7 +8,7 @@ import pytest
 
 from almoner.access.keys import domain as secrets
 from almoner.access.operators import domain
-from almoner.access.operators.domain import RoleMissing, OperatorToken, TokenRefused
+from almoner.access.operators.domain import OperatorToken, RoleMissing, TokenRefused
 from almoner.access.people.domain import OPERATORS, Person, Role, build_profile
 from almoner.kit.errors import IncorrectParams
 from almoner.settings import read_settings

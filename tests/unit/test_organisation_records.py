@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from almoner.nonprofits.organisations.domain import OrganisationChange, Organisation, OrganisationSource, record_as_of
+from almoner.nonprofits.organisations.domain import Organisation, OrganisationChange, OrganisationSource, record_as_of
 
 FIRST = datetime(2026, 1, 1, tzinfo=UTC)
 FIELDS = ("name", "city", "active", "types", "succeeded_by")

@@ -10,9 +10,9 @@ from hypothesis.strategies import booleans, integers, lists, sampled_from, text,
 from almoner.nonprofits.countries.domain import COUNTRIES, currency_of
 from almoner.nonprofits.organisations import spelling
 from almoner.nonprofits.organisations.domain import can_receive_donations, receivable_currencies, search_text
-from almoner.nonprofits.organisations.ranking import SearchCandidate, ResultRanker
+from almoner.nonprofits.organisations.normalisation import SearchQuery
+from almoner.nonprofits.organisations.ranking import ResultRanker, SearchCandidate
 from almoner.nonprofits.organisations.spelling import WordSuggestions
-from almoner.nonprofits.organisations.words import SearchQuery
 
 
 @pytest.mark.parametrize(

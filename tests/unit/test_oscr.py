@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 import pytest
 
 from almoner.adapters.registers_oscr import NEEDED, OscrReader
-from almoner.nonprofits.registers.domain import RegisterEntry, ImportRefused
+from almoner.nonprofits.registers.domain import ImportRefused, RegisterEntry
 from tests.support.register_files import File, read
 from tests.support.uk_registers import MAIL, PERSON, PHONE, oscr, scottish
 

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from almoner.platform.pages import colours
-from almoner.platform.pages.colours import TEXT, contrast, make_legible, mix_colours, build_palette, parse_colour
+from almoner.platform.pages.colours import TEXT, build_palette, contrast, make_legible, mix_colours, parse_colour
 
 STYLE = (Path(colours.__file__).parent / "static" / "almoner.css").read_text("utf-8")
 COLOURS = st.tuples(*[st.integers(0, 255)] * 3)

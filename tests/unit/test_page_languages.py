@@ -7,8 +7,8 @@ from string import Formatter
 
 import pytest
 
-from almoner.access.members.audit_words import ACTION_LABELS
-from almoner.platform.pages.translations import FALLBACK, LOCALE_FOLDER, TranslationCatalogues, Message
+from almoner.access.members.audit_texts import ACTION_LABELS
+from almoner.platform.pages.translations import FALLBACK, LOCALE_FOLDER, Message, TranslationCatalogues
 
 SOURCE = Path(__file__).parents[2] / "src" / "almoner"
 LANGUAGES = sorted(path.stem for path in LOCALE_FOLDER.glob("*.json"))

@@ -8,19 +8,20 @@ from uuid import UUID
 import pytest
 from schwifty import IBAN
 
-from almoner.giving.disbursing.payee_bank_accounts import numbers, service
+from almoner.giving.disbursing.payee_bank_accounts import account_numbers as numbers
+from almoner.giving.disbursing.payee_bank_accounts import service
 from almoner.giving.disbursing.payee_bank_accounts.domain import (
     MIN_MATCHING_SCORE,
     MIN_PLAUSIBLE_SCORE,
-    Address,
-    AccountReview,
     AccountNumbers,
+    AccountReview,
+    Address,
     PayeeAccount,
     PayeeAccountRefused,
     ensure_may_approve,
     in_sepa,
-    review_warnings,
     proposal_problems,
+    review_warnings,
 )
 from almoner.nonprofits.countries.domain import ALPHA3_BY_ALPHA2
 from almoner.screening.matching.service import best_name_likeness

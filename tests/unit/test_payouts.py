@@ -8,7 +8,8 @@ import pytest
 
 from almoner.giving.accounting.reassignments import domain as reassignments
 from almoner.giving.checkout.donations.domain import DisbursementBatch, Donation, SettledAmount
-from almoner.giving.disbursing.disbursements import advice, domain
+from almoner.giving.disbursing.disbursements import domain
+from almoner.giving.disbursing.disbursements import remittance_advice as advice
 from almoner.giving.disbursing.disbursements.domain import (
     DISBURSEMENT,
     DisbursementRules,

@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from almoner.provider_test import domain
-from almoner.provider_test.domain import Card, CardOutcome, CardForm
+from almoner.provider_test.domain import Card, CardForm, CardOutcome
 
 NOW = datetime(2026, 3, 31, 23, 59, tzinfo=UTC)
 

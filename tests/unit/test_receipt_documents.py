@@ -16,12 +16,12 @@ from pypdf.generic import DictionaryObject
 
 from almoner.giving.checkout.donations.domain import RefundedAmount
 from almoner.giving.receipts import service
+from almoner.giving.receipts.documents import ReceiptDocuments
 from almoner.giving.receipts.domain import Receipt
-from almoner.giving.receipts.papers import ReceiptDocuments
 from almoner.kit.ids import Ids
 from almoner.kit.money import Money
 from almoner.platform.crypto import Vault
-from almoner.platform.deployment import Deployment, Environment, BaseUrls
+from almoner.platform.deployment import BaseUrls, Deployment, Environment
 from almoner.platform.pages import pdf
 from almoner.platform.pages.rendering import PageRenderer
 from almoner.platform.pages.translations import TranslationCatalogues

@@ -19,7 +19,7 @@ from almoner.adapters.registers_irs_revocations import IrsRevocationsReader
 from almoner.adapters.registers_mapped import MappedReader
 from almoner.adapters.registers_mapping import load_mapping
 from almoner.adapters.registers_values import ValueReader as Values
-from almoner.adapters.registers_values import parse_amount, parse_date, safe_example, clean_text
+from almoner.adapters.registers_values import clean_text, parse_amount, parse_date, safe_example
 from almoner.nonprofits.registers.ports import RegisterSource
 from almoner.nonprofits.registries.domain import number_key
 from almoner.sources import REGISTER_SOURCES

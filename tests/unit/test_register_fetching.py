@@ -13,7 +13,7 @@ import pytest
 from almoner.platform.outbound import fetching
 from almoner.platform.outbound.addresses import PUBLIC_ONLY, AddressPolicy
 from almoner.platform.outbound.client import OutboundClient
-from almoner.platform.outbound.fetching import FetchInterrupted, FetchedFile, FetchRefused, FetchLimits
+from almoner.platform.outbound.fetching import FetchedFile, FetchInterrupted, FetchLimits, FetchRefused
 from tests.support.publisher import Publisher
 from tests.support.receivers import Receiver, Reply, receiver, reply
 

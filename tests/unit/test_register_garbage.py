@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from almoner.adapters.registers_acnc import AcncReader
 from almoner.adapters.registers_anbi import AnbiReader
-from almoner.adapters.registers_cra import CraReader, CraIdentificationReader
+from almoner.adapters.registers_cra import CraIdentificationReader, CraReader
 from almoner.adapters.registers_cri import CriReader
 from almoner.adapters.registers_mapped import MappedReader
 from almoner.adapters.registers_mapping import load_mapping, parse_mapping

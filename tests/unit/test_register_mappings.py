@@ -7,7 +7,7 @@ import pytest
 
 from almoner.adapters.registers_mapped import MappedReader
 from almoner.adapters.registers_mapping import ENCODINGS, MEMBERS, RegisterMapping, load_mapping, parse_mapping
-from almoner.nonprofits.registers.domain import RegisterEntry, ImportRefused
+from almoner.nonprofits.registers.domain import ImportRefused, RegisterEntry
 from almoner.nonprofits.registries.domain import DeclaredRegistry
 from tests.support.register_files import File, Reading, read
 

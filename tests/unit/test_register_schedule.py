@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from almoner import settings as configuration
 from almoner import sources
 from almoner.nonprofits.registers.domain import ImportRefused
-from almoner.platform.jobs import refreshing
-from almoner.platform.jobs.refreshing import ScheduleInvalid
+from almoner.platform.jobs import refresh_schedule as refreshing
+from almoner.platform.jobs.refresh_schedule import ScheduleInvalid
 from almoner.platform.observability.telemetry import Telemetry
 from almoner.platform.outbound.addresses import PUBLIC_ONLY, AddressPolicy
 from almoner.platform.outbound.client import OutboundClient

@@ -9,24 +9,24 @@ import pytest
 
 from almoner.adapters.registers_tables import (
     MAX_LINE_BYTES,
-    TableRow,
     DelimitedTable,
+    TableRow,
+    decode_utf8_or_1252,
     decoder_of,
     read_lines,
-    decode_utf8_or_1252,
 )
 from almoner.adapters.registers_values import (
     parse_compact_date,
-    single_line_address,
     parse_iso_date,
-    safe_number,
     parse_slashed_date,
-    two_line_address,
     parse_websites,
+    safe_number,
+    single_line_address,
     strip_contacts,
     strip_persons,
+    two_line_address,
 )
-from almoner.nonprofits.registers.domain import RejectedRow, ImportRefused
+from almoner.nonprofits.registers.domain import ImportRefused, RejectedRow
 from tests.support.register_files import File
 
 

@@ -11,8 +11,8 @@ from pypdf import PdfReader
 from almoner.giving.checkout.donations.domain import DisbursementBatch, Donor, SettledAmount, new_direct_donation
 from almoner.giving.disbursing.disbursements import domain as payouts
 from almoner.giving.disbursing.remittances import domain
-from almoner.giving.disbursing.remittances.domain import RemittanceLine, Remittance, RemittanceTotals
-from almoner.giving.disbursing.remittances.papers import RemittanceDocuments
+from almoner.giving.disbursing.remittances.documents import RemittanceDocuments
+from almoner.giving.disbursing.remittances.domain import Remittance, RemittanceLine, RemittanceTotals
 from almoner.kit.ids import Ids
 from almoner.kit.money import Money
 from almoner.platform.crypto import Vault

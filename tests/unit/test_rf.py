@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from stdnum import iso11649
 
-from almoner.kit import rf
+from almoner.kit import iso11649 as rf
 
 BODIES = st.text("0123456789ABCDEFGHJKMNPQRSTVWXYZ", min_size=rf.LENGTH, max_size=rf.LENGTH)
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from almoner.adapters.registers_rna import NEEDED, RnaReader, part_of_file
-from almoner.nonprofits.registers.domain import RegisterEntry, ImportRefused, RegisterLink
+from almoner.nonprofits.registers.domain import ImportRefused, RegisterEntry, RegisterLink
 from tests.support.register_files import File, read
 
 HAND = Path(__file__).parents[1] / "data" / "registers_by_hand"

@@ -17,7 +17,7 @@ from almoner.kit.ids import Ids
 from almoner.scim import filters, ordering, resources
 from almoner.scim.attributes import AttributeMap
 from almoner.scim.filters import MOST_CONDITIONS, SqlParameters
-from almoner.scim.ordering import SortOrder, PagePosition
+from almoner.scim.ordering import PagePosition, SortOrder
 
 IDS = Ids(sandbox=False)
 PROVIDER = load_default_provider()

@@ -6,17 +6,17 @@ from uuid import UUID
 
 import pytest
 
-from almoner.giving.accounting.settlements import reports
+from almoner.giving.accounting.settlements import csv_reports as reports
 from almoner.giving.accounting.settlements.domain import (
-    PaymentMatch,
-    ReportLine,
     LineKind,
     Mismatch,
+    PaymentMatch,
+    ReportLine,
     ReportRefused,
     mismatch_of,
 )
 from almoner.giving.accounting.suspense.domain import UnallocatedPayment
-from almoner.giving.checkout.payments.domain import UnallocatedReason, Payment
+from almoner.giving.checkout.payments.domain import Payment, UnallocatedReason
 from almoner.kit.money import Money
 from tests.unit.test_payouts import GIFT, ID
 

@@ -12,18 +12,18 @@ from joserfc import jwt
 from joserfc.jwk import ECKey, OctKey, OKPKey, RSAKey
 from joserfc.jws import JWSRegistry
 
-from almoner.access.sign_on import state, tokens
-from almoner.access.sign_on.domain import (
+from almoner.access.sso import state, tokens
+from almoner.access.sso.domain import (
     STATE_LIFETIME,
     Provider,
     Reason,
     SsoRefused,
     authenticated_at,
-    roles_from_groups,
     is_fresh_authentication,
     read_claims,
+    roles_from_groups,
 )
-from almoner.access.sign_on.tokens import UnknownKey
+from almoner.access.sso.tokens import UnknownKey
 from almoner.platform.crypto import Vault
 from almoner.platform.database.transactions import Partner
 from tests.support.hostile_openid import KEY, OTHER_KEY, by_public_key, signed, unsigned

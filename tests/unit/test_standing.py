@@ -13,11 +13,11 @@ from almoner.nonprofits.legal_status.domain import (
     PUB_78,
     REVOCATIONS,
     SourceReport,
-    parse_list_date,
+    entry_rows,
     latest_revocation,
+    parse_list_date,
     status_of_listed,
     status_of_us_organisation,
-    entry_rows,
 )
 
 APRIL = datetime(2026, 4, 13, tzinfo=UTC)

@@ -11,14 +11,14 @@ import pytest
 from pypdf import PdfReader
 
 from almoner.giving.donor_statements import domain, service
+from almoner.giving.donor_statements.documents import StatementDocuments
 from almoner.giving.donor_statements.domain import (
+    DonationSpan,
+    DonorStatement,
     DonorStatementLine,
     InvalidPeriod,
     StatementPeriod,
-    DonationSpan,
-    DonorStatement,
 )
-from almoner.giving.donor_statements.papers import StatementDocuments
 from almoner.kit.ids import Ids
 from almoner.kit.money import Money
 from almoner.platform.crypto import Vault

@@ -8,8 +8,8 @@ from pydantic import SecretStr
 from almoner import settings as configuration
 from almoner.adapters import stripe_currencies as currencies
 from almoner.adapters.stripe_currencies import (
-    UNIT_FACTORS,
     THREE_DECIMAL_CURRENCIES,
+    UNIT_FACTORS,
     CurrencyTableMismatch,
     UnsupportedAmount,
 )

@@ -23,13 +23,13 @@ from almoner.validation.applications.documents.domain import Document
 from almoner.validation.applications.submissions import domain
 from almoner.validation.applications.submissions.domain import (
     SUBMISSION,
-    LatestAppeal,
     Applicant,
-    PendingReview,
-    InvalidState,
-    Organisation,
     CheckRecords,
     CheckStatus,
+    InvalidState,
+    LatestAppeal,
+    Organisation,
+    PendingReview,
     Submission,
     SubmissionStatus,
     check_statuses,

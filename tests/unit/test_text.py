@@ -3,7 +3,7 @@
 import pytest
 
 from almoner.cli.access import table
-from almoner.kit.text import to_one_line, clean_text, defuse_links
+from almoner.kit.text import clean_text, defuse_links, to_one_line
 
 ESCAPE, OVERRIDE, JOINER, LINE = "\x1b[2J", "\u202e", "\u200d", "\u2028"
 

@@ -11,7 +11,7 @@ from almoner.adapters.registers_ccew import CcewReader
 from almoner.adapters.registers_ccew_tables import TABLES
 from almoner.adapters.registers_ccni import NEEDED as CCNI_NEEDED
 from almoner.adapters.registers_ccni import CcniReader
-from almoner.adapters.registers_gb_links import DualRegistrationsReader, CharityMergersReader, ReregistrationsReader
+from almoner.adapters.registers_gb_links import CharityMergersReader, DualRegistrationsReader, ReregistrationsReader
 from almoner.adapters.registers_oscr import NEEDED as OSCR_NEEDED
 from almoner.adapters.registers_oscr import OscrReader
 from almoner.nonprofits.registers.domain import ImportRefused

@@ -17,24 +17,25 @@ from almoner.nonprofits.legal_status.domain import (
     E_POSTCARD,
     PUB_78,
     REVOCATIONS,
-    NumberStatus,
     LegalStatus,
+    NumberStatus,
     SourceReport,
     status_of_listed,
     status_of_us_organisation,
 )
 from almoner.nonprofits.organisations.domain import Organisation, OrganisationSource
 from almoner.nonprofits.registries.domain import REQUIRED_PARTS, Registry, check_identifier
-from almoner.validation.requests import ladder_registers, triggers
+from almoner.validation.requests import register_rules as ladder_registers
 from almoner.validation.requests import rules as ladder
+from almoner.validation.requests import triggers
 from almoner.validation.requests.domain import (
+    REJECTION_MESSAGES,
     REJECTION_REASONS,
     REVIEW_REASONS,
-    REJECTION_MESSAGES,
     NonprofitDetails,
     Step,
 )
-from almoner.validation.requests.rules import RulesResult, AcceptanceRules, RequestFacts
+from almoner.validation.requests.rules import AcceptanceRules, RequestFacts, RulesResult
 
 NOW = datetime(2026, 5, 1, tzinfo=UTC)
 APRIL = datetime(2026, 4, 13, tzinfo=UTC)

@@ -16,9 +16,9 @@ from almoner.giving.disbursing.verifications.domain import (
     REASON_OF_FAILED,
     VERIFICATION,
     CheckType,
+    EligibilityStatus,
     InvalidState,
     Outcome,
-    EligibilityStatus,
     Verification,
 )
 

@@ -9,7 +9,7 @@ import pytest
 
 from almoner.adapters.watchlist_ofac import SDN
 from almoner.screening.watchlists import files
-from almoner.screening.watchlists.domain import RejectedEntry, ListedEntity, ListedAddress, ListedName, WatchlistRefused
+from almoner.screening.watchlists.domain import ListedAddress, ListedEntity, ListedName, RejectedEntry, WatchlistRefused
 from almoner.screening.watchlists.ports import DatedWatchlist
 from almoner.sources import WATCHLIST_SOURCES, watchlist_source
 

@@ -15,7 +15,7 @@ from almoner.platform.crypto import Vault
 from almoner.platform.database import transactions as databases
 from almoner.platform.database.postgres import PostgresServer
 from almoner.platform.database.transactions import Database, Tx
-from almoner.platform.deployment import Deployment, BaseUrls
+from almoner.platform.deployment import BaseUrls, Deployment
 from almoner.platform.observability.telemetry import Telemetry
 from tests.support import database as database_support
 from tests.support.clock import TestClock

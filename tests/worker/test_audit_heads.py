@@ -6,7 +6,7 @@ from pathlib import Path
 import msgspec
 
 from almoner.platform.audit import log as audit
-from almoner.platform.audit import proof as audit_proof
+from almoner.platform.audit import verification as audit_proof
 from almoner.platform.audit.log import Actor
 from almoner.platform.database.transactions import Database
 from tests.support.audit_log import begun

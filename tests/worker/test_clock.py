@@ -13,7 +13,7 @@ from almoner.platform.jobs import processes, queue
 from almoner.platform.jobs.background import BackgroundWorker
 from almoner.platform.jobs.background_tasks import BackgroundTasks, JobContext
 from almoner.platform.jobs.processes import Heartbeat
-from almoner.platform.jobs.queue import JobDone, Job, Result
+from almoner.platform.jobs.queue import Job, JobDone, Result
 from almoner.sandbox.clock import ClockInUse, ClockReading, SandboxClock
 from tests.support.clock import TestClock
 from tests.support.eventually import eventually

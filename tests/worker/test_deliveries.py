@@ -13,7 +13,7 @@ from almoner.platform.events import outbox
 from almoner.platform.jobs import queue
 from almoner.platform.jobs.background import BackgroundWorker
 from almoner.platform.jobs.background_tasks import BackgroundTasks, JobContext
-from almoner.platform.outbound.client import MAX_BODY_BYTES, OutboundResponse, OutboundClient
+from almoner.platform.outbound.client import MAX_BODY_BYTES, OutboundClient, OutboundResponse
 from almoner.webhooks.deliveries import jobs
 from tests.support import database, webhooks
 from tests.support.client import Client, data

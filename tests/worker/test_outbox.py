@@ -13,8 +13,8 @@ import pytest
 from almoner.platform.database.transactions import Database, Tx
 from almoner.platform.events import dispatcher, outbox
 from almoner.platform.events.dispatcher import Dispatcher
-from almoner.platform.events.held_reactions import RETRY_REACTION
 from almoner.platform.events.outbox import Event, Reaction
+from almoner.platform.events.reaction_retries import RETRY_REACTION
 from almoner.platform.jobs.background import BackgroundWorker
 from almoner.platform.jobs.background_tasks import BackgroundTasks
 from tests.support.eventually import eventually

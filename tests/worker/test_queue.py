@@ -10,7 +10,7 @@ import pytest
 
 from almoner.platform.database.transactions import Database
 from almoner.platform.jobs import queue
-from almoner.platform.jobs.queue import JobDone, JobDropped, JobFailed, FinishedJob, Job, NewJob, JobRetry
+from almoner.platform.jobs.queue import FinishedJob, Job, JobDone, JobDropped, JobFailed, JobRetry, NewJob
 from tests.worker.conftest import Ground
 
 

@@ -13,11 +13,11 @@ from almoner.access.operators import service as operators
 from almoner.adapters.registers_irs_bmf import IrsBmfReader
 from almoner.nonprofits.registers import checks, jobs, store_refresh
 from almoner.nonprofits.registers import service as registers
-from almoner.nonprofits.registers.ports import RegisterSource, SourceRow, SourceFile
+from almoner.nonprofits.registers.ports import RegisterSource, SourceFile, SourceRow
 from almoner.platform.database.transactions import ALL_PARTNERS
 from almoner.platform.jobs import queue
 from almoner.platform.jobs.background_tasks import JobContext
-from almoner.platform.jobs.refreshing import ScheduledRefresh
+from almoner.platform.jobs.refresh_schedule import ScheduledRefresh
 from almoner.platform.jobs.runner import JobRunner
 from almoner.platform.observability import selfcheck
 from almoner.platform.outbound import fetching

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from almoner.platform.jobs.background_tasks import JobContext
-from almoner.platform.jobs.queue import JobDone, Job
+from almoner.platform.jobs.queue import Job, JobDone
 from almoner.screening.screenings.service import Screener
 from almoner.validation.ongoing.matches import jobs
 from almoner.validation.ongoing.matches.service import RESCREEN

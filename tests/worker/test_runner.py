@@ -11,8 +11,8 @@ from almoner.platform.database.transactions import Tx
 from almoner.platform.events.outbox import Reaction, emit
 from almoner.platform.jobs import queue
 from almoner.platform.jobs.background import BackgroundWorker
-from almoner.platform.jobs.background_tasks import BackgroundTasks, Handler, Schedule, JobContext
-from almoner.platform.jobs.queue import JobDone, JobDropped, Job, NewJob, Result, JobRetry
+from almoner.platform.jobs.background_tasks import BackgroundTasks, Handler, JobContext, Schedule
+from almoner.platform.jobs.queue import Job, JobDone, JobDropped, JobRetry, NewJob, Result
 from almoner.platform.jobs.runner import JobRunner
 from tests.support.eventually import eventually
 from tests.worker.conftest import Ground

@@ -11,7 +11,7 @@ from functools import lru_cache
 from itertools import chain, islice
 from typing import Final, NamedTuple
 
-from almoner.nonprofits.registers.domain import RejectedRow, ImportRefused
+from almoner.nonprofits.registers.domain import ImportRefused, RejectedRow
 from almoner.nonprofits.registers.ports import SourceFile
 
 ENCODING: Final = "utf-8-sig"

@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 from almoner.adapters.marks_folder import FolderMarks
 from almoner.giving.checkout.payments.domain import Tariff
 from almoner.platform.database.identity import DeploymentIdentity
-from almoner.platform.files.storage import ListedBlob, DeploymentMarks, Storage, TrashedBlob
+from almoner.platform.files.storage import DeploymentMarks, ListedBlob, Storage, TrashedBlob
 from almoner.validation.agents.ports import MailHosts
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ def stripe_provider(
 ) -> "StripeProvider":
     """Stripe, for an account that is set up. To be called inside the event loop."""
     from almoner.adapters.payments_stripe import StripeProvider  # only where there is an account: 36 MB
-    from almoner.adapters.stripe_line import StripeConnection
+    from almoner.adapters.stripe_client import StripeConnection
 
     line = StripeConnection(key, api_url, identity=identity)
     return StripeProvider(line, webhook_secret=webhook_secret, tariff=tariff, mark=mark, pages_url=pages_url)

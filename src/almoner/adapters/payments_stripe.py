@@ -13,27 +13,27 @@ from stripe.params import ChargeListParams, DisputeListParams, RefundCreateParam
 from stripe.params.checkout import SessionCreateParams
 
 from almoner.adapters import stripe_currencies as currencies
-from almoner.adapters import stripe_notices as notices
-from almoner.adapters.payouts_stripe import StripePayoutReports
+from almoner.adapters import stripe_webhooks as notices
+from almoner.adapters.provider_payouts_stripe import StripePayoutReports
+from almoner.adapters.stripe_client import StripeConnection, parse_response, translate_errors
 from almoner.adapters.stripe_currencies import UnsupportedAmount
-from almoner.adapters.stripe_forms import (
+from almoner.adapters.stripe_responses import (
     ChargeList,
+    CheckoutSession,
+    CheckoutSessionList,
     Dispute,
     DisputeList,
     PaymentIntent,
-    SessionOwner,
-    SessionOwnerList,
     Refund,
     RefundList,
-    CheckoutSession,
-    CheckoutSessionList,
+    SessionOwner,
+    SessionOwnerList,
 )
-from almoner.adapters.stripe_line import StripeConnection, translate_errors, parse_response
 from almoner.giving.accounting.refunds.domain import ProviderRefundState
 from almoner.giving.checkout.payments.domain import (
     DisputeStatus,
-    NoSuchPayment,
     ForeignPayment,
+    NoSuchPayment,
     ProviderDispute,
     ProviderEvent,
     ProviderFailure,

@@ -13,7 +13,6 @@ import msgspec
 from almoner.giving.checkout.payments.domain import (
     DisputeStatus,
     NoSuchPayment,
-    WebhookRefused,
     ProviderDispute,
     ProviderEvent,
     ProviderFailure,
@@ -22,6 +21,7 @@ from almoner.giving.checkout.payments.domain import (
     ProviderStatus,
     RefundRefused,
     Tariff,
+    WebhookRefused,
 )
 from almoner.giving.checkout.payments.ports import PaymentOrder
 from almoner.kit.money import EXPONENTS, MAX_MINOR, Money

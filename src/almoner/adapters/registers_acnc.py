@@ -11,22 +11,22 @@ from typing import Final
 
 from stdnum.au import abn
 
-from almoner.adapters.registers_tables import TableRow, DelimitedTable
+from almoner.adapters.registers_tables import DelimitedTable, TableRow
 from almoner.adapters.registers_values import (
     ValueReader,
-    fold_name,
-    safe_number,
+    clean_text,
     distinct_names,
     drop_empty_facts,
-    quarantine_content,
-    clean_text,
-    two_line_address,
-    parse_websites,
+    fold_name,
     format_date,
+    parse_websites,
+    quarantine_content,
+    safe_number,
+    two_line_address,
 )
 from almoner.adapters.title_case import to_title_case
 from almoner.nonprofits.registers import ports
-from almoner.nonprofits.registers.domain import RejectedRow, RegisterEntry, RegisterLink, UnnumberedRow
+from almoner.nonprofits.registers.domain import RegisterEntry, RegisterLink, RejectedRow, UnnumberedRow
 from almoner.nonprofits.registers.ports import SourceFile
 
 NUMBER: Final = ("ABN", "CABN")

@@ -15,16 +15,16 @@ from stdnum.nl import bsn
 from almoner.adapters.registers_rulings import latest_rulings
 from almoner.adapters.registers_values import (
     ValueReader,
-    parse_date,
-    safe_number,
     distinct_names,
     drop_empty_facts,
-    quarantine_content,
-    parse_websites,
     format_date,
+    parse_date,
+    parse_websites,
+    quarantine_content,
+    safe_number,
 )
-from almoner.nonprofits.registers.domain import RejectedRow, RegisterEntry, ImportRefused, UnnumberedRow
-from almoner.nonprofits.registers.ports import SourceRow, SourceFile
+from almoner.nonprofits.registers.domain import ImportRefused, RegisterEntry, RejectedRow, UnnumberedRow
+from almoner.nonprofits.registers.ports import SourceFile, SourceRow
 
 RECORD: Final = "beschikking"
 NUMBER: Final = "fiscaalNummer"

@@ -27,14 +27,14 @@ from almoner.adapters.registers_ccew_tables import (
     TABLES,
     ExtractRow,
     ExtractTable,
-    locate_tables,
     charity_key,
+    locate_tables,
     read_rows,
 )
-from almoner.adapters.registers_values import ValueReader, parse_amount, parse_date, parse_websites, format_date
+from almoner.adapters.registers_values import ValueReader, format_date, parse_amount, parse_date, parse_websites
 from almoner.adapters.title_case import to_title_case
 from almoner.nonprofits.registers import ports
-from almoner.nonprofits.registers.domain import RejectedRow, RegisterEntry, RegisterLink, ReaderNote, UnreadableValue
+from almoner.nonprofits.registers.domain import ReaderNote, RegisterEntry, RegisterLink, RejectedRow, UnreadableValue
 from almoner.nonprofits.registers.ports import SourceFile
 
 REGISTRY: Final = "CCEW"

@@ -13,7 +13,7 @@ from zipfile import BadZipFile
 
 from almoner.adapters import registers_json
 from almoner.adapters.registers_values import clean_text
-from almoner.nonprofits.registers.domain import RejectedRow, ImportRefused
+from almoner.nonprofits.registers.domain import ImportRefused, RejectedRow
 from almoner.nonprofits.registers.ports import SourceFile
 from almoner.nonprofits.registries.domain import number_key
 

@@ -13,20 +13,20 @@ from typing import Final
 from stdnum import luhn
 
 from almoner.adapters.registers_rulings import latest_rulings
-from almoner.adapters.registers_tables import TableRow, DelimitedTable
+from almoner.adapters.registers_tables import DelimitedTable, TableRow
 from almoner.adapters.registers_values import (
     ValueReader,
-    safe_number,
+    clean_text,
     distinct_names,
     drop_empty_facts,
-    quarantine_content,
-    clean_text,
-    two_line_address,
     format_date,
+    quarantine_content,
+    safe_number,
+    two_line_address,
 )
 from almoner.adapters.title_case import to_title_case
 from almoner.nonprofits.registers import ports
-from almoner.nonprofits.registers.domain import RejectedRow, RegisterEntry
+from almoner.nonprofits.registers.domain import RegisterEntry, RejectedRow
 from almoner.nonprofits.registers.ports import SourceFile
 
 NUMBER: Final = ("BN/Registration Number", "BN", "BN/Business Number", "Registration Number")

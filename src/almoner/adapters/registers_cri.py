@@ -17,16 +17,16 @@ from defusedxml.common import DefusedXmlException
 
 from almoner.adapters.registers_values import (
     ValueReader,
-    single_line_address,
-    safe_number,
     distinct_names,
     drop_empty_facts,
     quarantine_content,
+    safe_number,
+    single_line_address,
     strip_contacts,
 )
 from almoner.adapters.title_case import to_title_case
-from almoner.nonprofits.registers.domain import RejectedRow, RegisterEntry, ImportRefused
-from almoner.nonprofits.registers.ports import SourceRow, SourceFile
+from almoner.nonprofits.registers.domain import ImportRefused, RegisterEntry, RejectedRow
+from almoner.nonprofits.registers.ports import SourceFile, SourceRow
 
 SHEET: Final = "Public Register"
 NUMBER: Final = "Registered Charity Number"

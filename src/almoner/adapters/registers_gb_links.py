@@ -10,8 +10,8 @@ from typing import Final, Literal
 
 from almoner.adapters.registers_tables import DelimitedTable
 from almoner.adapters.registers_values import ValueReader, clean_text
-from almoner.nonprofits.registers.domain import RejectedRow, RegisterLink, UnnumberedRow
-from almoner.nonprofits.registers.ports import SourceRow, SourceFile
+from almoner.nonprofits.registers.domain import RegisterLink, RejectedRow, UnnumberedRow
+from almoner.nonprofits.registers.ports import SourceFile, SourceRow
 from almoner.nonprofits.registries.domain import number_key
 
 CCEW, OSCR = "CCEW", "OSCR"

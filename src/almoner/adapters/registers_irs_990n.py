@@ -14,9 +14,9 @@ from functools import lru_cache
 from typing import Final
 
 from almoner.adapters import irs
-from almoner.adapters.registers_values import ValueReader, clean_text, parse_websites, format_date
+from almoner.adapters.registers_values import ValueReader, clean_text, format_date, parse_websites
 from almoner.nonprofits.registers.domain import RegisterEntry
-from almoner.nonprofits.registers.ports import SourceRow, SourceFile
+from almoner.nonprofits.registers.ports import SourceFile, SourceRow
 
 FIELDS: Final = 26
 _NAME: Final = 2

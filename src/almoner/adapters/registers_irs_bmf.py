@@ -16,8 +16,8 @@ from typing import Any, Final, NamedTuple
 from almoner.adapters import irs
 from almoner.adapters.registers_values import ValueReader, clean_text
 from almoner.adapters.title_case import to_title_case
-from almoner.nonprofits.registers.domain import RegisterEntry, ImportRefused
-from almoner.nonprofits.registers.ports import SourceRow, SourceFile
+from almoner.nonprofits.registers.domain import ImportRefused, RegisterEntry
+from almoner.nonprofits.registers.ports import SourceFile, SourceRow
 from almoner.nonprofits.registries import domain as registries
 
 COLUMNS: Final = (

@@ -10,7 +10,7 @@ from typing import Final
 from almoner.adapters import irs
 from almoner.adapters.registers_values import ValueReader, clean_text
 from almoner.nonprofits.registers.domain import RegisterEntry
-from almoner.nonprofits.registers.ports import SourceRow, SourceFile
+from almoner.nonprofits.registers.ports import SourceFile, SourceRow
 
 FIELDS: Final = 6
 _OPTIONAL: Final = ("CITY", "STATE", "COUNTRY", "DEDUCTIBILITY")

@@ -10,9 +10,9 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from almoner.adapters import irs
-from almoner.adapters.registers_values import ValueReader, parse_date, clean_text, format_date
+from almoner.adapters.registers_values import ValueReader, clean_text, format_date, parse_date
 from almoner.nonprofits.registers.domain import RegisterEntry
-from almoner.nonprofits.registers.ports import SourceRow, SourceFile
+from almoner.nonprofits.registers.ports import SourceFile, SourceRow
 
 FIELDS: Final = 12
 _STREET: Final = 3

@@ -6,20 +6,20 @@ from datetime import UTC, datetime
 from functools import lru_cache, partial
 from typing import Any, Final
 
-from almoner.adapters.registers_mapping import MEMBERS, RegisterMapping, ColumnMapping
-from almoner.adapters.registers_tables import Decode, DelimitedTable, decoder_of, read_lines, decode_utf8_or_1252
+from almoner.adapters.registers_mapping import MEMBERS, ColumnMapping, RegisterMapping
+from almoner.adapters.registers_tables import Decode, DelimitedTable, decode_utf8_or_1252, decoder_of, read_lines
 from almoner.adapters.registers_values import (
     ValueReader,
-    is_damaged,
-    safe_number,
     distinct_names,
     drop_empty_facts,
-    quarantine_content,
+    is_damaged,
     parse_websites,
+    quarantine_content,
+    safe_number,
     strip_persons,
 )
-from almoner.nonprofits.registers.domain import RejectedRow, RegisterEntry, ImportRefused, UnnumberedRow
-from almoner.nonprofits.registers.ports import SourceRow, SourceFile
+from almoner.nonprofits.registers.domain import ImportRefused, RegisterEntry, RejectedRow, UnnumberedRow
+from almoner.nonprofits.registers.ports import SourceFile, SourceRow
 from almoner.nonprofits.registries.domain import check_identifier
 
 _Value = str | list[str]

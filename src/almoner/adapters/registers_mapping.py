@@ -12,7 +12,7 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, Final, Literal
 
-from almoner.adapters import registers_declared as declared
+from almoner.adapters import registers_declaration as declared
 from almoner.nonprofits.registers.domain import ImportRefused
 from almoner.nonprofits.registries.domain import DeclaredRegistry, has_known_format, number_key
 

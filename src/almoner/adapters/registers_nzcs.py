@@ -13,17 +13,17 @@ from almoner.adapters import registers_json
 from almoner.adapters.registers_tables import DelimitedTable
 from almoner.adapters.registers_values import (
     ValueReader,
-    parse_date,
-    safe_number,
     drop_empty_facts,
-    quarantine_content,
-    two_line_address,
-    parse_websites,
     format_date,
+    parse_date,
+    parse_websites,
+    quarantine_content,
+    safe_number,
+    two_line_address,
 )
 from almoner.adapters.title_case import to_title_case
-from almoner.nonprofits.registers.domain import RejectedRow, RegisterEntry, ImportRefused
-from almoner.nonprofits.registers.ports import SourceRow, SourceFile
+from almoner.nonprofits.registers.domain import ImportRefused, RegisterEntry, RejectedRow
+from almoner.nonprofits.registers.ports import SourceFile, SourceRow
 
 NEEDED: Final = ("CharityRegistrationNumber", "Name", "RegistrationStatus")
 ADDRESS: Final = ("Line1", "Line2", "Suburb", "City", "Postcode", "Country")

@@ -15,10 +15,10 @@ from typing import Final
 
 from almoner.adapters import registers_uk as uk
 from almoner.adapters.registers_tables import DelimitedTable
-from almoner.adapters.registers_values import ValueReader, parse_websites, format_date
+from almoner.adapters.registers_values import ValueReader, format_date, parse_websites
 from almoner.adapters.title_case import to_title_case
-from almoner.nonprofits.registers.domain import RejectedRow, RegisterEntry, ImportRefused
-from almoner.nonprofits.registers.ports import SourceRow, SourceFile
+from almoner.nonprofits.registers.domain import ImportRefused, RegisterEntry, RejectedRow
+from almoner.nonprofits.registers.ports import SourceFile, SourceRow
 from almoner.nonprofits.registries.domain import number_key
 
 REGISTRY: Final = "OSCR"

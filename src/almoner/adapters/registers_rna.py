@@ -11,21 +11,21 @@ from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import Final
 
-from almoner.adapters.registers_tables import TableRow, DelimitedTable
+from almoner.adapters.registers_tables import DelimitedTable, TableRow
 from almoner.adapters.registers_values import (
     ValueReader,
-    safe_number,
+    clean_text,
     distinct_names,
     drop_empty_facts,
-    quarantine_content,
-    clean_text,
-    two_line_address,
-    parse_websites,
-    strip_contacts,
     format_date,
+    parse_websites,
+    quarantine_content,
+    safe_number,
+    strip_contacts,
+    two_line_address,
 )
 from almoner.nonprofits.registers import ports
-from almoner.nonprofits.registers.domain import RejectedRow, RegisterEntry, RegisterLink, UnnumberedRow
+from almoner.nonprofits.registers.domain import RegisterEntry, RegisterLink, RejectedRow, UnnumberedRow
 from almoner.nonprofits.registers.ports import SourceFile
 
 NEEDED: Final = (

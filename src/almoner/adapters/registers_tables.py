@@ -14,7 +14,7 @@ from typing import BinaryIO, Final, NamedTuple
 from zipfile import BadZipFile
 
 from almoner.adapters.registers_values import clean_text
-from almoner.nonprofits.registers.domain import RejectedRow, ImportRefused
+from almoner.nonprofits.registers.domain import ImportRefused, RejectedRow
 from almoner.nonprofits.registers.ports import SourceFile
 
 MAX_LINE_BYTES: Final = 1 << 20

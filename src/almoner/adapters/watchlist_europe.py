@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Final
 
 from almoner.adapters.watchlist_values import EntityBuilder, country_of, parse_date, read_rows, years_of
-from almoner.screening.watchlists.domain import RejectedEntry, Category, Kind, ListedEntity, ListedName, NameKind
+from almoner.screening.watchlists.domain import Category, Kind, ListedEntity, ListedName, NameKind, RejectedEntry
 
 _UK_NEEDED: Final = ("Unique ID", "Name 6", "Name 1", "Name type", "Designation Type")
 _UK_NAMES: Final = ("Name 1", "Name 2", "Name 3", "Name 4", "Name 5", "Name 6")

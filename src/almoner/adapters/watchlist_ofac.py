@@ -15,13 +15,13 @@ from typing import Final
 
 from almoner.adapters.watchlist_values import country_of, years_of
 from almoner.screening.watchlists.domain import (
-    RejectedEntry,
     Category,
     Kind,
-    ListedEntity,
     ListedAddress,
+    ListedEntity,
     ListedName,
     NameKind,
+    RejectedEntry,
     WatchlistRefused,
 )
 

@@ -12,12 +12,12 @@ from typing import Final, cast, get_args
 from almoner.adapters.watchlist_values import country_of, parse_date, read_rows, years_of
 from almoner.screening.watchlists.domain import (
     CATEGORIES,
-    RejectedEntry,
     Category,
     Kind,
-    ListedEntity,
     ListedAddress,
+    ListedEntity,
     ListedName,
+    RejectedEntry,
 )
 
 _OWN_NEEDED: Final = ("key", "kind", "name", "category")

@@ -12,12 +12,12 @@ from typing import Final
 
 from almoner.adapters.watchlist_values import EntityBuilder, country_of, parse_date, read_rows, years_of
 from almoner.screening.watchlists.domain import (
-    RejectedEntry,
     Category,
     Kind,
-    ListedEntity,
     ListedAddress,
+    ListedEntity,
     ListedName,
+    RejectedEntry,
 )
 
 _DENIED: Final = ("Name", "Street_Address", "City", "State", "Country", "Postal_Code", "FR_Citation")

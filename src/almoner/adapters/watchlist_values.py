@@ -9,12 +9,12 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Final
 
-from almoner.nonprofits.countries.domain import COUNTRIES, ALPHA3_BY_ALPHA2
+from almoner.nonprofits.countries.domain import ALPHA3_BY_ALPHA2, COUNTRIES
 from almoner.screening.watchlists.domain import (
     Category,
     Kind,
-    ListedEntity,
     ListedAddress,
+    ListedEntity,
     ListedName,
     WatchlistRefused,
 )

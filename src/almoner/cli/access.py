@@ -11,7 +11,7 @@ import typer
 
 from almoner.access.keys import domain
 from almoner.access.keys import service as key_service
-from almoner.access.members.service import key_ring
+from almoner.access.members.service import api_keys as key_ring
 from almoner.access.partners import service as partner_service
 from almoner.access.partners.domain import PartnerAccount
 from almoner.cli.database import in_transaction

@@ -11,7 +11,7 @@ from almoner.kit.errors import NotFound
 from almoner.platform.audit.log import DEPLOYMENT
 from almoner.platform.database.transactions import Tx
 from almoner.validation.agents import service
-from almoner.validation.agents.domain import OfficialContact, ContactRefused
+from almoner.validation.agents.domain import ContactRefused, OfficialContact
 
 commands = typer.Typer(help="Contact addresses for agent verification.", no_args_is_help=True)
 

@@ -18,10 +18,10 @@ from almoner.kit.ids import Ids
 from almoner.kit.time import iso
 from almoner.platform.audit import heads as audit_heads
 from almoner.platform.audit import log as audit
-from almoner.platform.audit import proof as audit_proof
+from almoner.platform.audit import verification as audit_proof
 from almoner.platform.audit.chain import Chainer
 from almoner.platform.audit.log import DEPLOYMENT
-from almoner.platform.audit.proof import ChainVerification
+from almoner.platform.audit.verification import ChainVerification
 from almoner.platform.database.transactions import Database, Tx
 from almoner.platform.observability.telemetry import Telemetry
 

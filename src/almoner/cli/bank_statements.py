@@ -16,11 +16,11 @@ from almoner.cli.progress import Line
 from almoner.giving.banking.bank_statements import flows, service
 from almoner.giving.banking.bank_statements.domain import (
     BankLine,
-    StatementGap,
+    MissingProviderPayout,
     OpenReason,
     Statement,
+    StatementGap,
     StatementRefused,
-    MissingProviderPayout,
 )
 from almoner.giving.banking.bank_statements.flows import ImportProgress
 from almoner.giving.banking.payment_files import service as bank_files

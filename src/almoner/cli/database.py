@@ -10,8 +10,9 @@ from almoner.cli import local
 from almoner.kit.time import SystemClock
 from almoner.platform import business_clock
 from almoner.platform.business_clock import BusinessClock
-from almoner.platform.database import copies, transactions
-from almoner.platform.database.copies import CopyFinding
+from almoner.platform.database import copy_detection as copies
+from almoner.platform.database import transactions
+from almoner.platform.database.copy_detection import CopyFinding
 from almoner.platform.database.transactions import Database, Tx
 from almoner.settings import Settings, build_deployment
 

@@ -8,7 +8,7 @@ from typing import Any
 from almoner.access.accounts.domain import MEMBERS_HOME, OPERATORS_HOME
 from almoner.access.keys import service as keys
 from almoner.access.keys.domain import Kind
-from almoner.access.members.service import key_ring
+from almoner.access.members.service import api_keys as key_ring
 from almoner.access.partners import service as partners
 from almoner.access.partners.domain import PartnerAccount
 from almoner.cli.demo_people import member_logins, operator_logins

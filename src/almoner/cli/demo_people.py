@@ -14,7 +14,7 @@ from almoner.access.credentials.service import authenticators, passwords
 from almoner.access.operators import service as operators
 from almoner.access.operators.domain import MAX_TOKEN_LIFETIME, TokenRefused
 from almoner.access.people import service as people
-from almoner.access.people.domain import OPERATORS, Person, Realm, Role, member_realm, build_profile
+from almoner.access.people.domain import OPERATORS, Person, Realm, Role, build_profile, member_realm
 from almoner.access.security_emails import service as letters
 from almoner.cli.officer import MACHINE
 from almoner.platform.audit import log as audit

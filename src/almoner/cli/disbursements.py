@@ -21,12 +21,12 @@ from almoner.giving.disbursing.disbursements import flows, service
 from almoner.giving.disbursing.disbursements.domain import (
     MAX_NOTE_LENGTH,
     MAX_REASON_LENGTH,
-    PaidConfirmation,
     Disbursement,
     DisbursementRefused,
     DisbursementRules,
     DisbursementStatus,
     DisbursementTotals,
+    PaidConfirmation,
 )
 from almoner.giving.disbursing.disbursements.flows import RunResult
 from almoner.giving.disbursing.remittances import service as remittances
@@ -36,7 +36,7 @@ from almoner.kit.language import nearest_offered
 from almoner.kit.time import iso, iso_or_none
 from almoner.nonprofits.organisations import service as organisations
 from almoner.platform.audit.log import DEPLOYMENT
-from almoner.platform.database.transactions import ALL_PARTNERS, Database, AllPartners, Partner, Tx
+from almoner.platform.database.transactions import ALL_PARTNERS, AllPartners, Database, Partner, Tx
 
 commands = typer.Typer(help="Pay donations out to nonprofits.", no_args_is_help=True)
 

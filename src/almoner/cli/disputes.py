@@ -12,11 +12,11 @@ from almoner.cli.officer import Note, Officer, decide, named
 from almoner.giving.accounting.disputes import service
 from almoner.giving.accounting.disputes.domain import (
     DISPUTE,
-    DisputeDecision,
     Dispute,
+    DisputeDecision,
     DisputeRefused,
-    RetryLater,
     Outcome,
+    RetryLater,
 )
 from almoner.kit.time import iso, iso_or_none
 from almoner.platform.audit.log import DEPLOYMENT

@@ -16,8 +16,8 @@ from almoner.access.people.domain import NoSuchPerson
 from almoner.cli.ports import PortBusy
 from almoner.giving.accounting.disputes.domain import DisputeRefused
 from almoner.giving.accounting.refunds.domain import RefundNotPossible
-from almoner.giving.accounting.settlements.domain import ImportInterrupted, ClearRefused, ReportRefused
-from almoner.giving.accounting.suspense.domain import NoSuchUnallocatedPayment, DecisionRefused
+from almoner.giving.accounting.settlements.domain import ClearRefused, ImportInterrupted, ReportRefused
+from almoner.giving.accounting.suspense.domain import DecisionRefused, NoSuchUnallocatedPayment
 from almoner.giving.banking.bank_statements.domain import StatementRefused
 from almoner.giving.banking.payment_files.domain import PaymentFileRefused
 from almoner.giving.checkout.donation_requests.domain import RequestRefused

@@ -15,10 +15,10 @@ from almoner.cli.database import in_transaction
 from almoner.cli.officer import Note, Officer, decide
 from almoner.giving.gift_aid.claims import domain, service
 from almoner.giving.gift_aid.claims.domain import (
-    GiftAidClaim,
+    AccountingYearEnd,
     ClaimRefused,
     DraftResult,
-    AccountingYearEnd,
+    GiftAidClaim,
     format_pounds,
 )
 from almoner.giving.gift_aid.declarations.domain import CURRENCY

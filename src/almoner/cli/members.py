@@ -6,7 +6,7 @@ import typer
 
 from almoner.access.members import service
 from almoner.access.members.domain import MembershipState
-from almoner.access.members.service import details
+from almoner.access.members.service import member_details as details
 from almoner.access.people.domain import MEMBER_ROLES, MemberRole, Person
 from almoner.cli import sso
 from almoner.cli.access import partner_of, read_id, table

@@ -13,7 +13,7 @@ from almoner.cli.amounts import amount
 from almoner.cli.database import in_transaction, with_database
 from almoner.cli.officer import Note, Officer, acting, decide, ensure_apart, named
 from almoner.giving.banking.payment_files import flows, service
-from almoner.giving.banking.payment_files.domain import PaymentFile, PaymentFileRefused, OwnAccount, BankOutcome
+from almoner.giving.banking.payment_files.domain import BankOutcome, OwnAccount, PaymentFile, PaymentFileRefused
 from almoner.giving.banking.payment_files.flows import StatusReportResult
 from almoner.giving.banking.payment_files.service import CreatedFile
 from almoner.giving.disbursing.disbursements.domain import Disbursement

@@ -19,12 +19,12 @@ from almoner.kit.ids import Ids
 from almoner.kit.time import iso, iso_or_none
 from almoner.nonprofits.registers import flows, service
 from almoner.nonprofits.registers.domain import (
-    LoadDifference,
     DifferentNumber,
+    ImportProgress,
     ImportRefused,
     Load,
+    LoadDifference,
     LoadQuarantined,
-    ImportProgress,
     SourceStatus,
 )
 from almoner.platform.audit.log import DEPLOYMENT

@@ -10,8 +10,8 @@ from almoner.cli.database import with_found
 from almoner.cli.officer import MACHINE
 from almoner.kit.time import iso
 from almoner.platform.audit.log import DEPLOYMENT
-from almoner.platform.database import copies
-from almoner.platform.database.copies import CopyFinding
+from almoner.platform.database import copy_detection as copies
+from almoner.platform.database.copy_detection import CopyFinding
 from almoner.platform.database.transactions import Database
 from almoner.platform.jobs import queue
 

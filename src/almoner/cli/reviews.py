@@ -22,11 +22,11 @@ from almoner.validation.decisions.reviews.domain import (
     ID_TYPES,
     MAX_NOTE_LENGTH,
     Decision,
+    EvidenceStep,
     Filters,
-    ReviewHistory,
     Kind,
     Review,
-    EvidenceStep,
+    ReviewHistory,
     Subject,
     Verdict,
 )

@@ -14,7 +14,7 @@ from almoner.cli.database import in_transaction, with_database
 from almoner.cli.officer import Note, Officer, acting, decide
 from almoner.cli.progress import Line
 from almoner.giving.accounting.settlements import flows, service
-from almoner.giving.accounting.settlements.domain import LineKind, Settlement, CurrencyTotal, UnbookedLine
+from almoner.giving.accounting.settlements.domain import CurrencyTotal, LineKind, Settlement, UnbookedLine
 from almoner.giving.accounting.settlements.flows import COLUMNS, ImportProgress
 from almoner.giving.banking.bank_statements import service as bank_lines
 from almoner.giving.banking.bank_statements.domain import UnreconciledItem

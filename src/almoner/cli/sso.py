@@ -7,10 +7,10 @@ import typer
 
 from almoner.access.people import service as people
 from almoner.access.people.domain import member_realm
-from almoner.access.sign_on import service
-from almoner.access.sign_on.domain import DEFAULT_SCOPES, Metadata, Provider, SsoRefused, ProviderSettings
-from almoner.access.sign_on.service import identities
-from almoner.access.sign_on.service.oidc_flow import OidcFlow
+from almoner.access.sso import service
+from almoner.access.sso.domain import DEFAULT_SCOPES, Metadata, Provider, ProviderSettings, SsoRefused
+from almoner.access.sso.service import identities
+from almoner.access.sso.service.oidc_flow import OidcFlow
 from almoner.cli.access import partner_of
 from almoner.cli.database import in_transaction, with_database
 from almoner.cli.named_members import Member, member_of

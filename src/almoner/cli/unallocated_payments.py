@@ -10,8 +10,8 @@ from almoner.cli.database import in_transaction
 from almoner.cli.officer import Officer, decide, named
 from almoner.giving.accounting.suspense import service
 from almoner.giving.accounting.suspense.domain import (
-    UNALLOCATED_PAYMENT,
     NOTE_LENGTH,
+    UNALLOCATED_PAYMENT,
     OfficerDecision,
     UnallocatedPayment,
 )

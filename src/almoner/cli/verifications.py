@@ -15,12 +15,12 @@ from almoner.giving.disbursing.verifications.domain import (
     CHECKS,
     MAX_NOTE_LENGTH,
     CheckType,
-    RecordedDecision,
     Evidence,
-    VerificationFilters,
     InvalidState,
+    RecordedDecision,
     RejectionReason,
     Verification,
+    VerificationFilters,
     VerificationStatus,
 )
 from almoner.giving.disbursing.verifications.service import Flag

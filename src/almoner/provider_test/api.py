@@ -13,7 +13,7 @@ from starlette.routing import Route
 
 from almoner.platform.database.transactions import Database
 from almoner.provider_test import service, store
-from almoner.provider_test.domain import MAX_ATTEMPTS, RefundRefusal, Payment, Refund
+from almoner.provider_test.domain import MAX_ATTEMPTS, Payment, Refund, RefundRefusal
 
 T = TypeVar("T", bound=msgspec.Struct)
 

@@ -16,7 +16,7 @@ from almoner.platform.pages.headers import origin_of
 from almoner.platform.pages.link_sessions import CSRF_FIELD, is_same_origin
 from almoner.platform.pages.rendering import PageRenderer
 from almoner.provider_test import service, store
-from almoner.provider_test.domain import TEST_CARDS, Payment, CardForm
+from almoner.provider_test.domain import TEST_CARDS, CardForm, Payment
 
 TEMPLATES: Final = Path(__file__).parent / "templates"
 

@@ -14,12 +14,12 @@ from almoner.provider_test.domain import (
     DISPUTE_OPENED,
     DISPUTED_AFTER,
     Card,
+    CardOutcome,
     DeclineReason,
     Dispute,
-    RefundRefusal,
-    CardOutcome,
     Payment,
     Refund,
+    RefundRefusal,
 )
 
 _NOW: Final = timedelta()

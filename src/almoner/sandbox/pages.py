@@ -13,7 +13,7 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
-from almoner.platform.database.transactions import ALL_PARTNERS, Database, AllPartners, Partner
+from almoner.platform.database.transactions import ALL_PARTNERS, AllPartners, Database, Partner
 from almoner.platform.pages import link_sessions
 from almoner.platform.pages.rendering import PageRenderer
 from almoner.sandbox import store

@@ -17,7 +17,7 @@ from almoner.kit.text import clean_text
 from almoner.kit.time import iso
 from almoner.platform.deployment import Deployment
 from almoner.platform.http.ids import SUCH_AS_KEYWORD, IdText
-from almoner.platform.http.wire import CurrencyCode, RequestBody, Moment, ResponseRecord, PageQuery, Text255, YesNo
+from almoner.platform.http.wire import CurrencyCode, Moment, PageQuery, RequestBody, ResponseRecord, Text255, YesNo
 from almoner.sandbox.clock import MAX_ADVANCE, ClockReading
 from almoner.sandbox.mailbox import attachment_url
 from almoner.sandbox.store import SandboxMail

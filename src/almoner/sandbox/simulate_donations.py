@@ -9,11 +9,11 @@ from almoner.giving.checkout.bank_transfers import service as transfers
 from almoner.giving.checkout.donations import flows
 from almoner.giving.checkout.donations import service as donations
 from almoner.giving.checkout.donations.domain import (
+    CheckoutState,
     Donation,
     DonationDetails,
     InvalidState,
     SessionDonation,
-    CheckoutState,
     TooManyTries,
     WrongTargetCurrency,
 )

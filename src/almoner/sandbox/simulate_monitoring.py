@@ -13,11 +13,11 @@ from almoner.sandbox.simulate import SimulatedActions, require_fields
 from almoner.screening.watchlists.domain import CATEGORIES, Category
 from almoner.validation.ongoing.monitoring import service as monitoring
 from almoner.validation.ongoing.monitoring.domain import (
-    RegistrationActive,
     CategoryStatus,
     Compliance,
     InvalidState,
     MonitoringResults,
+    RegistrationActive,
 )
 
 ERRORS: Final = (InvalidState,)

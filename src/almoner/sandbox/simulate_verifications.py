@@ -16,7 +16,7 @@ from almoner.giving.disbursing.verifications.domain import (
 from almoner.platform.database.transactions import Database, Partner, Tx
 from almoner.platform.http.wire import ResponseRecord
 from almoner.sandbox.schemas import SimulateIn
-from almoner.sandbox.simulate import SimulatedAction, SimulatedActions, require_fields, read_reason
+from almoner.sandbox.simulate import SimulatedAction, SimulatedActions, read_reason, require_fields
 
 ERRORS: Final = (InvalidState,)
 EVIDENCE: Final = Evidence("sandbox", "Simulated by the partner.")

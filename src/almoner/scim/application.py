@@ -26,7 +26,7 @@ from almoner.kit.errors import Forbidden, Problem, RateExceeded, ServiceUnavaila
 from almoner.platform.audit.log import Actor
 from almoner.platform.database.transactions import Database, Tx
 from almoner.platform.http import errors
-from almoner.platform.http.caller import Caller, AccessGuard, KeyKind, RateLimitState
+from almoner.platform.http.caller import AccessGuard, Caller, KeyKind, RateLimitState
 from almoner.platform.http.replies import RawHeaders, Reply, allow_header, options_reply, rate_headers, send_reply
 from almoner.platform.http.requests import read_up_to
 from almoner.platform.observability.failures import CONNECTION_ERRORS

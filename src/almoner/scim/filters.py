@@ -26,7 +26,7 @@ from scim2_models.path import (
 from scim2_server.utils import parametrize
 
 from almoner.kit import ids
-from almoner.scim.attributes import ComplexSql, MultiValuedSql, AttributeSql, AttributeMap, ScalarSql
+from almoner.scim.attributes import AttributeMap, AttributeSql, ComplexSql, MultiValuedSql, ScalarSql
 from almoner.scim.resources import is_storable
 
 MOST_CONDITIONS: Final = 50

@@ -12,7 +12,7 @@ from uuid import UUID
 from scim2_models import InvalidCursorException, SearchRequest
 from scim2_models.path import AttributeBinding
 
-from almoner.scim.attributes import ComplexSql, MultiValuedSql, AttributeMap, ScalarSql
+from almoner.scim.attributes import AttributeMap, ComplexSql, MultiValuedSql, ScalarSql
 from almoner.scim.filters import SqlParameters
 
 

@@ -14,14 +14,14 @@ from almoner.access.accounts.domain import (
     AccountEvent,
     AccountSetting,
 )
-from almoner.access.accounts.gate import SECOND_FACTOR, PageGuard, Visitor, set_device_cookie, redirect_to
+from almoner.access.accounts.page_guard import SECOND_FACTOR, PageGuard, Visitor, redirect_to, set_device_cookie
 from almoner.access.credentials import service as credentials
 from almoner.access.credentials.domain import (
     SHORTEST_PASSWORD,
-    Factors,
     AuthenticatorExists,
-    LastSecondFactor,
     AuthenticatorNotPending,
+    Factors,
+    LastSecondFactor,
     NoSuchPasskey,
     PasskeyRefused,
     SignInOverloaded,
@@ -32,9 +32,9 @@ from almoner.access.credentials.service.authenticators import AuthenticatorSetup
 from almoner.access.sign_ins import service as sign_ins
 from almoner.access.sign_ins.domain import EndReason, Method
 from almoner.access.sign_ins.service import account as own
-from almoner.access.sign_on import service as sign_on
-from almoner.access.sign_on.domain import LinkedAccount
-from almoner.access.sign_on.service import identities
+from almoner.access.sso import service as sign_on
+from almoner.access.sso.domain import LinkedAccount
+from almoner.access.sso.service import identities
 from almoner.platform.audit import log as audit
 from almoner.platform.pages.rendering import PageRenderer
 

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from almoner.access.accounts import service
 from almoner.access.accounts.service import SEND_ADDRESSES
 from almoner.platform.jobs.background_tasks import Handler, JobContext
-from almoner.platform.jobs.queue import JobDone, Job, Result
+from almoner.platform.jobs.queue import Job, JobDone, Result
 from almoner.platform.outbound import mailing
 from almoner.platform.outbound.mail import Mail, MailTransport
 from almoner.platform.pages.rendering import PageRenderer

@@ -8,19 +8,19 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from almoner.access.accounts import service
-from almoner.access.accounts.account_pages import password_refusal_text, password_form_problems
+from almoner.access.accounts.account_pages import password_form_problems, password_refusal_text
 from almoner.access.accounts.domain import HOMES, MEMBERS_HOME, UNKNOWN_PORTAL, AccountPortal
-from almoner.access.accounts.gate import PageGuard, delete_cookie, set_cookie, redirect_to
+from almoner.access.accounts.page_guard import PageGuard, delete_cookie, redirect_to, set_cookie
 from almoner.access.accounts.sign_in_context import SignInContext, open_sign_in_context
 from almoner.access.credentials import service as credentials
 from almoner.access.credentials.domain import SHORTEST_PASSWORD, PasskeyRefused, SignInOverloaded, WeakPassword
 from almoner.access.credentials.service import passkeys
 from almoner.access.people.domain import Person
 from almoner.access.sign_ins import service as sign_ins
-from almoner.access.sign_ins.domain import LinkClosedReason, EmailLink, LinkClosed, Purpose, SignInFailed
+from almoner.access.sign_ins.domain import EmailLink, LinkClosed, LinkClosedReason, Purpose, SignInFailed
 from almoner.access.sign_ins.service import account as own
 from almoner.access.sign_ins.service import links
-from almoner.access.sign_on import service as sign_on
+from almoner.access.sso import service as sign_on
 from almoner.kit import email as emails
 from almoner.platform.database.transactions import Tx
 from almoner.platform.outbound.addresses import client_network

@@ -7,8 +7,8 @@ from typing import Final
 from starlette.routing import Route
 
 from almoner.access.accounts.account_pages import AccountPages
-from almoner.access.accounts.gate import PageGuard
 from almoner.access.accounts.link_pages import LinkPages
+from almoner.access.accounts.page_guard import PageGuard
 from almoner.access.accounts.sign_in_pages import SignInPages
 from almoner.platform.pages.rendering import PageRenderer
 from almoner.platform.ratelimit import RateLimiter

@@ -8,8 +8,8 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from almoner.access.accounts.domain import AccountPortal
-from almoner.access.accounts.gate import PageGuard, browser_of, form_text
-from almoner.access.accounts.posts import read_form
+from almoner.access.accounts.page_guard import PageGuard, browser_of, form_text
+from almoner.access.accounts.request_forms import read_form
 from almoner.access.sign_ins.domain import Browser
 from almoner.platform.pages import link_sessions
 from almoner.platform.pages.link_sessions import LinkSession

@@ -8,16 +8,16 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from almoner.access.accounts.domain import HOMES, AccountPortal
-from almoner.access.accounts.gate import PageGuard, Visitor, delete_cookie, redirect_to
+from almoner.access.accounts.page_guard import PageGuard, Visitor, delete_cookie, redirect_to
 from almoner.access.accounts.sign_in_context import SignInContext, open_sign_in_context
 from almoner.access.credentials import service as credentials
-from almoner.access.credentials.domain import SignInOverloaded, AttemptThrottled
+from almoner.access.credentials.domain import AttemptThrottled, SignInOverloaded
 from almoner.access.credentials.service import passkeys
 from almoner.access.sign_ins import service as sign_ins
-from almoner.access.sign_ins.domain import NewSignIn, SecondFactorRequired, TicketExpired, SignInFailed
+from almoner.access.sign_ins.domain import NewSignIn, SecondFactorRequired, SignInFailed, TicketExpired
 from almoner.access.sign_ins.service import sign_in_methods
-from almoner.access.sign_on import service as sign_on
-from almoner.access.sign_on.domain import SsoOption
+from almoner.access.sso import service as sign_on
+from almoner.access.sso.domain import SsoOption
 from almoner.platform.database.transactions import Tx
 from almoner.platform.pages.rendering import PageRenderer
 

@@ -7,7 +7,7 @@ from uuid import UUID
 
 from asyncpg import Record
 
-from almoner.access.credentials.domain import NO_FACTORS, Factors, Passkey, FailedAttempts
+from almoner.access.credentials.domain import NO_FACTORS, Factors, FailedAttempts, Passkey
 from almoner.access.people.domain import Person, Realm
 from almoner.platform.database.transactions import AllPartners, Tx
 

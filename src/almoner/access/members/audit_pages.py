@@ -13,9 +13,9 @@ import msgspec
 from starlette.responses import Response, StreamingResponse
 from starlette.routing import Route
 
-from almoner.access.accounts.gate import Visitor
-from almoner.access.members import audit_words
-from almoner.access.members.views import PAGE_SIZE, PageContext, split_page, partner_of
+from almoner.access.accounts.page_guard import Visitor
+from almoner.access.members import audit_texts as audit_words
+from almoner.access.members.views import PAGE_SIZE, PageContext, partner_of, split_page
 from almoner.access.people import service as people
 from almoner.access.people.domain import member_realm
 from almoner.kit.errors import NotFound

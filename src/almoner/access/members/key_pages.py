@@ -8,11 +8,11 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from almoner.access.accounts.domain import problems_by_field
-from almoner.access.accounts.gate import Visitor, form_text, redirect_to
+from almoner.access.accounts.page_guard import Visitor, form_text, redirect_to
 from almoner.access.keys import service as keys
 from almoner.access.keys.domain import ApiKey, Kind
 from almoner.access.keys.service import NoSuchKey
-from almoner.access.members.service import key_ring
+from almoner.access.members.service import api_keys as key_ring
 from almoner.access.members.views import PageContext, partner_of
 from almoner.kit.errors import IncorrectParams, NotFound
 

@@ -8,13 +8,13 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from almoner.access.accounts.domain import ROLE_NAMES, problems_by_field, roles_text
-from almoner.access.accounts.gate import Visitor, redirect_to
+from almoner.access.accounts.page_guard import Visitor, redirect_to
 from almoner.access.members import service
 from almoner.access.members.domain import MembershipState, NoSuchGroup
-from almoner.access.members.service import details
-from almoner.access.members.views import PAGE_SIZE, ROLE_CHOICES, PageContext, split_page, partner_of
+from almoner.access.members.service import member_details as details
+from almoner.access.members.views import PAGE_SIZE, ROLE_CHOICES, PageContext, partner_of, split_page
 from almoner.access.people.domain import LONGEST_NAME, MEMBER_ROLES, MemberRole, NameTaken, NoSuchPerson
-from almoner.access.sign_on.service import identities
+from almoner.access.sso.service import identities
 from almoner.kit import email as emails
 from almoner.kit.errors import IncorrectParams, NotFound
 from almoner.platform.database.transactions import Tx

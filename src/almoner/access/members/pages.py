@@ -6,7 +6,7 @@ from typing import Final
 from starlette.routing import Route
 
 from almoner.access.accounts.domain import NavigationLink
-from almoner.access.accounts.gate import PageGuard
+from almoner.access.accounts.page_guard import PageGuard
 from almoner.access.members.audit_pages import AuditPages
 from almoner.access.members.key_pages import KeyPages
 from almoner.access.members.member_pages import MemberPages

@@ -7,7 +7,7 @@ from uuid import UUID
 
 from asyncpg import Record
 
-from almoner.access.members.domain import GroupChange, Group, GroupMember, MembershipState, OwnerPresence
+from almoner.access.members.domain import Group, GroupChange, GroupMember, MembershipState, OwnerPresence
 from almoner.access.people import service as people
 from almoner.access.people.domain import MemberRole, Profile, Realm
 from almoner.platform.database.transactions import Partner, Tx

@@ -9,7 +9,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from almoner.access.accounts.domain import MEMBERS_HOME, ROLE_NAMES
-from almoner.access.accounts.gate import PageGuard, VisitorHandler, Visitor
+from almoner.access.accounts.page_guard import PageGuard, Visitor, VisitorHandler
 from almoner.access.credentials.domain import AuditContext
 from almoner.access.people.domain import MEMBER_ROLES, MemberRole, Role
 from almoner.kit.errors import NotFound

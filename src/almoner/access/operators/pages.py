@@ -9,7 +9,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from almoner.access.accounts.domain import OPERATORS_HOME, ROLE_NAMES, NavigationLink, problems_by_field, roles_text
-from almoner.access.accounts.gate import PageGuard, Visitor, redirect_to
+from almoner.access.accounts.page_guard import PageGuard, Visitor, redirect_to
 from almoner.access.credentials import service as credentials
 from almoner.access.credentials.domain import AuditContext
 from almoner.access.operators import domain, service

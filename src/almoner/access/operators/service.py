@@ -14,19 +14,19 @@ from almoner.access.credentials.domain import AuditContext
 from almoner.access.keys import domain as secrets
 from almoner.access.operators import domain, store
 from almoner.access.operators.domain import (
-    VouchAct,
     Approval,
-    LastAdministrator,
+    ApprovalOutcome,
     ApprovalReview,
+    LastAdministrator,
     MembershipState,
     NotIndependent,
     NotInvitable,
-    ApprovalOutcome,
+    OperatorToken,
     OwnAccount,
     SameOperator,
-    OperatorToken,
-    TokenRefused,
     TokenNotOwn,
+    TokenRefused,
+    VouchAct,
 )
 from almoner.access.people import service as people
 from almoner.access.people.domain import OPERATORS, OperatorRole, Person, Role, build_profile

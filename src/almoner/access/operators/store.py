@@ -7,12 +7,12 @@ from uuid import UUID
 from asyncpg import Record
 
 from almoner.access.operators.domain import (
-    VouchAct,
     Approval,
+    ApprovalOutcome,
     ApprovalReview,
     MembershipState,
-    ApprovalOutcome,
     OperatorToken,
+    VouchAct,
 )
 from almoner.access.people import service as people
 from almoner.access.people.domain import Realm

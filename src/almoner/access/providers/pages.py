@@ -6,11 +6,11 @@ from typing import Final
 from starlette.routing import Route
 
 from almoner.access.accounts.domain import NavigationLink
-from almoner.access.accounts.gate import PageGuard
-from almoner.access.providers.own_pages import ProviderAccountPages
-from almoner.access.providers.owner_pages import ProviderSetupPages
-from almoner.access.providers.sign_on_pages import SsoPages
-from almoner.access.sign_on.service.oidc_flow import OidcFlow
+from almoner.access.accounts.page_guard import PageGuard
+from almoner.access.providers.provider_account_pages import ProviderAccountPages
+from almoner.access.providers.provider_setup_pages import ProviderSetupPages
+from almoner.access.providers.sso_pages import SsoPages
+from almoner.access.sso.service.oidc_flow import OidcFlow
 from almoner.platform.outbound.client import OutboundClient
 from almoner.platform.pages.rendering import PageRenderer
 

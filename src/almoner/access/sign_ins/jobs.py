@@ -6,8 +6,8 @@ from typing import Final
 
 from almoner.access.sign_ins import service
 from almoner.access.sign_ins.service import links
-from almoner.platform.jobs.background_tasks import Handler, Schedule, JobContext
-from almoner.platform.jobs.queue import JobDone, Job, Result
+from almoner.platform.jobs.background_tasks import Handler, JobContext, Schedule
+from almoner.platform.jobs.queue import Job, JobDone, Result
 
 
 async def send_reset(work: JobContext, job: Job) -> Result:

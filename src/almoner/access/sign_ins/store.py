@@ -13,8 +13,8 @@ from almoner.access.sign_ins.domain import (
     MEMBER_LIFETIME,
     OPERATOR_LIFETIME,
     SEEN_INTERVAL,
-    EndReason,
     EmailLink,
+    EndReason,
     Purpose,
     SignIn,
 )

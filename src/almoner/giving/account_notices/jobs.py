@@ -15,7 +15,7 @@ from almoner.platform.database.transactions import Tx
 from almoner.platform.events.outbox import Event, Reaction
 from almoner.platform.jobs import queue
 from almoner.platform.jobs.background_tasks import Handler, JobContext
-from almoner.platform.jobs.queue import JobDone, Job, NewJob, Result
+from almoner.platform.jobs.queue import Job, JobDone, NewJob, Result
 from almoner.platform.outbound import mailing
 from almoner.platform.outbound.mail import Mail, MailTransport
 from almoner.platform.pages.rendering import PageRenderer

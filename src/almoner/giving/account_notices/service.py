@@ -5,7 +5,7 @@ from typing import Final
 from uuid import UUID
 
 from almoner.giving.account_notices import store
-from almoner.giving.account_notices.domain import PayeeAccountNotice, NoticePage
+from almoner.giving.account_notices.domain import NoticePage, PayeeAccountNotice
 from almoner.giving.disbursing.organisation_confirmations.domain import CHECK, Contact, language_of_country
 from almoner.giving.disbursing.payee_bank_accounts import service as payees
 from almoner.giving.disbursing.verifications import service as verifications

@@ -4,12 +4,12 @@ from collections.abc import Mapping
 from uuid import UUID
 
 from almoner.giving.donor_statements import domain, service, store
-from almoner.giving.donor_statements.papers import StatementDocuments
+from almoner.giving.donor_statements.documents import StatementDocuments
 from almoner.giving.donor_statements.service import SEND
 from almoner.kit.errors import NotFound
 from almoner.platform.database.transactions import ALL_PARTNERS
 from almoner.platform.jobs.background_tasks import Handler, JobContext
-from almoner.platform.jobs.queue import JobDone, Job, Result
+from almoner.platform.jobs.queue import Job, JobDone, Result
 from almoner.platform.outbound import mailing
 from almoner.platform.outbound.mail import MailTransport
 from almoner.platform.pages.rendering import PageRenderer

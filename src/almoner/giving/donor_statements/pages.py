@@ -13,8 +13,8 @@ from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
 from almoner.giving.donor_statements import domain, service
-from almoner.giving.donor_statements.domain import InvalidPeriod, StatementPeriod, DonationSpan, DonorStatement
-from almoner.giving.donor_statements.papers import PDF, StatementDocuments
+from almoner.giving.donor_statements.documents import PDF, StatementDocuments
+from almoner.giving.donor_statements.domain import DonationSpan, DonorStatement, InvalidPeriod, StatementPeriod
 from almoner.giving.receipts import domain as receipt_pages
 from almoner.kit.errors import NotFound
 from almoner.platform.audit import log as audit

@@ -12,7 +12,7 @@ from almoner.access.partners import service as partners
 from almoner.giving.checkout.donations import service as donations
 from almoner.giving.checkout.hosted_page import service as gateway
 from almoner.giving.donor_statements import domain, store
-from almoner.giving.donor_statements.domain import DonorStatementLine, StatementPeriod, DonationSpan, DonorStatement
+from almoner.giving.donor_statements.domain import DonationSpan, DonorStatement, DonorStatementLine, StatementPeriod
 from almoner.giving.receipts import service as receipts
 from almoner.giving.receipts.domain import Receipt
 from almoner.kit.errors import NotFound

@@ -9,13 +9,13 @@ import msgspec
 
 from almoner.giving.checkout.donations.domain import PAYMENT_SUCCESSFUL
 from almoner.giving.receipts import service
-from almoner.giving.receipts.papers import ReceiptDocuments
+from almoner.giving.receipts.documents import ReceiptDocuments
 from almoner.kit.time import iso
 from almoner.platform.database.transactions import Partner, Tx
 from almoner.platform.events.outbox import Event, Reaction
 from almoner.platform.jobs import queue
 from almoner.platform.jobs.background_tasks import Handler, JobContext
-from almoner.platform.jobs.queue import JobDone, Job, NewJob, Result
+from almoner.platform.jobs.queue import Job, JobDone, NewJob, Result
 from almoner.platform.outbound import mailing
 from almoner.platform.outbound.mail import MailTransport
 from almoner.platform.pages.rendering import PageRenderer

@@ -10,8 +10,8 @@ from starlette.routing import Route
 
 from almoner.giving.disbursing.disbursements.domain import DisbursementRules
 from almoner.giving.receipts import service
+from almoner.giving.receipts.documents import PDF, ReceiptDocuments
 from almoner.giving.receipts.domain import PAGE_PURPOSE
-from almoner.giving.receipts.papers import PDF, ReceiptDocuments
 from almoner.giving.receipts.service import DonationProgress
 from almoner.kit.errors import NotFound
 from almoner.platform.database.transactions import Database

@@ -17,7 +17,7 @@ from almoner.giving.checkout.sessions import service as sessions
 from almoner.giving.disbursing.disbursements import service as payouts
 from almoner.giving.disbursing.disbursements.domain import DisbursementRules
 from almoner.giving.receipts import domain, store
-from almoner.giving.receipts.domain import Issuer, ReassignedTo, Receipt, ProgressStep
+from almoner.giving.receipts.domain import Issuer, ProgressStep, ReassignedTo, Receipt
 from almoner.kit.errors import NotFound
 from almoner.platform.database.transactions import ALL_PARTNERS, Partner, Tx
 

@@ -6,7 +6,7 @@ from uuid import UUID
 
 import msgspec
 
-from almoner.giving.checkout.bank_transfers.domain import CONFIRMED, TransferConfirmed, BankDetails
+from almoner.giving.checkout.bank_transfers.domain import CONFIRMED, BankDetails, TransferConfirmed
 from almoner.giving.transfer_notices import service
 from almoner.platform.database.transactions import Tx
 from almoner.platform.events.outbox import Event, Reaction

@@ -6,7 +6,7 @@ from typing import Any, Final
 from uuid import UUID
 
 from almoner.nonprofits.activities import rules, store
-from almoner.nonprofits.activities.domain import RETAGGING_COMPLETED, AssignedTags, RetaggingRun, RetaggingCompleted
+from almoner.nonprofits.activities.domain import RETAGGING_COMPLETED, AssignedTags, RetaggingCompleted, RetaggingRun
 from almoner.nonprofits.activities.store import TaggedOrganisation
 from almoner.nonprofits.registers.domain import RegisterEntry
 from almoner.platform.database.transactions import ALL_PARTNERS, Database, Tx

@@ -9,7 +9,7 @@ from almoner.kit.time import iso
 from almoner.nonprofits.categories.domain import Attribute, Category
 from almoner.platform.database.transactions import Tx
 from almoner.platform.files import media
-from almoner.platform.http.wire import RequestBody, Maybe, ResponseRecord, PageQuery, PatchBody, Text255
+from almoner.platform.http.wire import Maybe, PageQuery, PatchBody, RequestBody, ResponseRecord, Text255
 
 _LARGEST = 2**53 - 1  # what every JSON reader keeps exactly
 _Bounds = Field(ge=-_LARGEST, le=_LARGEST)

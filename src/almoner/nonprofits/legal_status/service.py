@@ -7,7 +7,7 @@ from typing import Any, Final
 from uuid import UUID
 
 from almoner.nonprofits.legal_status import domain, store
-from almoner.nonprofits.legal_status.domain import NumberStatus, OverrideReason, LegalStatus, SourceReport
+from almoner.nonprofits.legal_status.domain import LegalStatus, NumberStatus, OverrideReason, SourceReport
 from almoner.nonprofits.legal_status.store import StatusSource, StatusSubject
 from almoner.platform.database.transactions import ALL_PARTNERS, Tx
 

@@ -9,9 +9,9 @@ from uuid import UUID
 from almoner.nonprofits.legal_status import service as standing
 from almoner.nonprofits.merges import domain, store
 from almoner.nonprofits.merges.domain import SuccessionKind
-from almoner.nonprofits.merges.store import LinkRow, StatusOverride, FieldChange
+from almoner.nonprofits.merges.store import FieldChange, LinkRow, StatusOverride
 from almoner.nonprofits.organisations import service as organisations
-from almoner.nonprofits.registers.domain import CHANGED, RegisterLink, RegisterChanged
+from almoner.nonprofits.registers.domain import CHANGED, RegisterChanged, RegisterLink
 from almoner.nonprofits.registries import domain as registries_domain
 from almoner.nonprofits.registries import service as registries
 from almoner.platform.database.transactions import ALL_PARTNERS, Tx

@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import Final
 from uuid import UUID
 
-from almoner.nonprofits.merges.domain import PrincipalCandidate, SuccessionKind, Succession
+from almoner.nonprofits.merges.domain import PrincipalCandidate, Succession, SuccessionKind
 from almoner.platform.database.transactions import AllPartners, Tx
 
 _LOCK: Final = 0x616C6D6C

@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from almoner.nonprofits.organisations.store_index import SEARCH_COLUMNS, EXPECTED_VALUES
+from almoner.nonprofits.organisations.store_index import EXPECTED_VALUES, SEARCH_COLUMNS
 from almoner.platform.observability.selfcheck import Check
 
 _WORDS_OF: Final = " + ".join(

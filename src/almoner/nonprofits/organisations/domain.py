@@ -7,9 +7,9 @@ from typing import Any, Final, Literal
 from uuid import UUID
 
 from almoner.nonprofits.countries.domain import currency_of
-from almoner.nonprofits.organisations.words import MAX_INDEX_PATTERNS as MAX_INDEX_PATTERNS
-from almoner.nonprofits.organisations.words import search_text as search_text
-from almoner.nonprofits.organisations.words import search_terms as search_terms
+from almoner.nonprofits.organisations.normalisation import MAX_INDEX_PATTERNS as MAX_INDEX_PATTERNS
+from almoner.nonprofits.organisations.normalisation import search_terms as search_terms
+from almoner.nonprofits.organisations.normalisation import search_text as search_text
 
 OrganisationType = Literal["nonprofit", "social_impact", "education"]
 ChangeKind = Literal[

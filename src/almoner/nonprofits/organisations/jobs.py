@@ -12,7 +12,7 @@ from almoner.nonprofits.organisations.ports import FollowerLookup
 from almoner.platform.database.transactions import Tx
 from almoner.platform.events.outbox import Event, Reaction
 from almoner.platform.jobs.background_tasks import Handler, JobContext
-from almoner.platform.jobs.queue import JobDone, Job, Result
+from almoner.platform.jobs.queue import Job, JobDone, Result
 
 
 async def notify_load_followers(followers: Sequence[FollowerLookup], work: JobContext, job: Job) -> Result:

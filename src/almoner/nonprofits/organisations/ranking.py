@@ -8,7 +8,7 @@ from uuid import UUID
 
 from rapidfuzz import fuzz
 
-from almoner.nonprofits.organisations.words import INITIALS_LENGTHS, STOP_WORDS, SearchQuery, canonical_words
+from almoner.nonprofits.organisations.normalisation import INITIALS_LENGTHS, STOP_WORDS, SearchQuery, canonical_words
 
 MIN_WHOLE_SIMILARITY: Final = 65
 MIN_PARTIAL_SIMILARITY: Final = 80

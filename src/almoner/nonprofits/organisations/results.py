@@ -14,8 +14,8 @@ from almoner.nonprofits.organisations.filters import Filters
 from almoner.nonprofits.organisations.schemas import (
     OrganisationOut,
     OrganisationsQuery,
-    with_explanation,
     organisation_out,
+    with_explanation,
 )
 from almoner.nonprofits.organisations.service import OrganisationResults
 from almoner.platform.http.calls import ApiCall

@@ -16,8 +16,8 @@ from almoner.nonprofits.organisations.schemas import (
     SearchOut,
     branding_out,
     change_out,
-    parse_filters,
     milestone_out,
+    parse_filters,
     profile_out,
 )
 from almoner.platform.http.caller import NO_KEY, PUBLISHABLE, SECRET

@@ -14,19 +14,19 @@ from almoner.kit.time import iso, iso_or_none
 from almoner.nonprofits.categories.domain import Attribute, Category
 from almoner.nonprofits.organisations.domain import (
     Branding,
-    OrganisationChange,
     ChangeKind,
     Milestone,
     Organisation,
-    OrganisationType,
+    OrganisationChange,
     OrganisationSource,
+    OrganisationType,
 )
 from almoner.nonprofits.organisations.filters import AnyOf, Filters
 from almoner.nonprofits.organisations.ranking import FoundBy, RankedResult
 from almoner.nonprofits.organisations.sub_tags import ActivitySubTagOut, sub_tags_out
 from almoner.platform.database.transactions import Tx
 from almoner.platform.files import media
-from almoner.platform.http.wire import CountryCode, DayOrMoment, ResponseRecord, PageQuery, Query
+from almoner.platform.http.wire import CountryCode, DayOrMoment, PageQuery, Query, ResponseRecord
 
 _PAGE_DIGITS = 6
 MAX_ALTERNATIVES = 100

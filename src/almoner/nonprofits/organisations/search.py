@@ -10,17 +10,17 @@ from typing import Final
 
 from almoner.nonprofits.organisations import ranking, spelling, store_search
 from almoner.nonprofits.organisations.filters import Filters
+from almoner.nonprofits.organisations.normalisation import MAX_QUERY_WORDS, SearchQuery
 from almoner.nonprofits.organisations.ranking import NUMBER_TIER, RankedResult, ResultRanker
 from almoner.nonprofits.organisations.spelling import QueryTerm, WordSuggestions
 from almoner.nonprofits.organisations.store import Scope
 from almoner.nonprofits.organisations.store_search import (
     MAX_COUNTED,
     MAX_RANKED,
-    SearchRequest,
-    SearchMatches,
     CompareBy,
+    SearchMatches,
+    SearchRequest,
 )
-from almoner.nonprofits.organisations.words import MAX_QUERY_WORDS, SearchQuery
 from almoner.nonprofits.registries.domain import number_keys
 from almoner.platform.database.transactions import ALL_PARTNERS, Tx
 

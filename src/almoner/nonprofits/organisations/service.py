@@ -8,23 +8,16 @@ from uuid import UUID
 
 from almoner.kit.errors import NotFound
 from almoner.nonprofits.categories import service as categories
-from almoner.nonprofits.organisations import (
-    domain,
-    past,
-    schemas,
-    search,
-    store,
-    store_history,
-    store_own,
-    store_search,
-)
+from almoner.nonprofits.organisations import domain, schemas, search, store, store_history, store_search
+from almoner.nonprofits.organisations import point_in_time as past
+from almoner.nonprofits.organisations import store_unlisted as store_own
 from almoner.nonprofits.organisations.domain import (
     Branding,
-    OrganisationChange,
-    Milestone,
-    RegistryNumberTaken,
-    Organisation,
     DisplayChanged,
+    Milestone,
+    Organisation,
+    OrganisationChange,
+    RegistryNumberTaken,
     UnlistedOrganisation,
 )
 from almoner.nonprofits.organisations.filters import Filters

@@ -7,7 +7,12 @@ from typing import Final
 
 from rapidfuzz.distance import OSA
 
-from almoner.nonprofits.organisations.words import INITIALS_LENGTHS, STOP_WORDS, SearchQuery, alternative_spellings
+from almoner.nonprofits.organisations.normalisation import (
+    INITIALS_LENGTHS,
+    STOP_WORDS,
+    SearchQuery,
+    alternative_spellings,
+)
 
 WordCount = tuple[str, int]
 """A word of the dictionary, and how often it occurs."""

@@ -17,9 +17,9 @@ from almoner.nonprofits.organisations.ranking import NUMBER_TIER, SearchCandidat
 from almoner.nonprofits.organisations.spelling import (
     MAX_COMPLETIONS,
     RARE_OCCURRENCES,
+    QueryAlternatives,
     WordCount,
     WordSuggestions,
-    QueryAlternatives,
 )
 from almoner.nonprofits.organisations.store import Scope, visible_partner_id
 from almoner.platform.database.transactions import AllPartners, Tx

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import BinaryIO, Final, cast
 from zipfile import BadZipFile, ZipExtFile, ZipFile
 
-from almoner.nonprofits.registers.domain import LoadedFile, ImportRefused
+from almoner.nonprofits.registers.domain import ImportRefused, LoadedFile
 from almoner.platform.outbound import remote_files
 
 _Content = io.BufferedReader | GzipFile | ZipExtFile

@@ -12,11 +12,11 @@ from uuid import UUID
 from almoner.nonprofits.registers import files, load_checks, reading, store, store_merge, store_staging
 from almoner.nonprofits.registers.domain import (
     QUARANTINED,
-    LoadedFile,
     FileReadResult,
     FillCounts,
     ImportRefused,
     Load,
+    LoadedFile,
     LoadQuarantined,
     RegisterQuarantined,
     UnreadableColumns,

@@ -20,9 +20,9 @@ from almoner.platform.audit import log as audit
 from almoner.platform.database.transactions import ALL_PARTNERS, Database, Tx
 from almoner.platform.events.outbox import Event, Reaction
 from almoner.platform.jobs import queue
-from almoner.platform.jobs.background_tasks import Handler, Schedule, JobContext
-from almoner.platform.jobs.queue import JobDone, Job, NewJob, Result, JobRetry
-from almoner.platform.jobs.refreshing import retry_delay
+from almoner.platform.jobs.background_tasks import Handler, JobContext, Schedule
+from almoner.platform.jobs.queue import Job, JobDone, JobRetry, NewJob, Result
+from almoner.platform.jobs.refresh_schedule import retry_delay
 from almoner.platform.observability.telemetry import Telemetry
 from almoner.platform.outbound import fetching
 from almoner.platform.outbound.client import OutboundClient

@@ -8,7 +8,7 @@ from uuid import UUID
 from almoner.nonprofits.merges import service as links
 from almoner.nonprofits.registers import store, store_merge, store_staging
 from almoner.nonprofits.registers.domain import FillCounts, ImportRefused, Load
-from almoner.nonprofits.registers.ports import RegistryDeclaringSource, RegisterSource
+from almoner.nonprofits.registers.ports import RegisterSource, RegistryDeclaringSource
 from almoner.nonprofits.registers.reading import ProgressReporter
 from almoner.nonprofits.registers.store_merge import MergeCounts, MergeRun
 from almoner.nonprofits.registries import service as registries

@@ -5,10 +5,10 @@ from datetime import datetime
 from typing import BinaryIO, Protocol, runtime_checkable
 
 from almoner.nonprofits.registers.domain import (
-    RejectedRow,
+    ReaderNote,
     RegisterEntry,
     RegisterLink,
-    ReaderNote,
+    RejectedRow,
     UnnumberedRow,
     UnreadableValue,
 )

@@ -11,17 +11,17 @@ from uuid import UUID
 
 from almoner.nonprofits.registers import domain, files, records, store_staging
 from almoner.nonprofits.registers.domain import (
-    RejectedRow,
-    RegisterEntry,
     FileReadResult,
     FillCounts,
-    ImportRefused,
-    RegisterLink,
-    ReaderNote,
     ImportProgress,
+    ImportRefused,
+    ReaderNote,
+    RegisterEntry,
+    RegisterLink,
+    RejectedRow,
     UnnumberedRow,
-    UnreadableValue,
     UnreadableColumns,
+    UnreadableValue,
 )
 from almoner.nonprofits.registers.files import FoundFile, OpenFile
 from almoner.nonprofits.registers.ports import RegisterSource, SourceRow

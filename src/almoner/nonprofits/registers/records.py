@@ -13,7 +13,7 @@ import msgspec
 
 from almoner.nonprofits.activities import service as activities
 from almoner.nonprofits.organisations.domain import search_text
-from almoner.nonprofits.registers.domain import RejectedRow, RegisterEntry, RegisterLink, ReaderNote, UnnumberedRow
+from almoner.nonprofits.registers.domain import ReaderNote, RegisterEntry, RegisterLink, RejectedRow, UnnumberedRow
 from almoner.nonprofits.registries.domain import number_key
 
 ORGANISATION_COLUMNS: Final = (

@@ -5,7 +5,7 @@ from typing import Literal
 from uuid import UUID
 
 from almoner.nonprofits.registers.ports import RegisterSource
-from almoner.platform.jobs import refreshing
+from almoner.platform.jobs import refresh_schedule as refreshing
 
 Status = Literal["loaded", "unchanged", "quarantined", "failed"]
 Refresh = refreshing.ScheduledRefresh[RegisterSource]

@@ -5,7 +5,7 @@ from datetime import datetime
 from uuid import UUID
 
 from almoner.nonprofits.registers import store, store_diff, store_refresh
-from almoner.nonprofits.registers.domain import LoadDifference, DifferentNumber, ImportRefused, Load, SourceStatus
+from almoner.nonprofits.registers.domain import DifferentNumber, ImportRefused, Load, LoadDifference, SourceStatus
 from almoner.platform.database.transactions import ALL_PARTNERS, Tx
 from almoner.platform.observability.telemetry import Telemetry
 from almoner.platform.outbound.fetching import FetchedFile

@@ -7,7 +7,7 @@ from uuid import UUID
 
 from asyncpg import Record
 
-from almoner.nonprofits.registers.domain import RejectedRow, LoadedFile, FillCounts, Load, SourceStatus
+from almoner.nonprofits.registers.domain import FillCounts, Load, LoadedFile, RejectedRow, SourceStatus
 from almoner.nonprofits.registers.ports import RegisterSource
 from almoner.platform.database.transactions import AllPartners, Tx
 

@@ -5,8 +5,8 @@ from uuid import UUID
 
 from asyncpg import Record
 
-from almoner.nonprofits.registers.domain import LoadDifference, DifferentNumber
-from almoner.nonprofits.registers.store_sameness import same_but_ignored
+from almoner.nonprofits.registers.domain import DifferentNumber, LoadDifference
+from almoner.nonprofits.registers.store_record_equality import same_but_ignored
 from almoner.platform.database.transactions import AllPartners, Tx
 
 # As things stood after a load: what it or one before it brought, and it and those before it did not end.

@@ -11,7 +11,7 @@ from typing import Final
 from uuid import UUID
 
 from almoner.nonprofits.registers.records import ORGANISATION_COLUMNS
-from almoner.nonprofits.registers.store_sameness import same_but_ignored
+from almoner.nonprofits.registers.store_record_equality import same_but_ignored
 from almoner.nonprofits.registers.store_staging import staging_table
 from almoner.platform.database.transactions import AllPartners, Tx
 

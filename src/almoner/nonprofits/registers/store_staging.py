@@ -6,8 +6,8 @@ from uuid import UUID
 
 import asyncpg
 
-from almoner.nonprofits.registers.domain import RejectedRow, FileReadResult, RegisterLink
-from almoner.nonprofits.registers.records import SUPPLEMENTARY, NOTE, STAGING_COLUMNS, UNNUMBERED, parse_staged_link
+from almoner.nonprofits.registers.domain import FileReadResult, RegisterLink, RejectedRow
+from almoner.nonprofits.registers.records import NOTE, STAGING_COLUMNS, SUPPLEMENTARY, UNNUMBERED, parse_staged_link
 from almoner.platform.database.transactions import AllPartners, Tx
 
 _REJECTED: Final = f"reason is not null and (part is null or part = '{SUPPLEMENTARY}')"

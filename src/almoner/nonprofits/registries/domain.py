@@ -12,32 +12,32 @@ from typing import Final
 from uuid import UUID
 
 from almoner.nonprofits.registries.identifiers import IdentifierCheck, Verdict, check_identifier
-from almoner.nonprofits.registries.numbers import (
+from almoner.nonprofits.registries.number_formats import (
     NUMBER_FORMATS,
-    stored_key,
+    format_number,
     number_key,
     number_keys,
     parse_org_id,
-    format_number,
+    stored_key,
 )
 
 __all__ = [
     "ABROAD_PART",
     "REQUIRED_PARTS",
-    "IdentifierCheck",
     "DeclaredRegistry",
+    "IdentifierCheck",
     "LoadedSource",
     "Registry",
     "Verdict",
     "check_identifier",
-    "stored_key",
+    "format_number",
     "has_known_format",
-    "missing_parts",
     "is_named",
+    "missing_parts",
     "number_key",
     "number_keys",
     "parse_org_id",
-    "format_number",
+    "stored_key",
 ]
 
 

@@ -12,8 +12,9 @@ from typing import Final, Literal
 
 from stdnum.us import ein
 
-from almoner.nonprofits.registries import check_digits, numbers
-from almoner.nonprofits.registries.numbers import MAX_CHARACTERS, NUMBER_FORMATS, NumberFormat, NumberText
+from almoner.nonprofits.registries import check_digits
+from almoner.nonprofits.registries import number_formats as numbers
+from almoner.nonprofits.registries.number_formats import MAX_CHARACTERS, NUMBER_FORMATS, NumberFormat, NumberText
 
 Verdict = Literal["ok", "malformed", "wrong_check_digit", "refused"]
 

@@ -4,9 +4,9 @@ import asyncio
 from datetime import datetime, timedelta
 from typing import Final
 
-from almoner.platform.database import copies
-from almoner.platform.database.copies import DeploymentClaim, Generation, ServerState
-from almoner.platform.database.identity import ADVICE, UnreleasedCopyNotice, DeploymentIdentity, UnreleasedCopy
+from almoner.platform.database import copy_detection as copies
+from almoner.platform.database.copy_detection import DeploymentClaim, Generation, ServerState
+from almoner.platform.database.identity import ADVICE, DeploymentIdentity, UnreleasedCopy, UnreleasedCopyNotice
 from almoner.platform.database.transactions import Database
 from almoner.platform.files.storage import DeploymentMarks, StorageUnavailable
 from almoner.platform.jobs.wakeup import wait_for_work

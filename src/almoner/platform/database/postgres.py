@@ -23,9 +23,9 @@ from pathlib import Path
 from urllib.parse import quote, urlencode
 
 from almoner.platform.database.programs import (
-    OsAccount,
     DatabaseUnavailable,
     DiskFull,
+    OsAccount,
     PostgresPrograms,
     find_cause,
     make_world_readable,

@@ -20,8 +20,8 @@ from asyncpg import Record
 from almoner.kit.ids import Ids, new_id
 from almoner.kit.time import Clock
 from almoner.platform.crypto import Vault
-from almoner.platform.database.connections import ACQUIRE_TIMEOUT_SECONDS, ConnectionPool, BorrowedConnection
-from almoner.platform.deployment import Deployment, BaseUrls
+from almoner.platform.database.connections import ACQUIRE_TIMEOUT_SECONDS, BorrowedConnection, ConnectionPool
+from almoner.platform.deployment import BaseUrls, Deployment
 
 Mode = Literal["read", "write", "single", "around"]
 _Item = TypeVar("_Item")

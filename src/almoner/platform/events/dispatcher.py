@@ -13,8 +13,8 @@ from typing import Final, TypeVar
 from uuid import UUID
 
 from almoner.platform.database.transactions import Database, Tx
-from almoner.platform.events.held_reactions import retry_job
-from almoner.platform.events.outbox import WAKEUP, COLUMNS, Event, Reaction, event_from_row
+from almoner.platform.events.outbox import COLUMNS, WAKEUP, Event, Reaction, event_from_row
+from almoner.platform.events.reaction_retries import retry_job
 from almoner.platform.jobs import queue
 from almoner.platform.jobs.queue import BY_INDEX
 from almoner.platform.jobs.wakeup import PollBackoff, wait_for_wakeup

@@ -10,8 +10,8 @@ from almoner.platform.audit import log as audit
 from almoner.platform.database.transactions import Database, Partner, Tx
 from almoner.platform.http.caller import Caller
 from almoner.platform.http.endpoints import Endpoint
-from almoner.platform.http.paging import Cursors, ListResponse, Page, Position, PageRows, page_links, page_rows
-from almoner.platform.http.wire import ResponseRecord, PageQuery, UnpagedQuery
+from almoner.platform.http.paging import Cursors, ListResponse, Page, PageRows, Position, page_links, page_rows
+from almoner.platform.http.wire import PageQuery, ResponseRecord, UnpagedQuery
 
 R = TypeVar("R")
 

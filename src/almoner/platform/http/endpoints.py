@@ -31,7 +31,7 @@ from almoner.platform.http.caller import KeyKind
 from almoner.platform.http.ids import PathId
 from almoner.platform.http.paging import ListResponse
 from almoner.platform.http.uploads import UploadDeclaration
-from almoner.platform.http.wire import RequestBody, ResponseRecord, Query
+from almoner.platform.http.wire import Query, RequestBody, ResponseRecord
 
 Method = Literal["GET", "POST", "PUT", "PATCH", "DELETE"]
 Handler = Callable[..., Awaitable[Any]]

@@ -7,10 +7,10 @@ from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
 from almoner.kit.errors import (
-    ProblemKind,
     MethodNotAllowed,
     NotFound,
     Problem,
+    ProblemKind,
     RateExceeded,
     ServiceUnavailable,
     Unauthorised,

@@ -28,13 +28,15 @@ from almoner.kit.errors import (
 )
 from almoner.kit.ids import Ids
 from almoner.platform.events.event_types import EventType
-from almoner.platform.http import answers, conventions, following
+from almoner.platform.http import conventions
+from almoner.platform.http import operation_links as following
+from almoner.platform.http import response_schemas as answers
 from almoner.platform.http.caller import KeyKind
 from almoner.platform.http.conventions import Schema
 from almoner.platform.http.endpoints import Endpoint
 from almoner.platform.http.examples import ExampleBuilder
 from almoner.platform.http.ids import ID_TYPE_KEYWORD, SUCH_AS_KEYWORD
-from almoner.platform.http.wire import RequestBody, ResponseRecord, PageQuery, Query
+from almoner.platform.http.wire import PageQuery, Query, RequestBody, ResponseRecord
 
 _REF: Final = "#/components/schemas/{name}"
 _DESCRIPTION: Final = """\

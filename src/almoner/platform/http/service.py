@@ -20,12 +20,11 @@ from almoner.platform import idempotency
 from almoner.platform.audit import log as audit
 from almoner.platform.crypto import Vault, sha256_digest
 from almoner.platform.database.transactions import Database
-from almoner.platform.http import audited
-from almoner.platform.http.caller import Caller, AccessGuard, KeyKind
+from almoner.platform.http import call_audit as audited
+from almoner.platform.http.caller import AccessGuard, Caller, KeyKind
 from almoner.platform.http.calls import ApiCall
 from almoner.platform.http.endpoints import RawResponse, Routes
-from almoner.platform.http.paths import PathEndpoints, BoundEndpoint, PathTree
-from almoner.platform.http.receiving import UploadIntake
+from almoner.platform.http.paths import BoundEndpoint, PathEndpoints, PathTree
 from almoner.platform.http.replies import (
     CORS,
     RawHeaders,
@@ -38,6 +37,7 @@ from almoner.platform.http.replies import (
     send_reply,
 )
 from almoner.platform.http.requests import ApiRequest, read_body, validate
+from almoner.platform.http.upload_intake import UploadIntake
 from almoner.platform.http.uploads import ReceivedUpload, UploadedFile
 from almoner.platform.idempotency import IdempotencyClaim
 from almoner.platform.observability.failures import CONNECTION_ERRORS

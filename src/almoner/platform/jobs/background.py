@@ -5,7 +5,8 @@ from datetime import datetime
 
 from almoner.platform.audit.chain import Chainer
 from almoner.platform.database.transactions import BACKGROUND_SECONDS, Database, Tx, statement_limit
-from almoner.platform.events import dispatcher, held_reactions
+from almoner.platform.events import dispatcher
+from almoner.platform.events import reaction_retries as held_reactions
 from almoner.platform.events.dispatcher import Dispatcher
 from almoner.platform.jobs import queue
 from almoner.platform.jobs.background_tasks import BackgroundTasks, JobContext

@@ -13,7 +13,7 @@ from typing import Final, Generic, Protocol, TypeVar
 from uuid import UUID
 
 from almoner.kit.errors import ServiceUnavailable
-from almoner.platform.database.transactions import Database, AllPartners, Tx
+from almoner.platform.database.transactions import AllPartners, Database, Tx
 
 C = TypeVar("C", bound="LeasedCall")
 R = TypeVar("R")

@@ -10,9 +10,9 @@ from almoner.platform.database.identity import UnreleasedCopy
 from almoner.platform.database.transactions import BACKGROUND_SECONDS, statement_limit
 from almoner.platform.jobs import queue
 from almoner.platform.jobs.background_tasks import Handler, JobContext
-from almoner.platform.jobs.queue import JobDone, JobDropped, JobFailed, FinishedJob, Job, Result, JobRetry
+from almoner.platform.jobs.queue import FinishedJob, Job, JobDone, JobDropped, JobFailed, JobRetry, Result
 from almoner.platform.jobs.wakeup import PollBackoff, wait_for_wakeup
-from almoner.platform.observability.failures import TIMEOUT_ERRORS, DATABASE_ERRORS, failure_fields
+from almoner.platform.observability.failures import DATABASE_ERRORS, TIMEOUT_ERRORS, failure_fields
 from almoner.platform.observability.telemetry import Telemetry
 
 CONCURRENT_JOBS: Final = 24

@@ -9,7 +9,7 @@ from typing import Final
 from almoner.platform.database.transactions import Database, Tx
 from almoner.platform.jobs.background_tasks import Schedule
 from almoner.platform.jobs.wakeup import wait_for_work
-from almoner.platform.observability.failures import TIMEOUT_ERRORS, DATABASE_ERRORS, UNAVAILABLE_ERRORS, failure_fields
+from almoner.platform.observability.failures import DATABASE_ERRORS, TIMEOUT_ERRORS, UNAVAILABLE_ERRORS, failure_fields
 from almoner.platform.observability.telemetry import Telemetry
 
 _LOOK_SECONDS: Final = 1.0

@@ -14,8 +14,8 @@ from uuid import UUID
 
 from almoner.platform.database.transactions import Database, Tx
 from almoner.platform.jobs import queue
-from almoner.platform.jobs.background_tasks import Handler, Schedule, JobContext
-from almoner.platform.jobs.queue import JobDone, Job, Result
+from almoner.platform.jobs.background_tasks import Handler, JobContext, Schedule
+from almoner.platform.jobs.queue import Job, JobDone, Result
 from almoner.platform.observability.telemetry import Telemetry
 
 RUN: Final = "selfcheck.run"

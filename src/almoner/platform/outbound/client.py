@@ -27,7 +27,7 @@ from aiohttp.http_exceptions import HttpProcessingError
 from almoner.platform.database import transactions
 from almoner.platform.database.identity import DeploymentIdentity
 from almoner.platform.outbound import addresses
-from almoner.platform.outbound.addresses import AddressRefused, AddressPolicy, OutboundTarget
+from almoner.platform.outbound.addresses import AddressPolicy, AddressRefused, OutboundTarget
 
 MAX_HEADER_BYTES: Final = 16_384
 MAX_BODY_BYTES: Final = 16_384

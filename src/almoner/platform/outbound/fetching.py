@@ -22,7 +22,7 @@ from urllib.parse import urljoin
 from almoner.platform.database.transactions import Database
 from almoner.platform.outbound import remote_files
 from almoner.platform.outbound.addresses import AddressRefused, parse_target
-from almoner.platform.outbound.client import OutboundClient, OutboundFailure, TargetRefused, StreamedResponse
+from almoner.platform.outbound.client import OutboundClient, OutboundFailure, StreamedResponse, TargetRefused
 from almoner.platform.outbound.remote_files import FetchRefused as FetchRefused
 
 _OWNER: Final = "fetching"

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Final
 
-from almoner.platform.jobs.queue import JobDone, JobDropped, Job, Result, JobRetry
+from almoner.platform.jobs.queue import Job, JobDone, JobDropped, JobRetry, Result
 from almoner.platform.outbound.mail import Mail, MailDelayed, MailRefused, MailTransport
 
 

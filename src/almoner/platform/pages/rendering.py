@@ -17,7 +17,7 @@ from almoner.kit import language as languages
 from almoner.platform.deployment import Deployment
 from almoner.platform.pages import assets, formats
 from almoner.platform.pages.headers import security_headers
-from almoner.platform.pages.translations import FALLBACK, TranslationCatalogues, Language
+from almoner.platform.pages.translations import FALLBACK, Language, TranslationCatalogues
 
 _SHARED: Final = Path(__file__).parent / "templates"
 

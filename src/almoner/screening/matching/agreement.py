@@ -8,9 +8,9 @@ from dataclasses import replace
 from functools import lru_cache
 from typing import Final
 
+from almoner.screening.matching.addresses import AddressAgreement, ParsedAddress, compare_addresses, parse_address
 from almoner.screening.matching.comparison import compare_names
-from almoner.screening.matching.domain import PartyAgreement, Finding, NameLikeness, ScorePart, Party, PreparedName
-from almoner.screening.matching.places import AddressAgreement, ParsedAddress, compare_addresses, parse_address
+from almoner.screening.matching.domain import Finding, NameLikeness, Party, PartyAgreement, PreparedName, ScorePart
 from almoner.screening.matching.spelling import normalise_text
 from almoner.screening.matching.words import prepare_name
 

@@ -7,7 +7,7 @@ from typing import Final
 from rapidfuzz.distance import OSA
 
 from almoner.screening.matching.alignment import WordAligner
-from almoner.screening.matching.domain import Finding, NameLikeness, ScorePart, PreparedName
+from almoner.screening.matching.domain import Finding, NameLikeness, PreparedName, ScorePart
 from almoner.screening.matching.words import BRANCH_WORDS
 
 _VETOED: Final = 0.45

@@ -14,7 +14,7 @@ from typing import Final
 from rapidfuzz import process
 from rapidfuzz.distance import OSA
 
-from almoner.screening.matching.alignment import MIN_WORD_LENGTH, word_similarity, max_edit_distance
+from almoner.screening.matching.alignment import MIN_WORD_LENGTH, max_edit_distance, word_similarity
 from almoner.screening.matching.domain import PreparedName
 from almoner.screening.matching.spelling import consonant_key
 

@@ -2,9 +2,9 @@
 
 from typing import Final
 
-from almoner.screening.matching.agreement import CERTAIN_SCORE, LIKELY_SCORE, compare_parties, best_name_likeness
+from almoner.screening.matching.agreement import CERTAIN_SCORE, LIKELY_SCORE, best_name_likeness, compare_parties
 from almoner.screening.matching.comparison import compare_names
-from almoner.screening.matching.screening import FLAG_SCORE, WatchlistMatcher, match_entry, prepare_subject
+from almoner.screening.matching.watchlist_matcher import FLAG_SCORE, WatchlistMatcher, match_entry, prepare_subject
 from almoner.screening.matching.words import prepare_name
 
 ENGINE_VERSION: Final = 2
@@ -16,10 +16,10 @@ __all__ = [
     "FLAG_SCORE",
     "LIKELY_SCORE",
     "WatchlistMatcher",
-    "compare_parties",
-    "compare_names",
-    "match_entry",
     "best_name_likeness",
+    "compare_names",
+    "compare_parties",
+    "match_entry",
     "prepare_name",
     "prepare_subject",
 ]

@@ -11,7 +11,7 @@ from rapidfuzz.distance import OSA
 
 from almoner.screening.matching import tables
 from almoner.screening.matching.domain import Kind, PreparedName
-from almoner.screening.matching.spelling import normalise_numerals, convert_number_words, normalise_text
+from almoner.screening.matching.spelling import convert_number_words, normalise_numerals, normalise_text
 
 STOP_WORDS: Final = frozenset(
     "a al an and at by dba de del der des do du e el et for from fur in into la las le les los of on or s "

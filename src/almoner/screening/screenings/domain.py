@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import Final, Literal
 from uuid import UUID
 
-from almoner.screening.matching.domain import ScorePart, Party
+from almoner.screening.matching.domain import Party, ScorePart
 from almoner.screening.watchlists.domain import Category, SubjectKind, WatchlistVersion
 
 CHANGED: Final = "internal.screening_changed"

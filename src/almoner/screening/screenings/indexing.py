@@ -12,17 +12,17 @@ from typing import Final, TypeVar
 from uuid import UUID
 
 from almoner.screening.matching import service as matching
-from almoner.screening.matching.domain import MatchEntry as Compared
+from almoner.screening.matching.domain import EntryMatch, MatchSubject, Party, PreparedName
 from almoner.screening.matching.domain import EntryName as ComparedName
-from almoner.screening.matching.domain import EntryMatch, Party, PreparedName, MatchSubject
+from almoner.screening.matching.domain import MatchEntry as Compared
 from almoner.screening.screenings import programmes
-from almoner.screening.screenings.domain import HOME_COUNTRIES, SubjectDetails, Hit, MatchSide
+from almoner.screening.screenings.domain import HOME_COUNTRIES, Hit, MatchSide, SubjectDetails
 from almoner.screening.watchlists.domain import (
     KINDS_BY_SUBJECT,
     Category,
-    WatchlistEntry,
     Kind,
     ListedAddress,
+    WatchlistEntry,
     WatchlistVersion,
 )
 

@@ -17,13 +17,13 @@ from almoner.screening.screenings.domain import (
     CHANGED,
     COMPARED,
     UNWATCHED,
-    SubjectDetails,
     Hit,
-    ScreeningMatch,
-    ScreeningResult,
     ScreenedSubject,
     ScreeningChanged,
+    ScreeningMatch,
+    ScreeningResult,
     StoredSubject,
+    SubjectDetails,
 )
 from almoner.screening.screenings.indexing import ScreeningIndex, index_entry
 from almoner.screening.screenings.screener import Screener as Screener

@@ -8,14 +8,14 @@ import msgspec
 from asyncpg import Record
 
 from almoner.platform.database.transactions import AllPartners, Tx
-from almoner.screening.matching.domain import ScorePart, Party
+from almoner.screening.matching.domain import Party, ScorePart
 from almoner.screening.screenings.domain import (
-    SubjectDetails,
-    RecordedDecision,
     Hit,
-    ScreeningMatch,
+    RecordedDecision,
     ScreenedSubject,
+    ScreeningMatch,
     StoredSubject,
+    SubjectDetails,
 )
 
 _SUBJECT: Final = """

@@ -12,20 +12,21 @@ import msgspec
 from almoner.platform.crypto import sha256_digest
 from almoner.platform.database.transactions import ALL_PARTNERS, Database, Tx
 from almoner.platform.events import outbox
-from almoner.screening.watchlists import files, guards, store
+from almoner.screening.watchlists import files, store
+from almoner.screening.watchlists import load_checks as guards
 from almoner.screening.watchlists.domain import (
     CATEGORIES,
-    SUBSUMED_LISTS,
     KINDS_BY_SUBJECT,
     LOADED,
     REFUSED,
-    RejectedEntry,
+    SUBSUMED_LISTS,
     Category,
-    WatchlistEntry,
     ListedEntity,
     Load,
     LoadRefused,
+    RejectedEntry,
     SubjectKind,
+    WatchlistEntry,
     WatchlistLoadEvent,
     WatchlistRefused,
 )

@@ -5,7 +5,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Protocol, runtime_checkable
 
-from almoner.screening.watchlists.domain import RejectedEntry, Category, ListedEntity
+from almoner.screening.watchlists.domain import Category, ListedEntity, RejectedEntry
 
 
 class WatchlistSource(Protocol):

@@ -8,7 +8,7 @@ from almoner.kit.errors import NotFound
 from almoner.platform.database.transactions import ALL_PARTNERS, Tx
 from almoner.platform.observability.telemetry import Telemetry
 from almoner.screening.watchlists import store
-from almoner.screening.watchlists.domain import LoadChanges, WatchlistEntry, Load, WatchlistVersion
+from almoner.screening.watchlists.domain import Load, LoadChanges, WatchlistEntry, WatchlistVersion
 
 _AT_ONCE: Final = 2_000
 

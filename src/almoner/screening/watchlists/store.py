@@ -10,12 +10,12 @@ from asyncpg import Record
 
 from almoner.platform.database.transactions import AllPartners, Tx
 from almoner.screening.watchlists.domain import (
-    WatchlistEntry,
-    LoadedFile,
-    ListedEntity,
     ListedAddress,
+    ListedEntity,
     ListedName,
     Load,
+    LoadedFile,
+    WatchlistEntry,
     WatchlistVersion,
 )
 from almoner.screening.watchlists.ports import WatchlistSource

@@ -5,7 +5,7 @@ from datetime import datetime, timedelta
 from typing import Literal
 
 from almoner.platform.database.transactions import AllPartners, Tx
-from almoner.platform.jobs.refreshing import ScheduledRefresh
+from almoner.platform.jobs.refresh_schedule import ScheduledRefresh
 from almoner.screening.watchlists.ports import WatchlistSource
 
 Plan = Sequence[ScheduledRefresh[WatchlistSource]]

@@ -10,7 +10,8 @@ from almoner.platform.database.transactions import Partner, Tx
 from almoner.platform.outbound.mail import Mail
 from almoner.platform.pages import formats
 from almoner.platform.pages.rendering import PageRenderer
-from almoner.validation.agents import confirming, reviewing
+from almoner.validation.agents import agent_review as reviewing
+from almoner.validation.agents import email_confirmation as confirming
 from almoner.validation.agents.domain import AgentVerification
 
 CONFIRM: Final = "confirm"

@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Final, Literal
 
-from almoner.validation.agents import domains
-from almoner.validation.agents.domains import Domain, Website
+from almoner.validation.agents import internet_domains as domains
+from almoner.validation.agents.internet_domains import Domain, Website
 
 Verdict = Literal["pass", "fail", "warn", "not_applicable", "unknown"]
 Facts = Mapping[str, str | bool | Sequence[str] | None]

@@ -10,14 +10,16 @@ import msgspec
 
 from almoner.platform.database.transactions import Tx
 from almoner.platform.events.outbox import Event, Reaction
-from almoner.platform.jobs.background_tasks import Handler, Schedule, JobContext
-from almoner.platform.jobs.queue import JobDone, Job, Result, JobRetry
+from almoner.platform.jobs.background_tasks import Handler, JobContext, Schedule
+from almoner.platform.jobs.queue import Job, JobDone, JobRetry, Result
 from almoner.platform.outbound import mailing
 from almoner.platform.outbound.mail import MailTransport
 from almoner.platform.pages.rendering import PageRenderer
 from almoner.screening.screenings.domain import CHANGED, ScreeningChanged
 from almoner.screening.screenings.service import Screener
-from almoner.validation.agents import confirming, emails, reviewing, service
+from almoner.validation.agents import agent_review as reviewing
+from almoner.validation.agents import email_confirmation as confirming
+from almoner.validation.agents import emails, service
 from almoner.validation.agents.ports import MailHosts
 from almoner.validation.applications.documents.domain import SCANNED, DocumentScanned, RetentionPeriods
 from almoner.validation.requests.domain import DECIDED, RequestDecided

@@ -24,8 +24,10 @@ from almoner.platform.pages.link_sessions import CSRF_FIELD, LinkSession
 from almoner.platform.pages.rendering import PageRenderer
 from almoner.platform.pages.server_error import ServerErrorResponse
 from almoner.platform.pages.translations import Language
-from almoner.validation.agents import confirming, reviewing, service
-from almoner.validation.agents.codes import CodeCheckResult
+from almoner.validation.agents import agent_review as reviewing
+from almoner.validation.agents import email_confirmation as confirming
+from almoner.validation.agents import service
+from almoner.validation.agents.confirmation_codes import CodeCheckResult
 from almoner.validation.agents.domain import AgentVerification, Answer, ConfirmationMethod, InvalidState
 from almoner.validation.agents.emails import ANSWER, CONFIRM, partner_name_of
 

@@ -17,15 +17,14 @@ from almoner.platform.http.ids import IdText
 from almoner.platform.http.texts import LanguageTag
 from almoner.platform.http.wire import (
     DayOrMoment,
-    RequestBody,
     Maybe,
     MetadataPatch,
-    ResponseRecord,
     PageQuery,
     PatchBody,
+    RequestBody,
+    ResponseRecord,
     Text255,
     WindowEnd,
-    exactly_one_of,
 )
 from almoner.validation.agents.domain import (
     REASONS,

@@ -17,24 +17,17 @@ from almoner.nonprofits.organisations import service as organisations
 from almoner.platform.database.transactions import ALL_PARTNERS, AllPartners, Partner, Tx
 from almoner.platform.http.paging import Page
 from almoner.screening.screenings.domain import ScreenedSubject
-from almoner.validation.agents import (
-    confirming,
-    domain,
-    reviewing,
-    store,
-    store_documents,
-    store_mails,
-    transitions,
-    triggers,
-)
+from almoner.validation.agents import agent_review as reviewing
+from almoner.validation.agents import domain, store, store_documents, store_mails, transitions, triggers
+from almoner.validation.agents import email_confirmation as confirming
 from almoner.validation.agents.domain import (
     Agent,
     AgentVerification,
     ConfirmationMethod,
-    OfficialContact,
     Filters,
     InvalidState,
     Nonprofit,
+    OfficialContact,
     Question,
 )
 from almoner.validation.agents.evaluate import Step

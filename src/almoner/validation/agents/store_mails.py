@@ -5,7 +5,7 @@ from typing import Final
 from uuid import UUID
 
 from almoner.platform.database.transactions import AllPartners, Tx
-from almoner.validation.agents.codes import EmailConfirmation
+from almoner.validation.agents.confirmation_codes import EmailConfirmation
 from almoner.validation.agents.domain import Answer, OfficialContact, Question
 
 

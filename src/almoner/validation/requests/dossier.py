@@ -19,7 +19,7 @@ from almoner.platform.http.wire import ResponseRecord
 from almoner.validation.applications.documents import service as documents
 from almoner.validation.applications.documents.domain import Document
 from almoner.validation.decisions.reviews import service as reviews
-from almoner.validation.decisions.reviews.domain import RecordedDecision, ReviewHistory, Review
+from almoner.validation.decisions.reviews.domain import RecordedDecision, Review, ReviewHistory
 from almoner.validation.requests import service
 from almoner.validation.requests.domain import REVIEW_REASONS, Evaluation, Step, ValidationRequest
 from almoner.validation.requests.schemas import DossierValidationRequestOut, dossier_request_out

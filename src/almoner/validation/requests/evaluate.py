@@ -16,7 +16,7 @@ from almoner.validation.decisions.reviews import service as reviews
 from almoner.validation.decisions.reviews.domain import Decision
 from almoner.validation.requests import rules, service, store, store_evidence
 from almoner.validation.requests.domain import Evaluation, Occasion, ValidationRequest
-from almoner.validation.requests.rules import RulesResult, AcceptanceRules, RequestFacts
+from almoner.validation.requests.rules import AcceptanceRules, RequestFacts, RulesResult
 from almoner.validation.requests.triggers import Action
 
 _SANDBOX: Final = "A test value in name asked for it."

@@ -13,17 +13,17 @@ from almoner.platform.http.negotiation import negotiate_media_type
 from almoner.platform.http.paging import ListResponse
 from almoner.validation.applications.documents import service as documents
 from almoner.validation.requests import dossier as dossiers
-from almoner.validation.requests import dossier_papers
+from almoner.validation.requests import dossier_pdf as dossier_papers
 from almoner.validation.requests import service as requests
 from almoner.validation.requests.domain import InvalidRegistryId, RegistryNotFound
 from almoner.validation.requests.dossier import ValidationRequestDossierOut
-from almoner.validation.requests.dossier_papers import PDF
+from almoner.validation.requests.dossier_pdf import PDF
 from almoner.validation.requests.schemas import (
     ValidationRequestIn,
     ValidationRequestOut,
     ValidationRequestsQuery,
-    nonprofit_details_of,
     filters_of,
+    nonprofit_details_of,
     request_out,
 )
 

@@ -17,8 +17,8 @@ from almoner.nonprofits.organisations.domain import Organisation
 from almoner.nonprofits.registries import domain as registries_domain
 from almoner.nonprofits.registries.domain import IdentifierCheck, Registry
 from almoner.screening.matching import service as matching
-from almoner.screening.matching.domain import PartyAgreement, ScorePart, Party
-from almoner.validation.requests import ladder_registers
+from almoner.screening.matching.domain import Party, PartyAgreement, ScorePart
+from almoner.validation.requests import register_rules as ladder_registers
 from almoner.validation.requests.domain import NonprofitDetails, Outcome, Step
 
 

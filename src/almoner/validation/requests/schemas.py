@@ -13,17 +13,17 @@ from almoner.platform.database.transactions import Tx
 from almoner.platform.http.wire import (
     CountryCode,
     DayOrMoment,
+    PageQuery,
     RequestBody,
     ResponseRecord,
-    PageQuery,
     Text255,
     WindowEnd,
 )
 from almoner.validation.applications.documents import service as documents
 from almoner.validation.applications.documents.domain import Document
 from almoner.validation.requests.domain import (
-    NonprofitDetails,
     Filters,
+    NonprofitDetails,
     RejectionReason,
     RequestStatus,
     Sort,

@@ -27,10 +27,10 @@ from almoner.validation.decisions.reviews import service as reviews
 from almoner.validation.decisions.reviews.domain import Decision, Subject
 from almoner.validation.requests import domain, schemas, store, store_evidence, triggers
 from almoner.validation.requests.domain import (
-    NonprofitDetails,
     Evaluation,
     Filters,
     InvalidRegistryId,
+    NonprofitDetails,
     RegistryNotFound,
     RequestDecided,
     Sort,

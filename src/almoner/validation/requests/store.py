@@ -11,7 +11,7 @@ from almoner.nonprofits.organisations.domain import MAX_INDEX_PATTERNS, search_t
 from almoner.platform.database import counters, lists
 from almoner.platform.database.transactions import AllPartners, Partner, Tx
 from almoner.platform.http.paging import Page
-from almoner.validation.requests.domain import REQUEST, NonprofitDetails, Filters, Sort, ValidationRequest
+from almoner.validation.requests.domain import REQUEST, Filters, NonprofitDetails, Sort, ValidationRequest
 
 Scope = Partner | AllPartners
 

@@ -11,12 +11,12 @@ from uuid import UUID
 from almoner.platform.database.batching import CallBatcher
 from almoner.platform.database.transactions import ALL_PARTNERS, Database, Partner
 from almoner.platform.events.outbox import EVERY_TYPE, Reaction
-from almoner.platform.jobs.background_tasks import Handler, Schedule, JobContext
-from almoner.platform.jobs.queue import JobDone, Job, Result, JobRetry
-from almoner.platform.outbound.client import OutboundResponse, OutboundClient, OutboundFailure
+from almoner.platform.jobs.background_tasks import Handler, JobContext, Schedule
+from almoner.platform.jobs.queue import Job, JobDone, JobRetry, Result
+from almoner.platform.outbound.client import OutboundClient, OutboundFailure, OutboundResponse
 from almoner.webhooks.deliveries import domain, service, signatures, store
 from almoner.webhooks.deliveries.domain import Attempt
-from almoner.webhooks.deliveries.store import DueDelivery, AttemptOutcome
+from almoner.webhooks.deliveries.store import AttemptOutcome, DueDelivery
 from almoner.webhooks.subscriptions import service as subscriptions
 from almoner.webhooks.subscriptions.domain import WebhookSubscription
 

@@ -7,7 +7,7 @@ from pydantic import Field
 from almoner.kit.time import iso, iso_or_none
 from almoner.platform.database.transactions import Tx
 from almoner.platform.http.ids import IdText
-from almoner.platform.http.wire import DayOrMoment, RequestBody, ResponseRecord, PageQuery, WindowEnd
+from almoner.platform.http.wire import DayOrMoment, PageQuery, RequestBody, ResponseRecord, WindowEnd
 from almoner.webhooks.deliveries.domain import Attempt, Delivery, Reason, Status
 
 

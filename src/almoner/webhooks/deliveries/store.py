@@ -10,7 +10,7 @@ from asyncpg import Record
 
 from almoner.platform.database.transactions import AllPartners, Partner, Tx
 from almoner.platform.http.paging import Page
-from almoner.webhooks.deliveries.domain import OPEN_STATUSES, Attempt, Delivery, Reason, Status, AttemptResult
+from almoner.webhooks.deliveries.domain import OPEN_STATUSES, Attempt, AttemptResult, Delivery, Reason, Status
 
 _COLUMNS = (
     "id, subscription_id, event_id, event_type, sequence, reason, status, next_attempt_at, created_at, finished_at"

@@ -7,7 +7,7 @@ from pydantic import Field
 
 from almoner.kit.time import iso
 from almoner.platform.database.transactions import Tx
-from almoner.platform.http.wire import DayOrMoment, ResponseRecord, PageQuery, WindowEnd
+from almoner.platform.http.wire import DayOrMoment, PageQuery, ResponseRecord, WindowEnd
 from almoner.webhooks.events.domain import EventFilter, SequencedEvent
 
 Record = Annotated[

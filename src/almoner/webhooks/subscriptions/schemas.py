@@ -8,7 +8,7 @@ from almoner.kit.patch import UNSET
 from almoner.kit.time import iso, iso_or_none
 from almoner.platform.database.transactions import Tx
 from almoner.platform.events.event_types import EVENT_TYPES
-from almoner.platform.http.wire import RequestBody, Maybe, ResponseRecord, PageQuery, PatchBody
+from almoner.platform.http.wire import Maybe, PageQuery, PatchBody, RequestBody, ResponseRecord
 from almoner.platform.outbound.addresses import MAX_LENGTH
 from almoner.webhooks.subscriptions.domain import Status, WebhookSubscription, event_problem
 

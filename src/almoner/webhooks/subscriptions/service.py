@@ -13,7 +13,7 @@ from almoner.platform.http.paging import Page
 from almoner.platform.outbound import addresses
 from almoner.platform.outbound.addresses import AddressRefused
 from almoner.webhooks.subscriptions import domain, schemas, store
-from almoner.webhooks.subscriptions.domain import SUSPENDED_EVENT, EventListener, Status, WebhookSubscription, Suspended
+from almoner.webhooks.subscriptions.domain import SUSPENDED_EVENT, EventListener, Status, Suspended, WebhookSubscription
 
 
 async def create(tx: Tx, partner: Partner, url: str, events: Sequence[str]) -> WebhookSubscription:

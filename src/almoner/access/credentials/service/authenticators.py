@@ -9,8 +9,8 @@ import pyotp
 from almoner.access.credentials import domain, store
 from almoner.access.credentials import service as credentials
 from almoner.access.credentials.domain import (
-    STEP_SECONDS,
     CLOCK_DRIFT_STEPS,
+    STEP_SECONDS,
     AuditContext,
     AuthenticatorExists,
     AuthenticatorNotPending,

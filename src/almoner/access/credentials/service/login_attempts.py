@@ -13,14 +13,14 @@ from uuid import UUID
 
 from almoner.access.credentials import store
 from almoner.access.credentials.domain import (
+    ATTEMPT_RETENTION,
     CODE_THROTTLE,
     CODE_THROTTLE_ANYWHERE,
-    WIDER_NETWORK_THROTTLE,
     NAME_THROTTLE,
     NETWORK_THROTTLE,
     PASSWORD_THROTTLE,
     REFUSAL_LOG_INTERVAL,
-    ATTEMPT_RETENTION,
+    WIDER_NETWORK_THROTTLE,
     AttemptThrottle,
     AttemptThrottled,
     is_storable,
@@ -29,7 +29,7 @@ from almoner.access.credentials.store import AttemptSlot
 from almoner.access.people.domain import Person, Realm
 from almoner.platform.crypto import Vault
 from almoner.platform.database.transactions import ALL_PARTNERS, Tx
-from almoner.platform.outbound.addresses import wider_client_network, client_network
+from almoner.platform.outbound.addresses import client_network, wider_client_network
 
 BATCH: Final = 1000
 _ANYWHERE: Final = "*"

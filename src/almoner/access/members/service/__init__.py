@@ -12,11 +12,11 @@ from almoner.access.credentials.domain import AuditContext
 from almoner.access.members import store
 from almoner.access.members.domain import (
     DAY,
-    MAX_DAILY_INVITATIONS,
     LONGEST_GROUP_NAME,
     MAX_DAILY_ADDRESSES,
-    GroupChange,
+    MAX_DAILY_INVITATIONS,
     Group,
+    GroupChange,
     GroupMember,
     LastOwner,
     MembershipState,
@@ -32,13 +32,13 @@ from almoner.access.people.domain import (
     NoSuchPerson,
     Person,
     Profile,
-    member_realm,
     build_profile,
+    member_realm,
 )
 from almoner.access.security_emails import service as letters
 from almoner.access.sign_ins.domain import EmailLink
 from almoner.access.sign_ins.service import account, links
-from almoner.access.sign_on.service import identities
+from almoner.access.sso.service import identities
 from almoner.kit import email as emails
 from almoner.kit.errors import IncorrectParams
 from almoner.platform.audit import log as audit

@@ -17,12 +17,12 @@ from almoner.access.security_emails import service as letters
 from almoner.access.sign_ins import domain, store
 from almoner.access.sign_ins.domain import (
     DEVICE_LIFETIME,
-    RETENTION,
     PROOF_LIFETIME,
-    EndReason,
+    RETENTION,
     Browser,
-    NewSignIn,
+    EndReason,
     Method,
+    NewSignIn,
     SignIn,
     SignInFailed,
 )

@@ -13,7 +13,7 @@ import msgspec
 from almoner.access.credentials import service as credentials
 from almoner.access.credentials.domain import Passkey, PasskeyRefused
 from almoner.access.credentials.service import authenticators, login_attempts, passkeys, passwords, recovery
-from almoner.access.credentials.service.login_attempts import CountedAttempt, AttemptSource
+from almoner.access.credentials.service.login_attempts import AttemptSource, CountedAttempt
 from almoner.access.credentials.service.passwords import StoredPassword
 from almoner.access.people import service as people
 from almoner.access.people.domain import NoSuchPerson, Person, Realm
@@ -23,12 +23,12 @@ from almoner.access.sign_ins import store
 from almoner.access.sign_ins.domain import (
     TICKET_LIFETIME,
     Browser,
-    NewSignIn,
     Method,
+    NewSignIn,
     SecondFactorRequired,
     SignIn,
-    TicketExpired,
     SignInFailed,
+    TicketExpired,
     device_label,
 )
 from almoner.platform.audit import log as audit

@@ -18,8 +18,8 @@ from almoner.giving.disbursing.disbursements.domain import DisbursementRules
 from almoner.platform.database.transactions import Tx
 from almoner.platform.events.outbox import Event, Reaction
 from almoner.platform.jobs import queue
-from almoner.platform.jobs.background_tasks import Handler, Schedule, JobContext
-from almoner.platform.jobs.queue import JobDone, JobDropped, Job, NewJob, Result, JobRetry
+from almoner.platform.jobs.background_tasks import Handler, JobContext, Schedule
+from almoner.platform.jobs.queue import Job, JobDone, JobDropped, JobRetry, NewJob, Result
 
 RECOVER: Final = "disputes.recover"
 

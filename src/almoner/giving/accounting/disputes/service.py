@@ -12,7 +12,7 @@ from uuid import UUID
 import structlog
 
 from almoner.giving.accounting.disputes import domain, store
-from almoner.giving.accounting.disputes.domain import DisputeDecision, Dispute, DisputeRefused, AbsorbedLoss, RetryLater
+from almoner.giving.accounting.disputes.domain import AbsorbedLoss, Dispute, DisputeDecision, DisputeRefused, RetryLater
 from almoner.giving.accounting.ledger import domain as books
 from almoner.giving.accounting.ledger import service as ledger
 from almoner.giving.accounting.ledger.domain import LedgerTransfer
@@ -23,7 +23,7 @@ from almoner.giving.checkout.donations.domain import REFUNDED, Donation
 from almoner.giving.checkout.payments import service as payments
 from almoner.giving.checkout.payments.domain import DisputeStatus, ProviderDispute
 from almoner.giving.disbursing.disbursements import service as payouts
-from almoner.giving.disbursing.disbursements.domain import DonationMoved, DisbursementRefused, DisbursementRules
+from almoner.giving.disbursing.disbursements.domain import DisbursementRefused, DisbursementRules, DonationMoved
 from almoner.kit.money import Money, format_amount
 from almoner.platform.database.transactions import ALL_PARTNERS, Partner, Tx
 from almoner.platform.jobs import queue

@@ -7,7 +7,7 @@ from uuid import UUID
 
 from asyncpg import Record
 
-from almoner.giving.accounting.disputes.domain import DISPUTE, DisputeDecision, Dispute, AbsorbedLoss
+from almoner.giving.accounting.disputes.domain import DISPUTE, AbsorbedLoss, Dispute, DisputeDecision
 from almoner.giving.checkout.payments.domain import DisputeStatus
 from almoner.kit.money import Money
 from almoner.platform.database.transactions import AllPartners, Tx

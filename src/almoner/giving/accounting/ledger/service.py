@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from almoner.giving.accounting.ledger import store
-from almoner.giving.accounting.ledger.domain import LedgerAccount, AccountBalance, LedgerTransfer
+from almoner.giving.accounting.ledger.domain import AccountBalance, LedgerAccount, LedgerTransfer
 from almoner.platform.database.transactions import ALL_PARTNERS, Tx
 
 

@@ -5,7 +5,7 @@ from typing import Final
 
 from asyncpg import Record
 
-from almoner.giving.accounting.ledger.domain import LedgerAccount, AccountKind, AccountBalance, LedgerTransfer
+from almoner.giving.accounting.ledger.domain import AccountBalance, AccountKind, LedgerAccount, LedgerTransfer
 from almoner.platform.database.transactions import AllPartners, Tx
 
 _ACCOUNT: Final = "kind, currency, provider, organisation_id"

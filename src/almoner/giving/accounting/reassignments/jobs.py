@@ -7,13 +7,13 @@ from typing import Final
 from uuid import UUID
 
 from almoner.giving.accounting.reassignments import service
-from almoner.giving.disbursing.disbursements.domain import DonationMoved, DisbursementRules
+from almoner.giving.disbursing.disbursements.domain import DisbursementRules, DonationMoved
 from almoner.nonprofits.registers.domain import CHANGED
 from almoner.platform.database.transactions import Tx
 from almoner.platform.events.outbox import Event, Reaction
 from almoner.platform.jobs import queue
 from almoner.platform.jobs.background_tasks import Handler, JobContext
-from almoner.platform.jobs.queue import JobDone, Job, Result
+from almoner.platform.jobs.queue import Job, JobDone, Result
 
 REASSIGN_MERGED: Final = "reassignments.follow"
 MAX_ATTEMPTS: Final = 3

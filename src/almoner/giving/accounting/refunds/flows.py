@@ -10,16 +10,16 @@ from typing import Final
 from uuid import UUID
 
 from almoner.giving.accounting.refunds import service
-from almoner.giving.accounting.refunds.domain import RetryLater, ProviderRefundState
+from almoner.giving.accounting.refunds.domain import ProviderRefundState, RetryLater
 from almoner.giving.accounting.refunds.ports import RefundStatusReader
 from almoner.giving.checkout.payments import service as payments
 from almoner.giving.checkout.payments.domain import (
     NoSuchPayment,
-    WebhookRefused,
     ProviderFailure,
     ProviderRefund,
     ProviderUnavailable,
     RefundRefused,
+    WebhookRefused,
 )
 from almoner.giving.checkout.payments.ports import PaymentProvider
 from almoner.kit.money import Money

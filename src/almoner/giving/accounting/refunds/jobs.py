@@ -14,7 +14,7 @@ from almoner.giving.accounting.refunds.service import REFRESH, SEND
 from almoner.giving.checkout.payments.domain import NoSuchPayment, ProviderFailure
 from almoner.giving.checkout.payments.ports import PaymentProvider
 from almoner.platform.jobs.background_tasks import Handler, JobContext
-from almoner.platform.jobs.queue import JobDone, JobDropped, Job, Result, JobRetry
+from almoner.platform.jobs.queue import Job, JobDone, JobDropped, JobRetry, Result
 
 _FIRST_WAIT: Final = timedelta(minutes=1)
 _LONGEST_WAIT: Final = timedelta(hours=1)

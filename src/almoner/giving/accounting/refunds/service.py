@@ -20,11 +20,11 @@ from almoner.giving.accounting.ledger.domain import LedgerTransfer
 from almoner.giving.accounting.refunds import domain, store
 from almoner.giving.accounting.refunds.domain import (
     NoSuchRefund,
-    RetryLater,
+    ProviderRefundState,
     Refund,
     RefundNotPossible,
     RefundSent,
-    ProviderRefundState,
+    RetryLater,
 )
 from almoner.giving.checkout.donations import service as donations
 from almoner.giving.checkout.donations.domain import REFUNDED, Donation, InvalidState

@@ -8,9 +8,10 @@ from typing import Final, TypeVar
 
 from asyncpg import DeadlockDetectedError, SerializationError
 
-from almoner.giving.accounting.settlements import reports, service
-from almoner.giving.accounting.settlements.domain import ImportInterrupted, SettlementReport, Settlement
-from almoner.giving.accounting.settlements.reports import COLUMNS as COLUMNS
+from almoner.giving.accounting.settlements import csv_reports as reports
+from almoner.giving.accounting.settlements import service
+from almoner.giving.accounting.settlements.csv_reports import COLUMNS as COLUMNS
+from almoner.giving.accounting.settlements.domain import ImportInterrupted, Settlement, SettlementReport
 from almoner.platform.database.transactions import Database, Tx
 
 MAX_ATTEMPTS: Final = 5

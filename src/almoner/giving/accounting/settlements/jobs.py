@@ -12,8 +12,8 @@ from almoner.giving.checkout.payments.domain import ProviderFailure
 from almoner.platform.audit import log as audit
 from almoner.platform.database.transactions import Tx
 from almoner.platform.jobs import queue
-from almoner.platform.jobs.background_tasks import Handler, Schedule, JobContext
-from almoner.platform.jobs.queue import JobDone, JobDropped, Job, NewJob, Result, JobRetry
+from almoner.platform.jobs.background_tasks import Handler, JobContext, Schedule
+from almoner.platform.jobs.queue import Job, JobDone, JobDropped, JobRetry, NewJob, Result
 
 FETCH: Final = "settlements.fetch"
 LIMITS: Final = {FETCH: timedelta(hours=2)}

@@ -19,17 +19,17 @@ from almoner.giving.accounting.refunds import service as refunds
 from almoner.giving.accounting.refunds.domain import Refund
 from almoner.giving.accounting.settlements import domain, store
 from almoner.giving.accounting.settlements.domain import (
+    ClearRefused,
+    CurrencyTotal,
     LineKey,
-    PaymentMatch,
-    ReportLine,
     LineKind,
     Mismatch,
-    ClearRefused,
-    SettlementReport,
+    PaymentMatch,
+    ReportLine,
     ReportRefused,
     Settlement,
+    SettlementReport,
     StoredLine,
-    CurrencyTotal,
     UnbookedLine,
 )
 from almoner.giving.accounting.suspense import service as suspense

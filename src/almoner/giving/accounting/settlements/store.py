@@ -9,14 +9,14 @@ from uuid import UUID
 from asyncpg import Record
 
 from almoner.giving.accounting.settlements.domain import (
+    CurrencyTotal,
     LineKey,
-    ReportLine,
     LineKind,
     Mismatch,
-    SettlementReport,
+    ReportLine,
     Settlement,
+    SettlementReport,
     StoredLine,
-    CurrencyTotal,
     UnbookedLine,
 )
 from almoner.kit.money import Money

@@ -10,8 +10,8 @@ from almoner.giving.accounting.suspense import flows, service
 from almoner.giving.accounting.suspense.service import REFUND
 from almoner.giving.checkout.payments.domain import NoSuchPayment, ProviderFailure, RefundRefused
 from almoner.giving.checkout.payments.ports import PaymentProvider
-from almoner.platform.jobs.background_tasks import Handler, Schedule, JobContext
-from almoner.platform.jobs.queue import JobDone, JobDropped, Job, Result, JobRetry
+from almoner.platform.jobs.background_tasks import Handler, JobContext, Schedule
+from almoner.platform.jobs.queue import Job, JobDone, JobDropped, JobRetry, Result
 
 _FIRST_WAIT: Final = timedelta(minutes=1)
 _LONGEST_WAIT: Final = timedelta(hours=1)

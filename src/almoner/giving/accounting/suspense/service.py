@@ -14,15 +14,15 @@ from almoner.giving.accounting.ledger.domain import LedgerTransfer
 from almoner.giving.accounting.suspense import domain, store
 from almoner.giving.accounting.suspense.domain import (
     BY_RULE,
-    RuleAction,
+    DecisionRefused,
+    NoSuchUnallocatedPayment,
     OfficerChoice,
     OfficerDecision,
+    RuleAction,
     UnallocatedPayment,
-    NoSuchUnallocatedPayment,
-    DecisionRefused,
     UnallocatedPaymentRefunded,
 )
-from almoner.giving.checkout.payments.domain import UnallocatedReason, Payment, ProviderPayment
+from almoner.giving.checkout.payments.domain import Payment, ProviderPayment, UnallocatedReason
 from almoner.kit.ids import encode
 from almoner.platform.database.transactions import ALL_PARTNERS, Tx
 from almoner.platform.events import outbox

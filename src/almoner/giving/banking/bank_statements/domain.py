@@ -13,7 +13,7 @@ from uuid import UUID
 from almoner.giving.checkout.donation_requests.domain import DonationRequest
 from almoner.giving.checkout.payments.domain import Payment
 from almoner.giving.disbursing.disbursements.domain import Disbursement
-from almoner.kit import rf
+from almoner.kit import iso11649 as rf
 from almoner.kit.money import MAX_MINOR, Money
 from almoner.kit.states import Lifecycle
 

@@ -13,18 +13,22 @@ from almoner.giving.accounting.refunds import service as refunds
 from almoner.giving.accounting.settlements import service as settlements
 from almoner.giving.accounting.settlements.domain import ReportRefused, UnbookedLine
 from almoner.giving.accounting.suspense import service as suspense
-from almoner.giving.banking.bank_statements import accounts, batches, domain, gifts, store, store_gaps, tables
+from almoner.giving.banking.bank_statements import account_ownership as accounts
+from almoner.giving.banking.bank_statements import batch_bookings as batches
+from almoner.giving.banking.bank_statements import csv_statements as tables
+from almoner.giving.banking.bank_statements import domain, store, store_gaps
+from almoner.giving.banking.bank_statements import donor_transfers as gifts
 from almoner.giving.banking.bank_statements.domain import (
     BankLine,
-    StatementGap,
-    MatchedAs,
     BankMovement,
     LineReferences,
-    OpenReason,
-    Statement,
-    StatementRefused,
+    MatchedAs,
     MatchTarget,
     MissingProviderPayout,
+    OpenReason,
+    Statement,
+    StatementGap,
+    StatementRefused,
     UnreconciledItem,
 )
 from almoner.giving.banking.payment_files import service as bank_files

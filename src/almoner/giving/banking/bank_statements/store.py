@@ -9,12 +9,12 @@ from asyncpg import Record
 
 from almoner.giving.banking.bank_statements.domain import (
     BankLine,
-    MatchedAs,
     BankMovement,
+    MatchedAs,
+    MissingProviderPayout,
     OpenReason,
     ProviderPayout,
     Statement,
-    MissingProviderPayout,
 )
 from almoner.platform.database.transactions import AllPartners, Tx
 

@@ -9,7 +9,7 @@ from typing import Final, Literal
 from uuid import UUID
 
 from almoner.giving.disbursing.disbursements.domain import Disbursement
-from almoner.giving.disbursing.payee_bank_accounts.domain import Address, AccountNumbers, Payee, Scheme, in_sepa
+from almoner.giving.disbursing.payee_bank_accounts.domain import AccountNumbers, Address, Payee, Scheme, in_sepa
 from almoner.kit.ids import encode
 from almoner.kit.money import Money, exponent
 from almoner.kit.states import Lifecycle

@@ -10,7 +10,7 @@ import structlog
 from asyncpg import DeadlockDetectedError, SerializationError
 
 from almoner.giving.banking.payment_files import service
-from almoner.giving.banking.payment_files.domain import PaymentFile, BankOutcome
+from almoner.giving.banking.payment_files.domain import BankOutcome, PaymentFile
 from almoner.giving.disbursing.disbursements import service as payouts
 from almoner.giving.disbursing.disbursements.domain import DisbursementRefused, DisbursementRules
 from almoner.platform.database.transactions import ALL_PARTNERS, Database, Partner, Tx

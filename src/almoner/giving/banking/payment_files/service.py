@@ -11,18 +11,19 @@ from uuid import UUID
 
 from asyncpg import CheckViolationError, UniqueViolationError
 
-from almoner.giving.banking.payment_files import accounts, domain, store
+from almoner.giving.banking.payment_files import domain, store
+from almoner.giving.banking.payment_files import own_accounts_file as accounts
 from almoner.giving.banking.payment_files.domain import (
     MAX_PAYMENTS,
-    StatusReport,
-    RequestedTransfer,
+    BankOutcome,
+    CreditTransfer,
+    CreditTransferInitiation,
+    OwnAccount,
     PaymentFile,
     PaymentFileRefused,
-    CreditTransferInitiation,
     ReleasedTransfer,
-    OwnAccount,
-    CreditTransfer,
-    BankOutcome,
+    RequestedTransfer,
+    StatusReport,
 )
 from almoner.giving.disbursing.disbursements import service as payouts
 from almoner.giving.disbursing.disbursements.domain import Disbursement
@@ -98,14 +99,14 @@ def load_own_accounts(file: Path | None) -> Mapping[str, OwnAccount]:
 
 
 def _render_file(order: CreditTransferInitiation) -> bytes:
-    from almoner.giving.banking.payment_files import messages  # on first use: 30 MB
+    from almoner.giving.banking.payment_files import iso20022 as messages  # on first use: 30 MB
 
     return messages.write_pain001(order)
 
 
 def read_status_report(content: bytes) -> StatusReport:
     """A bank's status file. Raises BankFileRefused."""
-    from almoner.giving.banking.payment_files import messages  # on first use: 30 MB
+    from almoner.giving.banking.payment_files import iso20022 as messages  # on first use: 30 MB
 
     return messages.parse_pain002(content)
 

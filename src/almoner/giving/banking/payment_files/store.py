@@ -6,7 +6,7 @@ from uuid import UUID
 
 from asyncpg import Record
 
-from almoner.giving.banking.payment_files.domain import StatusReport, PaymentFile, CreditTransfer, BankOutcome
+from almoner.giving.banking.payment_files.domain import BankOutcome, CreditTransfer, PaymentFile, StatusReport
 from almoner.giving.disbursing.payee_bank_accounts.domain import Scheme
 from almoner.kit.money import Money
 from almoner.platform.database.transactions import AllPartners, Tx

@@ -7,7 +7,7 @@ from uuid import UUID
 
 from almoner.giving.checkout.payments.domain import TRANSFER_LIFETIME
 from almoner.giving.disbursing.payee_bank_accounts.domain import AccountNumbers
-from almoner.kit import rf
+from almoner.kit import iso11649 as rf
 from almoner.kit.money import Money, exponent
 
 CONFIRMED: Final = "internal.transfer_confirmed"

@@ -5,7 +5,7 @@ from uuid import UUID
 from almoner.giving.accounting.suspense import service as suspense
 from almoner.giving.accounting.suspense.domain import OTHER_CURRENCY, DecisionRefused
 from almoner.giving.checkout.bank_transfers import domain
-from almoner.giving.checkout.bank_transfers.domain import TransferConfirmed, BankDetails, AwaitedTransfer
+from almoner.giving.checkout.bank_transfers.domain import AwaitedTransfer, BankDetails, TransferConfirmed
 from almoner.giving.checkout.donations import service as donations
 from almoner.giving.checkout.donations.domain import Donation, InvalidState
 from almoner.giving.checkout.payments import service as payments

@@ -12,8 +12,8 @@ from almoner.giving.checkout.card_testing.service import SEND_CODE
 from almoner.giving.checkout.hosted_page import service as gateway
 from almoner.giving.checkout.sessions import service as sessions
 from almoner.platform.database.transactions import Tx
-from almoner.platform.jobs.background_tasks import Handler, Schedule, JobContext
-from almoner.platform.jobs.queue import JobDone, Job, Result
+from almoner.platform.jobs.background_tasks import Handler, JobContext, Schedule
+from almoner.platform.jobs.queue import Job, JobDone, Result
 from almoner.platform.outbound import mailing
 from almoner.platform.outbound.mail import Mail, MailTransport
 from almoner.platform.pages.rendering import PageRenderer

@@ -8,18 +8,18 @@ from uuid import UUID
 from asyncpg import Record
 
 from almoner.giving.checkout.card_testing.domain import (
-    ALERT_WINDOW,
     ALERT_DURATION,
+    ALERT_WINDOW,
+    BLOCK_DURATION,
     DAY,
     HOUR,
-    BLOCK_DURATION,
+    CodeMail,
+    DeclineSource,
     EmailCode,
     PaymentOutcome,
     RecentDeclines,
     SourceHistory,
-    CodeMail,
     VelocityState,
-    DeclineSource,
     Visitor,
 )
 from almoner.platform.database.transactions import AllPartners, Partner, Tx

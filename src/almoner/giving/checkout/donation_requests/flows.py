@@ -16,7 +16,7 @@ from almoner.giving.checkout.donation_requests.domain import (
     UninvoicedGroup,
 )
 from almoner.kit.money import Money, MoneyError
-from almoner.platform.database.transactions import ALL_PARTNERS, Database, AllPartners, Partner, Tx
+from almoner.platform.database.transactions import ALL_PARTNERS, AllPartners, Database, Partner, Tx
 
 REFUSALS: Final = (MoneyError, DataError, IntegrityConstraintViolationError)
 """What is wrong with the donations of one partner, and not with the database."""

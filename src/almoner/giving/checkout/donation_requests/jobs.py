@@ -8,8 +8,8 @@ from typing import Final
 from almoner.giving.checkout.donation_requests import flows, service
 from almoner.platform.database.transactions import Tx
 from almoner.platform.jobs import queue
-from almoner.platform.jobs.background_tasks import Handler, Schedule, JobContext
-from almoner.platform.jobs.queue import JobDone, Job, Result
+from almoner.platform.jobs.background_tasks import Handler, JobContext, Schedule
+from almoner.platform.jobs.queue import Job, JobDone, Result
 
 RUN: Final = "requests.run"
 

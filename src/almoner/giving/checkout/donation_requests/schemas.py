@@ -7,7 +7,7 @@ import msgspec
 from almoner.giving.checkout.donation_requests.domain import DonationRequest, DonationRequestStatus
 from almoner.kit.time import iso
 from almoner.platform.database.transactions import Tx
-from almoner.platform.http.wire import ResponseRecord, PageQuery
+from almoner.platform.http.wire import PageQuery, ResponseRecord
 
 
 class DonationRequestsQuery(PageQuery):

@@ -21,11 +21,11 @@ from almoner.giving.accounting.ledger.domain import LedgerTransfer
 from almoner.giving.checkout.donation_requests import domain, schemas, store
 from almoner.giving.checkout.donation_requests.domain import (
     DonationRequest,
-    NothingToInvoice,
-    RequestPaymentStatus,
-    RequestPayment,
-    RequestRefused,
     DonationRequestStatus,
+    NothingToInvoice,
+    RequestPayment,
+    RequestPaymentStatus,
+    RequestRefused,
     UninvoicedGroup,
 )
 from almoner.giving.checkout.donation_requests.schemas import DonationRequestOut

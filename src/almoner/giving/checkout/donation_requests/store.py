@@ -9,9 +9,9 @@ from asyncpg import Record
 from almoner.giving.checkout.donation_requests.domain import (
     DONATION_REQUEST,
     DonationRequest,
-    RequestPaymentStatus,
-    RequestPayment,
     DonationRequestStatus,
+    RequestPayment,
+    RequestPaymentStatus,
     UninvoicedGroup,
 )
 from almoner.kit.money import Money

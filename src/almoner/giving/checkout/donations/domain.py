@@ -7,7 +7,7 @@ from enum import Enum
 from typing import Final, Literal
 from uuid import UUID
 
-from almoner.giving.checkout.payments.domain import UnallocatedReason, Payment, ProviderPayment, mismatch_reason
+from almoner.giving.checkout.payments.domain import Payment, ProviderPayment, UnallocatedReason, mismatch_reason
 from almoner.giving.checkout.sessions.domain import DonationSession
 from almoner.giving.gift_aid.declarations.domain import Declarer
 from almoner.kit.errors import BadRequest

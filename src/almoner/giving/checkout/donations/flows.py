@@ -22,15 +22,15 @@ from almoner.giving.checkout.payments.domain import (
     MAX_TRIES,
     RETURN_PURPOSE,
     SETTLED_STATUSES,
-    NoSuchPayment,
-    WebhookRefused,
     ForeignPayment,
+    NoSuchPayment,
     Payment,
     ProviderEvent,
     ProviderFailure,
     ProviderPayment,
     ProviderStatus,
     ProviderUnavailable,
+    WebhookRefused,
 )
 from almoner.giving.checkout.payments.ports import PaymentOrder, PaymentProvider
 from almoner.giving.checkout.sessions import service as sessions

@@ -14,8 +14,8 @@ from almoner.giving.checkout.payments.domain import NoSuchPayment, ProviderUnava
 from almoner.giving.checkout.payments.ports import PaymentProvider
 from almoner.platform.database.transactions import ALL_PARTNERS, Tx
 from almoner.platform.jobs import leases, queue
-from almoner.platform.jobs.background_tasks import Handler, Schedule, JobContext
-from almoner.platform.jobs.queue import JobDone, JobDropped, Job, NewJob, Result, JobRetry
+from almoner.platform.jobs.background_tasks import Handler, JobContext, Schedule
+from almoner.platform.jobs.queue import Job, JobDone, JobDropped, JobRetry, NewJob, Result
 
 RECOVER_PAYMENT: Final = "donations.finish_payment"
 RETRY_DELAY: Final = timedelta(minutes=1)

@@ -3,7 +3,7 @@
 from typing import Annotated
 from uuid import UUID
 
-from almoner.giving.checkout.donations import direct
+from almoner.giving.checkout.donations import direct_donations as direct
 from almoner.giving.checkout.donations import service as donations
 from almoner.giving.checkout.donations.domain import (
     CannotAcceptDonations,

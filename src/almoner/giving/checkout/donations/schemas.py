@@ -6,7 +6,7 @@ import msgspec
 from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field
 from pydantic.config import JsonDict
 
-from almoner.giving.checkout.donations.domain import Donation, DonationStatus, DonationType, DonationFilters
+from almoner.giving.checkout.donations.domain import Donation, DonationFilters, DonationStatus, DonationType
 from almoner.kit import email, money
 from almoner.kit.errors import IncorrectParams
 from almoner.kit.ids import Ids
@@ -18,13 +18,13 @@ from almoner.platform.http.ids import IdText
 from almoner.platform.http.wire import (
     CurrencyCode,
     DayOrMoment,
-    RequestBody,
     Maybe,
     Metadata,
     MetadataPatch,
-    ResponseRecord,
     PageQuery,
     PatchBody,
+    RequestBody,
+    ResponseRecord,
     Text255,
     WindowEnd,
     YesNo,

@@ -19,10 +19,10 @@ from almoner.giving.checkout.payments import service as payments
 from almoner.giving.checkout.payments.domain import (
     SETTLED_STATUSES,
     TRANSFER_LIFETIME,
-    UnallocatedReason,
     Payment,
     ProviderPayment,
     ProviderStatus,
+    UnallocatedReason,
     foreign_reason,
 )
 from almoner.giving.checkout.sessions import service as sessions

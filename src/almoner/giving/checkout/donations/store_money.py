@@ -6,7 +6,7 @@ from typing import Final
 from uuid import UUID
 
 from almoner.giving.checkout.donations.domain import DisbursementBatch, Donation
-from almoner.giving.checkout.donations.store import COLUMNS, BASE_COLUMNS, DONOR_SHOWN_COLUMN, donation_of
+from almoner.giving.checkout.donations.store import BASE_COLUMNS, COLUMNS, DONOR_SHOWN_COLUMN, donation_of
 from almoner.kit.money import Money
 from almoner.platform.database.transactions import AllPartners, Partner, Tx
 

@@ -20,10 +20,11 @@ from starlette.routing import Route
 from almoner.giving.checkout.bank_transfers import service as transfers
 from almoner.giving.checkout.card_testing import service as brakes
 from almoner.giving.checkout.card_testing.domain import CodeRequired, RateLimited, Visitor
-from almoner.giving.checkout.donations.domain import DonationDetails, SessionDonation, CheckoutState, TooManyTries
-from almoner.giving.checkout.hosted_page import device, domain, form_cookie, service
+from almoner.giving.checkout.donations.domain import CheckoutState, DonationDetails, SessionDonation, TooManyTries
+from almoner.giving.checkout.hosted_page import device_cookie as device
+from almoner.giving.checkout.hosted_page import domain, form_cookie, service
 from almoner.giving.checkout.hosted_page.ports import Checkout
-from almoner.giving.checkout.hosted_page.schemas import TRANSFER, Problems, DonationForm
+from almoner.giving.checkout.hosted_page.schemas import TRANSFER, DonationForm, Problems
 from almoner.giving.checkout.hosted_page.service import SessionView
 from almoner.giving.checkout.hosted_page.views import FormNotice, Views, redirect_to
 from almoner.giving.checkout.payments.domain import RETURN_PURPOSE

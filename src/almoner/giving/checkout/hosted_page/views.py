@@ -12,7 +12,7 @@ from almoner.giving.checkout.card_testing.domain import RateLimited, WaitReason
 from almoner.giving.checkout.donations.domain import Donation
 from almoner.giving.checkout.hosted_page import branding
 from almoner.giving.checkout.hosted_page.domain import DonationAmounts
-from almoner.giving.checkout.hosted_page.schemas import GIFT_AID_FIELDS, Problems, DonationForm
+from almoner.giving.checkout.hosted_page.schemas import GIFT_AID_FIELDS, DonationForm, Problems
 from almoner.giving.checkout.hosted_page.service import SessionView
 from almoner.giving.checkout.payments.domain import TRANSFER_LIFETIME, Tariff
 from almoner.giving.gift_aid.declarations.domain import STATEMENT

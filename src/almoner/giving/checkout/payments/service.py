@@ -12,7 +12,7 @@ from almoner.giving.checkout.payments.domain import (
     ProviderPayment,
     ProviderStatus,
 )
-from almoner.kit import rf
+from almoner.kit import iso11649 as rf
 from almoner.kit.ids import decode, encode
 from almoner.kit.money import Money
 from almoner.platform.database.transactions import ALL_PARTNERS, Tx

@@ -11,7 +11,7 @@ from almoner.kit.time import iso
 from almoner.platform.database.transactions import Tx
 from almoner.platform.http.ids import IdText
 from almoner.platform.http.texts import BrowserAddress, LanguageTag
-from almoner.platform.http.wire import CurrencyCode, RequestBody, Metadata, ResponseRecord, PageQuery
+from almoner.platform.http.wire import CurrencyCode, Metadata, PageQuery, RequestBody, ResponseRecord
 from almoner.platform.outbound import addresses
 
 

@@ -11,8 +11,8 @@ import structlog
 
 from almoner.giving.checkout.donations import service as donations
 from almoner.giving.checkout.donations.domain import DisbursementBatch, Donation
-from almoner.giving.disbursing.disbursements import advice, service, store
-from almoner.giving.disbursing.disbursements.advice import COLUMN_TITLES as COLUMN_TITLES
+from almoner.giving.disbursing.disbursements import remittance_advice as advice
+from almoner.giving.disbursing.disbursements import service, store
 from almoner.giving.disbursing.disbursements.domain import (
     SANDBOX_CONFIRMATION,
     Disbursement,
@@ -21,6 +21,7 @@ from almoner.giving.disbursing.disbursements.domain import (
     DisbursementTotals,
     WaitingReason,
 )
+from almoner.giving.disbursing.disbursements.remittance_advice import COLUMN_TITLES as COLUMN_TITLES
 from almoner.platform.database.transactions import ALL_PARTNERS, Database, Partner, Tx
 
 PAGE_SIZE: Final = 500

@@ -16,8 +16,8 @@ from almoner.giving.disbursing.verifications import domain as verifications
 from almoner.platform.database.transactions import Partner, Tx
 from almoner.platform.events.outbox import Event, Reaction
 from almoner.platform.jobs import queue
-from almoner.platform.jobs.background_tasks import Handler, Schedule, JobContext
-from almoner.platform.jobs.queue import JobDone, Job, NewJob, Result, JobRetry
+from almoner.platform.jobs.background_tasks import Handler, JobContext, Schedule
+from almoner.platform.jobs.queue import Job, JobDone, JobRetry, NewJob, Result
 from almoner.platform.observability.telemetry import Telemetry
 
 RUN: Final = "payouts.run"

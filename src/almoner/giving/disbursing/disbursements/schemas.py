@@ -12,7 +12,7 @@ from almoner.kit.errors import IncorrectParams
 from almoner.kit.time import iso, iso_or_none
 from almoner.platform.database.transactions import Tx
 from almoner.platform.http.ids import IdText
-from almoner.platform.http.wire import ResponseRecord, PageQuery
+from almoner.platform.http.wire import PageQuery, ResponseRecord
 
 
 class DisbursementsQuery(PageQuery):

@@ -19,16 +19,16 @@ from almoner.giving.checkout.donations import service as donations
 from almoner.giving.checkout.donations.domain import DisbursementBatch, Donation
 from almoner.giving.disbursing.disbursements import domain, store
 from almoner.giving.disbursing.disbursements.domain import (
-    PaidConfirmation,
     Disbursement,
     DisbursementFilters,
-    SelfReleaseRefused,
     DisbursementHold,
-    DonationMoved,
     DisbursementRefused,
     DisbursementRules,
     DisbursementStatus,
+    DonationMoved,
+    PaidConfirmation,
     SecondConfirmationRequired,
+    SelfReleaseRefused,
     WaitingReason,
 )
 from almoner.giving.disbursing.disbursements.schemas import DisbursementOut, disbursement_out

@@ -9,11 +9,11 @@ from asyncpg import Record
 from almoner.giving.checkout.donations.domain import DisbursementBatch
 from almoner.giving.disbursing.disbursements.domain import (
     DISBURSEMENT,
-    PaidConfirmation,
     Disbursement,
     DisbursementFilters,
     DisbursementHold,
     DisbursementStatus,
+    PaidConfirmation,
     WaitingReason,
 )
 from almoner.kit.money import Money

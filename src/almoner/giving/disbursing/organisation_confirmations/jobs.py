@@ -15,8 +15,8 @@ from almoner.giving.disbursing.verifications import service as verifications
 from almoner.giving.disbursing.verifications.domain import PROGRESSED, InvalidState
 from almoner.platform.database.transactions import ALL_PARTNERS, Tx
 from almoner.platform.events.outbox import Event, Reaction
-from almoner.platform.jobs.background_tasks import Handler, Schedule, JobContext
-from almoner.platform.jobs.queue import JobDone, JobDropped, Job, Result
+from almoner.platform.jobs.background_tasks import Handler, JobContext, Schedule
+from almoner.platform.jobs.queue import Job, JobDone, JobDropped, Result
 from almoner.platform.outbound import mailing
 from almoner.platform.outbound.mail import Mail, MailTransport
 from almoner.platform.pages.rendering import PageRenderer

@@ -8,7 +8,7 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
 from almoner.giving.disbursing.organisation_confirmations import domain, service
-from almoner.giving.disbursing.organisation_confirmations.domain import PageChanged, ConfirmationPage
+from almoner.giving.disbursing.organisation_confirmations.domain import ConfirmationPage, PageChanged
 from almoner.giving.disbursing.verifications.domain import InvalidState
 from almoner.kit.text import to_one_line
 from almoner.platform.audit import log as audit
@@ -17,7 +17,7 @@ from almoner.platform.database.transactions import Database, Tx
 from almoner.platform.pages.error_handling import with_error_pages
 from almoner.platform.pages.headers import NO_PAGE
 from almoner.platform.pages.link_sessions import LinkSession
-from almoner.platform.pages.linked import LinkedPages
+from almoner.platform.pages.linked_pages import LinkedPages
 from almoner.platform.pages.rendering import PageRenderer
 
 TEMPLATES: Final = Path(__file__).parent / "templates"

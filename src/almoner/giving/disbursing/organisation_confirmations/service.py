@@ -16,10 +16,10 @@ from almoner.giving.disbursing.organisation_confirmations import domain, store
 from almoner.giving.disbursing.organisation_confirmations.domain import (
     ApprovedAccount,
     ConfirmationAnswer,
-    PageChanged,
-    OrganisationConfirmation,
-    Contact,
     ConfirmationPage,
+    Contact,
+    OrganisationConfirmation,
+    PageChanged,
 )
 from almoner.giving.disbursing.payee_bank_accounts import service as payees
 from almoner.giving.disbursing.verifications import service as verifications

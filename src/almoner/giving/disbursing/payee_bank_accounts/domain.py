@@ -9,7 +9,7 @@ from uuid import UUID
 
 from almoner.kit.money import EXPONENTS
 from almoner.kit.states import Lifecycle
-from almoner.nonprofits.countries.domain import COUNTRIES, ALPHA3_BY_ALPHA2
+from almoner.nonprofits.countries.domain import ALPHA3_BY_ALPHA2, COUNTRIES
 
 PAYEE_ACCOUNT: Final = Lifecycle(
     "payee_bank_account",

@@ -7,17 +7,18 @@ from uuid import UUID
 import msgspec
 from asyncpg import CheckViolationError
 
-from almoner.giving.disbursing.payee_bank_accounts import domain, numbers, store
+from almoner.giving.disbursing.payee_bank_accounts import account_numbers as numbers
+from almoner.giving.disbursing.payee_bank_accounts import domain, store
 from almoner.giving.disbursing.payee_bank_accounts.domain import (
-    Address,
-    PayeeAccountProposed,
-    AccountReview,
     AccountNumbers,
+    AccountProposal,
+    AccountReview,
+    Address,
     Payee,
     PayeeAccount,
+    PayeeAccountProposed,
     PayeeAccountRefused,
     PayeeStatus,
-    AccountProposal,
 )
 from almoner.giving.disbursing.verifications import service as verifications
 from almoner.giving.disbursing.verifications.ports import VerifiedAccount

@@ -7,7 +7,7 @@ from uuid import UUID
 
 from asyncpg import Record
 
-from almoner.giving.disbursing.payee_bank_accounts.domain import Address, AccountReview, PayeeAccount, PayeeStatus
+from almoner.giving.disbursing.payee_bank_accounts.domain import AccountReview, Address, PayeeAccount, PayeeStatus
 from almoner.platform.database.transactions import AllPartners, Tx
 
 _COLUMNS: Final = (

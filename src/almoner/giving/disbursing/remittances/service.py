@@ -8,8 +8,8 @@ from almoner.giving.checkout.donations import service as donations
 from almoner.giving.disbursing.disbursements import service as payouts
 from almoner.giving.disbursing.disbursements.domain import DisbursementRefused
 from almoner.giving.disbursing.remittances import domain
-from almoner.giving.disbursing.remittances.domain import RemittanceLine, Remittance, RemittanceTotals
-from almoner.giving.disbursing.remittances.papers import RemittanceDocuments as RemittanceDocuments
+from almoner.giving.disbursing.remittances.documents import RemittanceDocuments as RemittanceDocuments
+from almoner.giving.disbursing.remittances.domain import Remittance, RemittanceLine, RemittanceTotals
 from almoner.giving.receipts import service as receipts
 from almoner.nonprofits.organisations import service as organisations
 from almoner.platform.database.transactions import ALL_PARTNERS, Partner, Tx

@@ -9,13 +9,13 @@ from uuid import UUID
 from almoner.giving.disbursing.verifications import findings, store, store_findings, transitions
 from almoner.giving.disbursing.verifications.domain import FLAGGED, CheckType, InvalidState, Outcome, Verification
 from almoner.giving.disbursing.verifications.findings import BLOCKING_CATEGORIES, RENEWAL_PERIOD, Finding
-from almoner.giving.disbursing.verifications.ports import ApprovedAccounts, VerifiedAccount, Screening
+from almoner.giving.disbursing.verifications.ports import ApprovedAccounts, Screening, VerifiedAccount
 from almoner.nonprofits.organisations import service as organisations
 from almoner.nonprofits.organisations.domain import Organisation
 from almoner.platform.database.transactions import ALL_PARTNERS, Partner, Tx
 from almoner.platform.events import outbox
 from almoner.screening.screenings import service as screenings
-from almoner.screening.screenings.domain import ScreeningMatch, ScreenedSubject
+from almoner.screening.screenings.domain import ScreenedSubject, ScreeningMatch
 
 _SOON: Final = timedelta(days=1)
 """Nobody tells of data that are new and say the same."""

@@ -8,9 +8,9 @@ from uuid import UUID
 from almoner.giving.disbursing.verifications import store, store_findings, transitions
 from almoner.giving.disbursing.verifications.checking import (
     ACCOUNTS,
-    record_account,
     ensure_clear,
     recheck_disbursements,
+    record_account,
 )
 from almoner.giving.disbursing.verifications.domain import MAX_NOTE_LENGTH, InvalidState, Verification
 from almoner.giving.disbursing.verifications.findings import Finding, Flag, FlagKind, FlagReview

@@ -13,8 +13,8 @@ from almoner.giving.disbursing.verifications.ports import ApprovedAccounts, Scre
 from almoner.nonprofits.organisations.service import UPDATED
 from almoner.platform.database.transactions import Tx
 from almoner.platform.events.outbox import Event, Reaction
-from almoner.platform.jobs.background_tasks import Handler, Schedule, JobContext
-from almoner.platform.jobs.queue import JobDone, Job, Result
+from almoner.platform.jobs.background_tasks import Handler, JobContext, Schedule
+from almoner.platform.jobs.queue import Job, JobDone, Result
 from almoner.screening.screenings.domain import CHANGED, UNWATCHED, ScreeningChanged
 
 

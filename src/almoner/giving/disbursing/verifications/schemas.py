@@ -9,9 +9,9 @@ from almoner.giving.disbursing.verifications.domain import (
     CHECKS,
     CheckStatus,
     CheckType,
-    VerificationFilters,
     RejectionReason,
     Verification,
+    VerificationFilters,
     VerificationStatus,
 )
 from almoner.kit.errors import IncorrectParams
@@ -19,7 +19,7 @@ from almoner.kit.patch import UNSET
 from almoner.kit.time import iso, iso_or_none
 from almoner.platform.database.transactions import Tx
 from almoner.platform.http.ids import IdText
-from almoner.platform.http.wire import RequestBody, Maybe, Metadata, MetadataPatch, ResponseRecord, PageQuery, PatchBody
+from almoner.platform.http.wire import Maybe, Metadata, MetadataPatch, PageQuery, PatchBody, RequestBody, ResponseRecord
 
 
 class MonetaryDonationVerificationsQuery(PageQuery):

@@ -17,14 +17,14 @@ import msgspec
 from almoner.giving.disbursing.verifications import checking, domain, store, store_findings, transitions, triggers
 from almoner.giving.disbursing.verifications.domain import (
     CheckType,
-    RecordedDecision,
+    EligibilityStatus,
     Evidence,
-    VerificationFilters,
     InvalidState,
     Outcome,
+    RecordedDecision,
     RejectionReason,
-    EligibilityStatus,
     Verification,
+    VerificationFilters,
 )
 from almoner.giving.disbursing.verifications.findings import RENEWAL_PERIOD, StoredFinding
 from almoner.giving.disbursing.verifications.findings import Flag as Flag

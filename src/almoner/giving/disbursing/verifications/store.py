@@ -10,10 +10,10 @@ from asyncpg import Record
 from almoner.giving.disbursing.verifications.domain import (
     VERIFICATION,
     CheckType,
-    RecordedDecision,
     Evidence,
-    VerificationFilters,
+    RecordedDecision,
     Verification,
+    VerificationFilters,
 )
 from almoner.platform.database.transactions import AllPartners, Partner, Tx
 from almoner.platform.http.paging import Page

@@ -12,8 +12,8 @@ from almoner.giving.disbursing.verifications.findings import (
     Finding,
     Flag,
     FlagKind,
-    FlagStatus,
     FlagReview,
+    FlagStatus,
     StoredFinding,
 )
 from almoner.platform.database.transactions import AllPartners, Tx

@@ -14,15 +14,16 @@ from uuid import UUID
 from asyncpg import UniqueViolationError
 
 from almoner.giving.checkout.donations import service as donations
-from almoner.giving.gift_aid.claims import domain, schedule, store
+from almoner.giving.gift_aid.claims import domain, store
+from almoner.giving.gift_aid.claims import hmrc_schedule as schedule
 from almoner.giving.gift_aid.claims.domain import (
+    AccountingYearEnd,
     Adjustment,
-    GiftAidClaim,
+    ClaimableDonation,
+    ClaimEntry,
     ClaimRefused,
     DraftResult,
-    ClaimEntry,
-    ClaimableDonation,
-    AccountingYearEnd,
+    GiftAidClaim,
 )
 from almoner.giving.gift_aid.declarations.domain import CURRENCY, Declaration, is_eligible
 from almoner.kit.errors import NotFound

@@ -10,12 +10,12 @@ from asyncpg import Record
 from almoner.giving.gift_aid.claims.domain import (
     GIFT_AID_CLAIM,
     Adjustment,
-    GiftAidClaim,
+    ClaimableDonation,
     ClaimedDonation,
     ClaimEntry,
-    ClaimableDonation,
-    ScheduleEntry,
     ClaimStatus,
+    GiftAidClaim,
+    ScheduleEntry,
 )
 from almoner.giving.gift_aid.declarations.domain import Declarer
 from almoner.platform.database.transactions import AllPartners, Tx

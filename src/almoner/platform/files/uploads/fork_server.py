@@ -17,7 +17,8 @@ from typing import Any, Final, NoReturn
 import pikepdf
 from PIL import Image
 
-from almoner.platform.files.uploads import papers, pictures
+from almoner.platform.files.uploads import image_checks as pictures
+from almoner.platform.files.uploads import pdf_checks as papers
 from almoner.platform.files.uploads.confinement import confine
 from almoner.platform.files.uploads.verdicts import FileRefused
 

@@ -13,7 +13,7 @@ from almoner.nonprofits.organisations.domain import OrganisationType
 from almoner.platform.database.transactions import Tx
 from almoner.platform.files import media
 from almoner.platform.http.ids import IdText
-from almoner.platform.http.wire import RequestBody, Maybe, ResponseRecord, PatchBody, Text255, UnpagedQuery
+from almoner.platform.http.wire import Maybe, PatchBody, RequestBody, ResponseRecord, Text255, UnpagedQuery
 from almoner.screening.watchlists.domain import Category
 from almoner.validation.applications.configurations.domain import (
     CHECKS,
@@ -22,8 +22,8 @@ from almoner.validation.applications.configurations.domain import (
     MAX_FIELDS,
     ORGANISATION_TYPES,
     Check,
-    FieldChoice,
     Configuration,
+    FieldChoice,
     FieldKind,
     PartnerField,
 )

@@ -16,8 +16,8 @@ from almoner.platform.crypto import DecryptionFailed
 from almoner.platform.database.transactions import Tx
 from almoner.platform.files.storage import BlobMissing, Blobs, ListedBlob, StorageUnavailable
 from almoner.platform.jobs import queue
-from almoner.platform.jobs.background_tasks import Handler, Schedule, JobContext
-from almoner.platform.jobs.queue import JobDone, JobDropped, Job, Result, JobRetry
+from almoner.platform.jobs.background_tasks import Handler, JobContext, Schedule
+from almoner.platform.jobs.queue import Job, JobDone, JobDropped, JobRetry, Result
 from almoner.platform.jobs.schedules import last_run_at
 from almoner.validation.applications.documents import service
 from almoner.validation.applications.documents.domain import DAY, Document

@@ -21,7 +21,7 @@ from almoner.platform.files.uploads.problems import (
     TooManyFiles,
 )
 from almoner.platform.http import uploads
-from almoner.platform.http.receiving import UploadIntake
+from almoner.platform.http.upload_intake import UploadIntake
 from almoner.platform.http.uploads import ReceivedUpload
 from almoner.platform.pages.link_sessions import CSRF_FIELD
 from almoner.platform.pages.rendering import PageRenderer
@@ -30,12 +30,12 @@ from almoner.validation.applications.documents.domain import DocumentCountExceed
 from almoner.validation.applications.form import view_models
 from almoner.validation.applications.form.drafts import Problems
 from almoner.validation.applications.form.form_session import (
-    InvalidFormPost,
     FormBase,
-    StepNotRequired,
     FormRequest,
-    render_errors,
+    InvalidFormPost,
+    StepNotRequired,
     redirect_to,
+    render_errors,
 )
 from almoner.validation.applications.form.form_views import Notice
 from almoner.validation.applications.invites import service as invites

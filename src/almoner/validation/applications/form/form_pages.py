@@ -19,13 +19,13 @@ from almoner.validation.applications.form import drafts, service, submit, view_m
 from almoner.validation.applications.form.drafts import ApplicantDetails, Step, UnlistedNonprofit
 from almoner.validation.applications.form.form_session import (
     FormBase,
-    StepNotRequired,
     FormRequest,
-    render_errors,
+    StepNotRequired,
     redirect_to,
+    render_errors,
 )
 from almoner.validation.applications.form.form_views import EXTRA_PAGES, Notice
-from almoner.validation.applications.form.searching import NonprofitSearch
+from almoner.validation.applications.form.nonprofit_search import NonprofitSearch
 from almoner.validation.applications.invites.domain import PAGE
 from almoner.validation.applications.submissions.domain import OrganisationNotActive
 

@@ -28,7 +28,7 @@ from almoner.validation.applications.form import drafts, service, submit
 from almoner.validation.applications.form.drafts import Draft, Step
 from almoner.validation.applications.form.form_views import FormContext, FormViews
 from almoner.validation.applications.form.service import Application
-from almoner.validation.applications.form.submit import LINK_PAGE, BY_FORM, RESUBMIT_WINDOW, STATUS_PAGE
+from almoner.validation.applications.form.submit import BY_FORM, LINK_PAGE, RESUBMIT_WINDOW, STATUS_PAGE
 from almoner.validation.applications.invites.domain import PAGE, InviteExpired, InviteInvalidState
 
 _MAX_FORM: Final = {"max_files": 0, "max_fields": 60, "max_part_size": 65_536}

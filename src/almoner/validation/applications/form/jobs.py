@@ -9,13 +9,14 @@ import msgspec
 
 from almoner.platform.database.transactions import ALL_PARTNERS, Tx
 from almoner.platform.events.outbox import Event, Reaction
-from almoner.platform.jobs.background_tasks import Handler, Schedule, JobContext
-from almoner.platform.jobs.queue import JobDropped, Job, Result
+from almoner.platform.jobs.background_tasks import Handler, JobContext, Schedule
+from almoner.platform.jobs.queue import Job, JobDropped, Result
 from almoner.platform.outbound import mailing
 from almoner.platform.outbound.mail import MailTransport
 from almoner.platform.pages.rendering import PageRenderer
 from almoner.validation.applications.documents import domain as documents
-from almoner.validation.applications.form import emails, letters, notifications, service, store
+from almoner.validation.applications.form import emails, notifications, service, store
+from almoner.validation.applications.form import status_emails as letters
 from almoner.validation.applications.form.notifications import NOTIFY_APPLICANT, NotificationKind, notify_applicant
 from almoner.validation.applications.submissions import domain as submissions
 from almoner.validation.decisions.appeals import domain as appeals

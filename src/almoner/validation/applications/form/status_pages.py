@@ -13,7 +13,7 @@ from almoner.kit.errors import NotFound, Problem
 from almoner.kit.text import clean_text
 from almoner.platform.database.transactions import ALL_PARTNERS, Database, Partner
 from almoner.platform.files.uploads.files import StoredFile
-from almoner.platform.http.receiving import UploadIntake
+from almoner.platform.http.upload_intake import UploadIntake
 from almoner.platform.http.uploads import ReceivedUpload
 from almoner.platform.pages import link_sessions
 from almoner.platform.pages.link_sessions import CSRF_FIELD
@@ -21,11 +21,11 @@ from almoner.platform.pages.rendering import PageRenderer
 from almoner.validation.agents import service as agents
 from almoner.validation.applications.documents import service as documents
 from almoner.validation.applications.form import status, store, view_models
+from almoner.validation.applications.form.correction_pages import CorrectionPages
 from almoner.validation.applications.form.form_documents import document_kind_of, problem_key, receive_upload
-from almoner.validation.applications.form.form_session import LinkExpired, render_errors, redirect_to
-from almoner.validation.applications.form.link_pages import LinkPages
-from almoner.validation.applications.form.status_corrections import CorrectionPages
-from almoner.validation.applications.form.status_visits import MAX_FORM, StatusVisit, StatusBase
+from almoner.validation.applications.form.form_session import LinkExpired, redirect_to, render_errors
+from almoner.validation.applications.form.resend_link_pages import LinkPages
+from almoner.validation.applications.form.status_session import MAX_FORM, StatusBase, StatusVisit
 from almoner.validation.applications.form.submit import STATUS_PAGE
 from almoner.validation.applications.submission_documents import service as handed_in
 from almoner.validation.applications.submission_documents.domain import EvidenceTargets, Kind

@@ -17,10 +17,10 @@ from almoner.validation.applications.form import service, status, store
 from almoner.validation.applications.form.view_models import (
     FORMATS,
     branding_of,
+    file_size_text,
     language_choices,
     mask_email,
     registry_name,
-    file_size_text,
 )
 from almoner.validation.applications.submission_documents import service as handed_in
 from almoner.validation.applications.submission_documents.domain import SubmissionDocument

@@ -20,10 +20,10 @@ from almoner.validation.applications.submission_documents import service as hand
 from almoner.validation.applications.submission_documents.domain import SubmissionDocument
 from almoner.validation.applications.submissions import service as submissions
 from almoner.validation.applications.submissions.domain import (
-    SubmissionInput,
     NonprofitInput,
     OrganisationNotActive,
     OrganisationNotFound,
+    SubmissionInput,
 )
 from almoner.validation.requests.domain import InvalidRegistryId, RegistryNotFound
 

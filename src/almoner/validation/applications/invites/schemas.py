@@ -9,7 +9,7 @@ from almoner.kit.time import iso
 from almoner.platform.database.transactions import Tx
 from almoner.platform.http.ids import IdText
 from almoner.platform.http.texts import BrowserAddress, LanguageTag
-from almoner.platform.http.wire import RequestBody, Metadata, ResponseRecord, PageQuery
+from almoner.platform.http.wire import Metadata, PageQuery, RequestBody, ResponseRecord
 from almoner.platform.outbound import addresses
 from almoner.validation.applications.invites.domain import LANGUAGE, PAGE, Invite, InviteStatus
 

@@ -9,12 +9,13 @@ import msgspec
 
 from almoner.platform.database.transactions import Partner, Tx
 from almoner.platform.events.outbox import Event, Reaction
-from almoner.platform.jobs.background_tasks import Schedule, JobContext
-from almoner.platform.jobs.queue import JobDone, Job, Result
+from almoner.platform.jobs.background_tasks import JobContext, Schedule
+from almoner.platform.jobs.queue import Job, JobDone, Result
 from almoner.validation.agents import domain as agents
 from almoner.validation.applications.configurations import domain as configurations
 from almoner.validation.applications.configurations.domain import Check, ConfigurationChanged
-from almoner.validation.applications.submissions import evaluating, service
+from almoner.validation.applications.submissions import service
+from almoner.validation.applications.submissions import submission_evaluation as evaluating
 from almoner.validation.ongoing.eligibility import domain as eligibility
 from almoner.validation.ongoing.monitoring import domain as monitoring
 from almoner.validation.requests.domain import DECIDED, RequestDecided

@@ -7,7 +7,8 @@ from uuid import UUID
 
 from almoner.kit.errors import IncorrectParams
 from almoner.platform.database.transactions import Partner, Tx
-from almoner.validation.applications.submissions import search_text, store_earlier
+from almoner.validation.applications.submissions import search_text
+from almoner.validation.applications.submissions import store_previous as store_earlier
 
 _MOST: Final = 100
 

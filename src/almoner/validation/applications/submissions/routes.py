@@ -17,7 +17,8 @@ from almoner.validation.applications.submission_documents import service as subm
 from almoner.validation.applications.submission_documents.domain import InviteNotFound as DocumentInviteNotFound
 from almoner.validation.applications.submission_documents.domain import SubmissionNotFound
 from almoner.validation.applications.submission_documents.service import ValidationSubmissionDocumentOut
-from almoner.validation.applications.submissions import documents, previous
+from almoner.validation.applications.submissions import document_uploads as documents
+from almoner.validation.applications.submissions import previous
 from almoner.validation.applications.submissions import service as submissions
 from almoner.validation.applications.submissions.domain import (
     DocumentNotFound,

@@ -7,10 +7,10 @@ from pydantic import ConfigDict, Field, model_validator
 
 from almoner.platform.database.transactions import Tx
 from almoner.platform.http.ids import IdText
-from almoner.platform.http.wire import RequestBody, ResponseRecord, Query, UnpagedQuery
+from almoner.platform.http.wire import Query, RequestBody, ResponseRecord, UnpagedQuery
 from almoner.validation.applications.submission_documents.domain import Kind
 from almoner.validation.applications.submissions.previous import PreviousApplications
-from almoner.validation.applications.submissions.schemas_in import MaxValues, CommaSeparated
+from almoner.validation.applications.submissions.schemas_in import CommaSeparated, MaxValues
 
 
 class ValidationSubmissionDocumentsQuery(UnpagedQuery):

@@ -12,13 +12,13 @@ from almoner.kit.text import clean_text
 from almoner.platform.database.transactions import Tx
 from almoner.platform.http.ids import IdText
 from almoner.platform.http.texts import LanguageTag
-from almoner.platform.http.wire import CountryCode, RequestBody, Metadata, PageQuery, Text255
+from almoner.platform.http.wire import CountryCode, Metadata, PageQuery, RequestBody, Text255
 from almoner.validation.applications.configurations.domain import MAX_FIELDS
 from almoner.validation.applications.submissions import search_text
 from almoner.validation.applications.submissions.domain import (
-    SubmissionInput,
-    NonprofitInput,
     Filters,
+    NonprofitInput,
+    SubmissionInput,
     SubmissionStatus,
 )
 

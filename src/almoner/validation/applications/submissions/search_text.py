@@ -5,7 +5,7 @@ from typing import Final
 from uuid import UUID
 
 from almoner.kit.ids import Ids
-from almoner.nonprofits.organisations.domain import search_text, search_terms
+from almoner.nonprofits.organisations.domain import search_terms, search_text
 
 _NEVER: Final = "?"
 """In no searched text: what a query without any word finds."""

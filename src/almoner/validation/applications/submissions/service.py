@@ -25,24 +25,17 @@ from almoner.validation.applications.invites import service as invites
 from almoner.validation.applications.invites.domain import Invite, InviteNotFound
 from almoner.validation.applications.submission_documents import service as submission_documents
 from almoner.validation.applications.submission_documents.domain import EvidenceTargets
-from almoner.validation.applications.submissions import (
-    correcting,
-    domain,
-    evaluating,
-    loader,
-    schemas,
-    search_text,
-    start_checks,
-    store,
-    store_forgetting,
-)
+from almoner.validation.applications.submissions import corrections as correcting
+from almoner.validation.applications.submissions import domain, loader, schemas, search_text, start_checks, store
+from almoner.validation.applications.submissions import store_erasure as store_forgetting
+from almoner.validation.applications.submissions import submission_evaluation as evaluating
 from almoner.validation.applications.submissions.domain import (
     Applicant,
-    SubmissionInput,
-    NonprofitInput,
-    Filters,
     CheckRecords,
+    Filters,
+    NonprofitInput,
     Submission,
+    SubmissionInput,
     SubmissionStatus,
 )
 from almoner.validation.applications.submissions.requirements import Requirement as Requirement

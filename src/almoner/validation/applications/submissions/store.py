@@ -14,11 +14,11 @@ from almoner.platform.http.paging import Page
 from almoner.validation.applications.configurations.domain import Check
 from almoner.validation.applications.submissions.domain import (
     SUBMISSION,
-    LatestAppeal,
     Applicant,
-    PendingReview,
     Filters,
+    LatestAppeal,
     Organisation,
+    PendingReview,
     Submission,
     SubmissionStatus,
 )

@@ -7,8 +7,8 @@ from uuid import UUID
 
 from almoner.platform.database.transactions import Tx
 from almoner.platform.events.outbox import Event, Reaction
-from almoner.platform.jobs.background_tasks import Handler, Schedule, JobContext
-from almoner.platform.jobs.queue import JobDone, Job, Result
+from almoner.platform.jobs.background_tasks import Handler, JobContext, Schedule
+from almoner.platform.jobs.queue import Job, JobDone, Result
 from almoner.validation.agents import domain as agents
 from almoner.validation.decisions.appeals import service
 from almoner.validation.ongoing.eligibility import domain as eligibility

@@ -10,10 +10,10 @@ from asyncpg import Record
 
 from almoner.platform.database.transactions import AllPartners, Tx
 from almoner.validation.decisions.reviews.domain import (
-    RecordedDecision,
     Decision,
     Filters,
     Kind,
+    RecordedDecision,
     Review,
     Subject,
     Verdict,

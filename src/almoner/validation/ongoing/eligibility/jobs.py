@@ -12,10 +12,11 @@ from almoner.platform.database.transactions import Partner, Tx
 from almoner.platform.events.outbox import Event, Reaction
 from almoner.platform.jobs import queue
 from almoner.platform.jobs.background_tasks import Handler, JobContext
-from almoner.platform.jobs.queue import JobDone, Job, Result
+from almoner.platform.jobs.queue import Job, JobDone, Result
 from almoner.validation.applications.configurations.domain import CHANGED as CONFIGURATION_CHANGED
 from almoner.validation.applications.configurations.domain import ConfigurationChanged
-from almoner.validation.ongoing.eligibility import evaluating, service
+from almoner.validation.ongoing.eligibility import eligibility_evaluation as evaluating
+from almoner.validation.ongoing.eligibility import service
 from almoner.validation.requests.domain import DECIDED, RequestDecided
 
 

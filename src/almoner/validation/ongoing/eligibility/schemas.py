@@ -14,24 +14,23 @@ from almoner.nonprofits.activities.domain import SUB_TAGS, TAGS, VERSION, ordere
 from almoner.platform.database.transactions import Tx
 from almoner.platform.http.ids import IdText
 from almoner.platform.http.wire import (
-    RequestBody,
     Maybe,
     Metadata,
     MetadataPatch,
-    ResponseRecord,
     PageQuery,
     PatchBody,
-    exactly_one_of,
+    RequestBody,
+    ResponseRecord,
 )
 from almoner.validation.ongoing.eligibility import triggers
 from almoner.validation.ongoing.eligibility.domain import (
-    SubscriptionInput,
-    EligibilityStatus,
     EligibilityEvaluation,
+    EligibilityStatus,
+    EligibilitySubscription,
     Filters,
     FindingVerdict,
     Occasion,
-    EligibilitySubscription,
+    SubscriptionInput,
     SubscriptionStatus,
 )
 

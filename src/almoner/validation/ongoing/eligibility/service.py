@@ -18,19 +18,20 @@ from almoner.platform.http.paging import Page
 from almoner.platform.jobs import queue
 from almoner.platform.jobs.queue import NewJob
 from almoner.validation.applications.configurations import service as configurations
-from almoner.validation.ongoing.eligibility import domain, evaluating, schemas, store, store_evidence, triggers
+from almoner.validation.ongoing.eligibility import domain, schemas, store, store_evidence, triggers
+from almoner.validation.ongoing.eligibility import eligibility_evaluation as evaluating
 from almoner.validation.ongoing.eligibility.domain import (
     BY_SANDBOX,
     EVALUATED_STATUSES,
-    SubscriptionInput,
-    EligibilityStatus,
-    EligibilityEvaluation,
-    Filters,
     ActivityFinding,
+    EligibilityEvaluation,
+    EligibilityResults,
+    EligibilityStatus,
+    EligibilitySubscription,
+    Filters,
     InvalidState,
     Occasion,
-    EligibilityResults,
-    EligibilitySubscription,
+    SubscriptionInput,
 )
 from almoner.validation.ongoing.eligibility.schemas import EligibilityResultsOut as EligibilityResultsOut
 from almoner.validation.ongoing.eligibility.schemas import EligibilitySubscriptionOut

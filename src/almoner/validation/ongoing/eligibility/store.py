@@ -11,9 +11,9 @@ from almoner.platform.database.transactions import AllPartners, Partner, Tx
 from almoner.platform.http.paging import Page
 from almoner.validation.ongoing.eligibility.domain import (
     SUBSCRIPTION,
-    Filters,
     EligibilityResults,
     EligibilitySubscription,
+    Filters,
     SubscriptionStatus,
 )
 

@@ -8,11 +8,11 @@ from asyncpg import Record
 from almoner.platform.database.transactions import AllPartners, Tx
 from almoner.platform.http.paging import Page
 from almoner.validation.ongoing.eligibility.domain import (
+    ActivityFinding,
     AllowedActivities,
     EligibilityEvaluation,
-    ActivityFinding,
-    KnownActivities,
     EligibilityResults,
+    KnownActivities,
 )
 
 _SELECT: Final = """

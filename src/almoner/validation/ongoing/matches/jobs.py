@@ -12,8 +12,8 @@ import msgspec
 from almoner.platform.database.transactions import Tx
 from almoner.platform.events.outbox import Event, Reaction
 from almoner.platform.jobs import queue
-from almoner.platform.jobs.background_tasks import Handler, Schedule, JobContext
-from almoner.platform.jobs.queue import JobDone, Job, Result
+from almoner.platform.jobs.background_tasks import Handler, JobContext, Schedule
+from almoner.platform.jobs.queue import Job, JobDone, Result
 from almoner.platform.jobs.schedules import last_run_at
 from almoner.screening.screenings import service as screenings
 from almoner.screening.screenings.service import Screener

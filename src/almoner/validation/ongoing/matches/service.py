@@ -14,7 +14,7 @@ from almoner.nonprofits.organisations.domain import Organisation
 from almoner.platform.database.transactions import ALL_PARTNERS, AllPartners, Partner, Tx
 from almoner.screening.matching.domain import Party
 from almoner.screening.screenings import service as screenings
-from almoner.screening.screenings.domain import SubjectDetails, ScreeningMatch, ScreeningResult, ScreenedSubject
+from almoner.screening.screenings.domain import ScreenedSubject, ScreeningMatch, ScreeningResult, SubjectDetails
 from almoner.screening.screenings.service import Screener
 from almoner.screening.watchlists.domain import SUBSUMED_LISTS
 from almoner.validation.decisions.reviews import service as reviews

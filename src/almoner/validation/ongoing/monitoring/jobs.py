@@ -12,13 +12,14 @@ from almoner.platform.database.transactions import Partner, Tx
 from almoner.platform.events.outbox import Event, Reaction
 from almoner.platform.jobs import queue
 from almoner.platform.jobs.background_tasks import Handler, JobContext
-from almoner.platform.jobs.queue import JobDone, Job, Result
+from almoner.platform.jobs.queue import Job, JobDone, Result
 from almoner.screening.screenings.domain import CHANGED, COMPARED, ScreeningChanged
 from almoner.screening.screenings.service import Screener
 from almoner.screening.watchlists.domain import WatchlistLoadEvent
 from almoner.validation.applications.configurations.domain import CHANGED as CONFIGURATION_CHANGED
 from almoner.validation.applications.configurations.domain import ConfigurationChanged
-from almoner.validation.ongoing.monitoring import evaluating, service
+from almoner.validation.ongoing.monitoring import monitoring_evaluation as evaluating
+from almoner.validation.ongoing.monitoring import service
 from almoner.validation.requests.domain import DECIDED, RequestDecided
 
 

@@ -12,20 +12,20 @@ from almoner.kit.time import iso
 from almoner.nonprofits.organisations.domain import search_terms
 from almoner.platform.database.transactions import Tx
 from almoner.platform.http.ids import IdText
-from almoner.platform.http.wire import RequestBody, ResponseRecord, PageQuery, exactly_one_of
+from almoner.platform.http.wire import PageQuery, RequestBody, ResponseRecord
 from almoner.screening.watchlists.domain import Category
 from almoner.validation.ongoing.monitoring.domain import (
-    RegistrationActive,
     CategoryStatus,
-    ResultsChange,
     Compliance,
-    MatchDecision,
     Filters,
+    MatchDecision,
     MonitoringMatch,
+    MonitoringResults,
     MonitoringStatus,
     MonitoringSubscription,
     Occasion,
-    MonitoringResults,
+    RegistrationActive,
+    ResultsChange,
     Sort,
 )
 

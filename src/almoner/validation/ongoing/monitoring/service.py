@@ -21,18 +21,19 @@ from almoner.screening.watchlists import service as watchlists
 from almoner.screening.watchlists.domain import Category
 from almoner.validation.applications.configurations import service as configurations
 from almoner.validation.ongoing.matches import service as matches
-from almoner.validation.ongoing.monitoring import domain, looking, schemas, store, store_evidence, triggers
+from almoner.validation.ongoing.monitoring import domain, schemas, store, store_evidence, triggers
+from almoner.validation.ongoing.monitoring import monitoring_evidence as looking
 from almoner.validation.ongoing.monitoring.domain import (
     NO_EVIDENCE,
-    ResultsChange,
     EntityNotFound,
     Filters,
     InvalidState,
     MonitoringMatch,
+    MonitoringResults,
     MonitoringSubscription,
     Occasion,
     OrganisationNotActive,
-    MonitoringResults,
+    ResultsChange,
     Sort,
 )
 from almoner.validation.ongoing.monitoring.schemas import MonitoringResultsOut as MonitoringResultsOut

@@ -17,11 +17,11 @@ from almoner.validation.ongoing.monitoring.domain import (
     SUBSCRIPTION,
     Filters,
     MonitoringMatch,
+    MonitoringResults,
     MonitoringStatus,
     MonitoringSubscription,
-    MonitoringResults,
-    Sort,
     ScreenedList,
+    Sort,
     parse_results,
 )
 

@@ -11,10 +11,10 @@ from almoner.platform.database.transactions import AllPartners, Tx
 from almoner.platform.http.paging import Page
 from almoner.screening.watchlists.domain import Category
 from almoner.validation.ongoing.monitoring.domain import (
-    ResultsChange,
     MonitoringMatch,
     MonitoringSubscription,
     Occasion,
+    ResultsChange,
     ScreenedList,
     parse_results,
 )

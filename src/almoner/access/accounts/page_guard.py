@@ -1,0 +1,434 @@
+"""Who is at the door of a page: the sign-in that a cookie proves, or the answer that leads to one.
+
+The door of this slice for pages of higher ones: they declare theirs by ``signed_in`` and get a ``Visitor``. A post has
+been checked then, too: it came from a page of ours, with the token of this very sign-in.
+"""
+
+import hmac
+from base64 import urlsafe_b64encode
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+from functools import wraps
+from typing import Any, Final, TypeVar
+from urllib.parse import quote
+
+from starlette.datastructures import FormData, QueryParams
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, RedirectResponse, Response
+from starlette.routing import Route
+
+from almoner.access.accounts.domain import (
+    OPERATOR_PORTAL,
+    OPERATORS_HOME,
+    UNKNOWN_PORTAL,
+    AccountPortal,
+    NavigationLink,
+    alternative_roles_text,
+    member_portal,
+)
+from almoner.access.accounts.request_forms import ensure_storable_query, read_form
+from almoner.access.credentials import service as credentials
+from almoner.access.credentials.domain import AuditContext
+from almoner.access.partners import service as partners
+from almoner.access.partners.service import NoSuchPartner
+from almoner.access.people.domain import Person, Realm, Role
+from almoner.access.sign_ins import service as sign_ins
+from almoner.access.sign_ins.domain import (
+    DEVICE_LIFETIME,
+    TICKET_LIFETIME,
+    Browser,
+    NewSignIn,
+    SecondFactorRequired,
+    SignIn,
+)
+from almoner.kit.errors import NotFound
+from almoner.kit.ids import Ids
+from almoner.platform.audit import log as audit
+from almoner.platform.database.transactions import Database, Partner
+from almoner.platform.pages import link_sessions
+from almoner.platform.pages.headers import NO_PAGE, origin_of
+from almoner.platform.pages.link_sessions import CSRF_FIELD
+from almoner.platform.pages.rendering import PageRenderer
+from almoner.platform.pages.server_error import ServerErrorResponse
+
+SECOND_FACTOR: Final = "/second-factor"
+"""Where those are led who must have a second factor and have none."""
+
+Choice = TypeVar("Choice", bound=str)
+Handler = Callable[[Request], Awaitable[Response]]
+
+
+@dataclass(frozen=True, slots=True)
+class Visitor:
+    """Who is signed in, in which browser, and what was posted (nothing on GET).
+
+    ``csrf``: for the page's forms. ``path``, ``query``: of the page. ``browser``: whose request it is.
+    """
+
+    place: AccountPortal
+    person: Person
+    sign_in: SignIn
+    csrf: str
+    path: str
+    query: QueryParams
+    browser: Browser
+    form: FormData
+
+    @property
+    def realm(self) -> Realm:
+        """Where the person belongs."""
+        return self.person.realm
+
+    @property
+    def address(self) -> str:
+        """The caller's network address, for the audit log."""
+        return self.browser.address
+
+    def audit_actor(self, name: str) -> audit.Actor:
+        """For the audit log; ``name``: the person's id in text."""
+        return audit.Actor("member" if self.realm.partner else "operator", name)
+
+    def audit_context(self, ids: Ids) -> AuditContext:
+        """The person as the one who does something, and from where."""
+        return AuditContext(self.audit_actor(ids.text(self.realm.id_type, self.person.id)), self.address or None)
+
+    def form_text(self, name: str) -> str:
+        """One field of the form as it was typed, empty without it."""
+        return form_text(self.form, name)
+
+    def checked_values(self, name: str, among: Sequence[Choice]) -> list[Choice]:
+        """Which boxes of one name were ticked."""
+        given = self.form.getlist(name)
+        return [one for one in among if one in given]
+
+
+@dataclass(frozen=True, slots=True)
+class NavigationItem:
+    """An entry of the navigation on a page. ``current``: ``page`` on its own page, ``true`` on one below, or empty."""
+
+    href: str
+    label: str
+    current: str
+
+
+@dataclass(frozen=True, slots=True)
+class PageFrame:
+    """What the frame of a page shows. ``who`` is empty where nobody is signed in."""
+
+    title: str
+    home: str
+    who: str = ""
+    csrf: str = ""
+    links: tuple[NavigationItem, ...] = ()
+
+
+VisitorHandler = Callable[[Visitor], Awaitable[Response]]
+
+
+class PageGuard:
+    """Lets people in. ``links``: the navigation of all signed-in pages, those of higher slices included."""
+
+    def __init__(self, db: Database, pages: PageRenderer, links: Sequence[NavigationLink] = ()) -> None:
+        self.db = db
+        self._pages = pages
+        self._links = tuple(links)
+        self._origin = origin_of(db.deployment.links.pages)
+
+    def protected_route(
+        self,
+        path: str,
+        page: VisitorHandler,
+        *roles: Role,
+        fresh: bool = False,
+        second: bool = True,
+        methods: Sequence[str] = ("GET", "POST"),
+    ) -> Route:
+        """A page for who is signed in and has one of the roles, if there are any.
+
+        ``path`` holds ``{partner}`` or begins with ``/operator``. ``fresh`` and ``second`` as of ``require``. What is
+        posted must have been shown at the same address.
+        """
+
+        @wraps(page)
+        async def answer(request: Request) -> Response:
+            visitor = await self.require_visitor(request, *roles, fresh=fresh, second=second)
+            return visitor if isinstance(visitor, Response) else await page(visitor)
+
+        return self.public_route(path, answer, methods=methods)
+
+    def public_route(self, path: str, handler: Handler, *, methods: Sequence[str] = ("GET", "POST")) -> Route:
+        """A page for everybody. What may go wrong becomes a page; the unexpected is raised afterwards."""
+
+        @wraps(handler)
+        async def answer(request: Request) -> Response:
+            try:
+                ensure_storable_query(request)
+                return await handler(request)
+            except NotFound:
+                return self.render_not_found(request, 404)
+            except HTTPException as error:
+                return self.render_message(
+                    _portal_of_path(request),
+                    "We could not process your request",
+                    error.detail,
+                    status=error.status_code,
+                )
+            except Exception as error:  # noqa: BLE001 (answered as a page, then raised for the log)
+                text = "Please try again in a few minutes."
+                return ServerErrorResponse(
+                    self.render_message(
+                        _portal_of_path(request), "Sorry, there is a problem with this service", text, status=500
+                    ),
+                    error,
+                )
+
+        return Route(path, answer, methods=list(methods))
+
+    async def require_visitor(
+        self, request: Request, *roles: Role, fresh: bool = False, second: bool = True
+    ) -> Visitor | Response:
+        """Who is signed in; or the way to a sign-in, to a proof, or a page that says which role is needed.
+
+        ``fresh``: who is there must have proved it within the last minutes. ``second``: who must have a second factor
+        has one; not asked on the pages where one is added.
+        """
+        place = await self.portal_of(request)
+        visitor = await self.find_visitor(request, place)
+        if visitor is None:
+            asked = _requested_path(request) if request.method != "POST" else place.home
+            onward = f"?next={quote(asked, safe='/')}" if asked != place.home else ""
+            return redirect_to(f"{place.home}/sign-in{onward}")
+        if request.method == "POST" and not self.is_valid_form(request, visitor.form, visitor.csrf):
+            return self.render_invalid_form(visitor)
+        if second and await self._lacks_second(visitor):
+            return redirect_to(f"{place.home}{SECOND_FACTOR}")
+        if roles and not visitor.person.has_role(*roles):
+            text = f"You need the {alternative_roles_text(roles)} role to open this page. Ask an owner or administrator for access."
+            return self.render_refusal(visitor, "You do not have access to this page", text)
+        if fresh and not sign_ins.is_recently_proved(visitor.sign_in, self.db.deployment.clock.real_now()):
+            # What was typed is not kept, here or in the browser, and the page says so: it may be a secret.
+            asked, typed = (visitor.path, "&typed=lost") if visitor.form else (_requested_path(request), "")
+            return redirect_to(f"{place.home}/prove?next={quote(asked, safe='/')}{typed}")
+        return visitor
+
+    async def find_visitor(self, request: Request, place: AccountPortal) -> Visitor | None:
+        """Who is signed in at the place in this browser; what was posted is not checked yet."""
+        found = await self.find_sign_in(request, place)
+        if found is None:
+            return None
+        csrf = self.csrf_token_of(found[0])
+        path, query, browser = request.url.path, request.query_params, browser_of(request, place)
+        return Visitor(place, found[1], found[0], csrf, path, query, browser, await read_form(request))
+
+    async def find_sign_in(self, request: Request, place: AccountPortal) -> tuple[SignIn, Person] | None:
+        """The sign-in that the browser's cookie of the place proves, and whose it is."""
+        secret = request.cookies.get(place.session_cookie, "")
+        if not secret:
+            return None
+        async with self.db.single() as tx:
+            return await sign_ins.find_by_secret(tx, place.realm, secret)
+
+    async def complete_sign_in(
+        self, request: Request, place: AccountPortal, entered: NewSignIn, wanted: str = ""
+    ) -> Response:
+        """On to the page that was wanted, with the cookies of a sign-in that has just begun.
+
+        They are new each time, so that nobody can have put them there before (no fixation), and whoever was signed in
+        here until now is not any more.
+        """
+        if before := await self.find_sign_in(request, place):
+            sign_in, person = before
+            async with self.db.write() as tx:
+                by = credentials.own_audit_context(tx, person, browser_of(request, place).address)
+                await sign_ins.end(tx, person, sign_in.id, "signed_out", by)
+        response = redirect_to(place.safe_redirect_path(wanted))
+        self.set_session_cookie(response, place, entered.sign_in, entered.secret)
+        set_device_cookie(response, place, entered.device)
+        for over in (place.second_factor_cookie, place.link_cookie("invitation")):
+            if over in request.cookies:
+                delete_cookie(response, over)
+        return response
+
+    def redirect_to_second_factor(self, place: AccountPortal, needed: SecondFactorRequired, wanted: str) -> Response:
+        """On to the second step, and from there to the page that was wanted."""
+        response = redirect_to(f"{place.home}/sign-in/second?next={quote(place.safe_redirect_path(wanted), safe='/')}")
+        set_cookie(response, place.second_factor_cookie, needed.ticket, seconds=int(TICKET_LIFETIME.total_seconds()))
+        return response
+
+    def set_session_cookie(self, response: Response, place: AccountPortal, sign_in: SignIn, secret: str) -> None:
+        """Set the cookie of a sign-in, which is another one after each proof."""
+        lasting = int((sign_in.expires_at - self.db.deployment.clock.real_now()).total_seconds())
+        set_cookie(response, place.session_cookie, secret, seconds=lasting)
+
+    async def portal_of(self, request: Request) -> AccountPortal:
+        """Whose pages the address is of. Raises NotFound."""
+        name = request.path_params.get("partner")
+        if name is None:
+            return OPERATOR_PORTAL
+        partner_id = self.db.deployment.ids.parse("partner", name)
+        if partner_id is None:
+            raise NotFound
+        async with self.db.read() as tx:
+            try:
+                account = await partners.get(tx, Partner(partner_id))
+            except NoSuchPartner:
+                raise NotFound from None
+        return member_portal(Realm(partner_id), name, account.name)
+
+    def csrf_token_of(self, sign_in: SignIn) -> str:
+        """The token of a sign-in's forms. It stays when the cookie is renewed: forms in other tabs stay good."""
+        return urlsafe_b64encode(self.db.deployment.vault.sign("csrf:sign-in", sign_in.id.bytes)).decode().rstrip("=")
+
+    def is_valid_form(self, request: Request, form: FormData, csrf: str) -> bool:
+        """Whether a page of ours posted the form, in the browser that was given the token (H2)."""
+        given = form.get(CSRF_FIELD)
+        known = isinstance(given, str) and hmac.compare_digest(given.encode(), csrf.encode())
+        return known and link_sessions.is_same_origin(request, self._origin)
+
+    async def _lacks_second(self, visitor: Visitor) -> bool:
+        if not credentials.requires_second_factor(visitor.person):
+            return False
+        async with self.db.read() as tx:
+            return not (await credentials.get_factors(tx, visitor.person)).second
+
+    def render_page(
+        self,
+        pages: PageRenderer,
+        visitor: Visitor,
+        template: str,
+        *,
+        status: int = 200,
+        passkeys: bool = False,
+        **context: Any,
+    ) -> Response:
+        """A page in the frame of who is signed in; ``csrf`` and ``desk`` are in its context, ``problems`` may be."""
+        problems = context.pop("problems", {})
+        return pages.page(
+            template,
+            pages.language(None),
+            status=status,
+            passkeys=passkeys,
+            desk=self._desk(visitor),
+            csrf=visitor.csrf,
+            problems=problems,
+            **context,
+        )
+
+    def render_refusal(self, visitor: Visitor, heading: str, text: str, *, status: int = 403) -> Response:
+        """Says no to who is signed in."""
+        onward = {"href": visitor.place.home, "label": "Your account"}
+        return self.render_page(
+            self._pages, visitor, "says.html", status=status, heading=heading, text=text, onward=onward
+        )
+
+    def render_invalid_form(self, visitor: Visitor) -> Response:
+        """The answer to a form that this sign-in was not given."""
+        text = "The form has expired or was not sent from this site. Nothing has been changed. Open the page again."
+        return self.render_refusal(visitor, "Please try again", text)
+
+    def render_public_page(
+        self,
+        pages: PageRenderer,
+        place: AccountPortal,
+        template: str,
+        *,
+        status: int = 200,
+        passkeys: bool = False,
+        **context: Any,
+    ) -> HTMLResponse:
+        """A page in the frame of a place where nobody is signed in."""
+        desk, problems = PageFrame(place.title, place.home), context.pop("problems", {})
+        return pages.page(
+            template,
+            pages.language(None),
+            status=status,
+            passkeys=passkeys,
+            desk=desk,
+            problems=problems,
+            **context,
+        )
+
+    def render_message(
+        self,
+        place: AccountPortal | None,
+        heading: str,
+        text: str,
+        *,
+        status: int = 200,
+        onward: str = "Sign in",
+        path: str = "/sign-in",
+    ) -> HTMLResponse:
+        """A page that only says something. ``onward``: what its link to the place's page ``path`` is called."""
+        shown = place or UNKNOWN_PORTAL
+        link = {"href": f"{shown.home}{path}", "label": onward} if place else None
+        return self.render_public_page(
+            self._pages, shown, "says.html", status=status, heading=heading, text=text, onward=link
+        )
+
+    def render_not_found(self, request: Request, status: int) -> Response:
+        """There is no such page, or not by this method."""
+        return self.render_message(
+            _portal_of_path(request),
+            "Page not found",
+            "Check that you have entered the complete address.",
+            status=status,
+        )
+
+    def _desk(self, visitor: Visitor) -> PageFrame:
+        place, roles, path = visitor.place, visitor.person.roles, visitor.path
+        links = [
+            NavigationLink("Your account", ""),
+            *(link for link in self._links if link.is_visible_to(place.realm, roles)),
+        ]
+        hrefs = [place.home + link.path for link in links]
+        # A page below an entry belongs to it: the longest one, since all are below "your account".
+        here = max((href for href in hrefs if path == href or path.startswith(href + "/")), key=len)
+        current = "page" if path == here else "true"
+        shown = [
+            NavigationItem(href, link.label, current if href == here else "")
+            for href, link in zip(hrefs, links, strict=True)
+        ]
+        return PageFrame(place.title, place.home, visitor.person.shown_name, visitor.csrf, tuple(shown))
+
+
+def _portal_of_path(request: Request) -> AccountPortal | None:
+    """Whose pages are beside an address that is none."""
+    return OPERATOR_PORTAL if request.url.path.startswith(OPERATORS_HOME) else None
+
+
+def _requested_path(request: Request) -> str:
+    """The page that is asked for, with what is asked of it."""
+    return f"{request.url.path}?{request.url.query}".rstrip("?")
+
+
+def redirect_to(path: str) -> Response:
+    """Onwards by GET."""
+    return RedirectResponse(path, 303, NO_PAGE)
+
+
+def set_cookie(response: Response, name: str, value: str, *, seconds: int) -> None:
+    """For this host alone (``__Host-``), over https or to localhost, hidden from scripts."""
+    response.set_cookie(name, value, max_age=seconds, path="/", secure=True, httponly=True, samesite="lax")
+
+
+def set_device_cookie(response: Response, place: AccountPortal, device: str) -> None:
+    """Let the browser be known as one that signed in before."""
+    set_cookie(response, place.device_cookie, device, seconds=int(DEVICE_LIFETIME.total_seconds()))
+
+
+def delete_cookie(response: Response, name: str) -> None:
+    """Take a cookie back."""
+    response.delete_cookie(name, path="/", secure=True, httponly=True, samesite="lax")
+
+
+def browser_of(request: Request, place: AccountPortal) -> Browser:
+    """Whose request it is: network address, what the browser calls itself, and whether it signed in before."""
+    address = request.client.host if request.client else ""
+    return Browser(address, request.headers.get("user-agent", ""), request.cookies.get(place.device_cookie))
+
+
+def form_text(form: FormData, name: str) -> str:
+    """One field of a form as it was typed, empty without it."""
+    value = form.get(name, "")
+    return value if isinstance(value, str) else ""

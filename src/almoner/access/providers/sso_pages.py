@@ -1,0 +1,139 @@
+"""Away to the partner's provider and back.
+
+The callback is the one page of ours where a GET acts, as the protocol has it. Its protection is the state, which only
+this browser holds and which counts once (0030).
+"""
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import Final
+
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from almoner.access.accounts.domain import MEMBERS_HOME, PROVIDER_ACCOUNT, AccountPortal
+from almoner.access.accounts.page_guard import PageGuard, browser_of, delete_cookie, redirect_to, set_cookie
+from almoner.access.sign_ins import service as sign_ins
+from almoner.access.sign_ins.domain import LinkClosed, SecondFactorRequired
+from almoner.access.sign_ins.service import links
+from almoner.access.sso import service
+from almoner.access.sso.domain import STATE_LIFETIME, NoProvider, Reason, SsoRefused
+from almoner.access.sso.service.oidc_flow import AuthorizationRedirect, CallbackRequest, OidcFlow
+from almoner.platform.database.transactions import Partner
+from almoner.platform.pages import link_sessions
+from almoner.platform.pages.headers import NO_PAGE
+from almoner.platform.pages.rendering import PageRenderer
+
+HOME: Final = f"{MEMBERS_HOME}/{{partner}}"
+
+
+class SsoPages:
+    """The pages between the sign-in page and the provider."""
+
+    def __init__(self, gate: PageGuard, pages: PageRenderer, sign_on: OidcFlow) -> None:
+        self._gate = gate
+        self._db = gate.db
+        self._pages = pages
+        self._sign_on = sign_on
+
+    def routes(self) -> Sequence[Route]:
+        """Starlette routes."""
+        return [
+            self._gate.public_route(f"{HOME}/sign-on", self.begin, methods=["GET"]),
+            self._gate.public_route(f"{HOME}/sign-on/callback", self.callback, methods=["GET"]),
+        ]
+
+    async def begin(self, request: Request) -> Response:
+        """Away to the provider, for who clicked on a page of ours."""
+        place = await self._gate.portal_of(request)
+        partner = Partner(place.realm.id)
+        if link_sessions.is_speculative(request):
+            return _no_content()
+        async with self._db.read() as tx:
+            offer = await service.find_option(tx, partner)
+        if offer is None:
+            raise NoProvider
+        if request.headers.get("sec-fetch-site", "none") not in ("same-origin", "none"):
+            # Somebody else's page led here: nobody is signed in without having asked for it (login CSRF).
+            onward = f"{offer.path}?{request.url.query}".rstrip("?")
+            return self._gate.render_public_page(self._pages, place, "begin.html", provider=offer, onward=onward)
+        try:
+            begun = await self._begin(request, place, partner)
+        except SsoRefused as refused:
+            return self._refuse(place, refused)
+        if isinstance(begun, Response):
+            return begun
+        response = redirect_to(begun.url)
+        set_cookie(response, begun.cookie_name, begun.kept, seconds=int(STATE_LIFETIME.total_seconds()))
+        return response
+
+    async def callback(self, request: Request) -> Response:
+        """Back from the provider."""
+        place = await self._gate.portal_of(request)
+        if link_sessions.is_speculative(request):
+            return _no_content()
+        times = Counter(name for name, _ in request.query_params.multi_items())
+        query = {name: value for name, value in request.query_params.items() if times[name] == 1}
+        before = await self._gate.find_sign_in(request, place)
+        back = CallbackRequest(
+            Partner(place.realm.id),
+            query,
+            request.cookies,
+            browser_of(request, place),
+            before[0] if before else None,
+        )
+        try:
+            arrival = await self._sign_on.finish(back)
+            response = redirect_to(arrival.onward)
+            if isinstance(arrival.entered, SecondFactorRequired):
+                response = self._gate.redirect_to_second_factor(place, arrival.entered, arrival.onward)
+            elif arrival.entered is not None:
+                response = await self._gate.complete_sign_in(request, place, arrival.entered, arrival.onward)
+            if arrival.proof is not None:
+                self._gate.set_session_cookie(response, place, *arrival.proof)
+        except SsoRefused as refused:
+            response = self._refuse(place, refused)
+        if back.cookie_name in request.cookies:
+            delete_cookie(response, back.cookie_name)
+        return response
+
+    async def _begin(
+        self, request: Request, place: AccountPortal, partner: Partner
+    ) -> AuthorizationRedirect | Response:
+        """What it is begun for. Raises Refused."""
+        onward = place.safe_redirect_path(request.query_params.get("next", ""))
+        match request.query_params.get("for"):
+            case "proof":
+                visitor = await self._gate.require_visitor(request, second=False)
+                if isinstance(visitor, Response):
+                    return visitor
+                return await self._sign_on.begin(partner, "proof", onward, visitor.sign_in.id)
+            case "connect":
+                visitor = await self._gate.require_visitor(request)
+                if isinstance(visitor, Response):
+                    return visitor
+                page = f"{place.home}{PROVIDER_ACCOUNT}"
+                if not sign_ins.is_recently_proved(visitor.sign_in, self._db.deployment.clock.real_now()):
+                    return redirect_to(page)
+                return await self._sign_on.begin(partner, "connect", f"{page}?told=connected", visitor.sign_in.id)
+            case "invitation":
+                token = request.cookies.get(place.link_cookie("invitation"), "")
+                try:
+                    async with self._db.read() as tx:
+                        link, _ = await links.open_link(tx, token, "invitation")
+                except LinkClosed as error:
+                    raise SsoRefused(Reason.INVITATION, "Open the link in your invitation again.") from error
+                return await self._sign_on.begin(partner, "invitation", place.home, link.id)
+            case _:
+                return await self._sign_on.begin(partner, "sign_in", onward)
+
+    def _refuse(self, place: AccountPortal, refused: SsoRefused) -> Response:
+        """Says why, and what the provider said, as text."""
+        status = 502 if refused.reason is Reason.UNREACHABLE else 403
+        return self._gate.render_public_page(self._pages, place, "refused.html", status=status, refused=refused)
+
+
+def _no_content() -> Response:
+    """For a browser that fetches ahead: nobody looks, and nothing is done."""
+    return Response(status_code=204, headers=NO_PAGE)

@@ -1,0 +1,122 @@
+"""The two steps at the provider (RFC 6749 4.1, RFC 7636): where the browser is sent, and what the code is worth."""
+
+from base64 import b64encode
+from collections.abc import Mapping
+from contextlib import suppress
+from typing import Any, Final
+from urllib.parse import quote_plus, urlencode
+
+from almoner.access.sso.domain import IdentityClaims, Metadata, Provider, Reason, SsoRefused, read_claims
+from almoner.access.sso.provider_metadata import (
+    MOST_BYTES,
+    ProviderMetadataCache,
+    connection_owner,
+    parse_document,
+    unreachable_error,
+)
+from almoner.access.sso.state import OidcState
+from almoner.kit.time import Clock
+from almoner.platform.outbound.client import OutboundClient, OutboundFailure
+
+_TOLD: Final = 300
+"""Characters of what a provider says of an error that are shown."""
+
+
+def authorization_url(provider: Provider, metadata: Metadata, state: OidcState, redirect: str) -> str:
+    """The provider's address that asks the reader to sign in there."""
+    from authlib.oauth2.rfc7636 import create_s256_code_challenge  # on first use, as all that reads tokens: 3 MB
+
+    asked = {
+        "response_type": "code",
+        "client_id": provider.client_id,
+        "redirect_uri": redirect,
+        "scope": " ".join(provider.scopes),
+        "state": state.state,
+        "nonce": state.nonce,
+        "code_challenge": create_s256_code_challenge(state.verifier),
+        "code_challenge_method": "S256",
+    }
+    if state.purpose == "proof":
+        asked |= {"prompt": "login", "max_age": "0"}
+    joint = "&" if "?" in metadata.authorization_endpoint else "?"
+    return f"{metadata.authorization_endpoint}{joint}{urlencode(asked)}"
+
+
+def parse_callback(provider: Provider, metadata: Metadata, query: Mapping[str, str]) -> str:
+    """The code with which the provider sent the browser back. Raises Refused."""
+    issuer = query.get("iss")
+    if issuer != provider.issuer and (issuer is not None or metadata.returns_issuer):  # RFC 9207 2.4: mix-up
+        raise SsoRefused(Reason.ISSUER, "The response came from a different identity provider.", told=issuer)
+    if error := query.get("error"):
+        told = ": ".join(part for part in (error, query.get("error_description")) if part)
+        raise SsoRefused(Reason.DECLINED, "The identity provider did not sign you in.", told=told[:_TOLD])
+    if not (code := query.get("code")):
+        raise SsoRefused(Reason.DECLINED, "The identity provider sent you back without a response.")
+    return code
+
+
+class TokenExchange:
+    """Asks the provider what a code is worth."""
+
+    def __init__(self, outbound: OutboundClient, directory: ProviderMetadataCache, clock: Clock) -> None:
+        self._outbound = outbound
+        self._directory = directory
+        self._clock = clock
+
+    async def redeem_code(
+        self, provider: Provider, secret: str | None, state: OidcState, code: str, redirect: str
+    ) -> IdentityClaims:
+        """Who signed in at the provider, from a token that is right in every respect. Raises Refused."""
+        metadata = await self._directory.metadata(provider)
+        form = {
+            "grant_type": "authorization_code",
+            "code": code,
+            "redirect_uri": redirect,
+            "code_verifier": state.verifier,
+        }
+        headers = {"Accept": "application/json", "Content-Type": "application/x-www-form-urlencoded"}
+        if secret is None or metadata.secret_in_body:
+            form["client_id"] = provider.client_id
+        if secret is not None:
+            if metadata.secret_in_body:
+                form["client_secret"] = secret
+            else:
+                headers["Authorization"] = _basic_authorization(provider.client_id, secret)
+        answer = await self._ask(provider, metadata, form, headers)
+        token, access = answer.get("id_token"), answer.get("access_token")
+        if not isinstance(token, str) or not isinstance(access, str):
+            raise unreachable_error("its response has no ID token")
+        return read_claims(provider, await self._claims(provider, state, token, access))
+
+    async def _ask(
+        self, provider: Provider, metadata: Metadata, form: Mapping[str, str], headers: Mapping[str, str]
+    ) -> Mapping[str, Any]:
+        body = urlencode(form).encode()
+        try:
+            answer = await self._outbound.post(
+                metadata.token_endpoint, body, headers, owner=connection_owner(provider), most=MOST_BYTES + 1
+            )
+        except OutboundFailure as error:
+            raise unreachable_error(str(error)) from error
+        return parse_document(answer)
+
+    async def _claims(self, provider: Provider, state: OidcState, token: str, access: str) -> Mapping[str, Any]:
+        from almoner.access.sso import tokens
+
+        keys = await self._directory.keys(provider)
+        wall = self._clock.real_now()
+        try:
+            return tokens.verify_id_token(token, keys, provider, state.nonce, access, wall)
+        except tokens.UnknownKey:
+            newer = await self._directory.refresh_keys(provider, keys)
+        if newer is not None:
+            with suppress(tokens.UnknownKey):  # said below, as for a key that was not asked for again
+                return tokens.verify_id_token(token, newer, provider, state.nonce, access, wall)
+        raise SsoRefused(
+            Reason.TOKEN, "The identity provider's response is signed with a key that it does not publish."
+        )
+
+
+def _basic_authorization(client_id: str, secret: str) -> str:
+    """``client_secret_basic``: both parts are form-encoded first (RFC 6749 2.3.1)."""
+    return "Basic " + b64encode(f"{quote_plus(client_id)}:{quote_plus(secret)}".encode()).decode()

@@ -1,0 +1,180 @@
+"""What providers publish: their description and their keys, fetched when needed and kept for a while.
+
+Each partner has its own copy, over connections of its own: nothing that one partner's provider says reaches another.
+"""
+
+import asyncio
+from collections import OrderedDict
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING, Any, Final
+from uuid import UUID
+
+import msgspec
+
+from almoner.access.sso.domain import Metadata, Provider, Reason, SsoRefused
+from almoner.kit.time import Clock
+from almoner.platform.outbound import addresses
+from almoner.platform.outbound.addresses import AddressRefused
+from almoner.platform.outbound.client import OutboundClient, OutboundFailure, OutboundResponse
+
+if TYPE_CHECKING:
+    from joserfc.jwk import KeySet
+
+MOST_BYTES: Final = 256 * 1024
+"""Of a description or a key set; large providers list a dozen keys with their certificates."""
+
+_KEPT: Final = timedelta(minutes=10)
+_AGAIN: Final = timedelta(seconds=60)
+_PAUSE: Final = timedelta(seconds=5)
+"""After a failure nobody asks again for so long, however many would like to sign in."""
+
+_MOST_KEPT: Final = 1000
+_WELL_KNOWN: Final = "/.well-known/openid-configuration"
+
+
+@dataclass(slots=True)
+class _CachedMetadata:
+    """What was fetched from one provider. ``asked_again_at``: when keys were fetched before their time, by ``turn``."""
+
+    metadata: Metadata
+    keys: "KeySet"
+    fetched_at: datetime
+    asked_again_at: datetime | None = None
+    turn: asyncio.Lock = field(default_factory=asyncio.Lock)
+
+
+@dataclass(slots=True)
+class _CacheEntry:
+    """One provider of one partner. ``turn``: who asks it; the others wait for what comes of it."""
+
+    turn: asyncio.Lock = field(default_factory=asyncio.Lock)
+    known: _CachedMetadata | None = None
+    failed: SsoRefused | None = None
+    failed_at: datetime | None = None
+
+
+class ProviderMetadataCache:
+    """Descriptions and keys of providers, kept in this process for ten minutes of real time."""
+
+    def __init__(self, outbound: OutboundClient, clock: Clock) -> None:
+        self._outbound = outbound
+        self._clock = clock
+        self._places: OrderedDict[tuple[UUID, str], _CacheEntry] = OrderedDict()
+
+    async def metadata(self, provider: Provider) -> Metadata:
+        """What the provider says of itself. Raises Refused."""
+        return (await self._lookup(provider)).metadata
+
+    async def keys(self, provider: Provider) -> "KeySet":
+        """Its keys. Raises Refused."""
+        return (await self._lookup(provider)).keys
+
+    async def refresh_keys(self, provider: Provider, known: "KeySet") -> "KeySet | None":
+        """Other keys than the known ones, for a token with an unknown one; None when that was asked within a minute.
+
+        Otherwise anybody who makes up key names could have us ask the provider all the time. Raises Refused.
+        """
+        found = await self._lookup(provider)
+        async with found.turn:
+            if found.keys is not known:
+                return found.keys  # somebody else has just asked
+            now = self._clock.real_now()
+            if found.asked_again_at is not None and now - found.asked_again_at < _AGAIN:
+                return None
+            found.asked_again_at = now
+            found.keys = await self._fetch_keys(provider, found.metadata)
+            return found.keys
+
+    async def refetch(self, provider: Provider) -> Metadata:
+        """Fetch both afresh: the owner asks whether all is well. Raises Refused."""
+        self._places.pop((provider.partner.id, provider.issuer), None)
+        return (await self._lookup(provider)).metadata
+
+    async def _lookup(self, provider: Provider) -> _CachedMetadata:
+        place = self._places.setdefault((provider.partner.id, provider.issuer), _CacheEntry())
+        if len(self._places) > _MOST_KEPT:
+            self._places.popitem(last=False)
+        async with place.turn:
+            now = self._clock.real_now()
+            if place.failed is not None and place.failed_at is not None and now - place.failed_at < _PAUSE:
+                raise SsoRefused(place.failed.reason, place.failed.text, told=place.failed.told)
+            if place.known is None or now - place.known.fetched_at >= _KEPT:
+                place.known = await self._ask(provider, place, now)
+            return place.known
+
+    async def _ask(self, provider: Provider, place: _CacheEntry, now: datetime) -> _CachedMetadata:
+        try:
+            metadata = await self._fetch_metadata(provider)
+            known = _CachedMetadata(metadata, await self._fetch_keys(provider, metadata), now)
+        except SsoRefused as refused:
+            place.failed, place.failed_at = refused, self._clock.real_now()
+            raise
+        place.failed = None
+        return known
+
+    async def _fetch_metadata(self, provider: Provider) -> Metadata:
+        document = await self._document(provider, provider.issuer.rstrip("/") + _WELL_KNOWN)
+        if document.get("issuer") != provider.issuer:
+            raise SsoRefused(
+                Reason.ISSUER,
+                "The issuer in the provider's configuration does not match the issuer that you entered.",
+                told=str(document.get("issuer"))[:200],
+            )
+        methods = document.get("token_endpoint_auth_methods_supported")
+        methods = methods if isinstance(methods, list) else ["client_secret_basic"]  # Discovery 3: the default
+        return Metadata(
+            provider.issuer,
+            self._address(document, "authorization_endpoint"),
+            self._address(document, "token_endpoint"),
+            self._address(document, "jwks_uri"),
+            "client_secret_basic" not in methods and "client_secret_post" in methods,
+            document.get("authorization_response_iss_parameter_supported") is True,
+        )
+
+    async def _fetch_keys(self, provider: Provider, metadata: Metadata) -> "KeySet":
+        from almoner.access.sso import tokens  # on first use
+
+        keys = tokens.parse_keys(await self._document(provider, metadata.jwks_uri))
+        if not keys:
+            raise unreachable_error("it does not publish a signing key")
+        return keys
+
+    async def _document(self, provider: Provider, url: str) -> Mapping[str, Any]:
+        try:
+            answer = await self._outbound.get(
+                url, {"Accept": "application/json"}, owner=connection_owner(provider), most=MOST_BYTES + 1
+            )
+        except OutboundFailure as error:
+            raise unreachable_error(str(error)) from error
+        return parse_document(answer)
+
+    def _address(self, document: Mapping[str, Any], name: str) -> str:
+        found = document.get(name)
+        try:
+            return addresses.parse_target(found if isinstance(found, str) else "", self._outbound.policy).url
+        except AddressRefused as error:
+            raise unreachable_error(f"its {name} {error.reason}") from error
+
+
+def connection_owner(provider: Provider) -> str:
+    """Whose connections are used: never those of another partner, nor of the partner's webhooks."""
+    return f"sign-on {provider.partner.id}"
+
+
+def unreachable_error(told: str) -> SsoRefused:
+    """Nobody is to blame who reads it: the provider does not do its part."""
+    return SsoRefused(Reason.UNREACHABLE, "The identity provider did not respond as expected.", told=told)
+
+
+def parse_document(answer: OutboundResponse) -> Mapping[str, Any]:
+    """The JSON object of an answer. Raises Refused for another status, for too much, and for what is none."""
+    if answer.status != 200:
+        raise unreachable_error(f"it returned status {answer.status}")
+    if len(answer.body) > MOST_BYTES:
+        raise unreachable_error("its response is too large")
+    try:
+        return msgspec.json.decode(answer.body, type=dict[str, Any])
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise unreachable_error("its response is not a JSON object") from error

@@ -1,0 +1,204 @@
+"""Setting up a partner's provider. Who somebody that it vouches for is here: ``identities``."""
+
+import re
+from collections.abc import Iterator
+from datetime import datetime
+from typing import Final, cast
+
+from almoner.access.credentials.domain import AuditContext, is_storable
+from almoner.access.credentials.service import login_attempts
+from almoner.access.people import service as people
+from almoner.access.people.domain import MEMBER_ROLES, MemberRole, member_realm
+from almoner.access.sign_ins import service as sign_ins
+from almoner.access.sso import store
+from almoner.access.sso.domain import (
+    LONGEST,
+    MOST_GROUPS,
+    STATE_LIFETIME,
+    SUBJECT_CLAIMS,
+    InvalidProviderSettings,
+    NoProvider,
+    Provider,
+    ProviderSettings,
+    SsoOption,
+    SsoRefused,
+    role_source_changed,
+)
+from almoner.platform.audit import log as audit
+from almoner.platform.audit.log import Actor, Details
+from almoner.platform.database.transactions import Partner, Tx
+from almoner.platform.outbound import addresses
+from almoner.platform.outbound.addresses import AddressPolicy, AddressRefused
+
+_SEALED_AS: Final = "sign-on-secret"
+_LONGEST_SECRET: Final = 1000
+_LONGEST_ISSUER: Final = 500
+_LONGEST_NAME: Final = 60
+_VISIBLE: Final = re.compile(r"[\x21-\x7e]+")
+_SCOPE: Final = re.compile(r"[\x21\x23-\x5b\x5d-\x7e]{1,100}")  # RFC 6749 3.3
+
+
+async def find(tx: Tx, partner: Partner) -> Provider | None:
+    """The partner's provider, enabled or not."""
+    return await store.find(tx, partner)
+
+
+async def get(tx: Tx, partner: Partner) -> Provider:
+    """The partner's provider. Raises NoProvider."""
+    if (provider := await store.find(tx, partner)) is None:
+        raise NoProvider
+    return provider
+
+
+async def find_option(tx: Tx, partner: Partner) -> SsoOption | None:
+    """What the partner's sign-in page offers beside passwords and passkeys."""
+    provider = await store.find(tx, partner)
+    if provider is None or not provider.enabled:
+        return None
+    return SsoOption(provider.name, f"/account/{tx.ids.text('partner', partner.id)}/sign-on")
+
+
+def redirect_uri(tx: Tx, partner: Partner) -> str:
+    """Where the provider sends browsers back, as it has to be registered there."""
+    return f"{tx.links.pages}/account/{tx.ids.text('partner', partner.id)}/sign-on/callback"
+
+
+async def save_provider(tx: Tx, by: AuditContext, partner: Partner, wanted: ProviderSettings) -> Provider:
+    """Set up or change the partner's provider. Raises WrongSettings, with all that is wrong.
+
+    Where it is asked or believed otherwise than before, what it said is forgotten, and sign-ins made there end.
+    """
+    before = await store.find(tx, partner)
+    problems = dict(_settings_problems(wanted, tx.deployment.receivers))
+    if wanted.secret is None and before is None:
+        problems |= {"secret": "Enter the client secret, or select “Public client”."}
+    if wanted.secret is None and before and before.sealed_secret and before.issuer != wanted.issuer:
+        problems |= {"secret": "Enter the client secret again, because the issuer has changed."}
+    if problems:
+        raise InvalidProviderSettings(problems)
+    secret = before.sealed_secret if before else None
+    if wanted.secret is not None:
+        secret = tx.vault.encrypt(wanted.secret.encode(), context=_SEALED_AS, binding=partner.id.bytes)
+        secret = secret if wanted.secret else None
+    provider = Provider(
+        partner,
+        wanted.name,
+        wanted.issuer,
+        wanted.client_id,
+        secret,
+        wanted.subject_claim,
+        wanted.groups_claim,
+        {value: cast("MemberRole", role) for value, role in wanted.roles.items()},
+        wanted.scopes,
+        wanted.creates_members,
+        wanted.enabled,
+        before.version + 1 if before else 1,
+        before.created_at if before else tx.now,
+        tx.now,
+    )
+    await store.save(tx, provider)
+    ended = await _revoke_provider_roles(tx, partner) if before and role_source_changed(before, provider) else 0
+    action = "provider.changed" if before else "provider.set"
+    await _record(tx, by, provider, action, secret_changed=wanted.secret is not None, ended=ended)
+    return provider
+
+
+async def remove(tx: Tx, by: AuditContext, partner: Partner) -> None:
+    """Nobody signs in there any more, and nobody has a role from there. Raises NoProvider."""
+    provider = await get(tx, partner)
+    await store.delete(tx, partner)
+    details: Details = {"issuer": provider.issuer, "signInsEnded": await _revoke_provider_roles(tx, partner)}
+    subject = tx.ids.text("partner", partner.id)
+    await audit.record(tx, partner.id, by.actor, "provider.removed", subject, address=by.address, details=details)
+
+
+def decrypt_client_secret(tx: Tx, provider: Provider) -> str | None:
+    """The client secret in clear, for the provider alone; None for a public client."""
+    if provider.sealed_secret is None:
+        return None
+    return tx.vault.decrypt(provider.sealed_secret, context=_SEALED_AS, binding=provider.partner.id.bytes).decode()
+
+
+async def claim_state(tx: Tx, partner: Partner, state_hash: bytes, started_at: datetime) -> bool:
+    """Keep that a sign-in came back; False when it had before, so that no state, nonce or code counts twice."""
+    return await store.claim_state(tx, partner, state_hash, started_at + STATE_LIFETIME)
+
+
+async def record_refusal(tx: Tx, partner: Partner, refused: SsoRefused, *, address: str) -> None:
+    """Into the audit log, at most one a minute. What the provider said is not kept: it may be about a person."""
+    if not await login_attempts.should_record_refusal(tx, member_realm(partner), None):
+        return
+    subject = tx.ids.text("partner", partner.id)
+    details = {"method": "provider", "reason": refused.reason.value}
+    await audit.record(
+        tx, partner.id, Actor("system", "sign_on"), "sign_in.refused", subject, address=address, details=details
+    )
+
+
+async def _revoke_provider_roles(tx: Tx, partner: Partner) -> int:
+    """Forget what the provider said of anybody's roles, and end the sign-ins made there; how many."""
+    await people.clear_provider_roles(tx, member_realm(partner))
+    return await sign_ins.end_provider_sign_ins(tx, member_realm(partner))
+
+
+async def _record(
+    tx: Tx, by: AuditContext, provider: Provider, action: str, *, secret_changed: bool, ended: int
+) -> None:
+    """What was set up, without the secret, into the audit log."""
+    details: Details = {
+        "issuer": provider.issuer,
+        "clientId": provider.client_id,
+        "secretChanged": secret_changed,
+        "subjectClaim": provider.subject_claim,
+        "groupsClaim": provider.groups_claim,
+        "roles": [f"{value} = {role}" for value, role in sorted(provider.roles.items())],
+        "createsMembers": provider.creates_members,
+        "enabled": provider.enabled,
+        "signInsEnded": ended,
+    }
+    partner = provider.partner
+    subject = tx.ids.text("partner", partner.id)
+    await audit.record(tx, partner.id, by.actor, action, subject, address=by.address, details=details)
+
+
+def _settings_problems(wanted: ProviderSettings, policy: AddressPolicy) -> Iterator[tuple[str, str]]:
+    """Field and what is wrong with it."""
+    if not 1 <= len(wanted.name.strip()) <= _LONGEST_NAME or not wanted.name.isprintable():
+        yield "name", f"Name must be 1 to {_LONGEST_NAME} characters."
+    try:
+        if not wanted.issuer.startswith(("https://", "http://")):
+            raise AddressRefused("must be a URL like https://id.example.org")
+        addresses.parse_target(wanted.issuer, policy)
+        if len(wanted.issuer) > _LONGEST_ISSUER or "?" in wanted.issuer or "#" in wanted.issuer:
+            yield "issuer", f"Issuer must be {_LONGEST_ISSUER} characters or fewer and must not contain ? or #."
+    except AddressRefused as error:
+        yield "issuer", f"Issuer {error.reason}."
+    if not _VISIBLE.fullmatch(wanted.client_id) or len(wanted.client_id) > LONGEST:
+        yield "client_id", f"Client ID must be 1 to {LONGEST} visible ASCII characters."
+    if wanted.secret and (not _VISIBLE.fullmatch(wanted.secret) or len(wanted.secret) > _LONGEST_SECRET):
+        yield "secret", f"Client secret must be {_LONGEST_SECRET} visible ASCII characters or fewer."
+    if wanted.subject_claim not in SUBJECT_CLAIMS:
+        yield (
+            "subject_claim",
+            f"User identifier must be {' or '.join(SUBJECT_CLAIMS)}, because other claims can be reassigned.",
+        )
+    if not all(_SCOPE.fullmatch(scope) for scope in wanted.scopes) or "openid" not in wanted.scopes:
+        yield "scopes", "Scopes must be separated by spaces and include openid."
+    yield from _role_problems(wanted)
+
+
+def _role_problems(wanted: ProviderSettings) -> Iterator[tuple[str, str]]:
+    claim = wanted.groups_claim
+    if claim is not None and not (1 <= len(claim) <= LONGEST and is_storable(claim)):
+        yield "groups_claim", f"Groups claim must be 1 to {LONGEST} characters."
+    elif wanted.roles and claim is None:
+        yield "groups_claim", "Enter the groups claim to use group roles."
+    if strange := sorted(set(wanted.roles.values()) - set(MEMBER_ROLES)):
+        known = ", ".join(MEMBER_ROLES).replace("_", " ")
+        yield "roles", f"Unknown role: {', '.join(strange).replace('_', ' ')}. Choose from: {known}."
+    elif len(wanted.roles) > MOST_GROUPS or not all(
+        1 <= len(value) <= LONGEST and is_storable(value) for value in wanted.roles
+    ):
+        yield "roles", f"You can add up to {MOST_GROUPS} groups, with names of 1 to {LONGEST} characters."
+    if wanted.creates_members and not wanted.roles:
+        yield "creates_members", "To create members automatically, add at least one group role."

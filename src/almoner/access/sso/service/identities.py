@@ -1,0 +1,171 @@
+"""Who somebody is here whom the partner's provider vouches for, and undoing that."""
+
+from uuid import UUID
+
+from almoner.access.credentials import service as credentials
+from almoner.access.credentials.domain import AuditContext
+from almoner.access.people import service as people
+from almoner.access.people.domain import NameTaken, Person, build_profile, member_realm
+from almoner.access.security_emails import service as letters
+from almoner.access.sign_ins import service as sign_ins
+from almoner.access.sign_ins.domain import Browser, SignIn, device_label
+from almoner.access.sso import store
+from almoner.access.sso.domain import (
+    BoundBy,
+    Identity,
+    IdentityClaims,
+    LastSignInMethod,
+    LinkedAccount,
+    Provider,
+    Reason,
+    SsoRefused,
+    roles_from_groups,
+)
+from almoner.kit.errors import IncorrectParams
+from almoner.platform.database.transactions import Tx
+
+
+async def of_person(tx: Tx, person: Person) -> list[LinkedAccount]:
+    """By which accounts at a provider the person signs in, oldest first; none for operators."""
+    return await store.list_linked_accounts(tx, person)
+
+
+async def resolve_person(
+    tx: Tx, provider: Provider, said: IdentityClaims, invited: Person | None, browser: Browser
+) -> Person:
+    """Who somebody is here whom the provider vouches for, with the roles that it gives them. Raises Refused.
+
+    In this order: who was bound to this subject; whoever accepts an invitation in this browser; the member whom the
+    provider's own provisioning calls so; a new member, where the owner allowed it. An e-mail never links.
+    """
+    if not await store.lock_version(tx, provider):
+        raise SsoRefused(Reason.CHANGED, "The sign-in settings have changed. Please try again.")
+    partner = provider.partner
+    identity = await store.find_identity(tx, partner, said.issuer, said.subject)
+    bound_by: BoundBy | None = None
+    if identity is not None:
+        person = await people.lock(tx, member_realm(partner), identity.person_id)
+    else:
+        person, bound_by = await _resolve_new_person(tx, provider, said, invited)
+        identity = Identity(said.issuer, said.subject, person.id)
+    if invited is not None and invited.id != person.id:
+        raise SsoRefused(
+            Reason.OTHER_PERSON, "This SSO account belongs to a different member from the one who was invited."
+        )
+    if not person.active:
+        raise SsoRefused(Reason.DEACTIVATED, "Your account has been deactivated. Contact an owner for help.")
+    if bound_by is None:
+        await store.record_use(tx, partner, identity)
+    else:
+        await _bind_subject(tx, person, identity, bound_by, browser)
+    return await people.set_provider_roles(tx, person, roles_from_groups(provider, said))
+
+
+async def link_account(tx: Tx, provider: Provider, said: IdentityClaims, sign_in: SignIn, browser: Browser) -> None:
+    """Whoever is signed in, and has just proved it, signs in by this account of the provider too. Raises Refused."""
+    if not await store.lock_version(tx, provider):
+        raise SsoRefused(Reason.CHANGED, "The sign-in settings have changed. Please try again.")
+    if not sign_ins.is_recently_proved(sign_in, tx.real_now):
+        raise SsoRefused(Reason.STATE, "Your request has expired. Start again from your account page.")
+    identity = Identity(said.issuer, said.subject, sign_in.person_id)
+    known = await store.find_identity(tx, provider.partner, said.issuer, said.subject)
+    if known is not None and known.person_id != sign_in.person_id:
+        raise SsoRefused(Reason.OTHER_PERSON, "This SSO account is connected to another member.")
+    if known is None:
+        await _bind_subject(tx, await people.lock(tx, sign_in.realm, sign_in.person_id), identity, "account", browser)
+
+
+async def confirm_identity(tx: Tx, provider: Provider, said: IdentityClaims, person_id: UUID) -> None:
+    """That it was this person who proved who they are at the provider. Raises Refused."""
+    identity = await store.find_identity(tx, provider.partner, said.issuer, said.subject)
+    if identity is None or identity.person_id != person_id:
+        raise SsoRefused(
+            Reason.OTHER_PERSON,
+            "You signed in to the identity provider with a different account. Sign in there with your own account.",
+        )
+
+
+async def unlink_accounts(tx: Tx, person: Person, by: AuditContext) -> None:
+    """The person signs in by no account of a provider any more: what it said is forgotten, and sign-ins there end.
+
+    Nothing happens where there is none.
+    """
+    person = await people.lock(tx, person.realm, person.id)
+    issuers = await store.delete_identities(tx, person)
+    if not issuers:
+        return
+    await people.set_provider_roles(tx, person, ())
+    ended = await sign_ins.end_provider_sign_ins(tx, person.realm, person)
+    await credentials.record_audit_entry(
+        tx, person, by, "identity.unbound", {"issuers": issuers, "signInsEnded": ended}
+    )
+    await letters.enqueue_email(tx, person, "identity_unbound")
+
+
+async def unlink_own_accounts(tx: Tx, person: Person, by: AuditContext) -> None:
+    """As ``unbind``, by the person. Raises LastWayIn when they have no other way in."""
+    person = await people.lock(tx, person.realm, person.id)
+    held = await credentials.get_factors(tx, person)
+    if not (held.password or held.passkeys):
+        raise LastSignInMethod("Set a password or add a passkey first")
+    await unlink_accounts(tx, person, by)
+
+
+async def _resolve_new_person(
+    tx: Tx, provider: Provider, said: IdentityClaims, invited: Person | None
+) -> tuple[Person, BoundBy]:
+    """Who comes from the provider for the first time, and what vouches for it. Raises Refused."""
+    realm = member_realm(provider.partner)
+    provisioned = await store.find_provisioned(tx, provider.partner, said.subject)
+    if invited is not None and (provisioned is None or provisioned.id == invited.id):
+        return await people.lock(tx, realm, invited.id), "invitation"
+    if provisioned is not None:
+        person = await people.lock(tx, realm, provisioned.id)
+        await _ensure_directory_may_claim(tx, person)
+        return person, "provisioned"
+    if not provider.creates_members:
+        raise SsoRefused(Reason.UNKNOWN, "You are not a member yet. Ask an owner to invite you.")
+    if not roles_from_groups(provider, said):
+        raise SsoRefused(Reason.NO_ROLE, "None of your groups have access. Contact an owner for help.")
+    if said.user_name is None:
+        raise SsoRefused(
+            Reason.UNKNOWN, "The identity provider did not send your username. Ask an owner to invite you."
+        )
+    profile = build_profile(said.user_name, email=said.email, name=said.name)
+    try:
+        return await people.create(tx, realm, profile), "created"
+    except NameTaken as error:
+        text = f"The username {said.user_name} is already taken. Ask an owner to invite you."
+        raise SsoRefused(Reason.NAME_TAKEN, text) from error
+    except IncorrectParams as error:
+        raise SsoRefused(Reason.UNKNOWN, "Your username cannot be used here. Ask an owner to invite you.") from error
+
+
+async def _ensure_directory_may_claim(tx: Tx, person: Person) -> None:
+    """That a directory may say who this is: nobody has come as them, and nobody here made them an owner.
+
+    Raises Refused. Whoever holds a directory key could come in as any member otherwise, by a subject of theirs (0030).
+    """
+    held = await credentials.get_factors(tx, person)
+    by_source = await people.roles_by_source(tx, person)
+    if held.password or held.passkeys or await store.list_linked_accounts(tx, person):
+        text = "You already have another way to sign in. Use it, then connect your SSO account on your account page."
+        raise SsoRefused(Reason.OTHER_WAY_IN, text)
+    if "owner" in by_source.get("granted", ()):
+        text = "You are an owner. Open the link in your invitation and continue with SSO from there."
+        raise SsoRefused(Reason.OTHER_WAY_IN, text)
+
+
+async def _bind_subject(tx: Tx, person: Person, identity: Identity, bound_by: BoundBy, browser: Browser) -> None:
+    """From now on this subject is this person, who is told by mail. Raises Refused."""
+    if any(one.issuer == identity.issuer for one in await store.list_linked_accounts(tx, person)):
+        text = "A different SSO account is already connected. Disconnect it first, or contact an owner for help."
+        raise SsoRefused(Reason.OTHER_PERSON, text)
+    partner = person.realm.partner
+    assert partner is not None, "only partners have a provider"
+    if not await store.insert_identity(tx, partner, identity, bound_by):
+        raise SsoRefused(Reason.USED, "You tried to sign in twice at the same time. Please try again.")
+    by = credentials.own_audit_context(tx, person, browser.address)
+    await credentials.record_audit_entry(tx, person, by, "identity.bound", {"issuer": identity.issuer, "by": bound_by})
+    facts = sign_ins.email_facts(tx, browser.address, device_label(browser.user_agent))
+    await letters.enqueue_email(tx, person, "identity_bound", values={"issuer": identity.issuer}, facts=facts)

@@ -1,0 +1,210 @@
+"""Signing in at the partner's provider: away by ``begin``, back by ``finish``, and no call inside a transaction."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from uuid import UUID
+
+from almoner.access.people.domain import Person, member_realm
+from almoner.access.sign_ins import service as sign_ins
+from almoner.access.sign_ins.domain import (
+    Browser,
+    EmailLink,
+    LinkClosed,
+    NewSignIn,
+    SecondFactorRequired,
+    SignIn,
+    SignInFailed,
+)
+from almoner.access.sign_ins.service import links, sign_in_methods
+from almoner.access.sso import exchange, service, state
+from almoner.access.sso.domain import (
+    IdentityClaims,
+    Metadata,
+    NoProvider,
+    Provider,
+    Reason,
+    SsoRefused,
+    authenticated_at,
+    is_fresh_authentication,
+)
+from almoner.access.sso.exchange import TokenExchange
+from almoner.access.sso.provider_metadata import ProviderMetadataCache
+from almoner.access.sso.service import identities
+from almoner.access.sso.state import OidcState, Purpose
+from almoner.platform.database.transactions import Database, Partner, Tx
+from almoner.platform.outbound.client import OutboundClient
+
+
+@dataclass(frozen=True, slots=True)
+class AuthorizationRedirect:
+    """Away to the provider's address ``url``, with a cookie that the browser keeps for ``PATIENCE``."""
+
+    url: str
+    cookie_name: str
+    kept: str
+
+
+@dataclass(frozen=True, slots=True)
+class CallbackRequest:
+    """A browser that comes back: what its address and its cookies hold, and who is signed in there."""
+
+    partner: Partner
+    query: Mapping[str, str]
+    cookies: Mapping[str, str]
+    browser: Browser
+    sign_in: SignIn | None = None
+
+    @property
+    def cookie_name(self) -> str:
+        """The cookie that was set when it went away; it is of no more use."""
+        return state.state_cookie_name(self.query.get("state", ""))
+
+
+@dataclass(frozen=True, slots=True)
+class SignInResult:
+    """What came of it. ``onward``: the page to go to.
+
+    ``entered``: who is signed in, or has to show a second factor first; None for who was signed in already. ``proof``:
+    the secret for the cookie of whoever proved it.
+    """
+
+    entered: NewSignIn | SecondFactorRequired | None
+    onward: str
+    proof: tuple[SignIn, str] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class _ClaimedState:
+    """What the provider is asked with."""
+
+    provider: Provider
+    secret: str | None
+    redirect: str
+
+
+class OidcFlow:
+    """Sign-on at the providers of all partners. One for the process: it keeps what providers publish."""
+
+    def __init__(self, db: Database, outbound: OutboundClient) -> None:
+        self._db = db
+        self._clock = db.deployment.clock
+        self._directory = ProviderMetadataCache(outbound, self._clock)
+        self._exchange = TokenExchange(outbound, self._directory, self._clock)
+
+    async def begin(
+        self, partner: Partner, purpose: Purpose, onward: str, record: UUID | None = None
+    ) -> AuthorizationRedirect:
+        """Away to the provider. ``record``: the link that is accepted, the sign-in that is to be proved.
+
+        Raises Refused, NoProvider.
+        """
+        async with self._db.read() as tx:
+            provider = await service.get(tx, partner)
+            redirect = service.redirect_uri(tx, partner)
+        if not provider.enabled:
+            raise NoProvider
+        metadata = await self._directory.metadata(provider)
+        begun = state.create_state(provider, purpose, onward, self._clock.real_now(), record)
+        url = exchange.authorization_url(provider, metadata, begun, redirect)
+        return AuthorizationRedirect(
+            url, begun.cookie_name, state.encrypt_state(self._db.deployment.vault, partner, begun)
+        )
+
+    async def finish(self, back: CallbackRequest) -> SignInResult:
+        """Sign in whoever the provider vouches for. Raises Refused; the audit log has it when the state was ours.
+
+        A state that is not is not recorded: anybody could fill the log.
+        """
+        vault, kept = self._db.deployment.vault, back.cookies.get(back.cookie_name, "")
+        found = state.decrypt_state(vault, back.partner, back.query.get("state", ""), kept, self._clock.real_now())
+        try:
+            taken = await self._take(back, found)
+            metadata = await self._directory.metadata(taken.provider)
+            code = exchange.parse_callback(taken.provider, metadata, back.query)
+            said = await self._exchange.redeem_code(taken.provider, taken.secret, found, code, taken.redirect)
+            async with self._db.write() as tx:
+                return await _complete_flow(tx, taken.provider, found, said, back)
+        except SsoRefused as refused:
+            async with self._db.write() as tx:
+                await service.record_refusal(tx, back.partner, refused, address=back.browser.address)
+            raise
+
+    async def fetch_metadata(self, partner: Partner) -> Metadata:
+        """What the partner's provider says of itself just now. Raises Refused, NoProvider."""
+        async with self._db.read() as tx:
+            provider = await service.get(tx, partner)
+        return await self._directory.refetch(provider)
+
+    async def _take(self, back: CallbackRequest, found: OidcState) -> _ClaimedState:
+        """Take the state, once. Raises Refused."""
+        async with self._db.write() as tx:
+            is_first = await service.claim_state(tx, back.partner, found.hash, found.started_at)
+            provider = await service.find(tx, back.partner)
+            redirect = service.redirect_uri(tx, back.partner)
+            secret = service.decrypt_client_secret(tx, provider) if provider else None
+        if not is_first:
+            raise SsoRefused(Reason.USED, "This sign-in has ended. Please start again.")
+        if provider is None or not provider.enabled or provider.version != found.version:
+            raise SsoRefused(Reason.CHANGED, "The sign-in settings have changed. Please try again.")
+        return _ClaimedState(provider, secret, redirect)
+
+
+async def _complete_flow(
+    tx: Tx, provider: Provider, found: OidcState, said: IdentityClaims, back: CallbackRequest
+) -> SignInResult:
+    """What the sign-in was begun for. Raises Refused."""
+    if found.purpose == "proof":
+        return SignInResult(
+            None, found.onward, await _complete_reauthentication(tx, provider, found, said, back.sign_in)
+        )
+    if found.purpose == "connect":
+        await identities.link_account(tx, provider, said, _require_same_sign_in(found, back.sign_in), back.browser)
+        return SignInResult(None, found.onward)
+    link, invited = (
+        await _open_invitation(tx, provider.partner, found) if found.purpose == "invitation" else (None, None)
+    )
+    person = await identities.resolve_person(tx, provider, said, invited, back.browser)
+    try:
+        if link is not None:
+            await links.use_link(tx, link, person)
+        at = authenticated_at(said, tx.real_now)
+        return SignInResult(
+            await sign_in_methods.sign_in_after_provider(
+                tx, person, back.browser, authenticated_at=at, by_two=said.multi_factor
+            ),
+            found.onward,
+        )
+    except LinkClosed as error:
+        raise SsoRefused(Reason.INVITATION, "This invitation is no longer valid.") from error
+    except SignInFailed as error:
+        raise SsoRefused(Reason.DEACTIVATED, "Your account has been deactivated.") from error
+
+
+async def _complete_reauthentication(
+    tx: Tx, provider: Provider, found: OidcState, said: IdentityClaims, sign_in: SignIn | None
+) -> tuple[SignIn, str]:
+    """Whoever is signed in proves that it is still they. Raises Refused."""
+    sign_in = _require_same_sign_in(found, sign_in)
+    if not is_fresh_authentication(said, found.started_at):
+        raise SsoRefused(Reason.NOT_FRESH, "The identity provider did not confirm that you have just signed in.")
+    await identities.confirm_identity(tx, provider, said, sign_in.person_id)
+    return sign_in, await sign_ins.record_proof(tx, sign_in)
+
+
+def _require_same_sign_in(found: OidcState, sign_in: SignIn | None) -> SignIn:
+    """The sign-in in which it was begun. Raises Refused when the browser is not in it any more."""
+    if sign_in is None or sign_in.id != found.record:
+        raise SsoRefused(Reason.STATE, "You are no longer signed in to this browser.")
+    return sign_in
+
+
+async def _open_invitation(tx: Tx, partner: Partner, found: OidcState) -> tuple[EmailLink, Person]:
+    """The invitation that is being accepted in this browser, still open, and whose it is. Raises Refused."""
+    try:
+        assert found.record is not None, "a sign-in for an invitation is begun with its link"
+        link, invited = await links.open_link(tx, tx.vault.page_token("invitation", found.record), "invitation")
+    except LinkClosed as error:
+        raise SsoRefused(Reason.INVITATION, "This invitation is no longer valid. Ask for a new one.") from error
+    if invited.realm != member_realm(partner):
+        raise SsoRefused(Reason.INVITATION, "This invitation is for a different organisation.")
+    return link, invited

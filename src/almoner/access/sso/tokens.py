@@ -1,0 +1,85 @@
+"""ID tokens (OpenID Connect Core 3.1.3.7): the signature by the provider's published keys, then every claim."""
+
+import warnings
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any, Final
+
+from authlib.oidc.core import CodeIDToken
+from joserfc import jwt
+from joserfc.errors import InvalidKeyIdError, JoseError, SecurityWarning
+from joserfc.jwk import KeySet, KeySetSerialization
+from joserfc.jws import JWSRegistry
+
+from almoner.access.sso.domain import CLOCK_SKEW, Provider, Reason, SsoRefused
+
+ALGORITHMS: Final = ("RS256", "PS256", "ES256", "EdDSA")
+"""Signatures with a key pair alone: never ``none``, never a shared secret, for which a public key could be taken."""
+
+_ASYMMETRIC: Final = ("RSA", "EC", "OKP")
+_OF_A_KEY: Final = ("kty", "kid", "alg", "n", "e", "crv", "x", "y")
+
+
+class UnknownKey(Exception):
+    """The token names a key that is not among those that were fetched: the provider may have new ones."""
+
+
+def parse_keys(document: Mapping[str, Any]) -> KeySet:
+    """The keys of a JWK set (RFC 7517) that can have signed a token; what is none is left out."""
+    listed = document.get("keys")
+    usable = []
+    for key in listed if isinstance(listed, list) else ():
+        if isinstance(key, dict) and key.get("kty") in _ASYMMETRIC and key.get("use", "sig") == "sig":
+            usable += _import_key(key)
+    return KeySet(usable)
+
+
+def _import_key(key: dict[str, Any]) -> list[Any]:
+    """One key, or none when it cannot be read (RFC 7517, 5: what is not understood is ignored)."""
+    try:
+        # What a provider publishes beside the key itself (certificates, operations) is of no use here.
+        kept: dict[str, Any] = {name: key[name] for name in _OF_A_KEY if name in key}
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")  # a key that is too short is no key
+            return list(KeySet.import_key_set(KeySetSerialization(keys=[kept])))
+    except (JoseError, ValueError, TypeError, KeyError, Warning):
+        return []
+
+
+def verify_id_token(
+    token: str, keys: KeySet, provider: Provider, nonce: str, access_token: str, wall: datetime
+) -> Mapping[str, Any]:
+    """The claims of a token that the provider signed for us, for this very sign-in, just now.
+
+    Raises Refused, and UnknownKey when other keys may do.
+    """
+    try:
+        signed = _verify_signature(token, keys)
+        claims = CodeIDToken(
+            signed.claims,
+            signed.header,
+            {
+                "iss": {"essential": True, "value": provider.issuer},
+                "aud": {"essential": True, "value": provider.client_id},
+                "at_hash": {"essential": False},
+            },
+            {"client_id": provider.client_id, "nonce": nonce, "access_token": access_token},
+        )
+        claims.validate(now=int(wall.timestamp()), leeway=int(CLOCK_SKEW.total_seconds()))
+    except InvalidKeyIdError as error:
+        raise UnknownKey from error
+    except (JoseError, ValueError, TypeError, AttributeError) as error:
+        # Whatever is wrong with it, the token is another party's: its words are told, and nobody is signed in.
+        raise SsoRefused(
+            Reason.TOKEN, "The identity provider's response is not valid for this sign-in.", told=str(error)
+        ) from error
+    return dict(claims)
+
+
+def _verify_signature(token: str, keys: KeySet) -> jwt.Token:
+    """The token behind a right signature."""
+    registry = JWSRegistry(algorithms=ALGORITHMS, strict_check_header=False)
+    with warnings.catch_warnings():
+        # RFC 9864 has a new name for EdDSA; providers still sign under the old one.
+        warnings.simplefilter("ignore", SecurityWarning)
+        return jwt.decode(token, keys, algorithms=ALGORITHMS, registry=registry)

@@ -1,0 +1,147 @@
+"""Reads a report: CSV with a header, its columns found by name (docs/runbooks/disbursements.md has them).
+
+A column ``refund`` may be there, with what the provider calls each refund or dispute.
+"""
+
+import csv
+import hashlib
+import io
+import re
+from collections.abc import Iterator, Mapping
+from datetime import date
+from decimal import Decimal
+from typing import Final, NamedTuple
+
+from almoner.giving.accounting.settlements.domain import LineKey, LineKind, ReportLine, ReportRefused, SettlementReport
+from almoner.kit.money import EXPONENTS, MAX_MINOR, Money
+
+COLUMNS: Final = ("reference", "settled_on", "currency", "kind", "payment", "gross", "fee", "net")
+_REFUND: Final = "refund"
+_KINDS: Final = " or ".join(LineKind)
+_AMOUNT: Final = re.compile(r"-?\d{1,16}(\.\d{1,4})?", re.ASCII)
+_LONGEST_NAME: Final = 255
+_TOLD: Final = 200
+_FIRST_ROW: Final = 2  # the header is line 1
+
+
+class _ReportHeader(NamedTuple):
+    """What all lines of a report share."""
+
+    reference: str
+    settled_on: date
+    currency: str
+
+
+def parse_report(provider: str, content: bytes) -> SettlementReport:
+    """The report in a file. Raises ReportRefused with every problem."""
+    try:
+        rows = csv.DictReader(io.StringIO(content.decode("utf-8-sig"), newline=""), strict=True)
+        missing = [name for name in COLUMNS if name not in (rows.fieldnames or ())]
+        if missing:
+            raise ReportRefused(f"the file has no column {', '.join(missing)}; it needs {', '.join(COLUMNS)}")
+        read_ = (*COLUMNS, _REFUND)
+        numbered = [(rows.line_num, {name: (row.get(name) or "").strip() for name in read_}) for row in rows]
+    except UnicodeDecodeError as error:
+        raise ReportRefused("the file is not UTF-8") from error
+    except csv.Error as error:
+        raise ReportRefused(f"the file is no CSV: {error}") from error
+    return _build_report(provider, hashlib.sha256(content).hexdigest(), numbered)
+
+
+def _build_report(provider: str, sha256: str, rows: list[tuple[int, dict[str, str]]]) -> SettlementReport:
+    if not rows:
+        raise ReportRefused("the file holds no lines")
+    problems: list[str] = []
+    heads: dict[_ReportHeader, int] = {}
+    lines: dict[LineKey, tuple[int, ReportLine]] = {}
+    for number, row in rows:
+        found = [f"line {number}: {problem}" for problem in _row_problems(row)]
+        problems += found
+        if found:
+            continue
+        heads.setdefault(
+            _ReportHeader(row["reference"], date.fromisoformat(row["settled_on"]), row["currency"]), number
+        )
+        line = _line(row)
+        earlier, _ = lines.setdefault(line.key, (number, line))
+        if earlier != number:
+            named = f" {line.refund}" if line.refund else ""
+            problems.append(f"line {number}: {line.kind}{named} {line.payment} is in line {earlier} already")
+    for number in list(heads.values())[1:]:
+        problems.append(f"line {number}: reference, settled_on and currency must be those of the lines before")
+    if problems:
+        more = [f"and {len(problems) - _TOLD} more"] if len(problems) > _TOLD else []
+        raise ReportRefused("\n".join(["the file was not imported:", *problems[:_TOLD], *more]))
+    head = next(iter(heads))
+    return SettlementReport(
+        provider, head.reference, head.currency, head.settled_on, sha256, tuple(line for _, line in lines.values())
+    )
+
+
+def _row_problems(row: Mapping[str, str]) -> Iterator[str]:
+    if not 1 <= len(row["reference"]) <= 100:
+        yield "reference must have 1 to 100 characters"
+    if not _is_day(row["settled_on"]):
+        yield f"settled_on must be a day such as 2026-11-21, not {row['settled_on']!r}"
+    if row["kind"] not in set(LineKind):
+        yield f"kind must be {_KINDS}, not {row['kind']!r}"
+    if not 1 <= len(row["payment"]) <= 255:
+        yield "payment must have 1 to 255 characters"
+    yield from _refund_problems(row)
+    for name in ("reference", "payment", _REFUND):
+        if not row[name].isprintable():
+            yield f"{name} must not have control characters"
+    if row["currency"] not in EXPONENTS:
+        yield f"currency must be an ISO 4217 code such as EUR, not {row['currency']!r}"
+        return
+    amounts = {name: _minor(row[name], row["currency"]) for name in ("gross", "fee", "net")}
+    bad = [name for name, minor in amounts.items() if minor is None]
+    for name in bad:
+        yield f"{name} must be an amount of {row['currency']} such as {_example(row['currency'])}, not {row[name]!r}"
+    if not bad:
+        yield from _amount_problems(row["kind"], **{name: minor or 0 for name, minor in amounts.items()})
+
+
+def _refund_problems(row: Mapping[str, str]) -> Iterator[str]:
+    if row["kind"] == LineKind.PAYMENT and row[_REFUND]:
+        yield "refund must be empty for a payment"
+    if len(row[_REFUND]) > _LONGEST_NAME:
+        yield f"refund must have at most {_LONGEST_NAME} characters"
+
+
+def _amount_problems(kind: str, gross: int, fee: int, net: int) -> Iterator[str]:
+    if net != gross - fee:
+        yield "net must be gross less fee"
+    if fee < 0:
+        yield "fee must not be below zero"
+    if kind in (LineKind.PAYMENT, LineKind.DISPUTE_WON) and not 0 < gross >= fee:
+        yield f"gross of a {kind} must be above zero and not below its fee"
+    if kind in (LineKind.REFUND, LineKind.DISPUTE) and gross >= 0:
+        yield f"gross of a {kind} must be below zero"
+
+
+def _line(row: Mapping[str, str]) -> ReportLine:
+    currency = row["currency"]
+    gross, fee = _minor(row["gross"], currency) or 0, _minor(row["fee"], currency) or 0
+    sums = Money(abs(gross), currency), Money(fee, currency)
+    return ReportLine(LineKind(row["kind"]), row["payment"], *sums, row[_REFUND])
+
+
+def _minor(text: str, currency: str) -> int | None:
+    """Minor units of a decimal amount; None for anything else, and for more decimals than the currency has."""
+    if not _AMOUNT.fullmatch(text):
+        return None
+    minor = Decimal(text).scaleb(EXPONENTS[currency])
+    whole = int(minor)
+    return whole if whole == minor and abs(whole) <= MAX_MINOR else None
+
+
+def _example(currency: str) -> str:
+    return f"{Decimal(1234).scaleb(-EXPONENTS[currency]):f}"
+
+
+def _is_day(text: str) -> bool:
+    try:
+        return date.fromisoformat(text).isoformat() == text
+    except ValueError:
+        return False

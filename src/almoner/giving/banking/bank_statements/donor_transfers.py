@@ -1,0 +1,150 @@
+"""Lines of donors' bank transfers. Each is a settlement of its own: the money is on our account already.
+
+So what came is booked as a provider's payment is, by the same rules, and settled in the same transaction (settled 5).
+Held money is held first, then session, donation and payment, as everywhere: of two lines of one gift the second sees
+what became of the first.
+"""
+
+from collections.abc import Sequence
+from typing import Final
+from uuid import UUID
+
+from almoner.giving.accounting.refunds import service as refunds
+from almoner.giving.accounting.refunds.domain import Refund
+from almoner.giving.accounting.settlements import service as settlements
+from almoner.giving.accounting.settlements.domain import LineKind, ReportLine, SettlementReport
+from almoner.giving.accounting.suspense import service as suspense
+from almoner.giving.accounting.suspense.domain import UnallocatedPayment
+from almoner.giving.banking.bank_statements.domain import BankLine, OpenReason, StatementRefused
+from almoner.giving.checkout.bank_transfers import service as transfers
+from almoner.giving.checkout.donations import service as donations
+from almoner.giving.checkout.payments import service as payments
+from almoner.giving.checkout.payments.domain import (
+    BANK_TRANSFER,
+    SETTLED_STATUSES,
+    Payment,
+    ProviderPayment,
+    ProviderStatus,
+    UnallocatedReason,
+)
+from almoner.giving.disbursing.disbursements import service as payouts
+from almoner.giving.disbursing.disbursements.domain import DisbursementRules
+from almoner.kit.ids import encode
+from almoner.kit.money import Money
+from almoner.platform.database.transactions import ALL_PARTNERS, Partner, Tx
+
+_CONTEXT: Final = "settlement"
+_RULE: Final = "rule"
+_BACK: Final = frozenset({"refunded", "sent"})
+_GOING: Final = frozenset({"refunding", "pending"}) | _BACK
+
+
+async def receive_transfer(tx: Tx, line: BankLine, payment: Payment) -> UUID:
+    """Book what came with a gift's reference: it pays the gift, or is held with the reason. Its settlement.
+
+    Raises StatementRefused when the books did not take it.
+    """
+    payment = await transfers.lock_payment(tx, payment)
+    again = payment.status in SETTLED_STATUSES
+    found = ProviderPayment(
+        id=f"{payment.provider_payment}/{encode(line.id)}" if again else payment.provider_payment or "",
+        url=None,
+        status=ProviderStatus.SUCCEEDED,
+        money=line.movement.money,
+        reference=payments.payment_reference(payment.id),
+        tries=0,
+        live=not tx.deployment.sandbox,
+    )
+    if again:
+        await suspense.record_unallocated_payment(tx, BANK_TRANSFER, found, None, UnallocatedReason.PAID_TWICE)
+    else:
+        await donations.apply_provider_state(tx, BANK_TRANSFER, found)
+    return await _book_settlement(tx, line, LineKind.PAYMENT, found.id)
+
+
+async def book_refund(tx: Tx, line: BankLine, payment: Payment) -> UUID | OpenReason:
+    """Money left under a gift's reference: the oldest refund of this amount is sent by it. Its settlement.
+
+    Raises StatementRefused when the books did not take it.
+    """
+    called, money = line.movement.reference, line.movement.money
+    reference = payment.provider_payment or ""
+    held = [one for one in await suspense.lock_by_reference(tx, reference) if one.money == money]
+    payment = await transfers.lock_payment(tx, payment)
+    given = [
+        one
+        for gift in await _donation_ids(tx, payment, reference)
+        for one in await refunds.refunds_of_donation(tx, gift)
+        if one.by_bank and one.money == money
+    ]
+    known: list[UnallocatedPayment | Refund] = [*held, *given]
+    if not (going := await _outgoing_refunds(tx, reference, held, given)):
+        ended = {one.status for one in known}
+        return (
+            OpenReason.MATCHED_BEFORE if ended & _BACK else OpenReason.OTHER_STATE if ended else OpenReason.OTHER_AMOUNT
+        )
+    # What is of one reference and one amount is one donor's, and the oldest of it is as good as any; unless an officer
+    # who was faster than the statement has noted what the bank calls it.
+    back = next((one for one in going if one.provider_refund == called), going[0])
+    if back.provider_refund != called and any(one.provider_refund == called for one in known):
+        called = f"{called}/{encode(line.id)}"  # another line was taken for the one that was noted so: this is its own
+    if isinstance(back, UnallocatedPayment):
+        await suspense.record_refund(tx, back.id, called)
+        return await _book_settlement(tx, line, LineKind.REFUND, back.provider_payment)
+    await refunds.record_sent(tx, back.id, called)
+    paid = await payments.find(tx, back.payment_id) if back.payment_id else None
+    return await _book_settlement(tx, line, LineKind.REFUND, (paid and paid.provider_payment) or reference)
+
+
+async def hold_reversed_donations(tx: Tx, line: BankLine, taken: Sequence[Payment]) -> None:
+    """The bank has taken back what paid these gifts: no payout to their nonprofits before people have looked."""
+    gifts = [await donations.get(tx, ALL_PARTNERS, one) for one in {one.donation_id for one in taken}]
+    name = tx.ids.text("bankline", line.id)
+    for partner_id, organisation_id in sorted({(one.partner_id, one.organisation_id) for one in gifts}):
+        note = f"{name}: the bank has taken back what it told before, {line.movement.reference}"
+        await payouts.hold_organisation(
+            tx, Partner(partner_id), organisation_id, note=note, decided_by=_RULE, rules=DisbursementRules()
+        )
+
+
+async def _donation_ids(tx: Tx, payment: Payment, reference: str) -> list[UUID]:
+    """The gift that a reference was given for, and those that people made of what came under it."""
+    accepted = [await payments.find(tx, one) for one in await suspense.applied_payment_id(tx, reference)]
+    return list(dict.fromkeys([payment.donation_id, *(one.donation_id for one in accepted if one)]))
+
+
+async def _outgoing_refunds(
+    tx: Tx, reference: str, held: Sequence[UnallocatedPayment], given: Sequence[Refund]
+) -> list[UnallocatedPayment | Refund]:
+    """What of these is on its way back, or is noted as sent and no line has told of it yet: the reference's own first.
+
+    Then what is of the same gifts, each the oldest first.
+    """
+    drawn = await settlements.refund_debited_payments(tx, BANK_TRANSFER, [one.provider_payment for one in held])
+    paid = [await payments.find(tx, of) for of in dict.fromkeys(one.payment_id for one in given) if of]
+    own = {of.id for of in paid if of and of.provider_payment == reference}
+    others = {one.id for one in given if one.payment_id not in own}
+    sent = await refunds.sent_refunds_of_payments(tx, [of.id for of in paid if of])
+    told = {one.id for all_ in sent.values() for one, drew in all_ if drew}
+    found: list[UnallocatedPayment | Refund] = [one for one in held if one.provider_payment not in drawn]
+    found += [one for one in given if one.id not in told]
+    going = [one for one in found if one.status in _GOING]
+    return sorted(going, key=lambda one: (one.id in others, one.id))
+
+
+async def _book_settlement(tx: Tx, line: BankLine, kind: LineKind, payment: str) -> UUID:
+    """The line as a report of its own, without a fee."""
+    moved = line.movement
+    report = SettlementReport(
+        BANK_TRANSFER,
+        encode(line.id),
+        moved.currency,
+        min(moved.booked_on, tx.now.date()),
+        tx.vault.keyed_hash(_CONTEXT, line.id.bytes).hex(),
+        (ReportLine(kind, payment, moved.money, Money(0, moved.currency)),),
+    )
+    settlement = await settlements.open_report(tx, report)
+    await settlements.book_lines(tx, settlement, report.lines)
+    if (await settlements.find_settlement(tx, report)).matched != len(report.lines):
+        raise StatementRefused(f"the books did not take {moved.reference} as the {kind} {payment}: it is settled")
+    return settlement.id

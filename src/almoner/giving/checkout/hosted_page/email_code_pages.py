@@ -1,0 +1,121 @@
+"""The page of the code: when the brakes ask whether a person gives (H6), a code by e-mail shows it (H11).
+
+No picture, no puzzle, no script, nobody else involved: the code may be typed, pasted, or filled in by the browser.
+"""
+
+from typing import Final
+
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from almoner.giving.checkout.card_testing import service as brakes
+from almoner.giving.checkout.card_testing.domain import CodeResult, CodesExhausted
+from almoner.giving.checkout.donations.domain import CheckoutState, DonationDetails
+from almoner.giving.checkout.hosted_page import device_cookie as device
+from almoner.giving.checkout.hosted_page import form_cookie
+from almoner.giving.checkout.hosted_page.pages import DonationPages, OpenedSession, with_error_pages
+from almoner.giving.checkout.hosted_page.schemas import DonationForm
+from almoner.giving.checkout.hosted_page.views import FormNotice, redirect_to
+from almoner.platform.database.transactions import Database
+
+_PROBLEMS: Final = {
+    CodeResult.MISSING: "give.code.problem.missing",
+    CodeResult.WRONG: "give.code.problem.wrong",
+    CodeResult.OVER: "give.code.problem.over",
+}
+
+
+class EmailCodePages:
+    """Shows and takes codes, beside the pages of gifts."""
+
+    def __init__(self, db: Database, give: DonationPages) -> None:
+        self._db = db
+        self._give = give
+        self._vault = db.deployment.vault
+        self.views = give.views
+
+    def routes(self) -> list[Route]:
+        """Starlette routes."""
+        return [Route("/give/{id}/code", self.code, methods=["GET", "POST"])]
+
+    async def code(self, request: Request) -> Response:
+        """One address, so that a 405 names all of its methods."""
+        return await (self.submit if request.method == "POST" else self.show)(request)
+
+    @with_error_pages
+    async def show(self, request: Request) -> Response:
+        """The form for the code; back to the gift when none was asked for."""
+        opened = await self._give.open_session(request)
+        typed = self._typed(opened) if isinstance(opened, OpenedSession) else None
+        if isinstance(opened, Response) or typed is None:
+            return opened if isinstance(opened, Response) else redirect_to(f"/give/{opened.name}")
+        async with self._db.read() as tx:
+            asked = await brakes.was_code_sent(tx, opened.id, typed.email)
+        response = self._page(opened, typed) if asked else redirect_to(f"/give/{opened.name}")
+        device.ensure_cookie(request, response, self._vault)
+        return response
+
+    @with_error_pages
+    async def submit(self, request: Request) -> Response:
+        """The code; or the wish for a new one."""
+        opened = await self._give.open_session(request)
+        if isinstance(opened, Response):
+            return opened
+        gift = opened.giving.gift
+        if gift.standing is CheckoutState.UNDER_WAY and gift.url is not None:
+            return redirect_to(gift.url)  # the form was sent twice, and the first time was right
+        if (typed := self._typed(opened)) is None:
+            return redirect_to(f"/give/{opened.name}")
+        posted = await self._give.read_form(opened)
+        if posted is None:
+            return self._page(opened, typed, status=403, notice=FormNotice("give.again", alert=True))
+        if "again" in posted:
+            return await self._send_again(opened, typed)
+        return await self._check(opened, typed, str(posted.get("code", "")))
+
+    async def _send_again(self, opened: OpenedSession, typed: DonationForm) -> Response:
+        browser = device.visitor_of(opened.request, self._vault)
+        try:
+            async with self._db.write() as tx:
+                await brakes.send_code(tx, opened.id, browser, typed.email)
+        except CodesExhausted as wait:
+            return self._page(opened, typed, status=429, notice=self.views.rate_limit_notice(wait))
+        return self._page(opened, typed, notice=FormNotice("give.code.sent"))
+
+    async def _check(self, opened: OpenedSession, typed: DonationForm, code: str) -> Response:
+        gift = self._give.read_details(opened, typed)
+        if not isinstance(gift, DonationDetails):
+            return redirect_to(f"/give/{opened.name}")  # something has changed since: the form says what
+        async with self._db.write() as tx:
+            answer = await brakes.check_code(tx, opened.id, typed.email, code)
+        if answer is CodeResult.RIGHT:
+            return await self._give.proceed_to_payment(opened, typed, gift)
+        return self._page(opened, typed, status=422, problem=_PROBLEMS[answer])
+
+    def _typed(self, opened: OpenedSession) -> DonationForm | None:
+        """The gift that waits for the code, None when the session takes none any more."""
+        standing = opened.giving.gift.standing
+        if opened.giving.status != "open" or standing in (CheckoutState.PAID, CheckoutState.HELD):
+            return None
+        return form_cookie.load_form(opened.request, self._vault, opened.id, opened.name)
+
+    def _page(
+        self,
+        opened: OpenedSession,
+        typed: DonationForm,
+        *,
+        status: int = 200,
+        problem: str | None = None,
+        notice: FormNotice | None = None,
+    ) -> Response:
+        return self.views.code(
+            opened.giving,
+            typed.email,
+            action=f"/give/{opened.name}/code",
+            back=f"/give/{opened.name}",
+            csrf=opened.visit.csrf,
+            status=status,
+            problem=problem,
+            notice=notice,
+        )

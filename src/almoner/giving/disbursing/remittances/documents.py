@@ -1,0 +1,103 @@
+"""From a remittance statement to the document that the nonprofit is given."""
+
+from functools import cache
+from pathlib import Path
+from typing import Final
+
+from almoner.giving.disbursing.disbursements.domain import end_to_end_id_of
+from almoner.giving.disbursing.remittances.domain import Remittance, RemittanceLine, RemittanceTotals
+from almoner.kit import language as languages
+from almoner.platform.deployment import Deployment
+from almoner.platform.pages import formats
+from almoner.platform.pages.pdf import Facts, PdfRenderer, directional_text
+from almoner.platform.pages.rendering import isolated_plain_text
+from almoner.platform.pages.translations import Language, TranslationCatalogues
+
+_TEMPLATE: Final = Path(__file__).parent / "templates" / "remittance.typ"
+_NOBODY: Final = "–"
+
+
+@cache
+def _press() -> PdfRenderer:
+    """One for the process: it holds the fonts."""
+    return PdfRenderer(_TEMPLATE)
+
+
+class RemittanceDocuments:
+    """Makes the documents, in the language of each."""
+
+    def __init__(self, deployment: Deployment, catalogues: TranslationCatalogues | None = None) -> None:
+        self._deployment = deployment
+        self._catalogues = catalogues or TranslationCatalogues()
+
+    @property
+    def languages(self) -> tuple[str, ...]:
+        """The languages that there are."""
+        return self._catalogues.offered
+
+    async def render(self, remittance: Remittance) -> bytes:
+        """The PDF; the same bytes each time."""
+        language = self._catalogues.language(remittance.language)
+        return await _press().render(self._facts(remittance, language), {}, remittance.of)
+
+    def _facts(self, remittance: Remittance, language: Language) -> Facts:
+        """What the template reads."""
+        rtl = language.direction == "rtl"
+        of, payout = remittance.of, remittance.payout
+        said = "remittance.paid_on" if payout.paid_at else "remittance.sent_on"
+        return {
+            "lang": language.html_lang.split("-")[0],
+            "region": languages.region_of(language.html_lang),
+            "rtl": rtl,
+            "title": language.text("remittance.title"),
+            "date": [of.year, of.month, of.day],
+            "test": _test(language) if self._deployment.sandbox else None,
+            "issuer": directional_text(remittance.issuer, rtl=rtl),
+            "organisation": directional_text(remittance.organisation, rtl=rtl),
+            "said": language.text(
+                said, day=isolated_plain_text(formats.format_day(of, language.locale), language.direction)
+            ),
+            "amount_label": language.text("remittance.amount"),
+            "amount": directional_text(_money(payout.money.minor, remittance, language), rtl=rtl),
+            "rows": [
+                {"label": language.text(f"remittance.{name}"), "value": directional_text(value, rtl=rtl)}
+                for name, value in (
+                    ("payout", self._deployment.ids.text("disbursement", payout.id)),
+                    ("transfer", end_to_end_id_of(payout.id)),
+                    ("gifts", formats.localise_digits(f"{remittance.totals.gifts}", language.locale)),
+                )
+            ],
+            "columns": [language.text(f"remittance.{name}") for name in ("gift", "given", "fee", "back", "paid")],
+            "gifts": [self._row(one, remittance, language) for one in remittance.lines],
+            "total_label": language.text("statement.total", currency=payout.money.currency),
+            "totals": [
+                directional_text(_money(minor, remittance, language), rtl=rtl) for minor in _amounts(remittance.totals)
+            ],
+            "notes": [
+                *([language.text("remittance.more")] if len(remittance.lines) < remittance.totals.gifts else []),
+                language.text("remittance.note"),
+            ],
+        }
+
+    def _row(self, one: RemittanceLine, remittance: Remittance, language: Language) -> dict[str, object]:
+        rtl, locale = language.direction == "rtl", language.locale
+        donor = formats.full_name(*one.donor, locale).strip() if one.donor else _NOBODY
+        return {
+            "donor": directional_text(language.text("remittance.anonymous") if one.anonymous else donor, rtl=rtl),
+            "day": directional_text(formats.format_day(one.given_at, locale), rtl=rtl),
+            "donation": directional_text(self._deployment.ids.text("donation", one.donation_id), rtl=False),
+            "message": directional_text(one.message, rtl=rtl) if one.message else None,
+            "amounts": [directional_text(_money(minor, remittance, language), rtl=rtl) for minor in _amounts(one)],
+        }
+
+
+def _amounts(of: RemittanceLine | RemittanceTotals) -> tuple[int, int, int, int]:
+    return of.given_minor, of.fee_minor, of.refunded_minor, of.paid_minor
+
+
+def _money(minor: int, remittance: Remittance, language: Language) -> str:
+    return formats.format_money(minor, remittance.payout.money.currency, language.locale)
+
+
+def _test(language: Language) -> str:
+    return f"{language.text('page.sandbox.label')} {language.text('page.sandbox.text')}"

@@ -1,0 +1,148 @@
+"""From a statement to what the donor is given: the mail with the link, and the document."""
+
+from datetime import date, datetime
+from functools import cache
+from pathlib import Path
+from typing import Final
+from uuid import UUID
+
+from almoner.giving.donor_statements import domain
+from almoner.giving.donor_statements.domain import DonorStatement, DonorStatementLine
+from almoner.giving.receipts.domain import Receipt
+from almoner.kit import language as languages
+from almoner.platform.outbound.mail import Mail
+from almoner.platform.pages import formats
+from almoner.platform.pages.pdf import Facts, PdfRenderer, directional_text
+from almoner.platform.pages.rendering import PageRenderer, isolated_plain_text
+from almoner.platform.pages.translations import Language
+
+PDF: Final = "application/pdf"
+
+_TEMPLATE: Final = Path(__file__).parent / "templates" / "statement.typ"
+
+
+@cache
+def _press() -> PdfRenderer:
+    """One for the process: it holds the fonts."""
+    return PdfRenderer(_TEMPLATE)
+
+
+class StatementDocuments:
+    """Makes mails and documents of statements, in the language of the receipt that they were asked for by."""
+
+    def __init__(self, pages: PageRenderer) -> None:
+        self._pages = pages
+
+    def mail(self, link_id: UUID, receipt: Receipt, issuer: str, to: str, until: datetime, at: datetime) -> Mail:
+        """The mail that brings a link, which ends then (real time)."""
+        language = self._pages.language(receipt.language)
+        facts = {
+            "issuer": issuer,
+            "name": formats.greeting_name(receipt.first_name, receipt.last_name, language.locale),
+            "link": self.link(receipt.donation_id, until),
+        }
+        return Mail(
+            key=f"statement:{link_id}",
+            at=at,
+            partner=receipt.partner_id,
+            to=to,
+            subject=language.text("statement.mail.subject"),
+            text=self._pages.text("statement.txt", language, **facts),
+            html=self._pages.text("statement_mail.html", language, **facts),
+            language=language.html_lang,
+        )
+
+    def link(self, donation_id: UUID, until: datetime) -> str:
+        """The private address of the statement; nothing in it names the donor."""
+        deployment = self._pages.deployment
+        token = deployment.vault.expiring_token(domain.PAGE_PURPOSE, donation_id, until)
+        return f"{deployment.links.pages}/{domain.PAGE_PURPOSE}?token={token}"
+
+    async def render(self, statement: DonorStatement) -> bytes:
+        """The PDF."""
+        language = self._pages.language(statement.opened_by.language)
+        return await _press().render(self._facts(statement, language), {}, statement.as_of)
+
+    def _facts(self, statement: DonorStatement, language: Language) -> Facts:
+        """What the template reads."""
+        rtl, locale = language.direction == "rtl", language.locale
+        by = statement.opened_by
+        return {
+            "lang": language.html_lang.split("-")[0],
+            "region": languages.region_of(language.html_lang),
+            "rtl": rtl,
+            "title": language.text("statement.title"),
+            "date": _day(statement.as_of.date()),
+            "test": _test(language) if self._pages.deployment.sandbox else None,
+            "issuer": directional_text(statement.issuer, rtl=rtl),
+            "donor_label": language.text("receipt.donor"),
+            "donor": directional_text(formats.full_name(by.first_name, by.last_name, locale), rtl=rtl),
+            "gifts": language.text(
+                "statement.gifts",
+                first=isolated_plain_text(formats.format_day(statement.period.first, locale), language.direction),
+                last=isolated_plain_text(formats.format_day(statement.period.last, locale), language.direction),
+            ),
+            "columns": [
+                language.text(f"receipt.{name}") for name in ("date", "receipt_number", "organisation", "amount")
+            ],
+            "rows": [self._row(line, statement, language) for line in statement.lines],
+            "totals": [
+                {
+                    "label": language.text("statement.total", currency=total.currency),
+                    "rows": [
+                        {
+                            "label": language.text(f"statement.{name}"),
+                            "value": directional_text(formats.format_money(minor, total.currency, locale), rtl=rtl),
+                        }
+                        for name, minor in (
+                            ("given", total.given_minor),
+                            ("back", total.refunded_minor),
+                            ("left", total.left_minor),
+                        )
+                    ],
+                }
+                for total in statement.totals
+            ],
+            "none": None if statement.lines else language.text("statement.none"),
+            "notes": [
+                *([language.text("statement.many")] if statement.more else []),
+                language.text("statement.note"),
+                *([language.text("statement.london")] if statement.period.in_london else []),
+                language.text("statement.only"),
+                language.text(
+                    "statement.as_of",
+                    day=isolated_plain_text(formats.format_day(statement.as_of, locale), language.direction),
+                ),
+            ],
+        }
+
+    def _row(self, line: DonorStatementLine, statement: DonorStatement, language: Language) -> dict[str, object]:
+        rtl, locale, receipt = language.direction == "rtl", language.locale, line.receipt
+        said = []
+        if line.reassigned:
+            name = isolated_plain_text(statement.names[line.organisation_id], language.direction)
+            said.append(language.text("statement.now", organisation=name))
+        if line.void:
+            said.append(language.text("statement.void"))
+        elif line.refunded_minor:
+            back = formats.format_money(line.refunded_minor, receipt.money.currency, locale)
+            value = isolated_plain_text(back, language.direction)
+            said.append(language.text("page.fact", label=language.text("statement.back"), value=value))
+        return {
+            "date": directional_text(formats.format_day(receipt.received_at, locale), rtl=rtl),
+            "number": directional_text(receipt.shown_number, rtl=rtl),
+            "organisation": directional_text(receipt.organisation, rtl=rtl),
+            "amount": directional_text(
+                formats.format_money(receipt.money.minor, receipt.money.currency, locale), rtl=rtl
+            ),
+            "void": line.void,
+            "said": said,
+        }
+
+
+def _test(language: Language) -> str:
+    return f"{language.text('page.sandbox.label')} {language.text('page.sandbox.text')}"
+
+
+def _day(day: date) -> list[int]:
+    return [day.year, day.month, day.day]

@@ -1,0 +1,216 @@
+"""HMRC's schedule of the gifts of a claim: who may be on it, one gift a line or small ones together; pure.
+
+After "Schedule spreadsheet to claim back tax on Gift Aid donations" (gov.uk, as of 28 November 2025): the title has at
+most 4 characters, first name (or first initial) and last name 35, hyphens of a last name are spaces, the postcode is in
+capitals with a space, dates are DD/MM/YY, amounts have two decimals, what does not apply is left blank. A postcode of X
+stands for an address that is not in the United Kingdom. Gifts of at most 20 pounds from different donors may stand
+together on a line of up to 1,000 pounds, without a name: so HMRC's page of 2013, that of 2025 says under 30.
+"""
+
+import csv
+import io
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from datetime import date
+from typing import Final
+
+from almoner.giving.gift_aid.claims.domain import AccountingYearEnd, ClaimableDonation, ExcludedDonation, ScheduleEntry
+from almoner.giving.gift_aid.declarations.domain import Declarer
+
+COLUMNS: Final = (
+    "Title",
+    "First name or initial",
+    "Last name",
+    "House name or number",
+    "Postcode",
+    "Aggregated donations",
+    "Sponsored event",
+    "Donation date",
+    "Amount",
+)
+MAX_LINES: Final = 1000
+"""Of one schedule."""
+MAX_AGGREGATED_DONATION: Final = 20_00
+MAX_AGGREGATED_LINE: Final = 1000_00
+OVERSEAS_POSTCODE: Final = "X"
+_TITLE: Final = 4
+_NAME: Final = 35
+_HOUSE: Final = 40
+_AGGREGATED: Final = "Gifts of at most 20 pounds"
+_TITLES: Final = {"professor": "Prof", "reverend": "Rev", "doctor": "Dr", "captain": "Capt", "mister": "Mr"}
+_POSTCODE: Final = re.compile(
+    r"(GIR 0AA|[A-PR-UWYZ][A-HK-Y]?[0-9][0-9A-HJKMNPR-Y]? [0-9][ABD-HJLNP-UW-Z]{2})", re.ASCII
+)
+_ISLANDS: Final = ("JE", "GY", "IM")
+"""Jersey, Guernsey and Man have postcodes of the same form, and are not in the United Kingdom."""
+_HOME: Final = frozenset(
+    {
+        *("uk", "gb", "gbr", "united kingdom", "the united kingdom", "great britain", "britain"),
+        *("england", "scotland", "wales", "northern ireland"),
+        "united kingdom of great britain and northern ireland",
+    }
+)
+_FORMULA: Final = ("=", "+", "-", "@", "|", "%")
+"""How a cell begins that a spreadsheet would run. HMRC takes no apostrophe before it, so such a gift is left out."""
+
+
+@dataclass(frozen=True, slots=True)
+class ScheduleDonor:
+    """Who gave, as HMRC takes it."""
+
+    title: str
+    first_name: str
+    last_name: str
+    house: str
+    postcode: str
+
+
+@dataclass(slots=True)
+class _AggregatedLine:
+    """A line of small gifts, while it is being filled."""
+
+    line: int
+    minor: int = 0
+    people: set[ScheduleDonor] = field(default_factory=set)
+
+
+@dataclass(frozen=True, slots=True)
+class ClaimSchedule:
+    """A schedule: its gifts on their lines, those that HMRC would not take, and how many wait for the next one."""
+
+    listed: tuple[ScheduleEntry, ...]
+    left_out: tuple[ExcludedDonation, ...]
+    waiting: int
+
+    @property
+    def lines(self) -> int:
+        """How many it has."""
+        return max((one.line for one in self.listed), default=0)
+
+
+def build_schedule(
+    gifts: Iterable[ClaimableDonation], today: date, year: AccountingYearEnd, *, together: bool, most: int = MAX_LINES
+) -> ClaimSchedule:
+    """The schedule of these gifts, in their order, of at most ``most`` lines. ``together``: small gifts share lines."""
+    listed: list[ScheduleEntry] = []
+    left_out: list[ExcludedDonation] = []
+    open_lines: dict[date, list[_AggregatedLine]] = {}
+    lines = waiting = 0
+    for gift in gifts:
+        person, problems = schedule_donor_of(gift.declarer)
+        if (last := year.claim_deadline(gift.data_date)) < today:
+            problems = (*problems, f"the time to claim ended on {last}")
+        if problems or person is None:
+            left_out.append(ExcludedDonation(gift.donation_id, problems))
+            continue
+        shared = None
+        if together and gift.minor <= MAX_AGGREGATED_DONATION:
+            shared = _find_line(
+                open_lines.setdefault(year.end_of_year(gift.data_date), []), person, gift.minor, lines + 1, most
+            )
+        if (shared is None and lines == most) or (shared is not None and shared.line > most):
+            waiting += 1
+            continue
+        line = shared.line if shared is not None else lines + 1
+        lines = max(lines, line)
+        listed.append(ScheduleEntry(line, gift))
+    return ClaimSchedule(tuple(listed), tuple(left_out), waiting)
+
+
+def _find_line(
+    lines: list[_AggregatedLine], person: ScheduleDonor, minor: int, number: int, most: int
+) -> _AggregatedLine:
+    """The first line with room for a small gift, of an accounting year: a line takes one gift of a person."""
+    for line in lines:
+        if person not in line.people and line.minor + minor <= MAX_AGGREGATED_LINE:
+            break
+    else:
+        line = _AggregatedLine(number)
+        if number <= most:
+            lines.append(line)
+    line.people.add(person)
+    line.minor += minor
+    return line
+
+
+def schedule_donor_of(declarer: Declarer) -> tuple[ScheduleDonor | None, tuple[str, ...]]:
+    """Who declared as HMRC takes it, or all that it would not take."""
+    problems: list[str] = []
+    first = _clean("first name", declarer.first_name or "", problems)
+    last = _clean("last name", declarer.last_name.replace("-", " "), problems)
+    house = _clean("house name or number", declarer.building_name_number, problems)
+    if not first:
+        problems.append("there is no first name, and no initial")
+    if not last:
+        problems.append("there is no last name")
+    if len(last) > _NAME:
+        problems.append(f"the last name has more than {_NAME} characters")
+    postcode = _postcode(declarer)
+    if postcode is None:
+        problems.append("the postcode is none of the United Kingdom")
+    elif postcode == OVERSEAS_POSTCODE:
+        house = _overseas_house(declarer, house)
+    if len(house) > _HOUSE:
+        problems.append(f"the house name or number has more than {_HOUSE} characters")
+    if problems or postcode is None:
+        return None, tuple(problems)
+    return ScheduleDonor(_title(declarer.title), first if len(first) <= _NAME else first[0], last, house, postcode), ()
+
+
+def _clean(name: str, text: str, problems: list[str]) -> str:
+    cleaned = " ".join(text.split())
+    if cleaned.startswith(_FORMULA):
+        problems.append(f"the {name} begins with {cleaned[0]}, which a spreadsheet would run")
+    return cleaned
+
+
+def _title(text: str) -> str:
+    """HMRC does without a title: one that is too long is left blank."""
+    cleaned = " ".join(text.split()).rstrip(".")
+    short = _TITLES.get(cleaned.casefold(), cleaned)
+    return short if len(short) <= _TITLE and not short.startswith(_FORMULA) else ""
+
+
+def _postcode(declarer: Declarer) -> str | None:
+    """``SW1Y 4JH``; X abroad; None for a home address without one."""
+    plain = "".join(declarer.postcode.split()).upper()
+    spaced = f"{plain[:-3]} {plain[-3:]}"
+    if _POSTCODE.fullmatch(spaced):
+        return OVERSEAS_POSTCODE if spaced.startswith(_ISLANDS) else spaced
+    country = " ".join(declarer.country.replace(".", "").split()).casefold()
+    return None if country in _HOME else OVERSEAS_POSTCODE
+
+
+def _overseas_house(declarer: Declarer, house: str) -> str:
+    """Abroad, as much of the address as there is room for tells who it is."""
+    parts = [house, *(" ".join(part.split()) for part in (declarer.road_name, declarer.city, declarer.country))]
+    text = parts[0]
+    for part in parts[1:]:
+        if len(text) + 2 + len(part) <= _HOUSE:
+            text = f"{text}, {part}"
+    return text
+
+
+def schedule_csv(listed: Sequence[ScheduleEntry]) -> str:
+    """The schedule as CSV under ``COLUMNS``, line by line. Raises ValueError for a gift that HMRC would not take."""
+    lines: dict[int, list[ClaimableDonation]] = {}
+    for one in listed:
+        lines.setdefault(one.line, []).append(one.gift)
+    out = io.StringIO()
+    rows = csv.writer(out)
+    rows.writerow(COLUMNS)
+    for number in sorted(lines):
+        rows.writerow(_row(lines[number]))
+    return out.getvalue()
+
+
+def _row(gifts: list[ClaimableDonation]) -> list[str]:
+    minor = sum(gift.minor for gift in gifts)
+    when = [f"{max(gift.data_date for gift in gifts):%d/%m/%y}", f"{minor // 100}.{minor % 100:02}"]
+    if len(gifts) > 1:
+        return ["", "", "", "", "", _AGGREGATED, "", *when]
+    person, problems = schedule_donor_of(gifts[0].declarer)
+    if person is None:
+        raise ValueError(f"donation {gifts[0].donation_id}: {'; '.join(problems)}")
+    return [person.title, person.first_name, person.last_name, person.house, person.postcode, "", "", *when]

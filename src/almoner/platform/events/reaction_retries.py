@@ -1,0 +1,42 @@
+"""Reactions that failed on an event: the event goes on without them, and each is tried again as a job.
+
+What a partner's events are numbered by, listed and delivered must not wait for a slice that cannot read one of them. A
+job keeps trying for days, is told by the self-check when it gives up (``jobs.alive``), and runs again once it is cured.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Final
+from uuid import UUID
+
+from almoner.platform.database.transactions import Partner
+from almoner.platform.events import outbox
+from almoner.platform.events.outbox import Event, Reaction
+from almoner.platform.jobs.background_tasks import Handler, JobContext
+from almoner.platform.jobs.queue import Job, JobDone, JobDropped, NewJob, Result
+
+RETRY_REACTION: Final = "events.react"
+
+
+def retry_job(reaction: Reaction, event: Event) -> NewJob:
+    """The job that tries the reaction on the event again."""
+    assert event.partner_id is not None, "internal events wait in their table"
+    payload = {"reaction": reaction.name, "partner": str(event.partner_id), "event": str(event.id)}
+    return NewJob(RETRY_REACTION, payload, unique=f"{reaction.name} {event.id}")
+
+
+def handlers(reactions: Sequence[Reaction]) -> Mapping[str, Handler]:
+    """Who does such jobs."""
+    named = {reaction.name: reaction for reaction in reactions}
+
+    async def react(work: JobContext, job: Job) -> Result:
+        reaction = named.get(job.payload["reaction"])
+        if reaction is None:
+            return JobDropped(f"no slice of this version reacts as {job.payload['reaction']}")
+        async with work.db.write() as tx:
+            event = await outbox.find(tx, Partner(UUID(job.payload["partner"])), UUID(job.payload["event"]))
+            if event is None:
+                return JobDropped("the event is no longer kept")
+            await reaction.react(tx, [event])
+        return JobDone()
+
+    return {RETRY_REACTION: react}

@@ -1,0 +1,185 @@
+"""The parts of the interface description that answers share: envelopes, error responses, headers, webhooks."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Final
+
+import msgspec
+
+from almoner.kit.errors import Problem, RateExceeded, ServiceUnavailable
+from almoner.kit.ids import Ids
+from almoner.platform.events.event_types import EventType
+from almoner.platform.http import conventions, errors
+from almoner.platform.http.conventions import Schema
+from almoner.platform.http.endpoints import Endpoint
+from almoner.platform.http.examples import ExampleBuilder
+from almoner.platform.http.wire import DEFAULT_PAGE_SIZE, MAX_PAGE_SIZE, PageQuery, ResponseRecord
+
+ERROR: Final[Schema] = {
+    "type": "object",
+    "description": "What every answer but a success holds.",
+    "properties": {
+        "error": {
+            "type": "object",
+            "properties": {
+                "code": {"type": "string", "description": "For programs: never changes its meaning."},
+                "title": {"type": "string"},
+                "message": {"type": "string", "description": "For people; may be reworded."},
+                "reasons": {
+                    "type": "array",
+                    "items": {"type": "string"},
+                    "description": "One sentence for each problem, naming its field; may be empty.",
+                },
+            },
+            "required": ["code", "title", "message", "reasons"],
+        }
+    },
+    "required": ["error"],
+}
+
+ANY_RECORD: Final[Schema] = {
+    "type": "object",
+    "description": "The record; `object` says of which kind.",
+    "properties": {"data": {"type": "object"}, "object": {"type": "string", "examples": ["donation"]}},
+    "required": ["data", "object"],
+}
+
+HEADERS: Final[Schema] = {
+    "Request-Id": {
+        "description": "Names this call in our logs.",
+        "schema": {"type": "string", "pattern": "^req_[0-9a-f]{32}$"},
+    },
+    "RateLimit": {
+        "description": "What is left of the limit, and seconds until it is full again.",
+        "schema": {"type": "string", "examples": ['"secret";r=49;t=1']},
+    },
+    "RateLimit-Policy": {
+        "description": "The limit: calls at once, and the window in seconds.",
+        "schema": {"type": "string", "examples": ['"secret";q=50;w=2']},
+    },
+    "Retry-After": {"description": "Whole seconds to wait.", "schema": {"type": "integer", "minimum": 1}},
+}
+
+
+def common_header_refs() -> Schema:
+    """References to the headers that every answer of a known route carries."""
+    return {name: {"$ref": f"#/components/headers/{name}"} for name in ("Request-Id", "RateLimit", "RateLimit-Policy")}
+
+
+def envelope_schema(endpoint: Endpoint, record: type[ResponseRecord], ref: str, ids: Ids) -> Schema:
+    """``{data, object}``, or the list form with its total and links (spec 2.1)."""
+    name: Schema = {"const": record.object_name}
+    if not endpoint.is_list:
+        properties: Schema = {"data": {"$ref": ref}, "object": name}
+        return {"type": "object", "properties": properties, "required": list(properties)}
+    address = {"type": ["string", "null"], "format": "uri"}
+    path = endpoint.path
+    for parameter, mark in endpoint.path_parameters.items():
+        path = path.replace(f"{{{parameter}}}", ids.example(mark.type) if mark else parameter)
+    current = {"type": "string", "format": "uri", "examples": [f"https://api.example.org{path}"]}
+    properties = {
+        "data": {"type": "array", "items": {"$ref": ref}},
+        "object": name,
+        "totalResults": {"type": "integer", "minimum": 0, "examples": [1]},
+        "pageSize": {"type": "integer", "minimum": 0, "examples": [DEFAULT_PAGE_SIZE]},
+        "_links": {
+            "type": "object",
+            "properties": {"current": current, "next": address, "prev": address},
+            "required": ["current", "next", "prev"],
+        },
+    }
+    if endpoint.query is not None and issubclass(endpoint.query, PageQuery):
+        properties["pageSize"] |= {"minimum": 1, "maximum": MAX_PAGE_SIZE}
+    required = list(properties)
+    if endpoint.beside is not None:
+        _, found = msgspec.json.schema_components([endpoint.beside], ref_template="{name}")
+        more = found[endpoint.beside.__name__]
+        properties |= more["properties"]
+        required += more["required"]
+    return {"type": "object", "properties": properties, "required": required}
+
+
+def header_schemas(endpoint: Endpoint) -> Schema:
+    """What a success of the endpoint carries in headers."""
+    own = {name: {"description": told, "schema": {"type": "string"}} for name, told in endpoint.headers.items()}
+    return {**common_header_refs(), **own}
+
+
+def error_responses(problems: Sequence[type[Problem]]) -> Schema:
+    """The error responses of an operation by status; one problem alone is a reference to the shared response."""
+    by_status: dict[int, list[type[Problem]]] = {}
+    for problem in problems:
+        by_status.setdefault(errors.status_of(problem), []).append(problem)
+    return {
+        str(status): (
+            {"$ref": f"#/components/responses/{found[0].__name__}"} if len(found) == 1 else _error_response(found)
+        )
+        for status, found in sorted(by_status.items())
+    }
+
+
+def shared_error_responses(problems: Iterable[type[Problem]]) -> Schema:
+    """One response for each problem."""
+    return {
+        problem.__name__: _error_response([problem])
+        for problem in sorted(dict.fromkeys(problems), key=lambda problem: problem.__name__)
+    }
+
+
+def _error_response(problems: Sequence[type[Problem]]) -> Schema:
+    examples: Schema = {}
+    for problem in problems:
+        told = {"code": problem.code, "title": problem.title, "message": problem.message, "reasons": []}
+        again = sum(name.split()[0] == problem.code for name in examples)  # finer messages under one code
+        examples[f"{problem.code} {again + 1}" if again else problem.code] = {"value": {"error": told}}
+    codes = list(dict.fromkeys(problem.code for problem in problems))
+    headers = common_header_refs()
+    if RateExceeded in problems or ServiceUnavailable in problems:
+        headers["Retry-After"] = {"$ref": "#/components/headers/Retry-After"}
+    return {
+        "description": "; ".join(f"`{problem.code}`: {problem.message}" for problem in problems),
+        "headers": headers,
+        "content": {
+            "application/json": {
+                "schema": {
+                    "allOf": [{"$ref": "#/components/schemas/Error"}],
+                    "properties": {"error": {"properties": {"code": {"enum": codes}}}},
+                },
+                "examples": examples,
+            }
+        },
+    }
+
+
+def webhook_schema(event: EventType, records: Mapping[str, str], ids: Ids, examples: ExampleBuilder) -> Schema:
+    """What a receiver is sent. ``records``: ``object`` name to the reference of its schema."""
+    ref = records.get(event.record)
+    record: Schema = {"$ref": ref} if ref else {"type": "object"}
+    data: Schema = {
+        "type": "object",
+        "properties": {
+            "id": {"type": "string", "pattern": ids.pattern("event"), "examples": [ids.example("event")]},
+            "createdAt": {"type": "string", "format": "date-time", "examples": [conventions.MOMENT]},
+            "eventType": {"const": event.name},
+            "eventData": record,
+        },
+        "required": ["id", "createdAt", "eventType", "eventData"],
+    }
+    schema: Schema = {
+        "type": "object",
+        "properties": {"object": {"const": "event"}, "data": data},
+        "required": ["object", "data"],
+    }
+    content = {"schema": schema, "example": examples.response_example(schema)}
+    words = event.name.replace("_", ".").split(".")
+    return {
+        "post": {
+            "operationId": "on" + "".join(word.capitalize() for word in words),
+            "summary": f"Sent when {event.when}",
+            "description": f"Sent when {event.when}. `eventData` is the record as its GET showed it at that moment.",
+            "requestBody": {"required": True, "content": {"application/json": content}},
+            "responses": {
+                "2XX": {"description": "Taken; anything else is tried again."},
+                "410": {"description": "Gone: nothing more is sent to this subscription until it is resumed."},
+            },
+        }
+    }

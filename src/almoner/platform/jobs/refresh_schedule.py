@@ -1,0 +1,104 @@
+"""The schedule on which what is published elsewhere is fetched: a TOML file with a table for each source. Pure."""
+
+import tomllib
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Final, Generic, Protocol, TypeVar
+
+from almoner.platform.outbound.addresses import AddressPolicy, AddressRefused, parse_target
+
+_MEMBERS: Final = frozenset({"every_hours", "urls"})
+_MOST_HOURS: Final = 24 * 366
+_MOST_URLS: Final = 200
+_FIRST_AGAIN: Final = timedelta(minutes=5)
+_LATEST_AGAIN: Final = timedelta(hours=12)
+
+
+class SourceFormat(Protocol):
+    """A format in which something is published."""
+
+    @property
+    def code(self) -> str:
+        """Its name in the schedule."""
+        ...
+
+
+Format = TypeVar("Format", bound=SourceFormat)
+
+
+@dataclass(frozen=True, slots=True)
+class ScheduledRefresh(Generic[Format]):
+    """One source that refreshes itself from these addresses, which together are one load."""
+
+    format: Format
+    every: timedelta
+    urls: tuple[str, ...]
+
+    @property
+    def source(self) -> str:
+        """The code of the source."""
+        return self.format.code
+
+
+class ScheduleInvalid(Exception):
+    """The schedule cannot be kept; ``problems`` names all that is wrong."""
+
+    def __init__(self, problems: list[str]) -> None:
+        super().__init__("\n".join(problems))
+        self.problems = problems
+
+
+def parse_schedule(
+    text: str, named: Callable[[str], Format], policy: AddressPolicy, refused: type[Exception]
+) -> tuple[ScheduledRefresh[Format], ...]:
+    """The schedule. ``named`` gives the format of a name, or raises ``refused``. Raises ScheduleInvalid."""
+    try:
+        tables = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise ScheduleInvalid([f"it is not TOML: {error}"]) from error
+    problems: list[str] = []
+    plan: dict[str, ScheduledRefresh[Format]] = {}
+    for name, table in tables.items():
+        found = [f"[{name}] {problem}" for problem in _table_problems(table, policy)]
+        try:
+            source = named(name)
+        except refused as error:
+            found.append(f"[{name}] {error}")
+        else:
+            if source.code in plan:
+                found.append(f"[{name}] is there twice")
+            if not found:
+                plan[source.code] = ScheduledRefresh(
+                    source, timedelta(hours=table["every_hours"]), tuple(table["urls"])
+                )
+        problems += found
+    if problems:
+        raise ScheduleInvalid(problems)
+    return tuple(plan.values())
+
+
+def _table_problems(table: object, policy: AddressPolicy) -> Iterator[str]:
+    if not isinstance(table, dict):
+        yield "must be a table with every_hours and urls"
+        return
+    yield from (f"has {name}, which means nothing" for name in sorted(table.keys() - _MEMBERS))
+    hours, urls = table.get("every_hours"), table.get("urls")
+    if type(hours) is not int or not 1 <= hours <= _MOST_HOURS:
+        yield f"needs every_hours, a whole number from 1 to {_MOST_HOURS}"
+    if not isinstance(urls, list) or not 1 <= len(urls) <= _MOST_URLS:
+        yield f"needs urls, a list of 1 to {_MOST_URLS} web addresses"
+        return
+    for url in urls:
+        try:
+            parse_target(str(url), policy)
+        except AddressRefused as error:
+            yield f"{url} {error.reason}"
+    if len({str(url) for url in urls}) < len(urls):
+        yield "names an address twice"
+
+
+def retry_delay(failures: int, every: timedelta) -> timedelta:
+    """How long to wait after so many failures in a row: twice as long each time, never longer than the interval."""
+    doubled: timedelta = _FIRST_AGAIN * 2 ** min(failures - 1, 20)
+    return min(doubled, _LATEST_AGAIN, every)

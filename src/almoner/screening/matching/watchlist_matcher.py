@@ -1,0 +1,254 @@
+"""Whether a body or a person is one that is on a list: the names, then what else is known of both."""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Final
+
+from almoner.screening.matching import tables
+from almoner.screening.matching.addresses import ParsedAddress, compare_addresses, parse_address
+from almoner.screening.matching.comparison import compare_names
+from almoner.screening.matching.domain import (
+    EntryMatch,
+    EntryName,
+    MatchEntry,
+    MatchSubject,
+    NameLikeness,
+    Party,
+    PreparedName,
+    ScorePart,
+)
+from almoner.screening.matching.index import NameIndex
+from almoner.screening.matching.spelling import normalise_text
+from almoner.screening.matching.words import prepare_name
+
+FLAG_SCORE: Final = 0.7
+"""From here on a person looks at it."""
+_WEAK: Final = 0.8
+_COMMON: Final = 0.6
+_EXACT: Final = 0.9
+_ALIKE: Final = 1.0
+_TELLING: Final = 2.0
+"""What the words of a name must be worth for the name to tell anything by itself."""
+_FEWEST_WORDS: Final = 2
+_SAYS_WHO: Final = 1.5
+"""What the words of a name must be worth, counted among registered bodies, for the very name to say who is meant."""
+_NO_ABBREVIATION: Final = 4
+"""Letters of a word that is more than initials: those are soon somebody else's too."""
+_SAY_IT: Final = 6
+"""Letters of a name of which slips are forgiven: those of shorter ones make another name of it."""
+_ALONE: Final = 0.8
+"""How alike names are of which nothing but themselves is known."""
+_SELDOM: Final = 1.5
+"""What both are worth then, unless they are nearly the very same."""
+_COUNTRY_SAME, _COUNTRY_OTHER = 0.05, -0.35
+_IDENTIFIER: Final = 0.3
+_ADDRESS: Final = 0.15
+_MOST_ADDED: Final = _IDENTIFIER + _ADDRESS + _COUNTRY_SAME
+
+
+@dataclass(frozen=True, slots=True)
+class _Evidence:
+    """What agrees or not beside the names.
+
+    ``supports``: something does. ``strongly``: something that few subjects would share by chance. ``possible``:
+    something could have been compared, had the list told it. ``alone``: of an unplaced subject nothing does.
+    ``placed``: the list tells a country.
+    """
+
+    parts: tuple[ScorePart, ...]
+    supports: bool
+    strongly: bool
+    possible: bool
+    alone: bool
+    placed: bool
+
+
+def _collect_evidence(subject: MatchSubject, entry: MatchEntry, home: frozenset[str]) -> _Evidence:
+    parts: list[ScorePart] = []
+    if shared := subject.identifiers & entry.identifiers:
+        parts.append(ScorePart("identifier", _IDENTIFIER, listed=" ".join(sorted(shared))))
+    here = parse_address(subject.address) if subject.address else None
+    if at := next((one for one in entry.addresses if here and _is_shared_address(here, one)), None):
+        parts.append(ScorePart("street", _ADDRESS, listed=", ".join(line for line in (at.street, at.city) if line)))
+    strongly = bool(parts)
+    same = subject.countries & (entry.countries | entry.concerns)
+    if same or (subject.countries and entry.countries and not subject.unplaced):
+        told = " ".join(sorted(subject.countries)), " ".join(sorted(entry.countries | (same & entry.concerns)))
+        parts.append(ScorePart("country", _COUNTRY_SAME if same else _COUNTRY_OTHER, *told))
+    supports = bool(same) or strongly
+    return _Evidence(
+        tuple(parts),
+        supports,
+        bool(same - home) or strongly,
+        possible=bool(subject.countries) and (supports or not subject.unplaced),
+        alone=subject.unplaced and not supports,
+        placed=bool(entry.countries),
+    )
+
+
+def _is_shared_address(here: ParsedAddress, listed: Party) -> bool:
+    """Whether an address is one of a list, town and all: lists write what follows the street in one line."""
+    near = compare_addresses(here, parse_address(listed))
+    if near.street != "same" or near.country == "other":
+        return False
+    where = f" {normalise_text(listed.city or '')} "
+    told = (here.city, here.postcode)
+    return near.city == "same" or any(one and f" {one} " in where for one in told)
+
+
+def is_distinctive(name: PreparedName) -> bool:
+    """Whether a name alone says who is meant: two words at least, seldom ones, and nobody else bears it."""
+    return len(name.words) >= _FEWEST_WORDS and name.total >= _TELLING and not name.bearers
+
+
+def identifies_alone(name: PreparedName) -> bool:
+    """Whether the very name says who is meant, nothing else being known: nearly no registered body has its words.
+
+    Listed names are not counted: an entry would make its own words common.
+    """
+    counts = tables.registered_word_frequencies()
+    nobodys = any(len(word) >= _NO_ABBREVIATION and word.isalpha() and word not in counts.of for word in name.words)
+    seldom = sum(map(counts.rarity_weight, set(name.words))) >= _SAYS_WHO
+    return not name.bearers and (nobodys or (len(name.words) >= _FEWEST_WORDS and seldom))
+
+
+def _is_exact_name(asked: PreparedName, listed: EntryName, evidence: _Evidence) -> bool:
+    """Whether it is the whole strong name of an entry without a country: silence would be that it was not seen."""
+    same = asked.joined == listed.name.joined or asked.whole == listed.name.whole
+    return (
+        same and not listed.weak and not evidence.placed and identifies_alone(asked) and identifies_alone(listed.name)
+    )
+
+
+def _is_near_name(likeness: NameLikeness, asked: PreparedName, listed: EntryName, evidence: _Evidence) -> bool:
+    """Whether it is a strong name that says who is meant, but for a slip, its order or a word that tells little.
+
+    Of an entry in another country it would say nothing.
+    """
+    if listed.weak or (evidence.placed and not evidence.supports):
+        return False
+    letters = min(len(asked.joined), len(listed.name.joined))
+    if likeness.score < _ALONE or letters < _SAY_IT or asked.bearers or not identifies_alone(listed.name):
+        return False
+    return not any(
+        part.finding == "spelling" and tables.word_frequencies().is_known_word(part.asked) for part in likeness.parts
+    )
+
+
+def _suffices_alone(likeness: NameLikeness, asked: PreparedName, listed: PreparedName) -> bool:
+    """Whether two names of which nothing else is known may be of one person: two words that are alike, and seldom."""
+    if min(len(asked.words), len(listed.words)) < _FEWEST_WORDS:
+        return False
+    seldom = min(asked.total, listed.total) >= _SELDOM
+    return likeness.score >= (_ALONE if seldom else _EXACT)
+
+
+def _score_ceilings(
+    likeness: NameLikeness, asked: PreparedName, listed: EntryName, evidence: _Evidence
+) -> Iterator[ScorePart]:
+    """The most that a name can give: a weak one, one that says little, without something else that agrees."""
+    if listed.weak:
+        yield ScorePart("weak", _WEAK)
+    if evidence.alone:
+        if not _suffices_alone(likeness, asked, listed.name):
+            yield ScorePart("common", _COMMON)
+        return
+    if evidence.strongly or not evidence.possible or (is_distinctive(asked) and is_distinctive(listed.name)):
+        return
+    if _is_exact_name(asked, listed, evidence) or _is_near_name(likeness, asked, listed, evidence):
+        return
+    if not evidence.supports or likeness.score < _EXACT:
+        yield ScorePart("common", _COMMON)
+
+
+def _weigh(
+    likeness: NameLikeness, asked: PreparedName, listed: EntryName, evidence: _Evidence
+) -> tuple[float, list[ScorePart]]:
+    parts = [*likeness.parts]
+    score = likeness.score
+    for limit in _score_ceilings(likeness, asked, listed, evidence):
+        if score > limit.points:
+            parts.append(ScorePart(limit.finding, limit.points - score, asked.name, listed.name.name))
+            score = limit.points
+    parts += evidence.parts
+    total = sum(part.points for part in parts)
+    score = min(max(total, 0.0), 1.0)
+    if score != total:
+        parts.append(ScorePart("bounds", score - total))
+    return score, parts
+
+
+def match_entry(
+    subject: MatchSubject, entry: MatchEntry, names: Iterable[int] | None = None, *, home: frozenset[str] = frozenset()
+) -> EntryMatch:
+    """How likely a subject is the one of an entry: by all its names, or by those of some numbers.
+
+    ``home``: countries where so many subjects are that to be there too tells little.
+    """
+    listed = entry.names if names is None else [entry.names[number] for number in names]
+    return _best_match(subject, entry, listed, _collect_evidence(subject, entry, home))
+
+
+def _best_match(
+    subject: MatchSubject, entry: MatchEntry, names: Iterable[EntryName], evidence: _Evidence
+) -> EntryMatch:
+    best = EntryMatch(entry.id, 0.0, flagged=False, parts=(), vetoes=(), asked="", listed="")
+    for asked in subject.names:
+        for listed in names:
+            likeness = compare_names(asked, listed.name, loose=evidence.strongly or not evidence.possible)
+            if likeness.score + _MOST_ADDED > best.score:
+                score, parts = _weigh(likeness, asked, listed, evidence)
+                if score > best.score:
+                    flagged = score >= FLAG_SCORE and not likeness.vetoes
+                    best = EntryMatch(
+                        entry.id, score, flagged, tuple(parts), likeness.vetoes, asked.name, listed.name.name
+                    )
+    return best
+
+
+class WatchlistMatcher:
+    """Entries with an index over their names. ``matches`` gives what a person should see, best first."""
+
+    def __init__(self, entries: Iterable[MatchEntry], home: Iterable[str] = ()) -> None:
+        self.home = frozenset(home)
+        self.entries = tuple(entries)
+        self._of = [(number, place) for number, entry in enumerate(self.entries) for place in range(len(entry.names))]
+        self._index = NameIndex(listed.name for entry in self.entries for listed in entry.names)
+
+    def find_candidates(self, subject: MatchSubject) -> dict[int, set[int]]:
+        """The numbers of entries that are worth a comparison, with those of their names that are."""
+        found: dict[int, set[int]] = {}
+        loose = bool(
+            subject.unplaced
+            or not subject.countries
+            or subject.countries - self.home
+            or subject.identifiers
+            or subject.address
+        )
+        for name in subject.names:
+            for number in self._index.find_candidates(name, loose=loose):
+                entry, place = self._of[number]
+                found.setdefault(entry, set()).add(place)
+        return found
+
+    def find_matches(self, subject: MatchSubject) -> list[EntryMatch]:
+        """Entries that a person should look at, best first."""
+        found = []
+        for number, places in self.find_candidates(subject).items():
+            entry = self.entries[number]
+            evidence = _collect_evidence(subject, entry, self.home)
+            if _ALIKE + sum(part.points for part in evidence.parts) < FLAG_SCORE:
+                continue  # in another country, even the very name is not enough by itself
+            one = _best_match(subject, entry, [entry.names[place] for place in sorted(places)], evidence)
+            if one.flagged:
+                found.append(one)
+        return sorted(found, key=lambda one: (-one.score, one.entry))
+
+
+def prepare_subject(
+    names: Iterable[str],
+    countries: Iterable[str] = (),
+    identifiers: Iterable[str] = (),
+) -> MatchSubject:
+    """Somebody to be screened, read once."""
+    return MatchSubject(tuple(prepare_name(name) for name in names), frozenset(countries), frozenset(identifiers))

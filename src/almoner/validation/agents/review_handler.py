@@ -1,0 +1,106 @@
+"""How agent verifications are shown to reviewers, and decided by them."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import datetime
+from typing import Final
+from uuid import UUID
+
+import msgspec
+
+from almoner.kit.time import iso
+from almoner.nonprofits.organisations import service as organisations
+from almoner.platform.database.transactions import ALL_PARTNERS, AllPartners, Partner, Tx
+from almoner.validation.agents import service
+from almoner.validation.agents.domain import REJECTIONS, AgentVerification, Question
+from almoner.validation.agents.evaluate import Step
+from almoner.validation.decisions.reviews.domain import Decision, EvidenceStep, Fact, ReviewEvidence, Subject
+
+
+class AgentReviewHandler:
+    """A ``reviews.ports.Case``."""
+
+    @property
+    def reason_codes(self) -> Sequence[str]:
+        """Why one may be rejected (settled 4)."""
+        return REJECTIONS
+
+    async def lock(self, tx: Tx, subject_id: UUID) -> Subject | None:
+        """Lock the verification until the transaction ends; None where there is none."""
+        return await service.lock_subject(tx, subject_id)
+
+    async def load_evidence(self, tx: Tx, subject_id: UUID) -> ReviewEvidence:
+        """Who applies for whom, what the nonprofit answered, all that was seen, and documents. Raises NotFound."""
+        found = await service.get(tx, ALL_PARTNERS, subject_id)
+        facts = [
+            *_facts(found),
+            *await _nonprofit(tx, found),
+            *_question_facts(await service.find_question(tx, subject_id)),
+        ]
+        steps = [_step(step, seen_at) for step, seen_at in await service.list_steps(tx, subject_id)]
+        who = " ".join(name for name in (found.first_name, found.last_name) if name)
+        return ReviewEvidence(
+            title=f"Does {who or 'somebody forgotten'} speak for {found.nonprofit_name}?",
+            facts=facts,
+            steps=steps,
+            documents=await service.list_document_ids(tx, subject_id),
+        )
+
+    async def accept(self, tx: Tx, scope: Partner | AllPartners, subject_id: UUID, decision: Decision, /) -> object:
+        """Let the applicant through. Raises NotFound, InvalidState."""
+        return await service.approve(tx, scope, subject_id, decision)
+
+    async def reject(self, tx: Tx, scope: Partner | AllPartners, subject_id: UUID, decision: Decision, /) -> object:
+        """Reject the applicant for the decision's reason. Raises NotFound, InvalidState."""
+        return await service.reject(tx, scope, subject_id, decision)
+
+
+REVIEW_HANDLER: Final = AgentReviewHandler()
+
+
+def _facts(found: AgentVerification) -> Iterator[Fact]:
+    yield "status", found.status
+    yield "first name", found.first_name
+    yield "last name", found.last_name
+    yield "title", found.title
+    yield "e-mail", found.email
+    if not found.email_check:
+        yield "e-mail confirmed", "not asked for"
+    else:
+        yield "e-mail confirmed", iso(found.confirmed_at) if found.confirmed_at else "no"
+    yield "website, as the applicant says", found.organisation_website
+    yield "language", found.language
+
+
+async def _nonprofit(tx: Tx, found: AgentVerification) -> list[Fact]:
+    facts: list[Fact] = []
+    if found.validation_request is not None:
+        named = tx.ids.text("validationrequest", found.validation_request.id)
+        facts.append(("validation request", f"{named} {found.validation_request.name}"))
+    if found.organisation is None:
+        return [*facts, ("organisation", "none yet")]
+    known = await organisations.get(tx, Partner(found.partner_id), found.organisation.id)
+    return [
+        *facts,
+        ("organisation", f"{tx.ids.text('organisation', known.id)} {known.name}"),
+        ("register", f"{known.registry_name}, {known.registry_number}"),
+        ("active", "yes" if known.active else f"no: {known.inactive_reason}"),
+        ("address", known.address),
+        ("websites", ", ".join(known.websites) or None),
+        ("its own e-mail", found.organisation.email),
+    ]
+
+
+def _question_facts(asked: Question | None) -> Iterator[Fact]:
+    if asked is not None:
+        yield "asked the nonprofit", f"{asked.email or 'forgotten'}, {iso(asked.asked_at)}"
+        yield "the nonprofit's answer", asked.answer or "none yet"
+
+
+def _step(step: Step, seen_at: datetime) -> EvidenceStep:
+    facts = [("seen", iso(seen_at)), *_text_facts(step.facts)]
+    return EvidenceStep(step.name, step.verdict, step.code, step.source, step.data_as_of, facts)
+
+
+def _text_facts(facts: Mapping[str, object]) -> Iterator[Fact]:
+    for name, value in facts.items():
+        yield name, value if isinstance(value, str) or value is None else msgspec.json.encode(value).decode()

@@ -1,0 +1,142 @@
+"""Who sees the page of an application: a browser that came by a mailed link, or the one that sent the form."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Final
+from uuid import UUID
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from almoner.kit.errors import NotFound
+from almoner.platform.audit import log as audit
+from almoner.platform.audit.log import Actor
+from almoner.platform.database.transactions import ALL_PARTNERS, Database, Tx
+from almoner.platform.pages import link_sessions
+from almoner.platform.pages.link_sessions import LinkSession
+from almoner.platform.pages.rendering import PageRenderer
+from almoner.validation.applications.form import status_views
+from almoner.validation.applications.form.form_session import FormBase, InvalidFormPost, LinkExpired
+from almoner.validation.applications.form.status_views import ApplicationStatus, StatusViews
+from almoner.validation.applications.form.submit import BY_FORM, LINK_LIFETIME, STATUS_PAGE
+from almoner.validation.applications.submissions import service as submissions
+
+MAX_FORM: Final = {"max_files": 0, "max_fields": 10, "max_part_size": 65_536}
+_PURPOSES: Final = (STATUS_PAGE, BY_FORM)
+_NOTICES: Final = {
+    "added": "apply.documents.added",
+    "appealed": "applied.appeal.sent",
+    "mailed": "applied.email.sent",
+    "corrected": "applied.number.done",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class StatusVisit:
+    """A request that came with the cookie of its submission. ``name``: the submission's id in addresses.
+
+    ``mailed``: whether by a link that was mailed, and not by the form. ``sender``: whether this browser has sent the
+    form, by whichever link it comes back.
+    """
+
+    request: Request
+    visit: LinkSession
+    id: UUID
+    name: str
+    mailed: bool
+    sender: bool
+
+    @property
+    def home(self) -> str:
+        """Where the page is."""
+        return f"/{STATUS_PAGE}/{self.name}"
+
+
+class StatusBase(FormBase):
+    """What the pages of a sent application have in common."""
+
+    def __init__(self, db: Database, pages: PageRenderer) -> None:
+        super().__init__(db, pages)
+        self._status = StatusViews(pages)
+
+    async def is_current(self, submission_id: UUID, until: datetime) -> bool:
+        """Whether a link that ends then was mailed to the address that the application has now."""
+        async with self.db.read() as tx:
+            corrected = await submissions.corrected_at(tx, submission_id)
+        # Links know seconds alone.
+        return corrected is None or until - LINK_LIFETIME >= corrected.replace(microsecond=0)
+
+    async def _is_for_this_address(self, submission_id: UUID, visit: LinkSession) -> bool:
+        return visit.until is not None and await self.is_current(submission_id, visit.until)
+
+    async def load_visit(self, request: Request) -> StatusVisit:
+        """Of a browser that opened the link, or has sent the form. Raises NotFound, LinkEnded."""
+        name = request.path_params["id"]
+        found = self._ids.parse("validationsubmission", name)
+        if found is None:
+            raise NotFound
+        known = {
+            purpose: link_sessions.find_session(request, self._vault, purpose, found, name) for purpose in _PURPOSES
+        }
+        by_link, by_form = known[STATUS_PAGE], known[BY_FORM]
+        sender = by_form is not None and self.is_unexpired(by_form)
+        if by_link is not None and self.is_unexpired(by_link) and await self._is_for_this_address(found, by_link):
+            return StatusVisit(request, by_link, found, name, mailed=True, sender=sender)
+        if by_form is not None and sender:
+            return StatusVisit(request, by_form, found, name, mailed=False, sender=True)
+        if by_link is not None or by_form is not None:
+            raise LinkExpired(found)
+        raise NotFound
+
+    async def load_posting_visit(self, request: Request) -> StatusVisit:
+        """As ``seen``, of somebody who posts: what goes wrong is told in the application's language."""
+        seen = await self.load_visit(request)
+        async with self.db.read() as tx:
+            request.state.language = await status_views.language_of(tx, seen.id)
+        return seen
+
+    def ensure_visit_csrf(self, seen: StatusVisit, csrf: object) -> None:
+        """Whether this browser was given the form that it posts. Raises Again."""
+        if not (link_sessions.is_same_origin(seen.request, self._origin) and seen.visit.has_csrf_token(csrf)):
+            raise InvalidFormPost
+
+    async def _record(self, tx: Tx, seen: StatusVisit, action: str) -> None:
+        """Keep what the applicant did."""
+        submission = await submissions.get(tx, ALL_PARTNERS, seen.id)
+        address = seen.request.client.host if seen.request.client else None
+        await audit.record(tx, submission.partner_id, Actor("system", "applicant"), action, seen.name, address=address)
+
+    async def page(
+        self,
+        seen: StatusVisit,
+        *,
+        code: int = 200,
+        problems: Mapping[str, str] | None = None,
+        typed: Mapping[str, str] | None = None,
+        late: bool = False,
+    ) -> Response:
+        """The page. ``problems``: keys by field; ``typed``: what was posted and not taken, by field.
+
+        ``late``: what was posted came from a page that stood open while something was decided.
+        """
+        async with self.db.read() as tx:
+            known: ApplicationStatus = await status_views.load_status(tx, seen.id)
+            registries = await status_views.correctable_registries(tx, known)
+        seen.request.state.language = known.language  # what goes wrong later is told in it
+        asked = status_views.open_fields(known, sender=seen.sender, number=bool(registries))
+        if problems and asked.isdisjoint(problems):
+            code, problems, late = 200, None, True  # what is wrong with it says nothing where it is asked for no more
+        notice = None if problems else _NOTICES.get(seen.request.query_params.get("did", ""))
+        return self._status.page(
+            known,
+            seen.home,
+            seen.visit.csrf,
+            sender=seen.sender,
+            registries=registries,
+            code=code,
+            problems=problems or {},
+            notice="applied.late" if late else notice,
+            late=late,
+            typed=typed or {},
+        )

@@ -1,0 +1,61 @@
+"""What an applicant corrects while nothing is decided: an address that nobody has confirmed, and the number.
+
+A submission keeps what was asked: another address is another verification, and the request keeps what was given before.
+"""
+
+from uuid import UUID
+
+from almoner.kit.errors import NotFound
+from almoner.platform.database.transactions import ALL_PARTNERS, AllPartners, Partner, Tx
+from almoner.platform.events import outbox
+from almoner.validation.agents import service as agents
+from almoner.validation.applications.submissions import domain, loader, schemas, search_text, store
+from almoner.validation.applications.submissions import submission_evaluation as evaluating
+from almoner.validation.applications.submissions.domain import Submission
+from almoner.validation.applications.submissions.requirements import may_correct_number
+from almoner.validation.requests import service as requests
+
+Scope = Partner | AllPartners
+
+
+async def correct_address(tx: Tx, scope: Scope, submission_id: UUID, email: str) -> Submission | None:
+    """Verify the applicant at another address; told as a change. None where limits forbid one more mail.
+
+    Raises NotFound, InvalidState.
+    """
+    held = await evaluating.lock(tx, scope, submission_id)
+    agent = held.check_records.agent
+    if not ((held.open or held.resumed_by_appeal) and agent is not None and agent.unconfirmed):
+        raise domain.InvalidState("there is no address that nobody has confirmed")
+    made = await agents.correct_email(tx, Partner(held.partner_id), agent.id, email)
+    if made is None:
+        return None
+    await store.set_agent_verification(tx, held.id, made.id)
+    return await _emit_updated(tx, held)
+
+
+async def correct_number(tx: Tx, scope: Scope, submission_id: UUID, registry_name: str, given: str) -> Submission:
+    """Look the nonprofit up by another register or number; told as a change.
+
+    Raises NotFound, InvalidState, and what ``requests.correct`` raises.
+    """
+    if (row := await store.lock(tx, scope, submission_id)) is None:
+        raise NotFound
+    if (request_id := row["validation_request_id"]) is not None:
+        # What rests on the request, or decides it, at this moment is waited for, and seen below.
+        await requests.lock_exclusively(tx, request_id)
+    held = await evaluating.lock(tx, scope, submission_id)
+    if held.validation_request_id is None or not may_correct_number(held):
+        raise domain.InvalidState("its number is corrected no more")
+    await requests.correct_number(tx, Partner(held.partner_id), held.validation_request_id, registry_name, given)
+    await store.add_words(tx, held.id, search_text.number_text(given))
+    return await _emit_updated(tx, held)
+
+
+async def _emit_updated(tx: Tx, held: Submission) -> Submission:
+    """As it is now, under the lock."""
+    row = await store.find(tx, ALL_PARTNERS, held.id)
+    assert row is not None, "it is held"
+    new = (await loader.load_submissions(tx, Partner(held.partner_id), [row]))[0]
+    await outbox.emit(tx, new.partner_id, domain.UPDATED, schemas.submission_out(tx, new))
+    return new

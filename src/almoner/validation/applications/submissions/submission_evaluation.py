@@ -1,0 +1,98 @@
+"""Moving a submission by what its checks have come to, and telling it (settled 5 and 6).
+
+Its row is held while the checks are read: of two that end at the same moment the second is seen by whoever comes
+second, so that the answer is given once, and by all of them.
+"""
+
+from dataclasses import replace
+from typing import Any
+from uuid import UUID
+
+import msgspec
+
+from almoner.kit.errors import NotFound
+from almoner.platform.database.transactions import ALL_PARTNERS, AllPartners, Partner, Tx
+from almoner.platform.events import outbox
+from almoner.validation.applications.submissions import domain, loader, schemas, search_text, store
+from almoner.validation.applications.submissions.domain import Submission, SubmissionDecided
+from almoner.validation.applications.submissions.schemas import ValidationSubmissionOut
+from almoner.validation.ongoing.eligibility import service as eligibility
+from almoner.validation.ongoing.monitoring import service as monitoring
+
+Scope = Partner | AllPartners
+
+_OUTCOME_EVENTS = {"succeeded": domain.SUCCEEDED, "failed": domain.FAILED}
+
+
+async def lock(tx: Tx, scope: Scope, submission_id: UUID) -> Submission:
+    """Lock one until the transaction ends, with what its checks have come to. Raises NotFound."""
+    if (row := await store.lock(tx, scope, submission_id)) is None:
+        raise NotFound
+    return (await loader.load_submissions(tx, Partner(row["partner_id"]), [row]))[0]
+
+
+async def evaluate(tx: Tx, submission_id: UUID) -> Submission | None:
+    """Give the answer if every check has ended; None where there is nothing to do: a second run does nothing."""
+    try:
+        held = await lock(tx, ALL_PARTNERS, submission_id)
+    except NotFound:
+        return None
+    if not held.open:
+        return None
+    await set_organisation(tx, held)
+    standings = domain.check_statuses(held)
+    status = domain.status_of(standings)
+    if status == held.status or status == "pending":
+        return None
+    reasons = failure_reasons(tx, held) if status == "failed" else None
+    return await apply_transition(tx, held, held.with_status(status, reasons, tx.now))
+
+
+async def set_organisation(tx: Tx, held: Submission) -> None:
+    """Keep the organisation of one that is held, once its details have proved valid: it is found by that, too."""
+    if (known := held.check_records.organisation) is not None:
+        await store.set_organisation(tx, held.id, known.id, search_text.text_of([known.name], None))
+
+
+async def apply_transition(tx: Tx, held: Submission, new: Submission) -> Submission:
+    """Store a state that was reached under the lock, and tell it: the change, and the answer once (spec 3.5)."""
+    if not await store.update_status(tx, new, held.status):
+        raise LookupError(f"submission {new.id} is not where its holder saw it")
+    told = await _emit_changed(tx, new)
+    if new.status in _OUTCOME_EVENTS:
+        await outbox.emit(tx, new.partner_id, _OUTCOME_EVENTS[new.status], told)
+    return new
+
+
+async def update_failure_reasons(tx: Tx, held: Submission) -> Submission:
+    """A failed one, held, fails by what an appeal had taken up: why it does so now is told as a change."""
+    new = replace(held, failure_reasons=failure_reasons(tx, held))
+    await store.set_reasons(tx, new.id, new.failure_reasons or {})
+    await _emit_changed(tx, new)
+    return new
+
+
+async def _emit_changed(tx: Tx, new: Submission) -> ValidationSubmissionOut:
+    """Tell that it has changed, and whoever writes to the applicant; the record that was told."""
+    told = schemas.submission_out(tx, new)
+    await outbox.emit(tx, new.partner_id, domain.UPDATED, told)
+    await outbox.emit(tx, new.partner_id, domain.DECIDED, SubmissionDecided(tx.new_id(), new.id, new.status))
+    return told
+
+
+def failure_reasons(tx: Tx, submission: Submission) -> dict[str, Any]:
+    """By failed check why it failed, in the form of the wire (settled 6)."""
+    found: dict[str, Any] = {}
+    known = submission.check_records
+    for check in domain.failed_checks(domain.check_statuses(submission)):
+        if check == "validation_request":
+            found[check] = {"rejectionReasonCode": domain.nonprofit_rejection_reason(known)}
+        elif check == "agent_verification" and known.agent is not None:
+            found[check] = {"rejectionReasonCode": known.agent.rejection_code}
+        elif check == "compliance" and known.monitoring is not None:
+            found[check] = {"results": monitoring.record(tx, known.monitoring).results}
+        elif check == "eligibility" and known.eligibility is not None:
+            record = eligibility.record(tx, known.eligibility)
+            found[check] = {"status": record.status, "results": record.results}
+    plain: dict[str, Any] = msgspec.to_builtins(found)
+    return plain

@@ -1,0 +1,129 @@
+"""How appeals are shown to reviewers, and decided by them: with all that the refused checks had to show."""
+
+from collections.abc import Sequence
+from uuid import UUID
+
+import msgspec
+
+from almoner.access.operators import service as operators
+from almoner.kit.errors import NotFound
+from almoner.kit.time import iso
+from almoner.platform.database.transactions import ALL_PARTNERS, AllPartners, Partner, Tx
+from almoner.validation.applications.submission_documents import service as submission_documents
+from almoner.validation.applications.submissions import domain as submissions_domain
+from almoner.validation.applications.submissions import service as submissions
+from almoner.validation.applications.submissions.domain import Submission
+from almoner.validation.decisions.appeals import domain, service
+from almoner.validation.decisions.appeals.domain import Appeal
+from almoner.validation.decisions.reviews import service as reviews
+from almoner.validation.decisions.reviews.domain import (
+    Decision,
+    EvidenceStep,
+    Fact,
+    RecordedDecision,
+    ReviewEvidence,
+    Subject,
+)
+from almoner.validation.decisions.reviews.ports import ReviewHandler
+
+
+class AppealReviewHandler:
+    """A ``reviews.ports.Case``. ``requests`` and ``agents``: the cases of what may have been refused."""
+
+    def __init__(self, requests: ReviewHandler, agents: ReviewHandler) -> None:
+        self._requests = requests
+        self._agents = agents
+
+    @property
+    def reason_codes(self) -> Sequence[str]:
+        """Why one is turned down."""
+        return domain.REASONS
+
+    async def lock(self, tx: Tx, subject_id: UUID) -> Subject | None:
+        """Lock submission and appeal until the transaction ends; None where there is none."""
+        try:
+            held, _ = await service.lock_with_submission(tx, ALL_PARTNERS, subject_id)
+        except NotFound:
+            return None
+        return service.subject_of(held)
+
+    async def load_evidence(self, tx: Tx, subject_id: UUID) -> ReviewEvidence:
+        """What the applicant says, what was refused by whom, and the evidence of that. Raises NotFound."""
+        found = await service.get(tx, ALL_PARTNERS, subject_id)
+        submission = await submissions.get(tx, ALL_PARTNERS, found.submission_id)
+        facts = [*await _facts(tx, found, submission), *await _original_decisions(tx, submission)]
+        evidence = await self._evidence(tx, submission)
+        for title, shown in evidence:
+            facts += [(f"{title}: {name}", value) for name, value in shown.facts]
+        steps = [_prefixed_step(title, step) for title, shown in evidence for step in shown.steps]
+        handed_in = await submission_documents.list_of_submission(tx, Partner(submission.partner_id), submission.id)
+        documents = [one for _, shown in evidence for one in shown.documents]
+        documents += [one.document.id for one in handed_in]  # for checks that ask nobody for documents, too
+        title = f"Was it right to refuse {submission.organisation_name}?"
+        return ReviewEvidence(title, facts, steps, list(dict.fromkeys(documents)))
+
+    async def _evidence(self, tx: Tx, submission: Submission) -> list[tuple[str, ReviewEvidence]]:
+        found = []
+        if submission.validation_request_id is not None:
+            found.append(("nonprofit", await self._requests.load_evidence(tx, submission.validation_request_id)))
+        if submission.agent_verification_id is not None:
+            found.append(("applicant", await self._agents.load_evidence(tx, submission.agent_verification_id)))
+        return found
+
+    async def accept(self, tx: Tx, scope: Partner | AllPartners, subject_id: UUID, decision: Decision, /) -> object:
+        """The refusal was wrong. Raises NotFound, ReviewRefused."""
+        return await service.reverse(tx, scope, subject_id, decision)
+
+    async def reject(self, tx: Tx, scope: Partner | AllPartners, subject_id: UUID, decision: Decision, /) -> object:
+        """The refusal stands. Raises NotFound, ReviewRefused."""
+        return await service.uphold(tx, scope, subject_id, decision)
+
+
+async def _facts(tx: Tx, appeal: Appeal, submission: Submission) -> list[Fact]:
+    who = [one for one in (submission.applicant.first_name, submission.applicant.last_name) if one]
+    barred = await operators.find_names(tx, list(appeal.first_decided_by))
+    return [
+        ("submission", tx.ids.text("validationsubmission", submission.id)),
+        ("status of the appeal", appeal.status),
+        ("due", iso(appeal.due_at)),
+        ("appeal by", appeal.appellant),
+        ("applicant", " ".join(who) or None),
+        ("the appeal says", appeal.text),
+        ("may not decide it", ", ".join(f"{barred.get(one, '')} ({one})".strip() for one in appeal.first_decided_by)),
+        *_refusals(submission),
+    ]
+
+
+def _refusals(submission: Submission) -> list[Fact]:
+    reasons = submission.failure_reasons or {}
+    return [
+        (f"refused: {check}", msgspec.json.encode(reasons.get(check)).decode())
+        for check in submissions_domain.failed_checks(submissions_domain.check_statuses(submission))
+    ]
+
+
+async def _original_decisions(tx: Tx, submission: Submission) -> list[Fact]:
+    """The decisions that are appealed against, with their notes."""
+    subjects = [
+        Subject("validation_request", submission.validation_request_id, submission.partner_id)
+        if submission.validation_request_id
+        else None,
+        Subject("agent_verification", submission.agent_verification_id, submission.partner_id)
+        if submission.agent_verification_id
+        else None,
+    ]
+    facts: list[Fact] = []
+    for subject in subjects:
+        if subject is not None:
+            history = await reviews.history_of(tx, subject)
+            facts += [(f"decision on {subject.kind}", _decision(one)) for one in history.decisions]
+    return facts
+
+
+def _decision(one: RecordedDecision) -> str:
+    made = one.decision
+    return f"{made.verdict}, {made.reason_code or 'no code'}, by {made.by}, {iso(one.at)}: {made.note}"
+
+
+def _prefixed_step(title: str, step: EvidenceStep) -> EvidenceStep:
+    return EvidenceStep(f"{title}: {step.name}", step.verdict, step.code, step.source, step.data_as_of, step.facts)

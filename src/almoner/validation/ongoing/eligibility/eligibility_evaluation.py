@@ -1,0 +1,129 @@
+"""Evaluating a subscription: what is known of the organisation now, the decision, its evidence, and what follows."""
+
+from typing import Final
+from uuid import UUID
+
+from almoner.nonprofits.activities import service as activities
+from almoner.nonprofits.organisations import service as organisations
+from almoner.platform.database.transactions import ALL_PARTNERS, Partner, Tx
+from almoner.platform.events import outbox
+from almoner.validation.applications.configurations import service as configurations
+from almoner.validation.ongoing.eligibility import domain, schemas, store, store_evidence
+from almoner.validation.ongoing.eligibility.domain import (
+    ALL_ACTIVITIES,
+    ENDED,
+    EVALUATED_STATUSES,
+    UPDATED,
+    ActivityFinding,
+    AllowedActivities,
+    EligibilityEvaluation,
+    EligibilityResults,
+    EligibilitySubscription,
+    KnownActivities,
+    Occasion,
+)
+from almoner.validation.requests import service as requests
+
+_FIRST: Final = frozenset({"pending", "pending_validation_request"})
+
+
+async def evaluate(tx: Tx, subscription_id: UUID, occasion: Occasion) -> EligibilitySubscription | None:
+    """Follow its validation request, then decide, and tell the partner where it sees something else.
+
+    None where there is nothing to decide: it waits, has ended, or (``occasion`` created) was decided already, so that a
+    second run does nothing.
+    """
+    held = await store.lock(tx, ALL_PARTNERS, subscription_id)
+    if held is None or (occasion == "created" and held.status not in _FIRST):
+        return None
+    if held.status == "pending_validation_request":
+        held = await _apply_request_decision(tx, held)
+    if held.status not in EVALUATED_STATUSES:
+        return None
+    known = await known_activities_of(tx, held)
+    allowed = await allowed_activities_of(tx, held)
+    if await _is_simulated(tx, held, known, allowed):
+        return None
+    results, findings = domain.evaluate_activities(known, held.suggested, allowed, held.simulated_status)
+    return await record_evaluation(tx, held, known, allowed, results, findings, occasion)
+
+
+async def _apply_request_decision(tx: Tx, held: EligibilitySubscription) -> EligibilitySubscription:
+    """What its validation request has come to since: its organisation, or the end (settled 5)."""
+    assert held.validation_request_id is not None, "it waits for one"
+    request = await requests.get(tx, Partner(held.partner_id), held.validation_request_id)
+    if request.status == "rejected":
+        failed = held.failed(tx.now)
+        await end_subscription(tx, failed)
+        return failed  # its results are what they were: no partner is told (settled 5)
+    if request.organisation_id is None:
+        return held
+    organisation = await organisations.get(tx, Partner(held.partner_id), request.organisation_id)
+    adopted = held.with_organisation(organisation.id, organisation.shown_name, tx.now)
+    await store_transition(tx, adopted)
+    return adopted
+
+
+async def _is_simulated(
+    tx: Tx, held: EligibilitySubscription, known: KnownActivities, allowed: AllowedActivities
+) -> bool:
+    """Whether the sandbox was told the results of just this: they stay until what they rest on changes."""
+    last = await store_evidence.find_latest(tx, ALL_PARTNERS, held.id)
+    return last is not None and last.occasion == "simulated" and last.is_based_on(known, allowed)
+
+
+async def allowed_activities_of(tx: Tx, held: EligibilitySubscription) -> AllowedActivities:
+    """What its configuration allows, or the one that is its partner's default (``allowedActivitySubTags``)."""
+    found = await configurations.find_effective(tx, Partner(held.partner_id), held.configuration_id)
+    if found is None or found.allowed_activity_sub_tags is None:
+        return ALL_ACTIVITIES
+    return AllowedActivities(frozenset(found.allowed_activity_sub_tags))
+
+
+async def known_activities_of(tx: Tx, held: EligibilitySubscription) -> KnownActivities:
+    """What is known of the organisation of a subscription now."""
+    assert held.organisation_id is not None, "whatever follows has an organisation"
+    organisation = await organisations.get(tx, Partner(held.partner_id), held.organisation_id)
+    words = activities.rules_matching_name(organisation.registry_code, organisation.name)
+    return KnownActivities(organisation.id, organisation.activities or {}, words)
+
+
+async def record_evaluation(
+    tx: Tx,
+    held: EligibilitySubscription,
+    known: KnownActivities,
+    allowed: AllowedActivities,
+    results: EligibilityResults,
+    findings: tuple[ActivityFinding, ...],
+    occasion: Occasion,
+) -> EligibilitySubscription:
+    """Keep a decision about a locked subscription; the partner hears of it where its results changed (settled 5)."""
+    differs = held.status != results.resulting_status or not held.results.same_as(results)
+    made = EligibilityEvaluation(tx.new_id(), occasion, known, allowed, results, findings, differs, tx.now)
+    last = await store_evidence.find_latest(tx, ALL_PARTNERS, held.id)
+    if differs or last is None or not made.same_as(last):
+        await store_evidence.insert(tx, held.id, made)
+    if not differs:
+        return held
+    moved = held.with_results(results, tx.now)
+    await store_transition(tx, moved, stays=True)
+    await emit_updated(tx, moved)
+    return moved
+
+
+async def store_transition(tx: Tx, moved: EligibilitySubscription, *, stays: bool = False) -> None:
+    """Store a state that was reached under the lock."""
+    if not await store.update_status(tx, moved, stays=stays):
+        raise LookupError(f"subscription {moved.id} is not where its holder saw it")
+
+
+async def end_subscription(tx: Tx, subscription: EligibilitySubscription) -> None:
+    """Store the end of a locked one, and let who waits for it know."""
+    await store_transition(tx, subscription)
+    told = {"id": tx.ids.text("eligibilitysubscription", subscription.id)}
+    await outbox.emit(tx, subscription.partner_id, ENDED, told)
+
+
+async def emit_updated(tx: Tx, subscription: EligibilitySubscription) -> None:
+    """Emit the event with the record as its GET now shows it (settled 6)."""
+    await outbox.emit(tx, subscription.partner_id, UPDATED, schemas.subscription_out(tx, subscription))

@@ -1,0 +1,114 @@
+"""How matches with watch lists are shown to reviewers, and decided by them."""
+
+from collections.abc import Iterator, Sequence
+from typing import Final
+from uuid import UUID
+
+from almoner.kit.errors import NotFound
+from almoner.platform.database.transactions import AllPartners, Partner, Tx
+from almoner.screening.matching.domain import ScorePart
+from almoner.screening.screenings import service as screenings
+from almoner.screening.screenings.domain import ScreeningMatch, SideDifference, StoredSubject
+from almoner.screening.watchlists import service as watchlists
+from almoner.screening.watchlists.domain import WatchlistEntry, WatchlistVersion
+from almoner.validation.decisions.reviews.domain import Decision, EvidenceStep, Fact, ReviewEvidence, Subject
+from almoner.validation.ongoing.matches import service
+
+_ID_TYPES: Final = {"organisation": "organisation", "agent_verification": "agentverification"}
+
+
+class MatchReviewHandler:
+    """A ``reviews.ports.Case``."""
+
+    @property
+    def reason_codes(self) -> Sequence[str]:
+        """Why one is cleared."""
+        return service.REASONS
+
+    async def lock(self, tx: Tx, subject_id: UUID) -> Subject | None:
+        """Lock the match until the transaction ends; None where there is none."""
+        match = await screenings.lock_match(tx, subject_id)
+        return service.subject_of(match) if match is not None else None
+
+    async def load_evidence(self, tx: Tx, subject_id: UUID) -> ReviewEvidence:
+        """Both sides, what each part of the score is about, and what changed since it was decided. Raises NotFound."""
+        match = await screenings.find(tx, subject_id)
+        if match is None:
+            raise NotFound
+        stored = await screenings.get_subject(tx, match)
+        versions = [one for one in await watchlists.list_versions(tx) if one.code == match.list]
+        listed = await watchlists.find_entries(tx, match.list, [match.entry_key])
+        facts = [*_record_facts(tx, match), *_subject_facts(stored), *_list_facts(match, versions)]
+        for entry in listed:
+            facts += _entry_facts(entry)
+        facts += [("changed since it was decided", _difference_text(one)) for one in match.changes_since_decision]
+        named = match.subject_side.get("name") or "somebody forgotten"
+        return ReviewEvidence(
+            title=f"Is {stored.asked.names[0] if stored.asked.names else named} the one of {match.list}?",
+            facts=facts,
+            steps=[_step(part) for part in match.parts],
+        )
+
+    async def accept(self, tx: Tx, scope: Partner | AllPartners, subject_id: UUID, decision: Decision, /) -> object:
+        """They are the same. Raises NotOpen."""
+        return await service.decide(tx, scope, subject_id, decision)
+
+    async def reject(self, tx: Tx, scope: Partner | AllPartners, subject_id: UUID, decision: Decision, /) -> object:
+        """They are not. Raises NotOpen."""
+        return await service.decide(tx, scope, subject_id, decision)
+
+    async def reopen(self, tx: Tx, subject_id: UUID, by: str, note: str, /) -> object:
+        """Somebody decided wrongly, or about another one. Raises NotFound, NotOpen."""
+        return await service.reopen(tx, subject_id, by, note)
+
+
+REVIEW_HANDLER: Final = MatchReviewHandler()
+
+
+def _record_facts(tx: Tx, match: ScreeningMatch) -> Iterator[Fact]:
+    yield "record", tx.ids.text(_ID_TYPES[match.who.type], match.who.id)
+    yield "decision", match.decision if match.current else f"{match.decision}; the two agree no more"
+
+
+def _subject_facts(stored: StoredSubject) -> Iterator[Fact]:
+    for name in stored.asked.names:
+        yield "name", name
+    yield "countries", " ".join(stored.asked.countries) or None
+    yield "numbers", ", ".join(stored.asked.identifiers) or None
+    if (at := stored.asked.address) is not None:
+        yield "address", ", ".join(part for part in (at.street, at.city, at.state, at.postcode) if part)
+
+
+def _list_facts(match: ScreeningMatch, versions: Sequence[WatchlistVersion]) -> Iterator[Fact]:
+    for one in versions:
+        yield "list", f"{one.title}, version {one.version}"
+        yield "licence", one.licence
+    yield "category", match.category
+    yield "score", f"{match.score:.3f}"
+
+
+def _entry_facts(entry: WatchlistEntry) -> Iterator[Fact]:
+    listed = entry.listed
+    yield "listed under", listed.key
+    yield "listed as", listed.kind
+    for name in listed.names:
+        yield f"listed name, {name.kind.replace('_', ' ')}", name.text
+    yield "listed countries", " ".join(listed.countries) or None
+    for address in listed.addresses:
+        yield "listed address", f"{address.text} {address.country or ''}".strip()
+    yield "listed numbers", ", ".join(listed.identifiers) or None
+    yield "listed years of birth", ", ".join(map(str, listed.birth_years)) or None
+    yield "programmes", ", ".join(listed.programmes) or None
+    yield "listed on", listed.listed_on.isoformat() if listed.listed_on else None
+    yield "note", listed.note
+    yield "read more at", listed.source_url
+
+
+def _difference_text(one: SideDifference) -> str:
+    return f"{one.what} of the {one.side}: {one.before or 'nothing'} -> {one.after or 'nothing'}"
+
+
+def _step(part: ScorePart) -> EvidenceStep:
+    verdict = "pass" if part.points >= 0 else "warn"
+    facts = [("points", f"{part.points:+.3f}"), ("asked", part.asked or None), ("listed", part.listed or None)]
+    return EvidenceStep(part.finding, verdict, facts=[fact for fact in facts if fact[1] is not None])

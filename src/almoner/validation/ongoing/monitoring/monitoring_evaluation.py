@@ -1,0 +1,49 @@
+"""Evaluating a subscription: what became of its request, what is known of its organisation, and telling a change."""
+
+from dataclasses import replace
+from uuid import UUID
+
+from almoner.nonprofits.organisations import service as organisations
+from almoner.nonprofits.organisations.domain import search_text
+from almoner.platform.database.transactions import ALL_PARTNERS, Partner, Tx
+from almoner.screening.screenings.service import Screener
+from almoner.validation.ongoing.monitoring import domain, service, store
+from almoner.validation.ongoing.monitoring import monitoring_evidence as looking
+from almoner.validation.ongoing.monitoring.domain import NO_EVIDENCE, MonitoringSubscription, Occasion
+from almoner.validation.requests import service as requests
+
+
+async def evaluate(tx: Tx, screener: Screener, subscription_id: UUID, occasion: Occasion) -> None:
+    """Look at one and go on from there. A second run finds nothing changed."""
+    held = await store.lock(tx, ALL_PARTNERS, subscription_id)
+    if held is None or held.status in ("cancelled", "validation_request_failed"):
+        return
+    now = await _apply_request_decision(tx, held) if held.status == "pending_validation_request" else held
+    if now.is_watched and now.organisation_id is not None:
+        organisation = await organisations.get(tx, Partner(now.partner_id), now.organisation_id)
+        seen = await looking.collect_evidence(tx, screener, organisation, now)
+        flags = await looking.compliance_flags_of(tx, now)
+        looked = now.with_evidence(seen, search_text(organisation.shown_name), tx.now, flags)
+        await service.store_and_emit(
+            tx, now, replace(looked, name=organisation.shown_name), occasion, seen.matches, flags
+        )
+    elif now.simulated_results is not None and now.status == "pending_validation_request":
+        flags = await looking.compliance_flags_of(tx, now)
+        told = replace(now, results=domain.results_of(NO_EVIDENCE, now.simulated_results, flags))
+        await service.store_and_emit(tx, now, told, occasion, (), flags)
+
+
+async def _apply_request_decision(tx: Tx, held: MonitoringSubscription) -> MonitoringSubscription:
+    """What became of the request that it waits for."""
+    assert held.validation_request_id is not None, "it waits for one"
+    partner = Partner(held.partner_id)
+    request = await requests.get(tx, partner, held.validation_request_id)
+    if request.status == "accepted" and request.organisation_id is not None:
+        organisation = await organisations.get(tx, partner, request.organisation_id)
+        moved = held.with_organisation(organisation.id, search_text(organisation.shown_name))
+    elif request.status == "rejected":
+        moved = held.failed()
+    else:
+        return held
+    await service.store_transition(tx, held, moved)
+    return moved

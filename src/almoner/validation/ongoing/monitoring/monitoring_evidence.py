@@ -1,0 +1,121 @@
+"""Looking at a subscription: its request, its organisation's register, and the watch lists."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import datetime
+
+from almoner.nonprofits.organisations import service as organisations
+from almoner.nonprofits.organisations.domain import Organisation
+from almoner.platform.database.transactions import Partner, Tx
+from almoner.screening.screenings.domain import ScreenedSubject, ScreeningResult
+from almoner.screening.screenings.service import Screener
+from almoner.screening.watchlists.domain import CATEGORIES, Category
+from almoner.validation.applications.configurations import service as configurations
+from almoner.validation.ongoing.matches import service as matches
+from almoner.validation.ongoing.monitoring.domain import (
+    DEFAULT_FLAGS,
+    MonitoringEvidence,
+    MonitoringMatch,
+    MonitoringResults,
+    MonitoringSubscription,
+    RegistrationActive,
+    ScreenedList,
+)
+
+
+async def screened_subjects_of(
+    tx: Tx, organisation: Organisation, subscription: MonitoringSubscription
+) -> list[ScreenedSubject]:
+    """The records of the organisation, as they are compared with the lists; the one that answers first.
+
+    Each register's record is compared by itself, and goes on being so when another one answers for it: what was found
+    of it, and what people decided, stays.
+    """
+    return [_screened_subject(record, subscription) for record in await _records(tx, organisation)]
+
+
+async def _records(tx: Tx, organisation: Organisation) -> list[Organisation]:
+    return [organisation, *await organisations.list_merged_records(tx, organisation.id)]
+
+
+def _screened_subject(record: Organisation, subscription: MonitoringSubscription) -> ScreenedSubject:
+    return ScreenedSubject("organisation", record.id, subscription.partner_id)
+
+
+async def collect_evidence(
+    tx: Tx, screener: Screener, organisation: Organisation, subscription: MonitoringSubscription
+) -> MonitoringEvidence:
+    """What registers and lists say now; the lists are asked again whenever they change."""
+    if _is_fully_simulated(subscription.simulated_results):
+        return MonitoringEvidence(active="yes" if organisation.active else "no")
+    records = await _records(tx, organisation)
+    known = [_screened_subject(record, subscription) for record in records]
+    results = []
+    for record, who in zip(records, known, strict=True):
+        others = [other for other in known if other != who]
+        asked = matches.screening_input_of(record)
+        results.append(await matches.screen(tx, screener, who, asked, watch=True, others=others))
+    return _evidence_of(organisation, results)
+
+
+async def current_evidence(
+    tx: Tx, organisation: Organisation, subscription: MonitoringSubscription
+) -> MonitoringEvidence:
+    """What is known by the last look at the lists, decisions since then, and what registers say now."""
+    if _is_fully_simulated(subscription.simulated_results):
+        return MonitoringEvidence(active="yes" if organisation.active else "no")
+    results = [await matches.get_result(tx, who) for who in await screened_subjects_of(tx, organisation, subscription)]
+    return replace(_evidence_of(organisation, results), sources=subscription.sources)
+
+
+def _is_fully_simulated(chosen: MonitoringResults | None) -> bool:
+    """Whether the sandbox was told to say something of every category, so that no list is asked."""
+    return chosen is not None and all(category in chosen.categories for category in CATEGORIES)
+
+
+def _evidence_of(organisation: Organisation, results: Sequence[ScreeningResult]) -> MonitoringEvidence:
+    lists = results[0].lists
+    versions = {version.code: version for version in lists}
+    found = sorted((one for result in results for one in result.matches), key=lambda one: -one.score)
+    return MonitoringEvidence(
+        tuple(
+            MonitoringMatch(one.list, versions[one.list].version, one.category, one.entry_key, one.score, one.decision)
+            for one in found
+        ),
+        tuple(
+            ScreenedList(version.code, version.version, category)
+            for version in lists
+            for category in version.covered_categories("organisation")
+        ),
+        active_in_register(organisation),
+    )
+
+
+def active_in_register(organisation: Organisation) -> RegistrationActive | None:
+    """What its register says; None for a body that no list which is loaded here has."""
+    if not organisation.active:
+        return "no"
+    return "yes" if any(source.code is not None for source in organisation.sources) else None
+
+
+def with_newer_lists(
+    subscription: MonitoringSubscription, since: Sequence[tuple[ScreenedList, datetime]]
+) -> MonitoringSubscription:
+    """With the versions of lists up to which all live ones are compared, where they are newer than its own look.
+
+    One that has to be looked at again was not compared with them yet.
+    """
+    if subscription.status != "live" or not subscription.sources or subscription.screened_at is None:
+        return subscription
+    if subscription.due_at is not None:
+        return subscription
+    newer = [source for source, at in since if at > subscription.screened_at]
+    lists = {source.list for source in newer}
+    kept = [source for source in subscription.sources if source.list not in lists]
+    return replace(subscription, sources=tuple(sorted([*kept, *newer], key=lambda one: (one.list, one.category))))
+
+
+async def compliance_flags_of(tx: Tx, subscription: MonitoringSubscription) -> frozenset[Category]:
+    """The categories that count for compliance: of its configuration, or of the one that is its partner's default."""
+    found = await configurations.find_effective(tx, Partner(subscription.partner_id), subscription.configuration_id)
+    return frozenset(found.compliance_flags) if found else DEFAULT_FLAGS

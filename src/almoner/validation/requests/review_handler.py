@@ -1,0 +1,91 @@
+"""How validation requests are shown to reviewers, and decided by them."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Final
+from uuid import UUID
+
+import msgspec
+
+from almoner.nonprofits.organisations import service as organisations
+from almoner.nonprofits.registries import service as registries
+from almoner.platform.database.transactions import ALL_PARTNERS, AllPartners, Partner, Tx
+from almoner.validation.decisions.reviews.domain import Decision, EvidenceStep, Fact, ReviewEvidence, Subject
+from almoner.validation.requests import service
+from almoner.validation.requests.domain import REJECTION_REASONS, Step, ValidationRequest
+
+
+class RequestReviewHandler:
+    """A ``reviews.ports.Case``."""
+
+    @property
+    def reason_codes(self) -> Sequence[str]:
+        """Why one may be rejected (settled 4)."""
+        return REJECTION_REASONS
+
+    async def lock(self, tx: Tx, subject_id: UUID) -> Subject | None:
+        """Lock the request until the transaction ends; None where there is none."""
+        held = await service.find_for_update(tx, ALL_PARTNERS, subject_id)
+        return service.subject_of(held) if held else None
+
+    async def load_evidence(self, tx: Tx, subject_id: UUID) -> ReviewEvidence:
+        """What was asked, what the last evaluation saw, and what it was handed in with. Raises NotFound."""
+        request = await service.get(tx, ALL_PARTNERS, subject_id)
+        made = await service.find_latest_evaluation(tx, subject_id)
+        return ReviewEvidence(
+            title=f"Is this {request.details.name}?",
+            facts=[*_facts(request), *await _correction_facts(tx, request), *await _organisation_facts(tx, request)],
+            steps=[_step(step) for step in made.steps] if made else [],
+            documents=[document.id for document in request.documents],
+        )
+
+    async def accept(self, tx: Tx, scope: Partner | AllPartners, subject_id: UUID, decision: Decision, /) -> object:
+        """Accept it, as the organisation of its number or as a new one. Raises NotFound, InvalidState."""
+        return await service.accept(tx, scope, subject_id, decision)
+
+    async def reject(self, tx: Tx, scope: Partner | AllPartners, subject_id: UUID, decision: Decision, /) -> object:
+        """Reject it for the decision's reason. Raises NotFound, InvalidState."""
+        return await service.reject(tx, scope, subject_id, decision)
+
+
+REVIEW_HANDLER: Final = RequestReviewHandler()
+
+
+def _facts(request: ValidationRequest) -> Iterator[Fact]:
+    asked = request.details
+    yield "name", asked.name
+    yield "registry", f"{asked.registry_name} ({asked.country_code})"
+    yield "identifier", asked.registry_number
+    yield "website", asked.website
+    told = (asked.address_line_1, asked.address_line_2, asked.city, asked.state, asked.postal)
+    yield "address", ", ".join(line for line in told if line) or None
+    yield "e-mail", asked.email
+    if asked.usa_group_exempt is not None:
+        yield "exempt by a group", "yes" if asked.usa_group_exempt else "no"
+
+
+async def _correction_facts(tx: Tx, request: ValidationRequest) -> list[Fact]:
+    """What the applicant gave before."""
+    before = await service.list_corrections(tx, request)
+    return [("given before", f"{name} {number}") for name, number in before]
+
+
+async def _organisation_facts(tx: Tx, request: ValidationRequest) -> list[Fact]:
+    """What accepting it would make it."""
+    registry = await registries.get(tx, request.registry_id)
+    scope = Partner(request.partner_id)
+    found = await organisations.find_by_key(tx, scope, request.registry_id, request.number_key)
+    named = "a new one, seen by this partner alone"
+    if found is not None:
+        named = f"{tx.ids.text('organisation', found.id)} {found.name}, {found.address or 'no address'}"
+    return [("register", f"{registry.code}, {registry.english_name}"), ("organisation", named)]
+
+
+def _step(step: Step) -> EvidenceStep:
+    return EvidenceStep(
+        step.name, step.verdict, step.code, step.source, step.data_as_of, tuple(_text_facts(step.facts))
+    )
+
+
+def _text_facts(facts: Mapping[str, object]) -> Iterator[Fact]:
+    for name, value in facts.items():
+        yield name, value if isinstance(value, str) or value is None else msgspec.json.encode(value).decode()
